@@ -33,6 +33,7 @@ import { PUBLISHES } from './guards/publishes.mjs';
 import { PUSH_GUARDS } from './guards/push.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
+import { REDIS_EDGES } from './guards/edges-redis.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { CRON_GUARDS } from './guards/cron.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
@@ -122,4 +123,5 @@ export const GUARDS = [
   ...NAMESPACES,
   ...SURVIVE,
   ...MOVING,
+  ...REDIS_EDGES,
 ];

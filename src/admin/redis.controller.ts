@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { parseInfo } from '../redis/inspect.js';
+import { parseInfo } from '../redis/parse-info.js';
 import type { RedisPool } from '../redis/pool.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 

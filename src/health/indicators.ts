@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import { TokenStore } from '../auth/token-store.js';
 import { Drain } from '../http/request/drain.js';
-import type { RedisPool } from '../redis/pool.js';
+import type { PoolStatus, RedisPool } from '../redis/pool.js';
 
 /** The key of the drain indicator in a result. */
 export const DRAIN = 'drain';
@@ -27,8 +27,8 @@ export class PoolIndicator {
 
   /** @param isNeeded no other pool is up; a pool that is down but not needed only makes the server degraded */
   check(isNeeded: boolean): HealthIndicatorResult {
-    const { up, degraded } = this.pool.status;
-    const reasons = (up ? degraded : ['down', ...degraded]).map((reason) => `${this.name}: ${reason}`);
+    const { up } = this.pool.status;
+    const reasons = reasonsOf(this.name, this.pool.status);
     // The prefix separates pools from other indicators. It also keeps their order: an object puts keys like "1" first.
     const indicator = this.health.check(`pool:${this.name}`);
     if (!up && isNeeded) return indicator.down({ reasons });
@@ -46,7 +46,10 @@ export class TokenStoreIndicator {
 
   check(): HealthIndicatorResult {
     const indicator = this.health.check('tokens');
-    return this.tokens.status.up ? indicator.up() : indicator.down({ reasons: ['tokens: down'] });
+    const { status } = this.tokens;
+    return status.up
+      ? indicator.up()
+      : indicator.down({ reasons: reasonsOf('tokens', { ...status, degraded: [] }) });
   }
 }
 
@@ -62,4 +65,13 @@ export class DrainIndicator {
     const indicator = this.health.check(DRAIN);
     return this.drain.announced ? indicator.down() : indicator.up();
   }
+}
+
+/** Why a pool is down or degraded, as `pool: reason`; the first with what Redis refused. */
+function reasonsOf(name: string, { up, degraded, refusal }: PoolStatus): string[] {
+  const reasons = up ? degraded : ['down', ...degraded];
+  return reasons.map((reason, i) => {
+    const why = i === 0 && refusal !== undefined ? ` (${refusal})` : '';
+    return `${name}: ${reason}${why}`;
+  });
 }

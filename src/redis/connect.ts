@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { MAX_TIMER_MS } from '../domain/limits.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { MasterConnector, MasterFinder } from './sentinel.js';
+import { type Admit, checkSetUp } from './set-up.js';
 
 /** A connection to a single Redis, a Sentinel group's master, or a Cluster. */
 export type Client = Redis | Cluster;
@@ -59,15 +60,20 @@ function isTls({ url, tls }: PoolOptions): boolean {
   return tls !== undefined || (url !== undefined && /^rediss:/i.test(url));
 }
 
-/** Creates a connection without opening it. */
+/**
+ * Creates a connection without opening it. It becomes ready only if Redis accepts its set-up.
+ *
+ * @param admit further checks of each Redis that it is connected to
+ */
 export function createClient(
   options: PoolOptions,
   overrides: Pick<RedisOptions, 'enableOfflineQueue' | 'autoResubscribe'> = {},
+  admit?: Admit,
 ): Client {
   const client = build(options, { ...baseOptions(options), ...overrides });
-  if (client instanceof Redis) {
-    limitGreeting(client, Math.min(options.commandTimeoutMs + GREETING_MS, MAX_TIMER_MS));
-  }
+  if (client instanceof Cluster) client.on('+node', (node: Redis) => void checkSetUp(node, admit));
+  else
+    limitGreeting(checkSetUp(client, admit), Math.min(options.commandTimeoutMs + GREETING_MS, MAX_TIMER_MS));
   return client;
 }
 

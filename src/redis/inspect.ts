@@ -3,6 +3,7 @@ import type { PoolOptions } from '../domain/pool.js';
 import { isCluster, type Client } from './connect.js';
 import { faultOf } from './errors.js';
 import type { Keys } from './keys.js';
+import { parseInfo } from './parse-info.js';
 
 /**
  * Version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a Redis
@@ -77,16 +78,6 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
     Promise.reject(new Error('Connection is closed.')),
   );
   return Promise.race([work, late]);
-}
-
-/** The `field:value` lines of INFO. */
-export function parseInfo(text: string): Map<string, string> {
-  const facts = new Map<string, string>();
-  for (const line of text.split('\r\n')) {
-    const colon = line.indexOf(':');
-    if (colon > 0) facts.set(line.slice(0, colon), line.slice(colon + 1));
-  }
-  return facts;
 }
 
 function checkVersion(version: string): void {

@@ -46,6 +46,16 @@ export class Keys {
     return `${this.prefix}pumphouse:format`;
   }
 
+  /** The run of the store that servers know, and the lowest lease number in it. */
+  get run(): string {
+    return `${this.prefix}pumphouse:run`;
+  }
+
+  /** The same of one node of a Cluster: the first of these keys that is in a slot of the node. */
+  runOfNode(index: number): string {
+    return `${this.run}{${String(index)}}`;
+  }
+
   /** Marks that jobs stored without the byte quota have been counted; the mark expires. */
   get counted(): string {
     return `${this.prefix}pumphouse:counted`;

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { isNativeError } from 'node:util/types';
@@ -16,10 +17,13 @@ import { DurablePaths, type ScriptPath } from './durable/paths.js';
 import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
 import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
+import { LeaseFloor } from './lease-floor.js';
+import { parseInfo } from './parse-info.js';
 import { scanKeys } from './scan.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
 import { type Arg, EncodedCommand, flatten, type Item, type Script, ScriptCaller } from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
+import { type Admit, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -33,6 +37,15 @@ const CONNECT_MS = 10_000;
 const HEADS_IN_ONE = 500;
 /** Errors that retrying does not solve. */
 const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password|certificate/;
+
+/** Whether a pool is usable now. */
+export interface PoolStatus {
+  readonly up: boolean;
+  /** Its problems if it is: `maxmemory_policy`, `aof_off`, `full`, `disk`, `node_down`, `durability`. */
+  readonly degraded: readonly string[];
+  /** What Redis refused when a connection was set up, and why. */
+  readonly refusal?: string;
+}
 
 /** One Redis deployment: its connections, scripts, clock and state. Every call settles within `commandTimeoutMs`. */
 export class RedisPool {
@@ -53,31 +66,39 @@ export class RedisPool {
   private wakeups: Wakeups | undefined;
   private wakeStyle: WakeStyle = 'plain';
   /** Set while the store has a newer data format: our scripts may not access it. */
-  private refusal: NewerFormatError | undefined;
+  private newer: NewerFormatError | undefined;
+  private readonly floor: LeaseFloor;
+  private readonly client: Client;
+  /** Connections, and nodes of a Cluster, whose set-up Redis refused last, and why. */
+  private readonly refused = new Map<Client | string, string>();
+  private isOpen = false;
 
   private constructor(
     readonly name: string,
     readonly options: PoolOptions,
     private readonly log: Log,
-    private readonly client: Client,
   ) {
     this.keys = new Keys(options.keyPrefix);
+    this.floor = new LeaseFloor(this.keys);
+    this.client = createClient(options, {}, this.admit);
+    const { client } = this;
     this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.record(fault));
     this.durable = new DurablePaths({
       name,
       options,
       client,
+      openClient: () => this.openClient(),
+      fill: (binding, args) => this.floor.fill(binding, args),
       call: (script, args) => this.scripts.call(script, args),
       check: () => this.check(),
       scriptOf: (script) => scriptText(script, this.wakeStyle),
       onFault: (fault) => this.record(fault),
-      onError: (error) => this.recordError(error),
       onShortfall: (durability, error) => {
         if (durability === options.durability) this.recordShortFault(error);
       },
     });
     if (isCluster(client)) {
-      this.nodes = new ClusterNodes(client, this.calls, this.clock);
+      this.nodes = new ClusterNodes(client, this.calls, this.clock, this.floor);
     }
     const send = isCluster(client)
       ? (command: Buffer, key: string): Promise<unknown> => sendToCluster(client, command, key)
@@ -96,7 +117,7 @@ export class RedisPool {
   static async connect(name: string, options: PoolOptions, log: Log): Promise<RedisPool> {
     const problem = options.url === undefined ? null : redisUrlProblem(options.url);
     if (problem !== null) throw new TypeError(`the Redis URL of pool ${name} ${problem}`);
-    const pool = new RedisPool(name, options, log, createClient(options));
+    const pool = new RedisPool(name, options, log);
     try {
       await pool.open();
     } catch (error) {
@@ -108,15 +129,15 @@ export class RedisPool {
     return pool;
   }
 
-  /**
-   * Whether the pool is usable now, and its problems if it is: `maxmemory_policy`, `aof_off`, `full`, `disk`,
-   * `node_down`, `durability`.
-   */
-  get status(): { readonly up: boolean; readonly degraded: readonly string[] } {
+  get status(): PoolStatus {
     const degraded = [...this.store.degraded];
     if (this.nodes?.hasSilent === true) degraded.push('node_down');
     if (this.isShort) degraded.push('durability');
-    return { up: this.failedProbes === 0 && this.client.status === 'ready', degraded };
+    const { refusal } = this;
+    // The other nodes of a Cluster are used.
+    const isRefused = refusal !== undefined && !this.nodes;
+    const up = this.failedProbes === 0 && this.client.status === 'ready' && !isRefused;
+    return { up, degraded, ...(refusal === undefined ? {} : { refusal }) };
   }
 
   /** Calls `listener` for each wake-up. @returns a function that removes it */
@@ -152,10 +173,13 @@ export class RedisPool {
   ): Promise<R> {
     this.check();
     const args = flatten(binding, keyOf, argOf, items);
-    const raw = await this.calls.persist(() => this.scripts.call(binding.name, args), {
-      repeatable: binding.repeatable,
-      late: late && ((reply) => late(binding.reply(reply))),
-    });
+    const raw = await this.calls.persist(
+      () => this.scripts.call(binding.name, this.floor.fill(binding, args)),
+      {
+        repeatable: binding.repeatable,
+        late: late && ((reply) => late(binding.reply(reply))),
+      },
+    );
     return binding.reply(raw);
   }
 
@@ -213,6 +237,7 @@ export class RedisPool {
 
   private async open(): Promise<void> {
     this.client.on('close', () => this.calls.failAll('connection lost'));
+    this.report(this.client);
     const deadline = performance.now() + CONNECT_MS;
     await this.connectBy(deadline, this.client);
     await this.inspect(this.options.allowUnsafe);
@@ -220,7 +245,47 @@ export class RedisPool {
     await this.wakeups.open();
     await this.probe();
     await this.requireDurability();
+    if (this.refusal !== undefined) throw this.unusable(this.refusal);
+    this.isOpen = true;
     void this.watch();
+  }
+
+  /** Checks a Redis that one of the connections leads to, before its first command. */
+  private readonly admit: Admit = async (send, facts) => {
+    const hasRisen = await this.floor.admit(send, facts);
+    // Calls wait for the connection to a node with the floor of before in them: they fail, and are sent again.
+    if (hasRisen && this.isOpen && this.nodes)
+      throw new Error('connection lost: the node has another history');
+  };
+
+  /** Creates a further connection, without opening it. */
+  private openClient(overrides: Parameters<typeof createClient>[1] = {}): Client {
+    const client = createClient(this.options, overrides, this.admit);
+    this.report(client);
+    return client;
+  }
+
+  /** Reports errors of a connection; of a Cluster, those of each node. */
+  private report(client: Client): void {
+    if (isCluster(client)) client.on('+node', (node: Redis) => this.report(node));
+    // The driver makes another connection to a node after each failure.
+    const key = this.nodes && !isCluster(client) ? addressOf(client) : client;
+    client.on('error', (error: Error) => {
+      this.lastError = error;
+      this.recordError(error);
+      if (!(error instanceof SetUpError)) return;
+      if (this.isOpen && this.refused.get(key) !== error.message) {
+        this.log.warn({ pool: this.name, err: error.message }, 'Redis refuses a connection of the pool');
+      }
+      this.refused.set(key, error.message);
+    });
+    client.on('ready', () => this.refused.delete(key));
+  }
+
+  /** What Redis refused when a connection was set up, and why. Nodes that have left their Cluster do not count. */
+  private get refusal(): string | undefined {
+    const masters = this.nodes?.masters() ?? [];
+    return [...this.refused].find(([key]) => typeof key !== 'string' || masters.includes(key))?.[1];
   }
 
   /**
@@ -272,7 +337,7 @@ export class RedisPool {
       this.wakeStyle = this.store.hasShardedPubSub ? 'sharded' : 'plain';
       return new ClusterWakeups(client, nodes, calls, keys, this.wakeStyle, wakeListeners);
     }
-    const subscriber = createClient(this.options, { enableOfflineQueue: true, autoResubscribe: false });
+    const subscriber = this.openClient({ enableOfflineQueue: true, autoResubscribe: false });
     if (isCluster(subscriber)) throw new TypeError('a Cluster has another kind of subscriber');
     const wakeups = new ChannelWakeups(subscriber, calls, keys.wakeChannel, wakeListeners);
     await this.connectBy(deadline, subscriber).catch((error: unknown) => {
@@ -283,25 +348,26 @@ export class RedisPool {
   }
 
   private async connectBy(deadline: number, client: Client): Promise<void> {
-    client.on('error', (error: Error) => {
-      this.lastError = error;
-      this.recordError(error);
-    });
-    client.connect().catch((error: unknown) => (this.lastError = error));
+    client.connect().catch((error: unknown) => (this.lastError ??= error));
     while (client.status !== 'ready') {
       const reason = reasonOf(this.lastError);
-      if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
-        const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
-        throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
+      const isFinal = this.lastError instanceof SetUpError || WRONG_CREDENTIALS.test(reason);
+      if (performance.now() > deadline || isFinal) {
+        throw this.unusable(reason);
       }
       await sleep(5);
     }
     this.lastError = undefined;
   }
 
+  private unusable(reason: string): QueueError {
+    const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
+    return new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
+  }
+
   /** Refuses access to a store with a newer data format. */
   private check(): void {
-    if (this.refusal) throw unavailable(this.name, this.refusal);
+    if (this.newer) throw unavailable(this.name, this.newer);
   }
 
   /** Reports a fault found by a call, before the next inspection finds it. */
@@ -322,7 +388,7 @@ export class RedisPool {
         await this.probe();
         // While a node of a Cluster is silent, inspecting it would only wait; the pool is already degraded.
         const isTurn = round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true;
-        if (this.refusal || isTurn) await this.inspect(true);
+        if (this.newer || isTurn) await this.inspect(true);
         if (this.isShort || isTurn) await this.checkDurability();
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
@@ -332,7 +398,7 @@ export class RedisPool {
           const err = error instanceof Error ? error.message : String(error);
           this.log.warn({ pool: this.name, err }, 'the pool does not answer');
         }
-        if (!this.halt.signal.aborted && !this.refusal) this.reconnect();
+        if (!this.halt.signal.aborted && !this.newer) this.reconnect();
       }
     }
   }
@@ -349,6 +415,7 @@ export class RedisPool {
       await Promise.all([this.nodes.probe(), this.wakeups?.probe()]);
       return;
     }
+    await this.probeHistory();
     const sentMs = performance.now();
     const time = await this.read('TIME');
     const [seconds, micros] = Array.isArray(time) ? time.map(Number) : [];
@@ -361,6 +428,13 @@ export class RedisPool {
     });
   }
 
+  /** Finds out if a Redis was a replica for a moment, with another's data, and did not close its connections. */
+  private async probeHistory(): Promise<void> {
+    const facts = parseInfo(String(await this.read('INFO', 'replication')));
+    if (/* guard: history-is-probed */ !this.floor.knows(facts))
+      throw new Error('connection lost: the data has another history');
+  }
+
   private async inspect(allowUnsafe: boolean): Promise<void> {
     const before = this.store.degraded;
     const refresh = async (): Promise<void> => {
@@ -368,9 +442,9 @@ export class RedisPool {
     };
     try {
       await this.calls.persist(refresh, { repeatable: true });
-      this.refusal = undefined;
+      this.newer = undefined;
     } catch (error) {
-      if (error instanceof NewerFormatError) this.refusal = error;
+      if (error instanceof NewerFormatError) this.newer = error;
       throw error;
     }
     const fresh = this.store.degraded.filter((reason) => !before.includes(reason));
@@ -385,6 +459,11 @@ function reasonOf(error: unknown): string {
   if (!isNativeError(error)) return 'no answer';
   const { lastNodeError } = error as { readonly lastNodeError?: unknown };
   return isNativeError(lastNodeError) ? `${error.message}: ${lastNodeError.message}` : error.message;
+}
+
+/** Address of a node of a Cluster, as in its slots. */
+function addressOf({ options }: Redis): string {
+  return `${options.host ?? ''}:${String(options.port)}`;
 }
 
 /** Address of a pool's Redis, without credentials. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../domain/pool.js';
+import { checkSetUp } from './set-up.js';
 
 /** The master of a Sentinel group; the higher its epoch, the newer its election. */
 export interface Master extends NodeAddress {
@@ -69,7 +70,7 @@ export class MasterFinder {
       ...(tls === undefined ? {} : { tls: { ...tls } }),
     });
     let reason: Error | undefined;
-    sentinel.on('error', (error: Error) => (reason = error));
+    checkSetUp(sentinel).on('error', (error: Error) => (reason ??= error));
     try {
       await sentinel.connect();
       return masterOf(await sentinel.call('SENTINEL', 'MASTER', name));

@@ -12,6 +12,7 @@ import { ClusterNodes } from '../../src/redis/cluster/nodes.js';
 import { ClusterWakeups } from '../../src/redis/cluster/wakeups.js';
 import { createClient } from '../../src/redis/connect.js';
 import { Keys } from '../../src/redis/keys.js';
+import { LeaseFloor } from '../../src/redis/lease-floor.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
@@ -622,7 +623,7 @@ describe('wake-ups in a Cluster', () => {
       const client = createClient(options) as Cluster;
       await client.connect();
       const calls = new Calls('default', 2_000, () => undefined);
-      const nodes = new ClusterNodes(client, calls, new RedisClock());
+      const nodes = new ClusterNodes(client, calls, new RedisClock(), new LeaseFloor(new Keys('p:')));
       const listeners = new Set([onWake]);
       const wakeups = new ClusterWakeups(client, nodes, calls, new Keys('p:'), style, listeners, lingerMs);
       const end = (): void => {

@@ -55,7 +55,7 @@ describe('a connection that fails', () => {
     [
       'to a Redis that refuses the password',
       (password) => Promise.resolve(`redis://:${password}@127.0.0.1:${String(redis.port)}/0`),
-      /cannot be used: WRONGPASS/,
+      /cannot be used: AUTH was refused: WRONGPASS/,
     ],
     ...[
       'redis://:PASSWORD@127.0.0.1:no-port',

@@ -19,15 +19,16 @@ Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to
 each queue in turn; worker "" = without a name; only extended jobs store it.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
 more, call again. Value: header as it was before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its
-queue in names, from 1; when the lease ends, Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released.
+queue in names, from 1; when the lease ends, Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and
+the lease number.
 Cost: O(log N) per job, plus up to 500 stale entries.
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
---- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/commit
---- @requires limits/at_lease
+--- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
+--- @requires extended/commit, limits/at_lease
 --- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
@@ -54,6 +55,7 @@ local function lease_job(job, place, item, reply)
   if job.expires > 0 and job.expires < ends then
     ends = job.expires
   end
+  make_room_for_lease(job)
   leave(job)
   spend(job)
   -- A simple job has no place for it.
@@ -61,7 +63,8 @@ local function lease_job(job, place, item, reply)
   if worker ~= job.x.worker then
     put(job, "worker", worker)
   end
-  job.tries, job.attempts, job.lease, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1, false
+  raise_lease(job)
+  job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), false
   if is_extended(job) then
     put(job, "leased", now_floor)
   end
@@ -74,7 +77,7 @@ local function lease_job(job, place, item, reply)
   end
   local n = #reply
   item.found, bytes = item.found + 1, bytes + #value
-  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends)
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends) .. "\0" .. text_of(job.lease)
 end
 
 -- Leases the share of an item from one queue.

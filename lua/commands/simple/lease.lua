@@ -15,8 +15,9 @@ ARGV[5] record       name of the delivery record of these leases, "" = none
 ARGV[6..] item × N   names, count, enough, ttr_ms, waits
 
 Names are joined by commas; waits is "1" to be registered when fewer than enough are found.
-Returns {status, now_ms, now_ceil_ms, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late.
-Found: jobs leased; -1 - jobs leased = there may be more, call again; -1000000 = an extended queue, use the extended path. As text where jobs have
+Returns {status, now_ms, now_ceil_ms, floor, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late. Floor: no lease
+has a lower number, but for jobs with flag 4. Found: jobs leased; -1 - jobs leased = there may be more, call again; -1000000 = an
+extended queue, or a job that has to become an extended one, use the extended path. As text where jobs have
 attributes or the item has several names: found, then a line for each job: which of the names, from 1, a space, its attributes.
 Value: header as it was before the lease, then the body. Expired: jobs met past their ttl, and removed.
 Cost: O(log N) per job, plus up to 1,000 stale entries.
@@ -38,7 +39,7 @@ local USE_EXTENDED = 999999
 local MAX_PASSED, EXPIRED_COST = 1000, 3
 local passed, expired = 0, 0
 local byte, unpack_head = string.byte, struct.unpack
-local reply, filled, bytes = { 0, now_floor, now_ceil }, 3, 0
+local reply, filled, bytes = { 0, now_floor, now_ceil, floor_of_leases() }, 4, 0
 -- For the delivery record: its leases, their number counted by hand, and when the last of them ends.
 local batch, batched, last_end = { 0 }, 1, 0
 
@@ -46,9 +47,11 @@ local batch, batched, last_end = { 0 }, 1, 0
 local kinds = {}
 local function kind_of(head)
   local api, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(TO_ENTRY, head)
-  local kind = { number = state == READY and number, entry = entry, flags = flags }
+  local kind = { number = state == READY and number, entry = entry, flags = flags, lease = lease, attempts = attempts }
   if state == READY then
-    kind.head = struct.pack(TO_LEASE, api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
+    local granted, is_for_extended = next_lease(kind)
+    kind.is_for_extended = is_for_extended
+    kind.head = struct.pack(TO_LEASE, api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), granted)
     kind.logged = string.sub(kind.head, TRIES_FROM)
   end
   kinds[head] = kind
@@ -89,6 +92,9 @@ local function take_from_window(list, most, ttr_ms, before, attributes_of)
     local is_live = kind.number == number and kind.entry == byte(window[i], -1) and not leased[id]
     if not is_live or expires > 0 and expires <= now_floor then
       pass_by(list, window[i], id, kind.flags, is_live)
+    elseif kind.is_for_extended then
+      list.is_for_extended = true
+      break
     else
       local until_ms = expires > 0 and expires < no_later and expires or no_later
       if until_ms ~= ends then
@@ -126,6 +132,9 @@ local function take(list, most, wanted, ttr_ms, before, attributes_of)
       return taken, true
     end
     taken = taken + take_from_window(list, most - taken, ttr_ms, before + taken, attributes_of)
+    if list.is_for_extended then
+      return taken, true
+    end
   end
   return taken, false
 end
@@ -163,9 +172,13 @@ for i = 6, #ARGV, 5 do
       again, found, number = true, found > 0 and found or USE_EXTENDED, false
     end
     if number then
+      local list = ready_list_of(number)
       local taken
-      taken, again = take(ready_list_of(number), count - found, wanted[name], ttr_ms, found, attributes_of)
+      taken, again = take(list, count - found, wanted[name], ttr_ms, found, attributes_of)
       found = found + taken
+      if found == 0 and list.is_for_extended then
+        found = USE_EXTENDED
+      end
     end
     upto[#upto + 1] = found
   end

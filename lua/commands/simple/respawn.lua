@@ -12,7 +12,8 @@ ARGV[3] queue        its name
 ARGV[4] limit        jobs, at most
 ARGV[5] ttl_ms       from now, 0 = it never expires
 
-Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late, 3 an extended queue: use the extended path.
+Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late, 3 an extended queue, or a job that has to
+become an extended one: use the extended path.
 Cost: O(limit log N).
 ]]
 local meta, queues, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -42,6 +43,11 @@ redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g"
 for _, id in ipairs(ids) do
   jobs[id] = read_job(id)
   if jobs[id] then
+    local lease, is_for_extended = next_lease(jobs[id])
+    if is_for_extended then
+      return { 3, now_floor }
+    end
+    jobs[id].lease = lease % 4294967296 -- It starts again: its last lease holder is refused.
     emit("respawned", queue, id)
   end
 end
@@ -55,7 +61,6 @@ for _, id in ipairs(ids) do
   local job = jobs[id]
   if job then
     job.tries, job.expires, job.free_retries = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0, 0
-    job.lease = (job.lease + 1) % 4294967296 -- It starts again: its last lease holder is refused.
     make_ready(number, queue, id, job)
     write_job(id, job)
     respawned = respawned + 1

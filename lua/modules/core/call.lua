@@ -3,7 +3,7 @@
 -- All keys of a namespace begin with `base`: the prefix and the hash tag "{namespace}", which the key of its marker has too. In src, only
 -- redis/keys.ts spells keys.
 --- @exports base, meta_key, queues_key, EXTENDED_TIMERS, use_namespace, job_key, extras_key, queue_key, needs_key, users_key, named_key
---- @exports session_key, namespace_key, now_floor, now_ceil, start_clock, text_of
+--- @exports session_key, namespace_key, now_floor, now_ceil, floor_text, start_clock, text_of
 
 -- In `due`, this stands for the first timer of the extended path. No queue has this number.
 EXTENDED_TIMERS = "0"
@@ -67,9 +67,13 @@ end
 -- The clock of a call: Redis's own, or a test's.
 
 -- "Is it due" compares with now_floor, a deadline counts from now_ceil: so nothing is ever early. Both are Unix ms.
--- clock_ms: a test's time, "" = Redis's. Returns true if the deadline has passed: the callers have got an error by now, so the script must
--- change nothing. deadline_ms 0 = none.
+-- clock_ms: a test's time, "" = Redis's. Ten bytes: Redis's too, and the lease floor, which core/header reads. Returns true if the deadline has
+-- passed: the callers have got an error by now, so the script must change nothing. deadline_ms 0 = none.
+local FLOOR_BYTES = 10
 function start_clock(clock_ms, deadline_ms)
+  if #clock_ms == FLOOR_BYTES then
+    floor_text, clock_ms = clock_ms, ""
+  end
   if clock_ms ~= "" then
     now_floor = tonumber(clock_ms)
     now_ceil = now_floor

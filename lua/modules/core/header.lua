@@ -5,6 +5,7 @@
 --- @exports LMSTFY_API, NATIVE_API, FREE_LEASE, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
 --- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
 --- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
+--- @exports floor_of_leases, next_lease, without_time
 
 -- 24 bytes, big-endian, then the body. One byte more and a job of 100 bytes costs 32 bytes more. API 8 bits, state 8, flags 8, priority
 -- 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8, expires-at ms 48 (0 = never), free retries 8 (leases that expired
@@ -114,4 +115,37 @@ end
 -- Unix ms, nil = not known.
 function publish_time(id, job)
   return publish_time_of_lease(job) or #id == 16 and struct.unpack(">I6", id) or nil
+end
+
+-- After a Redis was restored from an older file, or a replica that lagged was promoted, numbers count from what the data says, which may be less than
+-- what was granted. So servers send a lease floor, above all numbers that were granted before this run of the store, and when the run began (ADR 42).
+local FLOOR = ">I4I6"
+local lease_floor, run_began
+
+-- 0 = none.
+function floor_of_leases()
+  if not lease_floor then
+    lease_floor, run_began = struct.unpack(FLOOR, floor_text or "\0\0\0\0\0\0\0\0\0\0")
+  end
+  return lease_floor
+end
+
+-- The number of the next lease of a job: more than any that was granted, also by a run of the store whose data is lost. And true if it gives the
+-- publish time up that the present number has: then the job must be an extended one, which has it elsewhere. A chosen id that was published in this
+-- run has had no lease before it.
+function next_lease(job)
+  local lease = job.lease + 1
+  if --[[ guard: lease-above-floor ]] lease >= floor_of_leases() then
+    return lease, false
+  end
+  local published = publish_time_of_lease(job)
+  if published and --[[ guard: chosen-id-of-this-run ]] published >= run_began then
+    return lease, false
+  end
+  return lease_floor, published ~= nil
+end
+
+-- The flags of a job without those of its publish time.
+function without_time(flags)
+  return flags % TIMED + (flags >= COUNTED and COUNTED or 0)
 end

@@ -1,6 +1,6 @@
 -- Makes jobs and queues extended: from then on only scripts of the extended path change them.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/indexes, extended/moves
---- @exports make_queue_extended, total_tries, make_extended
+--- @exports make_queue_extended, total_tries, make_extended, make_room_for_lease
 
 local extended_by_now = {}
 function make_queue_extended(number, name)
@@ -44,5 +44,13 @@ function make_extended(job, has_left)
   if job.expires > 0 and job.state ~= DEAD then
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
+  end
+end
+
+-- Makes a job extended whose next lease number cannot hold its publish time (core/header).
+function make_room_for_lease(job, has_left)
+  local _, is_for_extended = next_lease(job)
+  if is_for_extended then
+    make_extended(job, has_left)
   end
 end

@@ -22,8 +22,10 @@ function respawn(job, request)
   end
   local is_new = request.tries == "reset"
   local first_tries = total_tries(job)
+  make_room_for_lease(job)
   leave(job)
-  job.free_retries, job.lease, job.expires = 0, job.lease + 1, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
+  raise_lease(job)
+  job.free_retries, job.expires = 0, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
   job.tries = math.max(tonumber(request.tries) or is_new and first_tries or job.tries, 1)
   job.attempts = is_new and 0 or job.attempts
   for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released", "no_handler" } or {}) do

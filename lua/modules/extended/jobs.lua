@@ -1,6 +1,7 @@
 -- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
 --- @requires core/call, core/header, core/plan
---- @exports jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, replace_body, replace_typed_body
+--- @exports jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
+--- @exports replace_typed_body
 
 -- What a job's indexes are made from, before this script changes it: see extended/indexes.
 local function was_of(job)
@@ -64,6 +65,18 @@ function set_failure(job, group, message, worker)
   put(job, "fworker", worker)
 end
 
+-- The job's last lease holder is refused from now on, and a lease holder that the store has forgotten. A simple job that gives its publish time up must
+-- have become an extended one before (extended/conversion); otherwise it is not leased, and its number rises by one.
+function raise_lease(job)
+  local lease, is_for_extended = next_lease(job)
+  if is_for_extended and not is_extended(job) then
+    lease = job.lease + 1
+  elseif is_for_extended then
+    job.flags = without_time(job.flags)
+  end
+  job.lease = lease
+end
+
 -- Bodies, and their bytes that count for a quota (limits/quotas).
 
 -- How long the body of a job is after this script, also if the script writes it.
@@ -78,7 +91,7 @@ function replace_body(job, body, is_new)
   end
   will_change(job).body = body
   if is_new and job.attempts > 0 then
-    job.lease = job.lease + 1
+    raise_lease(job)
   end
 end
 

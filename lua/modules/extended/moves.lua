@@ -130,7 +130,7 @@ end
 -- Cancels a leased job: the lease is lost. The job is kept for a while, so that its worker learns of it.
 local REVOKED_KEEP_MS = 60000
 function revoke(job)
-  job.lease = job.lease + 1
+  raise_lease(job)
   put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
   conclude(job, CANCELLED, "cancelled", { worker = job.x.worker })
 end

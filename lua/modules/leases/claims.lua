@@ -1,6 +1,6 @@
 -- Who may do a lease operation, and how the lease holder loses its lease.
---- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, limits/concurrency_keys
---- @requires limits/slots
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, extended/conversion
+--- @requires limits/concurrency_keys, limits/slots
 --- @exports take_in_hand, take_back, claim_on, record_worker, handler_began
 
 -- A late heartbeat may find the slot taken: of the queue, or of the job's key.
@@ -58,7 +58,8 @@ end
 -- The lease holder loses the lease, although no worker has a new one yet.
 function take_back(job)
   take_in_hand(job)
-  job.lease = job.lease + 1
+  make_room_for_lease(job, true)
+  raise_lease(job)
   if is_extended(job) then
     put(job, "leased", nil)
   end

@@ -12,7 +12,8 @@ end
 function move_on(job, next, needs, facts)
   make_extended(job, true)
   local from, worker = name_of(job.queue), job.x.worker
-  job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
+  raise_lease(job)
+  job.queue, job.tries, job.attempts = number_of(next.queue), tonumber(job.x.tries), 0
   queue_names[job.queue] = next.queue
   make_queue_extended(job.queue, next.queue)
   for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { script } from '../../redis/scripts/script.js';
 import { scriptText } from '../../redis/scripts/texts.js';
+import { checkSetUp } from '../../redis/set-up.js';
 import {
   listKey,
   NAMESPACES,
@@ -55,12 +56,14 @@ export class LmstfySource {
       commandTimeout: COMMAND_TIMEOUT_MS,
       connectionName: 'pumphouse import',
     });
-    redis.on('error', () => undefined);
+    let reason: Error | undefined;
+    checkSetUp(redis).on('error', (error) => (reason ??= error));
     try {
       await redis.connect();
     } catch (error) {
       redis.disconnect();
-      throw error;
+      // The driver's error only says that the connection is closed.
+      throw reason ?? error;
     }
     return new LmstfySource(redis);
   }

@@ -12,7 +12,7 @@ import {
 import { bytesAt, integerAt, type Raw } from '../../redis/scripts/script.js';
 import type { LeasedJob, StoredJob } from '../../domain/job/job.js';
 import { decodeId } from './ids.js';
-import { elapsedSince, publishedAtMs, timeOrNull } from './published-at.js';
+import { elapsedSince, hasPublishTime, publishedAtMs, timeOrNull } from './published-at.js';
 
 /** A job that was read without a lease. */
 export interface PeekedJob extends StoredJob {
@@ -73,8 +73,8 @@ export function decodeReserved(
   requests: number,
 ): { readonly items: Reserved[]; readonly expired: number } {
   const items = new Array<Reserved>(requests);
-  const times = { nowMs: integerAt(raw, 1), nowCeilMs: integerAt(raw, 2) };
-  let at = 3;
+  const run = { nowMs: integerAt(raw, 1), nowCeilMs: integerAt(raw, 2), floor: integerAt(raw, 3) };
+  let at = 4;
   for (const group of groups) {
     const { count, again, texts } = decodeFound(raw[at++]);
     if (count === ELSEWHERE) {
@@ -83,7 +83,7 @@ export function decodeReserved(
     }
     const jobs: LeasedJob[] = [];
     for (let i = 0; i < count; i++, at += 2) {
-      jobs.push(decodeLease(bytesAt(raw, at), bytesAt(raw, at + 1), group, texts?.[i + 1], times));
+      jobs.push(decodeLease(bytesAt(raw, at), bytesAt(raw, at + 1), group, texts?.[i + 1], run));
     }
     deal(group, jobs, again, items);
   }
@@ -126,13 +126,19 @@ export function triesOf(value: Buffer): number {
   return Math.min(triesIn(value) + attemptsIn(value) - freeRetriesIn(value), MAX_TRIES);
 }
 
+/** The number that the script gave this lease. A job whose number has its publish time is below the floor. */
+function leaseAfter(value: Buffer, floor: number): number {
+  const next = leaseIn(value) + 1;
+  return (next >= floor || hasPublishTime(value) ? next : floor) >>> 0;
+}
+
 /** The value shows the job before this lease: applies the changes that the script made. */
 function decodeLease(
   id: Buffer,
   value: Buffer,
   { queues, ttrMs }: LeaseGroup,
   text: string | undefined,
-  { nowMs, nowCeilMs }: { readonly nowMs: number; readonly nowCeilMs: number },
+  { nowMs, nowCeilMs, floor }: { readonly nowMs: number; readonly nowCeilMs: number; readonly floor: number },
 ): LeasedJob {
   const space = text?.indexOf(' ') ?? -1;
   const place = text === undefined ? 1 : Number(text.slice(0, space));
@@ -150,7 +156,7 @@ function decodeLease(
     attempts: Math.min(attemptsIn(value) + 1, 65_535),
     ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),
     elapsedMs: elapsedSince(publishedMs, nowMs),
-    lease: (leaseIn(value) + 1) >>> 0,
+    lease: leaseAfter(value, floor),
     leaseEndsAtMs: expiresMs === 0 ? endsMs : Math.min(endsMs, expiresMs),
     publishedAtMs: timeOrNull(publishedMs),
     expiresAtMs: timeOrNull(expiresMs),

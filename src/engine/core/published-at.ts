@@ -5,13 +5,18 @@ import { mintedAtMs } from './ids.js';
 const [TIMED, FIRST_TIME_FLAG] = [4, 8];
 const [LOW, HIGH, BACK_MS] = [2 ** 31, 2 ** 35, 86_400_000];
 
+/** True if the lease number of a job is counted from its publish time. */
+export function hasPublishTime(header: Buffer): boolean {
+  return (flagsIn(header) & TIMED) !== 0;
+}
+
 /**
  * When a job was published, read from its id or its header, Unix ms; 0 = unknown. For a job with a given id the header
  * counts modulo 397 days: an older job seems younger by that much.
  */
 export function publishedAtMs(id: Buffer, header: Buffer, nowMs: number): number {
   const flags = flagsIn(header);
-  if ((flags & TIMED) === 0) return mintedAtMs(id);
+  if (!hasPublishTime(header)) return mintedAtMs(id);
   const high = Math.floor(flags / FIRST_TIME_FLAG) % 16;
   const startMs = high * LOW + leaseIn(header) - attemptsIn(header);
   const ageMs = (((nowMs - startMs) % HIGH) + HIGH) % HIGH;

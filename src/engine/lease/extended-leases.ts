@@ -1,12 +1,5 @@
 import type { LeasedJob } from '../../domain/job/job.js';
-import {
-  attemptsIn,
-  expiresMsIn,
-  HEADER_BYTES,
-  leaseIn,
-  priorityIn,
-  triesIn,
-} from '../../redis/scripts/header.js';
+import { attemptsIn, expiresMsIn, HEADER_BYTES, priorityIn, triesIn } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { parseAttributes, triesOf } from '../core/decode.js';
 import { decodeId } from '../core/ids.js';
@@ -63,7 +56,7 @@ function leasedOf(
 ): LeasedJob {
   const texts = facts.toString().split('\0');
   const [place, ends, attributes, type, tags, contentType, crashes, failures, progress, since, put] = texts;
-  const [tries, released] = texts.slice(11);
+  const [tries, released, lease] = texts.slice(11);
   const publishedMs = put ? Number(put) : publishedAtMs(id, value, nowMs);
   const expiresMs = expiresMsIn(value);
   const sinceMs = Number(since || put);
@@ -77,7 +70,7 @@ function leasedOf(
     tries: tries ? Number(tries) : triesOf(value),
     triesLeft: triesIn(value) - 1,
     attempts: Math.min(attemptsIn(value) + 1, 65_535),
-    lease: (leaseIn(value) + 1) >>> 0,
+    lease: Number(lease) >>> 0,
     leaseEndsAtMs: Number(ends),
     publishedAtMs: timeOrNull(publishedMs),
     expiresAtMs: timeOrNull(expiresMs),

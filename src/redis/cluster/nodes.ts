@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { Cluster, Redis } from 'ioredis';
 import type { Calls, RedisClock } from '../calls.js';
+import type { LeaseFloor } from '../lease-floor.js';
+import { parseInfo } from '../parse-info.js';
 
 /** The masters of a Cluster: each is probed separately, and one that does not answer only loses its own connection. */
 export class ClusterNodes {
@@ -11,6 +13,7 @@ export class ClusterNodes {
     private readonly client: Cluster,
     private readonly calls: Calls,
     private readonly clock: RedisClock,
+    private readonly floor: LeaseFloor,
   ) {}
 
   /** True if some slots have no node that answers. */
@@ -72,6 +75,8 @@ export class ClusterNodes {
       const time = await this.calls.attempt(() => node.call('TIME'));
       const [seconds = Number.NaN, micros = Number.NaN] = Array.isArray(time) ? time.map(Number) : [];
       this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
+      const facts = parseInfo(String(await this.calls.attempt(() => node.call('INFO', 'replication'))));
+      if (!this.floor.knows(facts)) throw new Error(`the data of ${owner} has another history`);
     } catch (error) {
       node.disconnect();
       throw error;

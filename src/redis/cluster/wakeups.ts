@@ -4,6 +4,7 @@ import type { Calls } from '../calls.js';
 import type { ClusterNodes } from './nodes.js';
 import type { Keys } from '../keys.js';
 import type { WakeStyle } from '../scripts/texts.js';
+import { checkSetUp } from '../set-up.js';
 import { dispatchWakeup, type WakeListener, type Wakeups } from '../wakeups.js';
 
 /** How long the subscription of a namespace without waiters is kept, in milliseconds: a new waiter may come. */
@@ -133,13 +134,15 @@ export class ClusterWakeups implements Wakeups {
   private linkTo(owner: string): Redis | undefined {
     const known = this.links.get(owner);
     if (known) return known;
-    const link = this.nodes.connectionTo(owner)?.duplicate({
+    const like = this.nodes.connectionTo(owner);
+    if (!like) return undefined;
+    const link = like.duplicate({
       // If a lost connection is still needed, the next check replaces it.
       retryStrategy: () => null,
       enableOfflineQueue: true,
       readOnly: false,
     });
-    if (!link) return undefined;
+    checkSetUp(link);
     this.links.set(owner, link);
     link.on('error', () => undefined);
     link.on('message', (_channel: string, message: string) => dispatchWakeup(this.listeners, message));

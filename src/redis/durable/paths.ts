@@ -4,9 +4,10 @@ import { type Durability, replicasOf } from '../../domain/durability.js';
 import { QueueError } from '../../domain/errors.js';
 import type { PoolOptions } from '../../domain/pool.js';
 import { Calls } from '../calls.js';
-import { type Client, createClient } from '../connect.js';
+import type { Client } from '../connect.js';
 import { DurableConnection, MARK, type Proof } from './connection.js';
 import type { RedisFault } from '../errors.js';
+import type { LeaseFloor } from '../lease-floor.js';
 import { type Safety, safetyOf, shortfallOf } from './safety.js';
 import { type Arg, EncodedCommand, flatten, type Item, type Script } from '../scripts/script.js';
 import type { ScriptText } from '../scripts/texts.js';
@@ -35,6 +36,10 @@ export interface PoolParts {
   readonly options: PoolOptions;
   /** The pool's connection for everything that is not durable. */
   readonly client: Client;
+  /** Creates a further connection, without opening it. */
+  readonly openClient: () => Client;
+  /** Puts the lease floor into the arguments of a call. */
+  readonly fill: LeaseFloor['fill'];
   /** Sends a script over it, once. */
   readonly call: (name: string, args: readonly Arg[]) => Promise<unknown>;
   /** @throws {QueueError} `pool_unavailable`: scripts may not access the store now */
@@ -42,7 +47,6 @@ export interface PoolParts {
   /** A script's text for the pool's Redis. */
   readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
-  readonly onError: (error: Error) => void;
   /** Called when a requested durability is not available now. */
   readonly onShortfall: (durability: Durability, error: Error) => void;
 }
@@ -151,7 +155,7 @@ class DurablePath implements ScriptPath {
   ): Promise<R> {
     this.parts.check();
     const args = flatten(binding, keyOf, argOf, items);
-    const raw = await this.calls.persist(() => this.send(binding.name, args), {
+    const raw = await this.calls.persist(() => this.send(binding.name, this.parts.fill(binding, args)), {
       repeatable: binding.repeatable,
       late: late && ((reply) => late(binding.reply(reply))),
     });
@@ -214,9 +218,9 @@ class DurablePath implements ScriptPath {
 
   private open(): Client {
     if (this.own) return this.own;
-    const client = createClient(this.parts.options);
-    client.on('error', this.parts.onError);
-    client.connect().catch(this.parts.onError);
+    const client = this.parts.openClient();
+    // Its error was reported by an event.
+    client.connect().catch(() => undefined);
     return (this.own = client);
   }
 }

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { type Durability, replicasOf } from '../../domain/durability.js';
 import type { Client } from '../connect.js';
-import { parseInfo } from '../inspect.js';
+import { parseInfo } from '../parse-info.js';
 
 /** What a Redis can do now to keep a write safe; for a Cluster, what each of its masters can do. */
 export interface Safety {

@@ -375,6 +375,19 @@ export const markConnection = script({
   reply: () => undefined,
 });
 
+/** Sent before a connection is ready, without the deadline of other scripts. */
+export const beginRun = script({
+  name: 'maintenance/begin_run',
+  keys: ['run', 'namespaces'],
+  args: ['identity', 'jump', 'known'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { floor: integerAt(reply, 0), beganMs: integerAt(reply, 1) };
+  },
+});
+
 /** Every script of the engine. A test compares each with its header. */
 export const ENGINE_SCRIPTS = [
   register,
@@ -410,6 +423,7 @@ export const ENGINE_SCRIPTS = [
   lowestScores,
   dueSoon,
   markConnection,
+  beginRun,
   ...EXTENDED_SCRIPTS,
   ...RECURRING_SCRIPTS,
 ] as const;

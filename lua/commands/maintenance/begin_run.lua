@@ -1,0 +1,36 @@
+--[[
+Find out whether the store is still in the run that servers know, and begin a new one if it is not: its process was started again, or it was a
+replica before. Then its data may be older than what it answered last, so that leases need numbers above all that were granted (ADR 42).
+
+KEYS[1] run         hash: store -> its process and the history of its data; floor, began -> of the run
+KEYS[2] namespaces  set: there are jobs if it is there; the same key as KEYS[1] in a Cluster: there are if the node has any key
+ARGV[1] identity    of the store now
+ARGV[2] jump        how far the floor is above that of the last run, at least
+ARGV[3] known       the floor that the server knows, 0 = none
+
+Returns {floor, began_ms}. Floor: the lowest number of a new lease, 0 = a new store.
+Cost: O(1).
+]]
+local run, namespaces = KEYS[1], KEYS[2]
+local identity, jump, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+--- @script
+
+-- Above the low 31 bits of a time, where the numbers of chosen ids begin (core/header). It rises by two a second from 2026 on, so that runs which do not
+-- know of each other have numbers of their own; the highest leaves each job 16 million leases.
+local LOWEST, FROM_S, A_SECOND, HIGHEST = 2147483648, 1767225600, 2, 4278190080
+
+local floor, began = tonumber(redis.call("HGET", run, "floor") or 0), tonumber(redis.call("HGET", run, "began") or 0)
+if redis.call("HGET", run, "store") == identity then
+  return { floor, began }
+end
+-- A store that has no key is new.
+local is_new = run == namespaces and redis.call("DBSIZE") == 0 or run ~= namespaces and redis.call("EXISTS", run, namespaces) == 0
+if --[[ guard: floor-rises-with-run ]] not is_new then
+  local time = redis.call("TIME")
+  local now_floor = LOWEST + math.max(time[1] - FROM_S, 0) * A_SECOND
+  floor, began = math.min(math.max(now_floor, floor, known) + jump, HIGHEST), time[1] * 1000 + math.floor(time[2] / 1000)
+end
+-- A full Redis refuses this, and is used all the same.
+redis.pcall("HSET", run, "store", identity, "floor", string.format("%.0f", floor), "began", string.format("%.0f", began))
+return { floor, began }

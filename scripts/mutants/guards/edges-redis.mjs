@@ -1,0 +1,52 @@
+const SET_UP = 'test/engine/set-up.spec.ts';
+const RESTORED = 'test/faults/restored-store.spec.ts';
+
+/**
+ * What servers ask of a Redis before they use a connection to it.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const REDIS_EDGES = [
+  {
+    id: 'refused-set-up-is-kept',
+    name: 'set-up: a connection whose set-up Redis refused is not used',
+    off: 'remove',
+    spec: SET_UP,
+    test: 'the set-up of a connection › stops the start with pool and reason: %s',
+  },
+  {
+    id: 'lease-above-floor',
+    name: 'restored store: the number of a new lease is above all that were granted before',
+    off: 'true',
+    spec: RESTORED,
+    test: 'a Redis that is restored from an older file › grants no lease number that it granted before, to jobs of any kind',
+  },
+  {
+    id: 'chosen-id-of-this-run',
+    name: 'restored store: a chosen id that was published in an earlier run gives its publish time up',
+    off: 'true',
+    spec: RESTORED,
+    test: 'a Redis that is restored from an older file › grants no lease number that it granted before, to jobs of any kind',
+  },
+  {
+    id: 'floor-rises-with-run',
+    name: 'restored store: the floor rises when the history of the data is unknown',
+    off: 'false',
+    spec: RESTORED,
+    test: 'a Redis that is restored from an older file › grants no lease number that it granted before, to jobs of any kind',
+  },
+  {
+    id: 'floor-is-put-in-when-sent',
+    name: 'restored store: calls carry the floor',
+    off: 'remove',
+    spec: RESTORED,
+    test: 'a Redis that is restored from an older file › grants no lease number that it granted before, to jobs of any kind',
+  },
+  {
+    id: 'history-is-probed',
+    name: 'restored store: a connection that stays while the data goes back is found',
+    off: 'false',
+    spec: RESTORED,
+    test: 'a replica that lags › grants no number that its master granted, after it was promoted or its data was taken over',
+  },
+];

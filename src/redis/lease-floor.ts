@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto';
+import { Command } from 'ioredis';
+import type { Keys } from './keys.js';
+import { type Arg, flatten, type Script } from './scripts/script.js';
+import { beginRun } from './scripts/simple.js';
+import { scriptText } from './scripts/texts.js';
+import type { Send } from './set-up.js';
+
+/** How far the floors of two runs are apart: at least, and by chance, for runs that do not know of each other. */
+const JUMP = 4_096;
+const CHANCE = 4_096;
+/** The floor, 4 bytes, and when the run began, Unix ms, 6 bytes: lua/modules/core/header.lua. */
+const FLOOR_BYTES = 10;
+/** Keys that are tried for one in a slot of a node: with 1,000 masters, one of 1,000 is. */
+const TRIES = 100_000;
+
+/**
+ * The lowest number of a new lease in a pool. A Redis that was restored from an older file, or was a replica that lagged, has jobs with
+ * lower lease numbers than it granted before, and would grant the same ones again (ADR 42). So each connection is asked for the history
+ * of its data before its first command; with an unknown one a new run of the store begins, whose floor is above all numbers of the runs
+ * before.
+ */
+export class LeaseFloor {
+  private floor = 0;
+  private beganMs = 0;
+  private argument: Buffer | '' = '';
+  private readonly known = new Set<string>();
+  private readonly promotions = new Set<string>();
+
+  constructor(private readonly keys: Keys) {}
+
+  /** Puts the floor into the arguments of a call that has a clock; each time it is sent, because the floor may have risen. */
+  fill<T extends Arg[]>(
+    { args: names, keys }: Pick<Script<string, string, string, unknown>, 'args' | 'keys'>,
+    args: T,
+  ): T {
+    const at = keys.length + 1;
+    // A test's clock stays.
+    // guard: floor-is-put-in-when-sent
+    if (names[0] === 'clock_ms' && (args[at] === '' || Buffer.isBuffer(args[at]))) args[at] = this.argument;
+    return args;
+  }
+
+  /** False if the Redis of a connection was a replica meanwhile. @param facts of INFO, at least its section on replication */
+  knows(facts: ReadonlyMap<string, string>): boolean {
+    return !isMaster(facts) || this.promotions.has(promotionOf(facts));
+  }
+
+  /** Learns the floor of a Redis, and begins a new run if its history is unknown. @returns true if the floor has risen */
+  async admit(send: Send, facts: ReadonlyMap<string, string>): Promise<boolean> {
+    const history = historyOf(facts);
+    if (!isMaster(facts) || this.known.has(history)) return false;
+    const key = facts.get('cluster_enabled') === '1' ? await this.keyOfNode(send) : this.keys.run;
+    if (key === undefined) return false;
+    const isNode = key !== this.keys.run;
+    const keys = { run: key, namespaces: isNode ? key : this.keys.namespaces };
+    const args = { identity: history, jump: JUMP + randomInt(CHANCE), known: this.floor };
+    const { floor, beganMs } = beginRun.reply(
+      await send('EVAL', scriptText(beginRun.name).text, ...flatten(beginRun, keys, args, [])),
+    );
+    this.known.add(history);
+    this.promotions.add(promotionOf(facts));
+    return this.raise(floor, beganMs);
+  }
+
+  private raise(floor: number, beganMs: number): boolean {
+    if (floor <= this.floor) return false;
+    this.floor = floor;
+    this.beganMs = Math.max(this.beganMs, beganMs);
+    const argument = Buffer.alloc(FLOOR_BYTES);
+    argument.writeUInt32BE(this.floor);
+    argument.writeUIntBE(this.beganMs, 4, FLOOR_BYTES - 4);
+    this.argument = argument;
+    return true;
+  }
+
+  /** A key in a slot of the node; undefined if it has none. Then it has no jobs either. */
+  private async keyOfNode(send: Send): Promise<string | undefined> {
+    const [id, shards] = await Promise.all([send('CLUSTER', 'MYID'), send('CLUSTER', 'SLOTS')]);
+    const own = (shards as [number, number, [string, number, string]][]).filter(
+      ([, , owner]) => owner[2] === id,
+    );
+    for (let i = 0; own.length > 0 && i < TRIES; i++) {
+      const key = this.keys.runOfNode(i);
+      const slot = new Command('get', [key]).getSlot();
+      if (own.some(([first, last]) => first <= slot && slot <= last)) return key;
+    }
+    return undefined;
+  }
+}
+
+function isMaster(facts: ReadonlyMap<string, string>): boolean {
+  return facts.get('role') !== 'slave';
+}
+
+/** The history of a master's data: its process, and how it became a master if it was a replica before. */
+function historyOf(facts: ReadonlyMap<string, string>): string {
+  return `${facts.get('run_id') ?? ''} ${promotionOf(facts)}`;
+}
+
+/**
+ * Which data a replica had when it was promoted, '' = it has been a master since it started. Not the id of replication itself: that of a
+ * master also changes when its first replica comes.
+ */
+function promotionOf(facts: ReadonlyMap<string, string>): string {
+  const id = facts.get('master_replid2') ?? '';
+  return /^0*$/.test(id) ? '' : `${id}:${facts.get('second_repl_offset') ?? ''}`;
+}

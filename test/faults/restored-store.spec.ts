@@ -1,0 +1,292 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { EngineFixture, silentLog, testPoolOptions } from '../engine/fixture.js';
+import { TestCluster } from '../support/cluster.js';
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+
+/** A Redis whose writes are in its files at once, and that sends them to a replica at once. */
+const ALWAYS = ['--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
+
+/** Jobs of each kind, by queue: how they are published. */
+const KINDS: Readonly<Record<string, (f: EngineFixture, queue: string) => Promise<unknown>>> = {
+  lmstfy: (f, queue) => f.publish(queue, { tries: 9 }),
+  simple: (f, queue) => f.engine.native.publish(f.ns, [{ queue, body: Buffer.from('x') }]),
+  chosen: (f, queue) => f.engine.native.publish(f.ns, [{ queue, id: `id-${queue}`, body: Buffer.from('x') }]),
+  extended: (f, queue) => f.put(queue, { type: 'mail' }),
+  'extended-chosen': (f, queue) => f.put(queue, { type: 'mail', id: `id-${queue}` }),
+};
+const QUEUES = Object.keys(KINDS);
+
+/** A store on files that a test copies and brings back. */
+class Store {
+  private constructor(
+    private redis: RedisProcess,
+    readonly f: EngineFixture,
+  ) {}
+
+  static async open(): Promise<Store> {
+    const redis = await startRedis({ args: ALWAYS });
+    return new Store(redis, await EngineFixture.open({}, { url: redis.url }));
+  }
+
+  /** Another server on the same namespace. */
+  async connect(): Promise<EngineFixture> {
+    const pool = await RedisPool.connect('default', testPoolOptions({ url: this.redis.url }), silentLog);
+    return Object.assign(EngineFixture.over(pool), { ns: this.f.ns });
+  }
+
+  get url(): string {
+    return this.redis.url;
+  }
+
+  private get files(): string {
+    return join(this.redis.dir, 'appendonlydir');
+  }
+
+  private get copy(): string {
+    return join(this.redis.dir, 'copy');
+  }
+
+  backUp(): void {
+    rmSync(this.copy, { recursive: true, force: true });
+    cpSync(this.files, this.copy, { recursive: true });
+  }
+
+  /** Starts Redis again, from the copy if one is to be restored; the servers stay. */
+  async restart({ restores }: { readonly restores: boolean }): Promise<void> {
+    const { port, dir } = this.redis;
+    await this.redis.kill9();
+    if (restores) {
+      rmSync(this.files, { recursive: true });
+      cpSync(this.copy, this.files, { recursive: true });
+    }
+    const stop = this.redis.stop.bind(this.redis);
+    this.redis = { ...(await startRedis({ args: ALWAYS, port, dir })), stop };
+    await waitFor(() => this.f.pool.status.up, 10_000);
+  }
+
+  async close(): Promise<void> {
+    await this.f.close();
+    await this.redis.kill9();
+    rmSync(this.redis.dir, { recursive: true, force: true });
+  }
+}
+
+const ackOf = ({ queue, id, lease }: LeasedJob) => ({ queue, id, lease });
+
+async function leaseAll(f: EngineFixture): Promise<LeasedJob[]> {
+  const jobs: LeasedJob[] = [];
+  for (const queue of QUEUES) jobs.push(...(await f.reserve(queue)));
+  return jobs;
+}
+
+describe('a Redis that is restored from an older file', () => {
+  let store: Store;
+  let f: EngineFixture;
+  beforeEach(async () => {
+    store = await Store.open();
+    f = store.f;
+    for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+  });
+  afterEach(() => store.close());
+
+  it('grants no lease number that it granted before, to jobs of any kind', async () => {
+    store.backUp();
+    const lost = await leaseAll(f);
+    await store.restart({ restores: true });
+    const found = await leaseAll(f);
+    expect(found.map(({ queue }) => queue)).toEqual(QUEUES);
+    for (const [i, { lease }] of found.entries()) {
+      expect(lease).toBeGreaterThan(lost[i]!.lease);
+      expect(lease).toBeLessThan(2 ** 32);
+    }
+    expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+    expect(await f.engine.ackMany(f.ns, found.map(ackOf))).toEqual(QUEUES.map(() => 'acked'));
+  });
+
+  it('keeps the times at which jobs were published', async () => {
+    store.backUp();
+    const lost = await leaseAll(f);
+    await store.restart({ restores: true });
+    const found = await leaseAll(f);
+    expect(found.map(({ publishedAtMs }) => publishedAtMs)).toEqual(
+      lost.map(({ publishedAtMs }) => publishedAtMs),
+    );
+    const details = await Promise.all(found.map(({ id }) => f.find(id)));
+    expect(details.map((job) => job?.publishedAtMs)).toEqual(lost.map(({ publishedAtMs }) => publishedAtMs));
+  });
+
+  it('grants no number twice if it is restored from the same file again, after many leases of a job', async () => {
+    store.backUp();
+    const granted = new Set<string>();
+    for (let run = 0; run < 3; run++) {
+      for (let round = 0; round < 20; round++) {
+        for (const job of await leaseAll(f)) {
+          const key = `${job.queue} ${String(job.lease)}`;
+          expect([key, granted.has(key)]).toEqual([key, false]);
+          granted.add(key);
+          await f.engine.native.release(f.ns, { ...job, delayMs: 0, isCounted: false });
+        }
+      }
+      await store.restart({ restores: true });
+    }
+  });
+
+  it('refuses the holder of a forgotten lease after the data of its job was changed or it was put back', async () => {
+    const [changed] = await f.engine.native.publish(f.ns, [
+      { queue: 'changed', body: Buffer.from('old'), tries: 9 },
+    ]);
+    const id = changed!.id;
+    await f.engine.native.release(f.ns, { ...(await f.reserve('changed'))[0]!, delayMs: 0, isCounted: true });
+    store.backUp();
+    const [lost] = await f.reserve('changed');
+    await store.restart({ restores: true });
+    await f.engine.native.change(f.ns, id, { data: { body: Buffer.from('new') } });
+    expect(await f.engine.ackMany(f.ns, [ackOf(lost!)])).toEqual(['lease_lost']);
+    expect((await f.reserve('changed'))[0]?.body.toString()).toBe('new');
+  });
+
+  it.each([
+    ['simple ones', []],
+    ['extended ones', ['simple', 'chosen']],
+  ])('puts dead jobs back with numbers that it has not granted: %s', async (_title, more) => {
+    for (const id of [undefined, 'dead-17']) await f.publish('dead', { tries: 1, ...(id && { id }) });
+    for (const kind of more) {
+      const id = kind === 'chosen' ? { id: 'dead-18' } : {};
+      await f.engine.native.publish(f.ns, [{ queue: 'dead', body: Buffer.from('x'), tries: 1, ...id }]);
+    }
+    const count = 2 + more.length;
+    await f.reserve('dead', { count, ttrMs: 1 });
+    f.engine.start();
+    await waitFor(async () => (await f.counts('dead'))?.dead === count, 10_000);
+    store.backUp();
+    await f.engine.respawn(f.ns, 'dead', count, 0);
+    const lost = await f.reserve('dead', { count });
+    await store.restart({ restores: true });
+    await f.engine.respawn(f.ns, 'dead', count, 0);
+    // Before the next lease too: a job that waits may be acknowledged by its last lease holder.
+    expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
+    expect(await f.reserve('dead', { count })).toHaveLength(count);
+    expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
+  });
+
+  it('has no floor when it is new, and counts from one', async () => {
+    expect((await f.reserve('simple'))[0]?.lease).toBe(1);
+  });
+});
+
+describe('an ordinary restart of Redis', () => {
+  let store: Store;
+  beforeEach(async () => void (store = await Store.open()));
+  afterEach(() => store.close());
+
+  it('leaves the leases of before valid, and jobs with a chosen id simple if they are published after it', async () => {
+    const { f } = store;
+    for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+    const held = await leaseAll(f);
+    await store.restart({ restores: false });
+    expect(await f.engine.ackMany(f.ns, held.map(ackOf))).toEqual(QUEUES.map(() => 'acked'));
+
+    const sentMs = Date.now();
+    await f.engine.native.publish(f.ns, [{ queue: 'later', id: 'order-17', body: Buffer.from('x') }]);
+    const [later] = await f.reserve('later');
+    expect(later).not.toHaveProperty('extended');
+    expect(Math.abs((later?.publishedAtMs ?? 0) - sentMs)).toBeLessThan(30_000);
+    expect(await f.engine.ackMany(f.ns, [ackOf(later!)])).toEqual(['acked']);
+  });
+
+  it('gives all servers the same floor', async () => {
+    const { f } = store;
+    const other = await store.connect();
+    for (const text of ['1', '2', '3']) await f.publish('q', { text });
+    await store.restart({ restores: false });
+    await waitFor(() => other.pool.status.up, 10_000);
+    const late = await store.connect();
+    const leases = [];
+    for (const server of [f, other, late]) leases.push(...(await server.reserve('q')));
+    expect(new Set(leases.map(({ lease }) => lease)).size).toBe(1);
+    for (const server of [other, late]) await server.close();
+  });
+});
+
+describe('a replica that lags', () => {
+  it('grants no number that its master granted, after it was promoted or its data was taken over', async () => {
+    const store = await Store.open();
+    const { f } = store;
+    const replica = await startRedis({ args: ALWAYS });
+    const [master, behind] = [store.url, replica.url].map((url) => new Redis(url, { protocol: 2 }));
+    try {
+      for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+      const { port } = new URL(store.url);
+      await behind!.replicaof('127.0.0.1', port);
+      await waitFor(
+        async () => (await behind!.info('replication')).includes('master_link_status:up'),
+        10_000,
+      );
+      await behind!.replicaof('NO', 'ONE');
+      const lost = await leaseAll(f);
+      // The process stays, and so do the connections of servers.
+      await master!.replicaof('127.0.0.1', String(replica.port));
+      await waitFor(
+        async () => (await master!.info('replication')).includes('master_link_status:up'),
+        10_000,
+      );
+      await master!.replicaof('NO', 'ONE');
+      // Servers look once a second.
+      const floor = async (): Promise<number> => Number(await master!.hget('pumphouse:run', 'floor'));
+      await waitFor(async () => (await floor()) > 0 && f.pool.status.up, 10_000);
+      const found = await leaseAll(f);
+      expect(found.map(({ queue }) => queue)).toEqual(QUEUES);
+      expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+
+      const other = await RedisPool.connect('default', testPoolOptions({ url: replica.url }), silentLog);
+      const promoted = Object.assign(EngineFixture.over(other), { ns: f.ns });
+      const again = await leaseAll(promoted);
+      expect(again.map(({ queue }) => queue)).toEqual(QUEUES);
+      expect(await promoted.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+      await promoted.close();
+    } finally {
+      master!.disconnect();
+      behind!.disconnect();
+      await store.close();
+      await replica.stop();
+    }
+  });
+});
+
+describe('a node of a Cluster that is restored from an older file', () => {
+  it('grants no lease number that it granted before', async () => {
+    const cluster = await TestCluster.start();
+    const options = {
+      allowUnsafe: false,
+      keyPrefix: '',
+      commandTimeoutMs: 2_000,
+      clusterNodes: cluster.addresses,
+    };
+    const pool = await RedisPool.connect('default', options, silentLog);
+    const f = EngineFixture.over(pool);
+    try {
+      const { owner } = await cluster.ownerOf(`{${f.ns}}`);
+      await owner.redis.config('SET', 'appendfsync', 'always');
+      for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+      const files = join(owner.server.dir, 'appendonlydir');
+      cpSync(files, `${files}.copy`, { recursive: true });
+      const lost = await leaseAll(f);
+      await cluster.kill(owner);
+      rmSync(files, { recursive: true });
+      cpSync(`${files}.copy`, files, { recursive: true });
+      await cluster.restart(owner);
+      await waitFor(() => f.pool.status.up && f.pool.status.degraded.length === 0, 20_000);
+      const found = await leaseAll(f);
+      expect(found.map(({ queue }) => queue)).toEqual(QUEUES);
+      for (const [i, { lease }] of found.entries()) expect(lease).toBeGreaterThan(lost[i]!.lease);
+      expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+    } finally {
+      await f.close();
+      await cluster.stop();
+    }
+  });
+});
