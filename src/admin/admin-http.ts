@@ -4,8 +4,8 @@ import type { Config } from '../config/config.js';
 import { Accounts } from './accounts.js';
 import type { Audit } from './audit.js';
 import { BrowserRules } from './browser-rules.js';
-import { FailedPasswords } from './failed-passwords.js';
 import { FORM_TYPE, isForm } from './forms.js';
+import { PasswordChecks, type PasswordVerdict } from './password-checks.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,7 +27,7 @@ const PROBES = ['GET /healthz', 'HEAD /healthz', 'GET /readyz', 'HEAD /readyz', 
 export class AdminHttp {
   private readonly accounts: Accounts;
   private readonly browsers: BrowserRules;
-  private readonly failed = new FailedPasswords();
+  private readonly passwords: PasswordChecks;
 
   constructor(
     private readonly config: Config,
@@ -35,6 +35,7 @@ export class AdminHttp {
   ) {
     const { accounts, host: ownName, hosts } = config.admin;
     this.accounts = new Accounts(accounts);
+    this.passwords = new PasswordChecks(this.accounts);
     this.browsers = new BrowserRules([ownName, ...hosts]);
   }
 
@@ -58,31 +59,37 @@ export class AdminHttp {
       if (refusal !== undefined) {
         this.audit.recordRefused(request, refusal.rule);
         void reply.code(403).send({ error: refusal.error });
-      } else if (this.admits(request)) done();
-      else this.refuse(request, reply);
+      } else this.authenticate(request, reply, done);
     });
   }
 
-  private admits(request: FastifyRequest): boolean {
-    if (!this.accounts.areNeeded || this.isOpen(request)) return true;
-    const account = this.failed.isBusy(request.ip)
-      ? null
-      : this.accounts.whose(request.headers.authorization);
-    if (account !== null) request.account = account;
-    return account !== null;
+  /** Answers at once if no password was sent: browsers ask for a password only after this answer. */
+  private authenticate(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    const { authorization } = request.headers;
+    if (!this.accounts.areNeeded || this.isOpen(request)) done();
+    else if (authorization === undefined) challenge(reply);
+    else {
+      void this.passwords.check(request.ip, authorization).then((verdict) => {
+        if (typeof verdict === 'object' && 'account' in verdict) {
+          request.account = verdict.account;
+          done();
+        } else this.refuse(request, reply, verdict);
+      });
+    }
   }
 
-  /** Answers at once if no password was sent: browsers ask for a password only after this answer. */
-  private refuse(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.headers.authorization === undefined) challenge(reply);
-    else if (this.failed.isBusy(request.ip)) {
+  private refuse(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    verdict: Exclude<PasswordVerdict, { readonly account: string }>,
+  ): void {
+    if (verdict === 'flood') request.raw.socket.destroy();
+    else if (verdict === 'busy') {
       const error = 'too many wrong passwords from this address';
-      void reply.code(429).header('Retry-After', '2').send({ error });
+      void reply.code(429).header('Retry-After', '5').send({ error });
     } else {
-      void this.failed.failed(request.ip).then((failures) => {
-        this.audit.recordFailedPassword(request, failures);
-        challenge(reply);
-      });
+      this.audit.recordFailedPassword(request, verdict.failures);
+      challenge(reply);
     }
   }
 

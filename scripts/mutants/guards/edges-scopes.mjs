@@ -3,6 +3,7 @@ const RECURRING = 'test/engine/recurring.spec.ts';
 const NAMES = 'names of the jobs of a recurring job ›';
 const TARGETS = 'permissions by queue › a push target ›';
 const SESSIONS = 'permissions by queue › a token for some queues › a worker session ›';
+const PASSWORDS = 'T51: the admin port, called by a web page of another site ›';
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
 /**
@@ -63,6 +64,41 @@ export const SCOPES = [
     off: 'false',
     spec: 'test/api/permissions.spec.ts',
     test: `${SESSIONS} of other queues is not changed, lost, read or ended, and keeps its stop`,
+  },
+  {
+    id: 'known-account-passes',
+    name: 'admin passwords: an account that was right from its address is let through',
+    off: { with: 'null' },
+    spec: 'test/api/admin-accounts.spec.ts',
+    test: `${PASSWORDS} lets the right password through while its address guesses`,
+  },
+  {
+    id: 'password-waits-its-turn',
+    name: 'admin passwords: after a wrong one, one is checked a second',
+    off: 'remove',
+    spec: 'test/api/admin-accounts.spec.ts',
+    test: `${PASSWORDS} checks one password of an address a second, on any number of connections, and logs each`,
+  },
+  {
+    id: 'passwords-wait-bounded',
+    name: 'admin passwords: four of an address wait',
+    off: 'false',
+    spec: 'test/api/admin-accounts.spec.ts',
+    test: `${PASSWORDS} checks one password of an address a second, on any number of connections, and logs each`,
+  },
+  {
+    id: 'refusals-are-held-back',
+    name: 'admin passwords: a refusal is held back',
+    off: 'remove',
+    spec: 'src/admin/password-checks.spec.ts',
+    test: 'password checks › hold refusals back, and drop what is beyond 64 of them',
+  },
+  {
+    id: 'addresses-bounded',
+    name: 'admin passwords: the addresses that are remembered are bounded',
+    off: { with: 'map.size > 0' },
+    spec: 'src/admin/password-checks.spec.ts',
+    test: 'password checks › remember a thousand addresses, and networks in IPv6',
   },
   {
     id: 'recurring-own-key',

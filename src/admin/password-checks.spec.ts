@@ -1,0 +1,114 @@
+import { PasswordChecks, type PasswordVerdict } from './password-checks.js';
+
+describe('password checks', () => {
+  const DAY_MS = 86_400_000;
+  const HERE = '10.0.0.1';
+  let nowMs: number;
+  let looked: string[];
+  let waits: { readonly ms: number; readonly end: (value?: unknown) => void }[];
+  let checks: PasswordChecks;
+  beforeEach(() => {
+    nowMs = 0;
+    looked = [];
+    waits = [];
+    const wait = (ms: number): Promise<unknown> => new Promise((end) => waits.push({ ms, end }));
+    const whose = (text = ''): string | null => {
+      looked.push(text);
+      return /^(ops|dev):secret$/.exec(text)?.[1] ?? null;
+    };
+    checks = new PasswordChecks({ whose }, () => nowMs, wait);
+  });
+
+  const check = (password: string, address = HERE): Promise<PasswordVerdict> =>
+    checks.check(address, password);
+  /** Ends the first wait, at its time. */
+  function pass(): void {
+    const [{ ms, end }] = waits.splice(0, 1) as [(typeof waits)[number]];
+    nowMs += ms;
+    end();
+  }
+
+  it('answer a right password and the first wrong one at once', async () => {
+    expect(await check('ops:secret')).toEqual({ account: 'ops' });
+    expect(await check('ops:guess')).toEqual({ failures: 1 });
+    expect(waits).toEqual([]);
+  });
+
+  it('check one password a second after a wrong one, and let four wait', async () => {
+    await check('ops:a');
+    const waiting = ['ops:b', 'ops:c', 'dev:secret', 'ops:d'].map((text) => check(text));
+    expect(waits.map(({ ms }) => ms)).toEqual([1_000, 2_000, 3_000, 4_000]);
+    looked = [];
+    const refused = check('ops:e');
+    expect(looked).toEqual([]);
+    for (let i = 0; i < 4; i++) waits[i]!.end();
+    expect(await Promise.all(waiting)).toEqual([
+      { failures: 2 },
+      { failures: 3 },
+      { account: 'dev' },
+      { failures: 4 },
+    ]);
+    expect(waits[4]?.ms).toBe(1_000);
+    waits[4]!.end();
+    expect(await refused).toBe('busy');
+  });
+
+  it('let an account through whose password was right from the address within a day', async () => {
+    await check('ops:secret');
+    const guesses = Array.from({ length: 40 }, (_, i) => check(i % 2 === 0 ? 'ops:guess' : 'dev:guess'));
+    for (let i = 0; i < 40; i++) expect(await check('ops:secret')).toEqual({ account: 'ops' });
+    // Another account, and the same one from elsewhere, wait as guesses do.
+    const [other, elsewhere] = [check('dev:secret'), check('ops:secret', '10.0.0.2')];
+    expect(await elsewhere).toEqual({ account: 'ops' });
+    for (const { end } of waits) end();
+    expect(await other).toBe('busy');
+    await Promise.all(guesses);
+
+    nowMs += DAY_MS - 1;
+    await check('ops:guess');
+    expect(await check('ops:secret')).toEqual({ account: 'ops' });
+    nowMs += DAY_MS;
+    await check('ops:guess');
+    waits = [];
+    const late = check('ops:secret');
+    expect(waits).toHaveLength(1);
+    pass();
+    expect(await late).toEqual({ account: 'ops' });
+  });
+
+  it('hold refusals back, and drop what is beyond 64 of them', async () => {
+    await check('ops:a');
+    const answers = Array.from({ length: 4 + 64 }, () => check('ops:b'));
+    expect(waits).toHaveLength(68);
+    expect(await check('ops:b')).toBe('flood');
+    for (const { end } of waits) end();
+    expect((await Promise.all(answers)).filter((one) => one === 'busy')).toHaveLength(64);
+  });
+
+  it('count the failures of an address, and from zero after a minute without one', async () => {
+    await check('ops:a');
+    nowMs += 60_000;
+    expect(await check('ops:a')).toEqual({ failures: 2 });
+    nowMs += 60_001;
+    expect(await check('ops:a')).toEqual({ failures: 1 });
+  });
+
+  it('remember a thousand addresses, and networks in IPv6', async () => {
+    for (let i = 0; i < 3_000; i++) {
+      const address = `10.0.${String(i >> 8)}.${String(i & 255)}`;
+      await check('ops:secret', address);
+      await check('ops:a', address);
+    }
+    expect(checks.size).toBe(1_000);
+    const failuresOf = async (address: string): Promise<unknown> => {
+      const verdict = check('ops:a', address);
+      if (waits.length > 0) pass();
+      return verdict;
+    };
+    for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2:ffff::'])
+      await failuresOf(address);
+    expect(await failuresOf('2001:db8:1:2::')).toEqual({ failures: 4 });
+    for (const address of ['2001:db8:1:3::1', '::ffff:10.9.9.9', '::ffff:10.9.9.8'])
+      expect(await failuresOf(address)).toEqual({ failures: 1 });
+  });
+});

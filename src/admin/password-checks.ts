@@ -1,0 +1,136 @@
+import { isIPv6 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Accounts } from './accounts.js';
+
+/** Pause after a wrong password, before the next one of its address is checked, in milliseconds. */
+const TURN_MS = 1_000;
+/** Passwords of one address that wait for their check. */
+const MAX_WAITING = 4;
+/** Refusals of one address that are held back, each for a turn: so a client that guesses costs no more than its waiting. */
+const MAX_REFUSALS = 64;
+/** How long a right password counts for its account and address, in milliseconds: a day. */
+const KNOWN_MS = 86_400_000;
+/** An address without failures for this long starts counting again at zero, in milliseconds. */
+const FORGET_MS = 60_000;
+/** Number of addresses to remember; above that, the one that was used longest ago is dropped. */
+const MAX_ADDRESSES = 1_000;
+
+/** What one address has sent. */
+interface Address {
+  /** Wrong passwords of late. */
+  failures: number;
+  lastMs: number;
+  /** When the next password may be checked. */
+  turnMs: number;
+  waiting: number;
+  refusals: number;
+}
+
+/**
+ * The account of a right password; the number of recent failures of the address after a wrong one; `busy`: not checked, too many wait;
+ * `flood`: not even the answer to that can wait.
+ */
+export type PasswordVerdict = { readonly account: string } | { readonly failures: number } | 'busy' | 'flood';
+
+/**
+ * Checks passwords so that guessing is slow, and does not keep out whom the server knows: an account whose password was right from the same
+ * address within a day is let through. All other passwords of an address queue: after a wrong one, one is checked a second, and four wait.
+ */
+export class PasswordChecks {
+  /** Both sorted by last use, the oldest first. */
+  private readonly byAddress = new Map<string, Address>();
+  /** Address → its accounts → when their password was right. */
+  private readonly known = new Map<string, Map<string, number>>();
+
+  constructor(
+    private readonly accounts: Pick<Accounts, 'whose'>,
+    private readonly now: () => number = () => performance.now(),
+    private readonly wait: (ms: number) => Promise<unknown> = (ms) => sleep(ms, undefined, { ref: false }),
+  ) {}
+
+  /** Number of remembered addresses. */
+  get size(): number {
+    return Math.max(this.byAddress.size, this.known.size);
+  }
+
+  /** @param authorization the header of the request */
+  async check(address: string, authorization: string): Promise<PasswordVerdict> {
+    const group = groupOf(address);
+    const friend = /* guard: known-account-passes */ this.knownOf(group, authorization);
+    if (friend !== null) return this.right(group, friend);
+    const state = this.stateOf(group);
+    if (/* guard: passwords-wait-bounded */ state.waiting >= MAX_WAITING) return this.refuse(state);
+    const waitMs = state.turnMs - this.now();
+    if (waitMs > 0) {
+      state.turnMs += TURN_MS;
+      state.waiting += 1;
+      // guard: password-waits-its-turn
+      await this.wait(waitMs);
+      state.waiting -= 1;
+    }
+    const account = this.accounts.whose(authorization);
+    if (account !== null) return this.right(group, account);
+    return this.wrong(group, state);
+  }
+
+  /** The account of a right password, if it was right from there before. */
+  private knownOf(group: string, authorization: string): string | null {
+    const accounts = this.known.get(group);
+    const account = accounts === undefined ? null : this.accounts.whose(authorization);
+    const rightMs = account === null ? undefined : accounts?.get(account);
+    return rightMs !== undefined && this.now() - rightMs < KNOWN_MS ? account : null;
+  }
+
+  private right(group: string, account: string): PasswordVerdict {
+    const accounts = this.known.get(group) ?? new Map<string, number>();
+    accounts.set(account, this.now());
+    keep(this.known, group, accounts);
+    return { account };
+  }
+
+  private wrong(group: string, state: Address): PasswordVerdict {
+    const nowMs = this.now();
+    if (nowMs - state.lastMs > FORGET_MS) state.failures = 0;
+    state.failures += 1;
+    state.lastMs = nowMs;
+    state.turnMs = Math.max(state.turnMs, nowMs + TURN_MS);
+    keep(this.byAddress, group, state);
+    return { failures: state.failures };
+  }
+
+  private async refuse(state: Address): Promise<PasswordVerdict> {
+    if (state.refusals >= MAX_REFUSALS) return 'flood';
+    state.refusals += 1;
+    // guard: refusals-are-held-back
+    await this.wait(TURN_MS);
+    state.refusals -= 1;
+    return 'busy';
+  }
+
+  private stateOf(group: string): Address {
+    const nowMs = this.now();
+    return (
+      this.byAddress.get(group) ?? { failures: 0, lastMs: nowMs, turnMs: nowMs, waiting: 0, refusals: 0 }
+    );
+  }
+}
+
+/** Makes an entry the newest one, and drops the oldest ones beyond the limit. */
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const [oldest] of map) {
+    if (/* guard: addresses-bounded */ map.size <= MAX_ADDRESSES) break;
+    map.delete(oldest);
+  }
+}
+
+/** Groups IPv6 addresses by their first 64 bits: a client can use 2^64 addresses of its network. */
+function groupOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [front = '', back] = address.split('::');
+  const head = front === '' ? [] : front.split(':');
+  const tail = back === undefined || back === '' ? [] : back.split(':');
+  const zeros = back === undefined ? 0 : 8 - head.length - tail.length;
+  return [...head, ...Array.from({ length: zeros }, () => '0'), ...tail].slice(0, 4).join(':');
+}
