@@ -43,6 +43,8 @@ const (
 	maxEmpty   = time.Second
 	// oldUnhandled is for how long a job without a handler is given back to a server that does not count how often.
 	oldUnhandled = time.Minute
+	// endWaits is how long a lease request that is to end may take before its connection is closed.
+	endWaits = time.Second
 	// hurry is how long an answer may take after the client has closed its side of the connection.
 	hurry = time.Second
 	// atOnce is how long giving all jobs back may take at a second signal.
@@ -426,8 +428,8 @@ func emptyPause(n int) time.Duration {
 	return most/2 + time.Duration(randomBelow(int64(most/2)+1))
 }
 
-// lease asks for jobs once. When the worker is to be quiet it closes its side of the connection: the server then answers at once,
-// and jobs that are on their way still arrive.
+// lease asks for jobs once. When the worker is to be quiet it ends the request: by a call, because a proxy does not pass on that its
+// connection is closed; then it closes its side of the connection. Jobs that are on their way still arrive.
 func (w *Worker) lease(count int) ([]*Job, error) {
 	m := members{"queues": w.options.Queues, "count": count, "worker": w.ID}
 	m["wait_ms"], m["ttr_ms"] = w.options.Wait.Milliseconds(), w.options.TTR.Milliseconds()
@@ -451,6 +453,7 @@ func (w *Worker) lease(count int) ([]*Job, error) {
 			return
 		case <-w.quieting.done:
 		}
+		w.endWaits(ctx)
 		mu.Lock()
 		if half, canClose := conn.(interface{ CloseWrite() error }); canClose {
 			_ = half.CloseWrite()
@@ -465,6 +468,18 @@ func (w *Worker) lease(count int) ([]*Job, error) {
 	lease := call{method: "POST", path: "leases", body: body, wait: w.options.Wait, isRepeatable: true, client: w.polls}
 	err = w.client.send(ctx, lease, &answer)
 	return answer.Jobs, err
+}
+
+// endWaits ends the lease requests of this worker on all servers. Again and again until the context ends, because a proxy may hold the
+// lease request back.
+func (w *Worker) endWaits(ctx context.Context) {
+	limits := &Limits{Tries: 1, Within: endWaits / 2, Attempt: endWaits / 2}
+	for end := time.Now().Add(endWaits); time.Now().Before(end); {
+		err := w.client.send(ctx, call{method: "DELETE", path: "workers/" + w.ID + "/waits", isRepeatable: true, limits: limits}, nil)
+		if err != nil || !sleep(ctx, endWaits/4) {
+			return // It is answered, or the server is away or knows no such call.
+		}
+	}
 }
 
 func (w *Worker) take(job *Job) {

@@ -2,10 +2,10 @@ import type { Redis } from 'ioredis';
 import type { Calls } from './calls.js';
 
 /**
- * Called when a queue may have jobs, or with null, when any queue of the namespace may. Only a hint: may be lost or
- * superfluous.
+ * Called when a queue may have jobs, or with null, when any queue of the namespace may; with a worker, when its lease
+ * requests are to end. Only a hint: may be lost or superfluous.
  */
-export type WakeListener = (namespace: string, queue: string | null) => void;
+export type WakeListener = (namespace: string, queue: string | null, worker?: string) => void;
 
 /** Source of the wake-ups of a pool. */
 export interface Wakeups {
@@ -22,11 +22,14 @@ export interface Wakeups {
   disconnect(again: boolean): void;
 }
 
-/** Passes a message `namespace queue` to the listeners. */
+/** Passes a message `namespace queue`, or `namespace`, two spaces and a worker, to the listeners. */
 export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: string): void {
-  const [namespace, queue] = message.split(' ');
+  const [namespace, queue, ...worker] = message.split(' ');
   if (namespace === undefined || queue === undefined) return;
-  for (const listener of listeners) listener(namespace, queue);
+  for (const listener of listeners) {
+    if (queue === '') listener(namespace, null, worker.join(' '));
+    else listener(namespace, queue);
+  }
 }
 
 /** One channel for all namespaces, on one connection: a single Redis, or a Sentinel group's master. */

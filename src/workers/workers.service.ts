@@ -40,6 +40,11 @@ export class WorkersService {
     if (!wasThere) throw notFound('worker', name);
   }
 
+  /** Ends its lease requests that wait; as `deregister`, but that it need not be known. */
+  endWaits(caller: Caller, name: string): Promise<void> {
+    return this.workers(caller).endWaits(caller.namespace, name, scopeOf(caller));
+  }
+
   /**
    * Calls `Workers.heartbeat`. A job in a queue that the token is not for is not found. While the pool moves, leases are
    * extended, but nothing is recorded: the session is in neither pool for certain.

@@ -57,13 +57,29 @@ export class V1WorkersController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'deleteWorker',
-    about: 'Forgets a worker until its next request, and ends its session. Its leases stay.',
+    about:
+      'Forgets a worker until its next request, and ends its session and its lease requests that wait. Its leases stay.',
     group: GROUP,
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
   async deregister(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
     await this.workers.deregister(caller, name);
+  }
+
+  @Delete(':name/waits')
+  @Access({ queues: 'body', verb: 'consume', goesFirst: true })
+  @Describe({
+    id: 'endWorkerWaits',
+    about: 'Ends the lease requests of a worker that wait, on all servers.',
+    details:
+      'They are answered with no jobs. A proxy does not pass on that a client has closed its connection: a worker that stops calls this, and reads the answer of its lease request.',
+    group: GROUP,
+    answers: { 204: { about: 'There are none.' } },
+    errors: ['pool_moving'],
+  })
+  async endWaits(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
+    await this.workers.endWaits(caller, name);
   }
 
   @Post(':name/heartbeat')

@@ -1,13 +1,13 @@
 --[[
 Read workers with their sessions, and count their leases; after that forget them with their sessions (they are listed again when they are seen again,
-and their jobs stay as they are), or set a flag of their sessions.
+and their jobs stay as they are), or set a flag of their sessions. Forget and end_waits end their lease requests that wait, on all servers.
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] workers      zset: name -> when it was last seen, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] verb         read, forget, quiet or stop
-ARGV[4] scope        forget: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
+ARGV[3] verb         read, forget, quiet, stop or end_waits
+ARGV[4] scope        forget, end_waits: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
 ARGV[5..] item × N   worker
 
 Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Status: 0 done, 1 too late. Seen_ms 0: there
@@ -18,7 +18,7 @@ Cost: O(log N) per item.
 local meta, workers = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, verb, scope = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
---- @requires core/call, jobs/events, queues/sessions
+--- @requires core/call, jobs/events, queues/notify, queues/sessions
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -55,11 +55,15 @@ for i = 5, #ARGV do
   local leases, session = keys[i * 2 - 7], keys[i * 2 - 6]
   if others[i] then
     -- As if there were none.
+  elseif verb == "end_waits" then
+    notify_ended(ARGV[i])
   elseif verb == "forget" then
+    -- guard: ended-session-ends-waits
+    notify_ended(ARGV[i])
     redis.call("ZREM", workers, ARGV[i])
     redis.call("ZREM", sessions, ARGV[i])
     redis.call("UNLINK", leases, session)
-  elseif verb ~= "read" and redis.call("EXISTS", session) == 1 then
+  elseif (verb == "quiet" or verb == "stop") and redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)
   end
 end

@@ -1,7 +1,7 @@
 -- Wake-ups for servers that wait for jobs of a queue. The flag of a queue is one-shot: the script that finds it clears it and publishes one
 -- message. A wake-up is a hint: servers look again within a second in any case.
 --- @requires core/call
---- @exports watch_waiters, notify
+--- @exports watch_waiters, notify, notify_ended
 
 -- Must run before the first write: it touches the key.
 local waiting_key, has_waiters
@@ -15,4 +15,10 @@ function notify(name)
     local prefix, namespace = string.match(base, "^(.*){(.-)}$")
     redis.call("PUBLISH", prefix .. "pumphouse:wake", namespace .. " " .. name)
   end
+end
+
+-- Ends the lease requests of a worker that wait, on all servers. A server that does not know this message takes it for one of a queue without a name.
+function notify_ended(worker)
+  local prefix, namespace = string.match(base, "^(.*){(.-)}$")
+  redis.call("PUBLISH", prefix .. "pumphouse:wake", namespace .. "  " .. worker)
 end

@@ -1,7 +1,7 @@
 -- queues/notify for a Cluster with sharded pub/sub, put in its place by the loader: the message goes to the namespace's own channel, which is
 -- in the slot of its keys. A hint must not end a script that has begun to write, so an error is ignored.
 --- @requires core/call
---- @exports watch_waiters, notify
+--- @exports watch_waiters, notify, notify_ended
 
 local waiting_key, has_waiters
 function watch_waiters(waiting)
@@ -13,4 +13,8 @@ function notify(name)
     redis.call("HDEL", waiting_key, name)
     redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. name)
   end
+end
+
+function notify_ended(worker)
+  redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. "  " .. worker)
 end

@@ -1,5 +1,5 @@
 -- Timer of worker sessions that sent no heartbeat for the duration of their leases.
---- @requires core/call, core/plan, extended/jobs, extended/timeline, queues/sessions, timers/steps
+--- @requires core/call, core/plan, extended/jobs, extended/timeline, queues/notify, queues/sessions, timers/steps
 --- @exports lose_sessions, lost_sessions
 
 -- How many were lost.
@@ -11,6 +11,10 @@ function lose_sessions(_, what)
   for _, worker in ipairs(due_in(sessions, what)) do
     lost_sessions = lost_sessions + 1
     remove_member(sessions, worker)
+    -- Its process has died, perhaps behind a proxy that keeps its requests open.
+    lasts[#lasts + 1] = function()
+      notify_ended(worker)
+    end
     local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs")
     emit_event("worker_lost", { id = "", x = {} }, session_facts(worker, x[1], { queue = "", jobs_at_hand = tonumber(x[2] or 0) }))
   end

@@ -21,10 +21,15 @@ import { isPumphouseError } from './errors.js';
 import { dataSpans } from './json-spans.js';
 import { newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiClient, parseAnswer } from './transport/api-client.js';
+import { sleep } from './transport/transport.js';
 import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
+/** How long a lease request that is to end may take before its connection is closed, and how often its end is asked for. */
+const END_WAITS_MS = 1_000;
+const AGAIN_MS = 250;
+const END_WAIT_LIMITS = { tries: 1, attemptMs: 500, withinMs: 500 };
 /** How long a job without a handler is given back to a server that does not count how often. */
 const OLD_UNHANDLED_MS = 60_000;
 /** Queues that a session can name. */
@@ -67,15 +72,20 @@ export class HttpDriver implements JobDriver {
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
     const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
-    const { text } = await this.api.call({
-      method: 'POST',
-      path: 'leases',
-      body: { queues, order, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
-      waitMs,
-      hurry: signal,
-      // The server takes leases back whose answer did not arrive.
-      isRepeatable: true,
+    const poll = new Poll(signal, async (answered) => {
+      if (worker !== undefined) await this.endWaits(worker, answered);
     });
+    const { text } = await this.api
+      .call({
+        method: 'POST',
+        path: 'leases',
+        body: { queues, order, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
+        waitMs,
+        hurry: poll.hurry,
+        // The server takes leases back whose answer did not arrive.
+        isRepeatable: true,
+      })
+      .finally(() => poll.end());
     const { jobs } = parseAnswer(text) as { jobs: WireJob[] };
     const answer = new LeaseAnswer(text);
     return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
@@ -189,6 +199,23 @@ export class HttpDriver implements JobDriver {
     return { leases: await Promise.all(leases.map(extend)), quiet: false, stop: false };
   }
 
+  /**
+   * Ends the lease requests of a worker on all servers: a proxy does not tell them of a connection that is closed. Again
+   * and again until `answered`, because a proxy may hold the lease request back.
+   */
+  private async endWaits(worker: string, answered: AbortSignal): Promise<void> {
+    const endMs = performance.now() + END_WAITS_MS;
+    const path = `workers/${encodeURIComponent(worker)}/waits`;
+    try {
+      while (!answered.aborted && performance.now() < endMs) {
+        await this.api.call({ method: 'DELETE', path, isRepeatable: true, limits: END_WAIT_LIMITS });
+        await sleep(AGAIN_MS, answered);
+      }
+    } catch {
+      // It is answered, or the server is away or knows no such call.
+    }
+  }
+
   private async settle(lease: LeaseRef, what: string, fields: object): Promise<void> {
     try {
       await this.api.call({
@@ -204,6 +231,35 @@ export class HttpDriver implements JobDriver {
       throw error;
     }
   }
+}
+
+/** A lease request that is to end when a signal aborts: first by a call, then by closing its connection. */
+class Poll {
+  private readonly answered = new AbortController();
+  private readonly hurrying = new AbortController();
+
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly endWaits: (answered: AbortSignal) => Promise<void>,
+  ) {
+    if (signal.aborted) this.hurrying.abort(signal.reason);
+    else signal.addEventListener('abort', this.leave, { once: true });
+  }
+
+  /** Aborted when its connection is to be closed. */
+  get hurry(): AbortSignal {
+    return this.hurrying.signal;
+  }
+
+  end(): void {
+    this.signal.removeEventListener('abort', this.leave);
+    this.answered.abort();
+  }
+
+  private readonly leave = (): void => {
+    const ending = /* guard: stop-ends-waits */ this.endWaits(this.answered.signal);
+    void ending.finally(() => this.hurrying.abort(this.signal.reason));
+  };
 }
 
 interface WireSessionAnswer {

@@ -86,9 +86,11 @@ export class Leases {
       (namespace, worker) => extended.seeWorker(namespace, worker),
       waiters,
     );
-    this.offWake = pool.onWake((namespace, queue) =>
-      queue === null ? this.longPolls.wakeAll(namespace) : this.longPolls.wake(namespace, queue),
-    );
+    this.offWake = pool.onWake((namespace, queue, worker) => {
+      if (worker !== undefined) this.longPolls.endOf(namespace, worker);
+      else if (queue === null) this.longPolls.wakeAll(namespace);
+      else this.longPolls.wake(namespace, queue);
+    });
   }
 
   /** See `QueueEngine.reserve`. */

@@ -55,6 +55,8 @@ export class LongPollManager {
   /** `namespace queue` → when to check again; in that order. */
   private readonly checks = new Map<string, number>();
   private readonly bursts = new Map<string, { again: boolean }>();
+  /** `namespace worker` → its waiters. */
+  private readonly ofWorkers = new Map<string, Set<Waiter>>();
   private count = 0;
   /** Queues that were found empty, with this server registered as waiting atomically, and that had no wake-up since. */
   private readonly empty = new Set<string>();
@@ -163,6 +165,11 @@ export class LongPollManager {
     }
   }
 
+  /** Ends the waits of a worker, with no jobs. */
+  endOf(namespace: string, worker: string): void {
+    for (const waiter of [...(this.ofWorkers.get(queueKey(namespace, worker)) ?? [])]) waiter.settle([]);
+  }
+
   /** Ends every wait now, with no jobs, and accepts no new ones. */
   close(): void {
     this.isClosed = true;
@@ -180,6 +187,13 @@ export class LongPollManager {
         this.onQueue(waiter.namespace, true);
       }
     }
+    const { namespace, request } = waiter;
+    if (request.worker) {
+      const key = queueKey(namespace, request.worker);
+      const own = this.ofWorkers.get(key);
+      if (own) own.add(waiter);
+      else this.ofWorkers.set(key, new Set([waiter]));
+    }
     this.onCount(++this.count);
     this.ticker ??= setInterval(() => this.tick(), TICK_MS);
   }
@@ -194,6 +208,13 @@ export class LongPollManager {
         this.empty.delete(key);
         this.onQueue(waiter.namespace, false);
       }
+    }
+    const { namespace, request } = waiter;
+    if (request.worker) {
+      const key = queueKey(namespace, request.worker);
+      const own = this.ofWorkers.get(key);
+      own?.delete(waiter);
+      if (own?.size === 0) this.ofWorkers.delete(key);
     }
     this.onCount(--this.count);
     if (this.count === 0) {

@@ -114,7 +114,8 @@ export class Workers {
   }
 
   /**
-   * Forgets a worker until its next request, and its session. Its leases stay as they are.
+   * Forgets a worker until its next request, and its session. Its leases stay as they are; its lease requests that wait
+   * end, on all servers.
    *
    * @param scope only a session that began in this scope; see `heartbeat`
    * @returns false if there was none of this name
@@ -125,6 +126,16 @@ export class Workers {
     const [worker] = await this.send(namespace, 'forget', [name], scope);
     if (worker?.session && worker.seenAtMs > 0) this.observer.sessions(namespace, 'ended', 1);
     return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  /**
+   * Ends the lease requests of a worker that wait, on all servers: they are answered with no jobs.
+   *
+   * @param scope only of a session that began in this scope; see `heartbeat`
+   */
+  async endWaits(namespace: string, name: string, scope = ALL_QUEUES): Promise<void> {
+    checkNames(namespace);
+    await this.send(namespace, 'end_waits', [name], scope);
   }
 
   /** Counts the worker sessions that are not lost. */
@@ -222,7 +233,7 @@ export class Workers {
 
   private async send(
     namespace: string,
-    verb: 'read' | 'forget' | 'quiet' | 'stop',
+    verb: 'read' | 'forget' | 'quiet' | 'stop' | 'end_waits',
     names: readonly string[],
     scope = ALL_QUEUES,
   ): Promise<WorkerFacts[]> {

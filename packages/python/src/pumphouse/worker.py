@@ -43,6 +43,8 @@ FIRST_EMPTY = 0.1
 MAX_EMPTY = 1.0
 # Seconds that an acknowledgement may wait for others.
 BATCH = 0.005
+# How long a lease request that is to end may take before its connection is closed.
+END_WAITS = 1.0
 # At a second stop signal the rest is given back within this time, in seconds.
 AT_ONCE = 1.0
 # Refusals that no later lease request can get past.
@@ -212,6 +214,7 @@ class Worker:
         self._changed = threading.Condition()
         self._held: Set[HeldJob] = set()
         self._running = 0
+        self._is_leasing = False
         self._warned: Set[Tuple[str, Optional[str]]] = set()
         self._has_warned = False
         self._has_started = False
@@ -283,10 +286,30 @@ class Worker:
 
     def quiet(self) -> None:
         """Leases nothing more; what it has goes on. ``run`` ends with ``stop`` only."""
-        if not self._quieting.is_set():
+        with self._changed:
+            is_first = not self._quieting.is_set()
             self._quieting.set()
-            self._polls.hurry()
+        if is_first:
+            threading.Thread(target=self._end_poll, name="pumphouse-end", daemon=True).start()
         self._notify()
+
+    def _end_poll(self) -> None:
+        """Ends the open lease request: by a call, because a proxy does not pass on that its connection is closed; then by that.
+
+        Again and again until it is answered: a proxy may hold the lease request back.
+        """
+        limits = Limits(tries=1, within_s=0.5, attempt_s=0.5)
+        end = time.monotonic() + END_WAITS
+        try:
+            while self._is_leasing and time.monotonic() < end:
+                self._client._api.call(
+                    "DELETE", f"workers/{part_of(self.id)}/waits", repeatable=True, limits=limits
+                )
+                with self._changed:
+                    self._changed.wait_for(lambda: not self._is_leasing, END_WAITS / 4)
+        except PumphouseError:
+            pass  # The server is away, or knows no such call.
+        self._polls.hurry()
 
     def stop(self, *, wait: bool = True) -> None:
         """Stops leasing, waits for handlers, cancels their contexts, gives the rest back.
@@ -310,7 +333,12 @@ class Worker:
             if self._quieting.is_set():
                 return
             began = time.monotonic()
-            jobs = self._lease(min(free, MAX_LEASES))
+            self._is_leasing = True
+            try:
+                jobs = self._lease(min(free, MAX_LEASES))
+            finally:
+                self._is_leasing = False
+                self._notify()
             for job in jobs or []:
                 self._take(job)
             took, is_empty, pause = time.monotonic() - began, jobs == [], 0.0
