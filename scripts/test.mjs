@@ -10,9 +10,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:
 import { constants, freemem, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
-import { isUsable } from './setup/plan.mjs';
-import { serversOnPath } from './setup/machine.mjs';
-import { JEST, onPath, ROOT, run, log, shown } from './setup/run.mjs';
+import { debianSteps, isUsable } from './setup/plan.mjs';
+import { inspectMachine, serversOnPath } from './setup/machine.mjs';
+import { carryOut } from './setup/redis.mjs';
+import { JEST, onPath, ROOT, run, log } from './setup/run.mjs';
 import { smoke } from './smoke.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
@@ -31,6 +32,10 @@ const TOOLS = [
   { program: 'cc', specs: 'specs that step the clock of a process', packages: ['gcc', 'libc6-dev'] },
   { program: 'prlimit', specs: 'the spec of a full disk', packages: ['util-linux'] },
   { program: 'luacheck', specs: 'the check of the Lua scripts', packages: ['lua-check'] },
+  ...['haproxy', 'nginx'].map((name) => ({
+    ...{ program: name, packages: [name], service: name },
+    specs: 'specs of workers behind proxies',
+  })),
   { program: 'python3', specs: 'specs of the Python client', packages: ['python3'] },
   { program: 'mypy', specs: 'the check of its types', packages: ['mypy'] },
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
@@ -185,13 +190,12 @@ function missingTools() {
 
 /** As root on Debian; elsewhere it is for the user to install them. */
 function installTools() {
-  const packages = missingTools().flatMap((tool) => tool.packages);
+  const missing = missingTools();
   const mayInstall = process.getuid?.() === 0 && process.env.PUMPHOUSE__NO_INSTALL !== '1';
-  if (packages.length === 0 || !mayInstall || onPath('apt-get') === null) return;
-  for (const command of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
-    log(`$ ${shown(['apt-get', ...command])}`);
-    run(['apt-get', ...command], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
-  }
+  if (missing.length === 0 || !mayInstall || onPath('apt-get') === null) return;
+  const packages = missing.flatMap((tool) => tool.packages);
+  const services = missing.flatMap(({ service }) => service ?? []);
+  carryOut(debianSteps(packages, services, inspectMachine().have.policy), (argv) => run(argv));
 }
 
 /** With CI=true specs that cannot run are a failure. */

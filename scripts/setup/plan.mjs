@@ -81,6 +81,15 @@ export function isUsable([major, minor]) {
  * there before.
  */
 function debian({ policy, packaged }) {
+  return debianSteps(['redis-server'], packaged ? [] : ['redis-server'], policy);
+}
+
+/**
+ * @param {string[]} packages what to install
+ * @param {string[]} services those of its services that were not there before
+ * @param {boolean} policy whether there is a policy-rc.d already
+ */
+export function debianSteps(packages, services, policy) {
   return [
     { argv: ['apt-get', 'update'], mayFail: true },
     ...(policy
@@ -92,16 +101,14 @@ function debian({ policy, packaged }) {
         'install',
         '-y',
         '--no-install-recommends',
-        'redis-server',
+        ...packages,
       ]),
     },
     ...(policy ? [] : [{ argv: ['rm', '-f', POLICY], always: true }]),
-    ...(packaged
-      ? []
-      : [
-          { argv: ['service', 'redis-server', 'stop'], always: true, mayFail: true },
-          { argv: ['update-rc.d', 'redis-server', 'disable'], always: true, mayFail: true },
-        ]),
+    ...services.flatMap((service) => [
+      { argv: ['service', service, 'stop'], always: true, mayFail: true },
+      { argv: ['update-rc.d', service, 'disable'], always: true, mayFail: true },
+    ]),
   ];
 }
 

@@ -19,6 +19,7 @@ import {
   useNativeApi,
   wrongFields,
 } from '../support/native-api.js';
+import { TestApp } from '../support/app.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 
 interface Beat {
@@ -271,6 +272,55 @@ describe('worker sessions on the native API', () => {
 
     expect((json as Beat).jobs).toEqual([{ id: job.id, status: 'not_found', cancel_requested: false }]);
     expect(await find(job.id)).toMatchObject({ queue: other, state: 'ready' });
+  });
+
+  describe('that end while their lease requests wait', () => {
+    let other: TestApp;
+    beforeAll(async () => (other = await TestApp.start()));
+    afterAll(() => other.stop());
+
+    /** Lease requests of a worker that wait on both servers. */
+    const waitOnBoth = async (queue: string, worker: string): Promise<Promise<unknown>[]> => {
+      const body = JSON.stringify({ queues: [queue], wait_ms: 60_000, worker });
+      const answers = [app, other].map(async (one) => {
+        const path = `/v1/${app.namespace}/leases`;
+        return (await one.call('POST', path, { body, token: app.token })).json;
+      });
+      for (const { server } of [app, other])
+        await waitFor(async () =>
+          /^pumphouse_waiters\{pool="default"\} 1$/m.test(await server.api.metrics.text()),
+        );
+      return answers;
+    };
+    const NONE = [{ jobs: [] }, { jobs: [] }];
+
+    it.each([
+      ['their end', (id: string) => `workers/${id}`],
+      ['the call that a worker makes when it stops', (id: string) => `workers/${id}/waits`],
+    ])('end these on all servers, by %s, and take no later job', async (_how, path) => {
+      const [queue, id] = [fresh(), fresh('mailer-')];
+      await given('POST', `workers/${id}/heartbeat`, { ...TTR, leases: [], info: INFO });
+      const answers = await waitOnBoth(queue, id);
+      expect((await call('DELETE', path(id))).status).toBe(204);
+      expect(await Promise.all(answers)).toEqual(NONE);
+      const job = await publish({ queue });
+      expect(await find(job.id)).toMatchObject({ state: 'ready', attempts: 0 });
+    });
+
+    it('end these also when they are lost', async () => {
+      const [queue, id] = [fresh(), fresh('mailer-')];
+      const body = { ttr_ms: 1_000, leases: [], info: INFO };
+      await given('POST', `workers/${id}/heartbeat`, body);
+      expect(await Promise.all(await waitOnBoth(queue, id))).toEqual(NONE);
+    });
+
+    it('end no lease request of another worker', async () => {
+      const [queue, id] = [fresh(), fresh('mailer-')];
+      const answers = await waitOnBoth(queue, id);
+      expect((await call('DELETE', `workers/${id}x/waits`)).status).toBe(204);
+      await Promise.all([publish({ queue }), publish({ queue })]);
+      for (const answer of answers) expect((await answer) as object).toMatchObject({ jobs: [{ queue }] });
+    });
   });
 
   it('extend leases while their pool moves, and are recorded after it', async () => {

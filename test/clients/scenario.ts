@@ -56,7 +56,7 @@ export class Player {
   constructor(
     readonly language: Language,
     private readonly app: TestApp,
-    private readonly proxy: FaultyProxy,
+    private readonly proxy: Pick<FaultyProxy, 'url' | 'rule' | 'seen' | 'of'>,
   ) {}
 
   /** @throws {Error} a step does not go as it is written */

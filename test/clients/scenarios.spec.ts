@@ -4,32 +4,20 @@ import { join } from 'node:path';
 import { FaultyProxy } from '../../packages/client/test/faulty-proxy.js';
 import { TestApp } from '../support/app.js';
 import { GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
-import { type Language, Player, type Scenario } from './scenario.js';
+import { GO, hasGo, hasPython, languagesIn, languagesOf, PYTHON } from './languages.js';
+import { Player, type Scenario } from './scenario.js';
 
-const GO = join(ROOT, 'packages', 'go');
-const PYTHON = join(ROOT, 'packages', 'python');
 const LIMIT_MS = 180_000;
 const whereThere = (is: boolean): jest.Describe => (is ? describe : describe.skip);
 
-const [hasGo, hasPython, hasMypy] = ['go', 'python3', 'mypy'].map(hasProgram) as [boolean, boolean, boolean];
+const hasMypy = hasProgram('mypy');
 const folder = mkdtempSync(join(tmpdir(), 'pumphouse-clients-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const { scenarios } = JSON.parse(readFileSync(join(import.meta.dirname, 'scenarios.json'), 'utf8')) as {
   scenarios: Scenario[];
 };
-const typescript = [
-  ...[process.execPath, '--import', join(ROOT, 'test', 'support', 'typescript-loader.mjs')],
-  join(ROOT, 'packages', 'client', 'test', 'player.ts'),
-];
-const languages: (Language & { readonly isInstalled: boolean })[] = [
-  { name: 'javascript', argv: typescript, isInstalled: true },
-  {
-    ...{ name: 'python', argv: ['python3', join(PYTHON, 'test', 'player.py')], isInstalled: hasPython },
-    env: { PYTHONPATH: join(PYTHON, 'src'), PYTHONDONTWRITEBYTECODE: '1' },
-  },
-  { name: 'go', argv: [join(folder, 'player')], isInstalled: hasGo },
-];
+const languages = languagesOf(folder);
 
 describe('a client plays each scenario as the others do', () => {
   let app: TestApp;
@@ -41,8 +29,7 @@ describe('a client plays each scenario as the others do', () => {
 
   beforeAll(async () => {
     app = await TestApp.start();
-    if (hasGo) await run('go', ['build', '-o', join(folder, 'player'), './internal/player'], GO, GO_ENV);
-    for (const language of languages.filter(({ isInstalled }) => isInstalled)) {
+    for (const language of await languagesIn(folder)) {
       const proxy = await FaultyProxy.start(app.port);
       const player = new Player(language, app, proxy);
       proxies.push(proxy);

@@ -50,6 +50,20 @@ export const WORKER_RUNTIME = [
     test: 'the context › of each handler is that of run: what one handler sets, no other sees',
   },
   {
+    id: 'ended-session-ends-waits',
+    name: 'workers: the end of a session ends its lease requests on all servers',
+    off: 'remove',
+    spec: 'test/api/worker-sessions.spec.ts',
+    test: 'worker sessions on the native API › that end while their lease requests wait › end these on all servers, by %s, and take no later job',
+  },
+  {
+    id: 'stop-ends-waits',
+    name: 'workers: stop ends the lease request by a call, which passes a proxy',
+    off: { with: 'Promise.resolve()' },
+    spec: 'test/clients/proxies.spec.ts',
+    test: 'a worker behind $name, with two servers › $name',
+  },
+  {
     id: 'signal-ends-start',
     name: 'start: a signal ends a start that waits for Redis',
     off: { with: 'started' },
