@@ -18,14 +18,18 @@ export function pushUrlOf(text: string): URL | null {
 export const PUSH_URL_RULE =
   'must be a URL that begins with https:// or http://, without a name, a password or a fragment';
 
-/** The options of a job that is pushed to a URL of its own. Without a concurrency key it gets its origin as one. */
+/**
+ * The options of a job that is pushed to a URL of its own. Without a concurrency key it gets its origin as one; a job with a key can be
+ * held.
+ */
 export function withPushUrl(
   url: URL,
   { attributes, concurrencyKey }: { attributes?: Readonly<Record<string, string>>; concurrencyKey?: string },
-): { attributes: Readonly<Record<string, string>>; concurrencyKey?: string } {
-  const key = concurrencyKey ?? (url.origin.length <= MAX_LABEL ? url.origin : undefined);
+): { attributes: Readonly<Record<string, string>>; concurrencyKey: string } {
+  const key = concurrencyKey ?? url.origin.slice(0, MAX_LABEL);
   return {
     attributes: { ...attributes, [PUSH_URL]: url.href },
-    ...(key === undefined ? {} : { concurrencyKey: key }),
+    // guard: push-origin-is-the-key
+    concurrencyKey: key,
   };
 }

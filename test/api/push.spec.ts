@@ -879,7 +879,7 @@ describe('HTTP push', () => {
       }
       const other = await publish(queue, { push: { url: receiver.url } });
       await waitFor(() => receiver.of(other).length === 1, 1_500);
-      await waitFor(async () => (await job(ids[4]!)).state === 'scheduled', 1_000);
+      await waitFor(async () => (await job(ids[4]!)).state === 'held', 1_000);
       expect(await job(ids[4]!)).toMatchObject({ attempts: 0, tries_left: 1 });
       expect(ids.flatMap((id) => second.of(id))).toEqual([]);
 

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { BreakerChange, Targets } from '../../src/engine/queues/targets.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import { withPushUrl } from '../../src/domain/push-url.js';
 import { WITHOUT_FUNCTIONS } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
 
@@ -32,7 +34,7 @@ describe('push targets of a namespace', () => {
   }
 
   it('change all at once, targets, queues and breakers, without a conflict', async () => {
-    const names = Array.from({ length: 300 }, (_, i) => `t${String(i)}`);
+    const names = Array.from({ length: 60 }, (_, i) => `t${String(i)}`);
     await Promise.all(names.map((name) => put(name)));
     const opened = await Promise.all(
       names.flatMap((name) => [
@@ -43,7 +45,7 @@ describe('push targets of a namespace', () => {
     const stored = await targets.read(f.ns);
 
     expect(opened.every(Boolean)).toBe(true);
-    expect(stored.breakers.size + stored.queues.size + stored.targets.size).toBe(900);
+    expect(stored.breakers.size + stored.queues.size + stored.targets.size).toBe(180);
   });
 
   it('are read by what has changed since', async () => {
@@ -93,7 +95,9 @@ describe('push targets of a namespace', () => {
 
   it('are read as a whole by a server that has missed more than the log keeps', async () => {
     await put('a');
-    const { version } = await targets.read(f.ns);
+    const before = await targets.version(f.ns);
+    await targets.push(f.ns, 'first', 'a');
+    const version = await targets.version(f.ns);
     const log = f.pool.keys.namespace(f.ns).target_changes;
     const entries = Array.from({ length: 4_096 }, (_, i) => [version, `q:${String(i)}`]).flat();
     await f.pool.read('ZADD', log, ...entries);
@@ -101,7 +105,7 @@ describe('push targets of a namespace', () => {
     await targets.push(f.ns, 'q', 'a');
 
     expect(Number(await f.pool.read('ZCARD', log))).toBe(4_096);
-    expect(await targets.readSince(f.ns, version - 1)).toMatchObject({ isWhole: true });
+    expect(await targets.readSince(f.ns, before)).toMatchObject({ isWhole: true });
     expect([...(await targets.readSince(f.ns, version)).queues.keys()]).toEqual(['q']);
   });
 
@@ -184,6 +188,83 @@ describe('push targets of a namespace', () => {
         times.map((ms) => ({ target: 't', open_until: new Date(ms + 1_000).toISOString() })),
       );
     });
+  });
+});
+
+describe('jobs that are pushed to URLs of several origins', () => {
+  const DEAD = 'http://dead.example';
+  const ALIVE = 'http://alive.example';
+  let f: EngineFixture;
+  let targets: Targets;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    ({ targets } = f.engine.extended);
+    const text = textOf({ origins: [DEAD, ALIVE], timeoutMs: 1_000 });
+    await targets.change(f.ns, 't', () => ({ value: text, event: EVENT }));
+    await targets.push(f.ns, 'q', 't');
+  });
+  afterEach(() => f.close());
+
+  const breaker = (action: BreakerChange['action']): Promise<unknown> =>
+    targets.changeBreaker(f.ns, changeOf('t', { origin: DEAD, url: `${DEAD}/x`, action, tryMs: 6_000 }));
+  const publish = async (origin: string, id: string, concurrencyKey?: string): Promise<void> => {
+    const keyed = concurrencyKey === undefined ? {} : { concurrencyKey };
+    await f.put('q', { id, ...withPushUrl(new globalThis.URL(`${origin}/x`), keyed) });
+  };
+  const lease = async (count = 100): Promise<LeasedJob[]> =>
+    f.engine.reserve(f.ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0 });
+  const idsOf = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ id }) => id);
+  /** Moves the time, and runs the timers that are due then. */
+  async function pass(ms: number): Promise<void> {
+    f.nowMs += ms;
+    await f.engine.pumpNow(f.ns);
+  }
+
+  it('are held while the breaker of their origin is open, tried by one, and all leased once it closes', async () => {
+    const ids = Array.from({ length: 90 }, (_, i) => `d${String(i).padStart(2, '0')}`);
+    // With keys of their own, or that of their origin.
+    for (const [i, id] of ids.entries())
+      await publish(DEAD, id, i % 3 === 0 ? `k${String(i % 2)}` : undefined);
+    await publish(ALIVE, 'alive');
+    await breaker('open');
+    expect([...idsOf(await lease()), ...idsOf(await lease())]).toEqual(['alive']);
+    await pass(500);
+    expect(await lease()).toEqual([]);
+
+    await pass(2_000);
+    const [trial, ...more] = await lease();
+    expect([trial?.id, more]).toEqual(['d00', []]);
+    await breaker('try');
+    await pass(2_500);
+    expect(await lease()).toEqual([]);
+    await f.engine.undo(f.ns, [trial!]);
+    await breaker('fail');
+    expect(await lease()).toEqual([]);
+
+    await breaker('close');
+    const left: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      await pass(2_000);
+      left.push(...idsOf(await lease()));
+    }
+    expect(left.sort()).toEqual(ids);
+    expect(await f.audit()).toEqual([]);
+  });
+
+  it('are cancelled, changed and published while they are held', async () => {
+    for (const id of ['a', 'b', 'c']) await publish(DEAD, id);
+    await breaker('open');
+    expect(await lease()).toEqual([]);
+    await f.engine.native.cancel(f.ns, 'a');
+    await f.engine.extended.jobUpdater.change(f.ns, 'b', { priority: 5 });
+    await publish(DEAD, 'd');
+    expect(await lease()).toEqual([]);
+    expect(await f.audit()).toEqual([]);
+    await breaker('close');
+    await pass(2_500);
+    await pass(2_500);
+    expect(idsOf(await lease()).sort()).toEqual(['b', 'c', 'd']);
+    expect(await f.audit()).toEqual([]);
   });
 });
 

@@ -29,7 +29,7 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
 --- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
 --- @requires extended/commit, limits/at_lease
---- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs
+--- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs, limits/push_origins
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

@@ -1,6 +1,6 @@
 --[[
 Run the timers of the extended path that are due, in up to limit steps. The name of a timer is a letter, and what it is for: S and L with a queue's
-number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; W and T, workers and tracked jobs; H, worker
+number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; B, jobs that are held for an origin; W and T, workers and tracked jobs; H, worker
 sessions that are lost; with
 an id, U, dependents of a job that ended, N, dependencies that are still to be stored, and G, the end of cancel_grace_ms.
 Job keys are built from the prefix of meta (core/call).
@@ -26,7 +26,7 @@ local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3],
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
---- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions
+--- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -44,7 +44,7 @@ watch_deliveries(sending)
 -- By the letter of the timer.
 local handlers = {
   S = make_due, L = time_out_leases, E = expire_jobs, G = end_grace, Z = forget_kept, W = forget_workers, T = forget_traces,
-  P = start_by_rate, K = call_by_key, U = release_dependents, N = go_on_tying, R = make_recurring, C = make_by_cron,
+  P = start_by_rate, K = call_by_key, B = call_for_origin, U = release_dependents, N = go_on_tying, R = make_recurring, C = make_by_cron,
   H = lose_sessions,
 }
 

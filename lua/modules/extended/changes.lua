@@ -72,7 +72,7 @@ local function keep_order(job, priority, stays, slot)
   elseif job.x.place and priority ~= job.priority then
     put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
     if job.state == HELD then
-      add_member(concurrency_key_of(job).held_key, job.x.place, job.id)
+      add_member(holding_key_of(job).held_key, job.x.place, job.id)
     end
   end
   if slot then

@@ -1,7 +1,7 @@
 -- Concurrency keys, each read once for each script. A job has a slot from when it is made ready out of the held jobs, or leased, until it leaves: the
 -- zset of its key has those that are ready with score 1, those that run with 0. Jobs without a slot are in the key's zset of held jobs.
 --- @requires core/call, core/plan, extended/jobs, extended/settings, limits/rates
---- @exports concurrency_key_named, concurrency_key_of, take_slot, room_of
+--- @exports concurrency_key_named, concurrency_key_of, holding_key_of, take_slot, room_of
 
 local keyed = {}
 
@@ -18,6 +18,11 @@ end
 
 function concurrency_key_of(job)
   return concurrency_key_named(job.queue .. ":" .. redis.sha1hex(job.x.ckey), job.queue)
+end
+
+-- The key among whose held jobs a held job is: its own, or that of an origin (limits/push_origins).
+function holding_key_of(job)
+  return job.x.hold and concurrency_key_named(job.queue .. ":" .. redis.sha1hex("push " .. job.x.hold), job.queue) or concurrency_key_of(job)
 end
 
 function take_slot(job, called)

@@ -21,7 +21,7 @@ end
 
 -- Before a job leaves its place.
 function left(job)
-  local key = (job.x.slot or job.state == HELD) and concurrency_key_of(job)
+  local key = job.state == HELD and holding_key_of(job) or job.x.slot and concurrency_key_of(job)
   if job.state == LEASED then
     moved[job.queue] = (moved[job.queue] or 0) - 1
     if settings_of(job.queue).max then
@@ -30,6 +30,7 @@ function left(job)
   elseif job.state == HELD then
     key.held = key.held - 1
     remove_member(key.held_key, job.id)
+    put(job, "hold", nil)
   end
   if job.x.slot then
     key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, key

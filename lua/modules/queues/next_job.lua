@@ -1,6 +1,6 @@
 -- Jobs of an extended queue, taken from its head: those of priorities below 0 first, then the ready list, then the rest.
 --- @requires core/call, core/header, core/plan, queues/publish_order, queues/ready_list_reader, extended/jobs, extended/moves, limits/slots
---- @requires limits/at_lease
+--- @requires limits/at_lease, limits/push_origins
 --- @exports LOOK_LIMIT, looked, next_in_list, found_expired, next_live
 
 -- How many entries this script has looked at, and how many it may.
@@ -64,7 +64,7 @@ found_expired = 0
 -- A job that is held costs as much as so many entries.
 local PARKED_COST = 12
 
--- The next job that may be leased. Those whose key has no slot are held.
+-- The next job that may be leased. Those whose key has no slot, or whose origin does not work, are held.
 function next_live(list, wanted)
   while true do
     local job = next_job(list, wanted)
@@ -72,11 +72,17 @@ function next_live(list, wanted)
       found_expired = found_expired + 1
       leave(job)
       conclude(job, nil, "expired")
-    elseif not job or has_slot(job) then
-      return job
+    elseif not job then
+      return nil
     else
+      local has_room = has_slot(job)
+      -- Only a job with both can have a URL of its own.
+      local origin = has_room and job.x.attributes and job.x.ckey and closed_origin_of(job)
+      if has_room and not origin then
+        return job
+      end
       looked = looked + PARKED_COST
-      park(job)
+      park(job, origin)
     end
   end
 end

@@ -4,6 +4,7 @@ const HTTP = 'test/api/push.spec.ts';
 const OF = 'push targets of a namespace';
 const BREAKER = `${OF} › the breaker`;
 const PUSH = 'HTTP push › the breaker';
+const ORIGINS = 'jobs that are pushed to URLs of several origins';
 
 /**
  * Targets of HTTP push and their circuit breakers: how they are stored and read, and by which clock.
@@ -129,5 +130,26 @@ export const EDGES_PUSH_TARGETS = [
     off: { with: 'null' },
     spec: HTTP,
     test: 'HTTP push › a job that names a URL › waits while the breaker of its origin is open, without a try; then one is sent, and the others',
+  },
+  {
+    id: 'push-origin-is-the-key',
+    name: 'push: jobs of one origin share a key',
+    off: 'remove',
+    spec: HTTP,
+    test: 'HTTP push › a job that names a URL › is bounded with those of its origin by max_running_per_key',
+  },
+  {
+    id: 'origin-open-leases-none',
+    name: 'push: no job is leased for an origin whose breaker is open',
+    off: 'false',
+    spec: ENGINE,
+    test: `${ORIGINS} › are held while the breaker of their origin is open, tried by one, and all leased once it closes`,
+  },
+  {
+    id: 'held-until-origin-works',
+    name: 'push: one job is called to try an origin',
+    off: { with: '100' },
+    spec: ENGINE,
+    test: `${ORIGINS} › are held while the breaker of their origin is open, tried by one, and all leased once it closes`,
   },
 ];

@@ -88,14 +88,6 @@ export const PUSH_GUARDS = [
     test: 'counts against the breaker of its origin alone',
   },
   {
-    name: 'push: jobs of one origin share a key',
-    file: 'src/domain/push-url.ts',
-    from: '...(key === undefined ? {} : { concurrencyKey: key }),',
-    to: '',
-    spec: HTTP,
-    test: 'is bounded with those of its origin by max_running_per_key',
-  },
-  {
     name: 'push: a URL that acknowledges is signed',
     file: 'src/push/ack-links.ts',
     from: 'given.length !== expected.length || !timingSafeEqual(given, expected)',

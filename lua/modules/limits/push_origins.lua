@@ -1,0 +1,70 @@
+-- Jobs that are pushed to a URL of their own: while the circuit breaker of its origin is open they are held, so that none is leased in vain. Then one is
+-- called, and all others when the breaker is closed (timers/push_origins).
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/moves
+--- @requires limits/concurrency_keys
+--- @exports origin_room, closed_origin_of, hold_for_origin
+
+-- How soon the breaker is looked at again, ms.
+local LOOK_AGAIN_MS = 2000
+
+local function breaker_of(number, origin)
+  local targets = touch(namespace_key("targets"))
+  local target = redis.call("HGET", targets, "q:" .. name_of(number))
+  local text = target and redis.call("HGET", targets, "b:" .. target .. " " .. origin)
+  local stored = text and redis.call("HGET", targets, "t:" .. target)
+  return stored and cjson.decode(text), stored and cjson.decode(stored).target
+end
+
+-- A time that is further away than any can be was written before the clock was set back: see targets/change_breaker.
+local function is_over(at, longest_ms)
+  return at <= now_floor or at > now_floor + longest_ms
+end
+
+-- How many jobs of an origin may be leased from a queue: all, one that tries it, or none.
+local rooms = {}
+function origin_room(number, origin)
+  local name = number .. " " .. origin
+  if not rooms[name] then
+    local breaker, target = breaker_of(number, origin)
+    local settings = target and target.breakerSettings or {}
+    if not breaker or settings == cjson.null then
+      rooms[name] = math.huge
+    elseif is_over(breaker.openUntilMs, settings.maxOpenMs or 300000) and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000) then
+      rooms[name] = 1
+    else
+      rooms[name] = 0
+    end
+  end
+  return rooms[name]
+end
+
+local function origin_of(job)
+  local attributes = job.x.attributes
+  local url = string.find(attributes, "push/url", 1, true) and cjson.decode(attributes)["push/url"]
+  return url and string.match(url, "^(%a+://[^/?#]+)")
+end
+
+-- The origin for which a job is to be held; nil = it may be leased, and counts as leased.
+function closed_origin_of(job)
+  local origin = origin_of(job)
+  if not origin then
+    return nil
+  elseif --[[ guard: origin-open-leases-none ]] origin_room(job.queue, origin) < 1 then
+    return origin
+  end
+  local name = job.queue .. " " .. origin
+  rooms[name] = rooms[name] - 1
+end
+
+-- It keeps its place among the held jobs of its origin, which are called in the order in which they were held.
+function hold_for_origin(job, origin, place)
+  leave(job)
+  put(job, "place", place)
+  put(job, "hold", origin)
+  local key = holding_key_of(job)
+  key.held = key.held + 1
+  go(job, HELD, published_at(job))
+  add_member(key.held_key, job.x.place, job.id)
+  log_event("held", job)
+  set_timer("B" .. key.name, now_floor + LOOK_AGAIN_MS)
+end
