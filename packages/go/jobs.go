@@ -82,6 +82,14 @@ func (m members) duration(name string, value time.Duration) {
 	m.put(name, value.Milliseconds(), value > 0)
 }
 
+// delay puts the delay of a settle call, clamped to what the API takes.
+func (m members) delay(value time.Duration) {
+	if value > maxDelay {
+		value = maxDelay
+	}
+	m.duration("delay_ms", value)
+}
+
 func (m members) text(name, value string) { m.put(name, value, value != "") }
 
 // MarshalJSON writes the job as the API takes it.
@@ -152,8 +160,17 @@ func (m members) payload(name string, data any) {
 	m.put(name, data, data != nil)
 }
 
-// encode writes JSON without the escapes that only HTML needs.
-func encode(value any) ([]byte, error) {
+// encode writes JSON without the escapes that only HTML needs. A MarshalJSON of the caller's that panics is an error.
+func encode(value any) (json []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			json, err = nil, fmt.Errorf("pumphouse: writing JSON has panicked: %v", value)
+		}
+	}()
+	return encodeJSON(value)
+}
+
+func encodeJSON(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -267,7 +284,7 @@ type Next struct {
 
 func (n Next) members() members {
 	m := members{"queue": n.Queue}
-	m.duration("delay_ms", n.Delay)
+	m.delay(n.Delay)
 	m.put("depends_on", n.DependsOn, len(n.DependsOn) > 0)
 	return m
 }
@@ -275,10 +292,20 @@ func (n Next) members() members {
 const (
 	maxGroup   = 128
 	maxMessage = 16384
+	// maxDelay is the longest delay that the API takes.
+	maxDelay = 4294967295 * time.Second
+	// invalidOutcome is the group of a job whose outcome the server refuses.
+	invalidOutcome = "invalid_outcome"
 )
 
-// failureOf gives group and message of a failure, both within the bounds of the API.
-func failureOf(err error) members {
+// failureOf gives group and message of a failure, both within the bounds of the API. The methods of an error may panic, as those of a
+// nil pointer do.
+func failureOf(err error) (m members) {
+	defer func() {
+		if value := recover(); value != nil {
+			m = members{"group": "panic", "message": fmt.Sprintf("the text of an error of the type %T panics", err)}
+		}
+	}()
 	group := ""
 	var retry *RetryError
 	var fail *FailError
@@ -297,6 +324,33 @@ func failureOf(err error) members {
 		group = "failed"
 	}
 	return members{"group": cut(controls.ReplaceAllString(group, " "), maxGroup), "message": cut(err.Error(), maxMessage)}
+}
+
+// ending is what an error of a handler means: the call that settles its job, with its members.
+func ending(err error, hasCause bool) (what string, m members) {
+	defer func() {
+		if value := recover(); value != nil {
+			what, m = "retry", failureOf(err)
+		}
+	}()
+	var retry *RetryError
+	var fail *FailError
+	var release *ReleaseError
+	switch {
+	case errors.As(err, &retry):
+		m = failureOf(err)
+		m.delay(retry.Delay)
+		return "retry", m
+	case errors.As(err, &fail):
+		return "fail", failureOf(err)
+	case errors.As(err, &release):
+		m = members{}
+		m.delay(release.Delay)
+		return "release", m
+	case hasCause:
+		return "release", members{}
+	}
+	return "retry", failureOf(err)
 }
 
 var controls = regexp.MustCompile(`[\x00-\x1f\x{7f}-\x{9f}]`)

@@ -65,6 +65,9 @@ type call struct {
 	client *http.Client
 }
 
+// rawAnswer takes an answer as it is.
+type rawAnswer []byte
+
 // send calls, tries again where that is safe, and reads the answer into a value, unless that is nil.
 func (c *Client) send(ctx context.Context, call call, into any) error {
 	limits := c.limits
@@ -140,6 +143,10 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 		return refusalOf(response, body)
 	}
 	if into == nil {
+		return nil
+	}
+	if raw, isRaw := into.(*rawAnswer); isRaw {
+		*raw = body
 		return nil
 	}
 	if err := json.Unmarshal(body, into); err != nil {

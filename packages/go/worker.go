@@ -75,6 +75,8 @@ type Job struct {
 
 	worker *Worker
 	held   *held
+	// unreadable is why the payload cannot be read.
+	unreadable string
 }
 
 // SetProgress stores how far the work is; any JSON.
@@ -463,11 +465,13 @@ func (w *Worker) lease(count int) ([]*Job, error) {
 			cancel()
 		}
 	}()
-	var answer struct{ Jobs []*Job }
+	var answer rawAnswer
 	// The server takes leases back whose answer did not arrive.
 	lease := call{method: "POST", path: "leases", body: body, wait: w.options.Wait, isRepeatable: true, client: w.polls}
-	err = w.client.send(ctx, lease, &answer)
-	return answer.Jobs, err
+	if err := w.client.send(ctx, lease, &answer); err != nil {
+		return nil, err
+	}
+	return leasedJobs(answer)
 }
 
 // endWaits ends the lease requests of this worker on all servers. Again and again until the context ends, because a proxy may hold the
@@ -548,32 +552,20 @@ func runHandler(ctx context.Context, h *held) (result any, err error) {
 			err = &panicError{value, debug.Stack()}
 		}
 	}()
+	if h.job.unreadable != "" {
+		return nil, &FailError{Err: errors.New(h.job.unreadable), Group: "invalid_data"}
+	}
 	return h.handler(ctx, h.job)
 }
 
 // settle tells the server how the job ended. A context that has ended gives back what has failed.
 func (w *Worker) settle(h *held, result any, err error, hasCause bool) {
-	var retry *RetryError
-	var fail *FailError
-	var release *ReleaseError
-	switch {
-	case err == nil:
+	if err == nil {
 		w.ack(h, result)
-	case errors.As(err, &retry):
-		m := failureOf(err)
-		m.duration("delay_ms", retry.Delay)
-		w.report(h, "retry", m)
-	case errors.As(err, &fail):
-		w.report(h, "fail", failureOf(err))
-	case errors.As(err, &release):
-		m := members{}
-		m.duration("delay_ms", release.Delay)
-		w.report(h, "release", m)
-	case hasCause:
-		w.report(h, "release", members{})
-	default:
-		w.report(h, "retry", failureOf(err))
+		return
 	}
+	what, m := ending(err, hasCause)
+	w.report(h, what, m)
 }
 
 func (w *Worker) ack(h *held, result any) {
@@ -587,7 +579,7 @@ func (w *Worker) ack(h *held, result any) {
 	}
 	text, err := encode(m)
 	if err != nil {
-		w.refuseOutput(h, err)
+		w.refuse(h, err, "invalid_output")
 		return
 	}
 	status := ""
@@ -595,11 +587,10 @@ func (w *Worker) ack(h *held, result any) {
 		status, err = w.acks.add(text)
 		return err
 	})
-	var refused *Error
 	switch {
-	case errors.As(err, &refused) && !refused.Retryable && refused.Status >= 400 && refused.Status != 401 && refused.Status != 403:
+	case isRefusal(err):
 		// The result is too long, or breaks another rule of the server: the job would come again for ever.
-		w.refuseOutput(h, err)
+		w.refuse(h, err, invalidOutcome)
 	case err != nil:
 		w.logUnsettled(h, err)
 	case status == "lease_lost":
@@ -609,24 +600,48 @@ func (w *Worker) ack(h *held, result any) {
 	}
 }
 
-func (w *Worker) refuseOutput(h *held, err error) {
+func (w *Worker) refuse(h *held, err error, group string) {
 	m := failureOf(err)
-	m["group"] = "invalid_output"
+	m["group"] = group
 	w.report(h, "fail", m)
+}
+
+// isRefusal is true if the same call fails again.
+func isRefusal(err error) bool {
+	var refused *Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	isOver := refused.Code == "lease_lost" || refused.Code == "job_not_found"
+	return !refused.Retryable && !isOver && refused.Status >= 400 && refused.Status != 401
 }
 
 // report releases, retries or fails a job.
 func (w *Worker) report(h *held, what string, m members) { w.reportOr(h, what, m, nil) }
 
-// reportOr is report; older is what an older server takes, which refuses members that it does not know.
+// reportOr is report. What the server refuses is sent again, without what may be the reason; older is what an older server takes,
+// which refuses members that it does not know.
 func (w *Worker) reportOr(h *held, what string, m, older members) {
+	post := func() error { return w.post(w.ctx, "jobs/"+h.job.ID+"/"+what, m, nil, nil) }
 	m["lease"] = h.job.Lease
-	err := w.persist(h, func() error { return w.post(w.ctx, "jobs/"+h.job.ID+"/"+what, m, nil, nil) })
+	err := w.persist(h, post)
+	// guard: go-refused-ending-is-sent-again
+	if isRefusal(err) {
+		m = older
+		if m == nil {
+			const format = "pumphouse: the outcome of a job was refused; it is settled without it: %s %s: %v"
+			w.options.Logf(format, h.job.Queue, h.job.ID, err)
+			m = members{}
+		}
+		if what != "release" {
+			m["group"], m["message"] = invalidOutcome, failureOf(err)["message"]
+		}
+		m["lease"] = h.job.Lease
+		err = w.persist(h, post)
+	}
 	var refused *Error
 	switch {
 	case err == nil || Code(err) == "job_not_found":
-	case older != nil && errors.As(err, &refused) && refused.Status == 400:
-		w.report(h, what, older)
 	case Code(err) != "lease_lost":
 		w.logUnsettled(h, err)
 	case errors.As(err, &refused) && refused.Attempts == 1:

@@ -20,6 +20,7 @@ import { isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
+import { isJobId, isQueueName, JOB_ID_RULE } from '../domain/ids.js';
 import type { ExtendedAck } from '../domain/job/extended-job.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { ackEach } from '../engine/routing.js';
@@ -121,8 +122,7 @@ export class EngineDriver implements JobDriver {
   }
 
   async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
-    const extended = acks.map(extendedAckOf);
-    return call(() => ackEach(this.engine, this.namespace, extended));
+    return call(async () => ackEach(this.engine, this.namespace, acks.map(extendedAckOf)));
   }
 
   release({ id, lease }: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
@@ -195,6 +195,10 @@ function hasOutcome({ result, next, data }: Outcome): boolean {
 function outcomeOf({ result, next, data }: Outcome): NonNullable<ExtendedAck['outcome']> {
   const stored = result && encodedData(result);
   const { delayMs, dependsOn } = next ?? {};
+  if (next !== undefined && /* guard: next-queue-has-a-legal-name */ !isQueueName(next.queue))
+    throw new QueueError('invalid_argument', `next: ${JSON.stringify(next.queue)} is no name of a queue`);
+  if (dependsOn?.every(isJobId) === false)
+    throw new QueueError('invalid_argument', `next: dependsOn: an id ${JOB_ID_RULE}`);
   return {
     ...(stored ? { result: { contentType: 'application/json', ...stored } } : {}),
     ...(data ? { data: encodedData(data) } : {}),

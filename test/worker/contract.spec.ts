@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
 import { follow, producerContract } from '../../packages/client/test/producer-contract.js';
-import { connect, type EnginePumphouse, isPumphouseError, Retry } from '../../src/worker/index.js';
+import { connect, type EnginePumphouse, isPumphouseError, Next, Retry } from '../../src/worker/index.js';
 import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
 
 let pumphouse: EnginePumphouse;
@@ -54,6 +54,24 @@ describe('a Pumphouse without a server', () => {
     expect((await jobs.cancel(id)).outcome).toBe('cancelled');
     await jobs.delete(id).catch(() => undefined);
     await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
+  });
+
+  it('fails a job whose next queue has no legal name, or that waits for an illegal id', async () => {
+    const queue = `next-${String(Date.now())}`;
+    const logger = { warn: () => undefined, error: () => undefined };
+    const worker = pumphouse.worker({ queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
+    worker.handle('name', () => new Next({ queue: 'no queue' }));
+    worker.handle('id', () => new Next({ queue: 'next', dependsOn: ['no id'] }));
+    const jobs = await pumphouse.publishMany([
+      { queue, type: 'name' },
+      { queue, type: 'id' },
+    ]);
+    void worker.run();
+    for (const { id } of jobs) {
+      await waitFor(async () => (await pumphouse.jobs.get(id)).state === 'dead');
+      expect((await pumphouse.jobs.get(id)).failure).toMatchObject({ group: 'invalid_outcome' });
+    }
+    await worker.stop();
   });
 
   it('keeps every option of a job', async () => {

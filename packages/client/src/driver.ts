@@ -119,6 +119,8 @@ export interface LeasedJob extends LeaseRef {
   /** The payload as text: JSON as it was sent, to the last digit; bytes decoded as UTF-8. */
   readonly text: string;
   readonly bytes: Uint8Array;
+  /** Why the payload cannot be read: the worker fails such a job, without a handler. */
+  readonly unreadable?: string;
 }
 
 export interface SessionHeartbeat {

@@ -17,9 +17,9 @@ import type {
   SessionAnswer,
   SessionHeartbeat,
 } from './driver.js';
-import { isPumphouseError } from './errors.js';
-import { dataSpans } from './json-spans.js';
-import { newJobJson, type NewJob } from './producer/new-job.js';
+import { isPumphouseError, PumphouseError } from './errors.js';
+import { type JobSpan, jobSpans } from './json-spans.js';
+import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiClient, parseAnswer } from './transport/api-client.js';
 import { sleep } from './transport/transport.js';
 import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
@@ -86,9 +86,7 @@ export class HttpDriver implements JobDriver {
         isRepeatable: true,
       })
       .finally(() => poll.end());
-    const { jobs } = parseAnswer(text) as { jobs: WireJob[] };
-    const answer = new LeaseAnswer(text);
-    return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
+    return leasedJobs(text);
   }
 
   /** A server that knows no sessions has no such call: there each lease gets a heartbeat of its own. */
@@ -319,15 +317,61 @@ interface WireJob {
   readonly data_base64?: string;
 }
 
+/** @throws {PumphouseError} `invalid_response` */
+function leasedJobs(text: string): HttpLeasedJob[] {
+  const answer = new LeaseAnswer(text);
+  let jobs: WireJob[];
+  try {
+    ({ jobs } = JSON.parse(text) as { jobs: WireJob[] });
+  } catch (cause) {
+    return jobsEach(text, answer, cause);
+  }
+  return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
+}
+
+/** One payload that cannot be read must not stop the other jobs of its answer: each is read alone. */
+function jobsEach(text: string, answer: LeaseAnswer, cause: unknown): HttpLeasedJob[] {
+  const jobs = answer.spans.flatMap(({ job: [from, to], data }, index) => {
+    const job = jsonIn(text.slice(from, to)) ?? jsonIn(withoutData(text, from, to, data));
+    return isWireJob(job) ? [new HttpLeasedJob(job, answer, index, unreadable(text, data))] : [];
+  });
+  if (jobs.length > 0) return jobs;
+  throw new PumphouseError('invalid_response', 'the answer is not JSON', { cause });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutData(text: string, from: number, to: number, data: JobSpan['data']): string {
+  return data === null ? '' : `${text.slice(from, data[0])}null${text.slice(data[1], to)}`;
+}
+
+function isWireJob(job: unknown): job is WireJob {
+  return typeof (job as WireJob | undefined)?.id === 'string' && typeof (job as WireJob).lease === 'number';
+}
+
+function unreadable(text: string, data: JobSpan['data']): string | undefined {
+  if (data === null || jsonIn(text.slice(...data)) !== undefined) return undefined;
+  return 'its data is not JSON';
+}
+
 /** The text of an answer, for jobs whose payload is wanted as it was sent. */
 class LeaseAnswer {
-  private spans: ([number, number] | null)[] | undefined;
+  private found: JobSpan[] | undefined;
 
   constructor(private readonly text: string) {}
 
+  get spans(): JobSpan[] {
+    return (this.found ??= jobSpans(this.text));
+  }
+
   dataOf(index: number): string {
-    this.spans ??= dataSpans(this.text);
-    const span = this.spans[index];
+    const span = this.spans[index]?.data;
     return span ? this.text.slice(...span) : 'null';
   }
 }
@@ -337,6 +381,7 @@ class LeasedPayload {
   readonly #wire: WireJob;
   readonly #answer: LeaseAnswer;
   readonly #index: number;
+  #decoded: { readonly data: unknown } | undefined;
 
   constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
     this.#wire = wire;
@@ -344,8 +389,20 @@ class LeasedPayload {
     this.#index = index;
   }
 
+  /** The server gives JSON that is nested deeply in base64. */
   get data(): unknown {
-    return this.#wire.data_base64 === undefined ? this.#wire.data : this.bytes;
+    if (this.#wire.data_base64 === undefined) return this.#wire.data;
+    if (this.#decoded === undefined) {
+      const json = isJsonType(this.#wire.content_type) ? jsonIn(this.text) : undefined;
+      this.#decoded = { data: json === undefined ? this.bytes : json };
+    }
+    return this.#decoded.data;
+  }
+
+  /** True if its base64 is none. */
+  get isBroken(): boolean {
+    const { data_base64: text } = this.#wire;
+    return text !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(text);
   }
 
   get text(): string {
@@ -380,10 +437,14 @@ class HttpLeasedJob implements LeasedJob {
   readonly progress: unknown;
   readonly contentType: string;
 
+  declare readonly unreadable?: string;
+
   private readonly payload: LeasedPayload;
 
-  constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
+  constructor(wire: WireJob, answer: LeaseAnswer, index: number, unreadable?: string) {
     this.payload = new LeasedPayload(wire, answer, index);
+    const problem = unreadable ?? (this.payload.isBroken ? 'its data is not base64' : undefined);
+    if (problem !== undefined) this.unreadable = problem;
     this.id = wire.id;
     this.queue = wire.queue;
     this.lease = wire.lease;

@@ -1,11 +1,18 @@
+/** Where something begins and ends in a text. */
+export type Span = readonly [from: number, to: number];
+
+export interface JobSpan {
+  readonly job: Span;
+  /** Null for a job without `data`. */
+  readonly data: Span | null;
+}
+
 /**
- * Finds the text of `jobs[n].data` in the answer to a lease request. It is needed only where a handler wants the digits
- * of its payload: the answer is parsed once, by `JSON.parse`, for all others.
- *
- * @returns where the data of each job begins and ends; null for a job without `data`
+ * Finds the text of each job, and of its `data`, in the answer to a lease request. It is needed where a handler wants the
+ * digits of its payload, and where the answer cannot be parsed as a whole: most are parsed once, by `JSON.parse`.
  */
-export function dataSpans(text: string): ([number, number] | null)[] {
-  const spans: ([number, number] | null)[] = [];
+export function jobSpans(text: string): JobSpan[] {
+  const spans: JobSpan[] = [];
   let at = 0;
   const space = (): void => {
     while (text.charCodeAt(at) <= 32) at++;
@@ -16,10 +23,10 @@ export function dataSpans(text: string): ([number, number] | null)[] {
     space();
   };
   const skipString = (): void => {
-    for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
+    for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++;
     at++;
   };
-  /** Strings apart, brackets are all that matters: the text is known to be JSON. */
+  /** Strings apart, brackets are all that matters. */
   const skipValue = (): void => {
     let depth = 0;
     for (;;) {
@@ -51,13 +58,14 @@ export function dataSpans(text: string): ([number, number] | null)[] {
     at++;
   };
   const job = (): void => {
-    let span: [number, number] | null = null;
+    const start = at;
+    let data: Span | null = null;
     eachMember((name) => {
       const from = at;
       skipValue();
-      if (name === 'data') span = [from, from + text.slice(from, at).trimEnd().length];
+      if (name === 'data') data = [from, from + text.slice(from, at).trimEnd().length];
     });
-    spans.push(span);
+    spans.push({ job: [start, at], data });
   };
   space();
   eachMember((name) => {

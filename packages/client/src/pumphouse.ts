@@ -22,6 +22,8 @@ export interface PumphouseOptions {
   readonly retry?: Partial<RetryLimits>;
   /** In Node.js, for https: the CA of the server's certificate, and a client certificate; PEM texts. */
   readonly tls?: TlsOptions;
+  /** Bytes of an answer, at most: a longer one is an error, `answer_too_large`; 67,108,864. */
+  readonly maxAnswerBytes?: number;
   /** How requests are sent; for tests. */
   readonly transport?: TransportFactory;
 }
@@ -48,16 +50,19 @@ export class Pumphouse extends Producer {
 
   /** @throws {TypeError} an option is missing, or is no URL, namespace or token */
   constructor(options: PumphouseOptions) {
-    const { namespace, token, retry, tls, transport = usualTransport } = options;
+    const { namespace, token, retry, tls, transport = usualTransport, maxAnswerBytes } = options;
     const url = urlOf(options.url);
     checkText('namespace', namespace);
     checkText('token', token);
+    if (maxAnswerBytes !== undefined && !(Number.isSafeInteger(maxAnswerBytes) && maxAnswerBytes >= 1))
+      throw new TypeError('new Pumphouse: maxAnswerBytes must be a whole number from 1');
     const api = new ApiClient({
       url,
       namespace,
       token,
       transport: transport(url, tls),
       limits: { ...RETRY_LIMITS, ...retry },
+      ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
     });
     const driver = new HttpDriver(api);
     super(driver);

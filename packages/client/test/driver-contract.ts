@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobDriver, LeasedJob, LeaseRequest } from '../src/driver.js';
-import { Fail, PumphouseError, Retry, Worker } from '../src/node.js';
+import { Bytes, Fail, Next, PumphouseError, Release, Retry, Worker } from '../src/node.js';
 
 /** A driver, and what the suite needs beside it to see what it has done. */
 export interface DriverUnderTest {
@@ -282,6 +282,39 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
         { ...call, idempotencyKey: fresh('key'), waitMs: 30 },
       );
       expect(late.state).toBe('ready');
+    });
+
+    it('settles the job of a worker whatever its handler throws or returns', async () => {
+      const logger = { warn: () => undefined, error: () => undefined };
+      const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
+      const after = (delayMs: number) => () => Promise.reject(new Retry('later', { delayMs }));
+      const outcomes: Record<string, () => unknown> = {
+        fraction: after(1_000 * 1.5 ** 11),
+        ever: after(Infinity),
+        number: after(NaN),
+        released: () => Promise.reject(new Release({ delayMs: 60_000.5 })),
+        half: () => Promise.reject(new Fail('\ud83d', { group: '\ud83d' })),
+        textless: () => Promise.reject(Object.create(null) as Error),
+        named: () => Promise.reject(Object.assign(new Error('x'), { name: { odd: 1n }, stack: 5 })),
+        long: () => Promise.reject(new Error('x'.repeat(100_000))),
+        queue: () => new Next({ queue: 'no queue', delayMs: -0.5 }),
+        type: () => new Bytes(Buffer.from('x'), 'ä'),
+        function: () => () => undefined,
+        bigint: () => ({ n: 1n }),
+      };
+      for (const [type, outcome] of Object.entries(outcomes)) worker.handle(type, outcome);
+      const retry = { kind: 'fixed', delayMs: 60_000 };
+      const ids = await publish(...Object.keys(outcomes).map((type) => ({ type, retry })));
+      void worker.run();
+      const states = async () => (await Promise.all(ids.map(find))).map((job) => job?.state ?? 'gone');
+      const endMs = performance.now() + 10_000;
+      while ((await states()).some((state) => state === 'ready') || worker.heldCount > 0) {
+        if (performance.now() > endMs) break;
+        await sleep(10);
+      }
+      await worker.stop();
+      expect(await states()).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(leased|ready)$/)]));
+      for (const at of [0, 1, 2, 3]) expect((await find(ids[at]!))?.state).toBe('scheduled');
     });
 
     it('carries a worker through 300 jobs, each run once, those that fail once more', async () => {

@@ -33,7 +33,9 @@ export type Fault =
       readonly body?: object;
       readonly text?: string;
     }
-  | { readonly afterMs: number };
+  | { readonly afterMs: number }
+  /** It is forwarded, and texts in its answer are replaced, by another one or by a list in a list …, so many. */
+  | { readonly changes: readonly { readonly from: string; readonly to?: string; readonly nests?: number }[] };
 
 /** Stands between a client and a real server, and does to its requests what bad networks and busy servers do. */
 export class FaultyProxy {
@@ -115,6 +117,7 @@ export class FaultyProxy {
     if (fault === 'drop') response.destroy();
     else if (fault === 'pass' || fault === 'lose' || fault === 'keep') this.forward(seen, response, fault);
     else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, 'pass'), fault.afterMs);
+    else if ('changes' in fault) this.forward(seen, response, 'pass', changer(fault.changes));
     else {
       const { status, headers, body, text } = fault;
       response.writeHead(status, { 'content-type': 'application/problem+json', ...headers });
@@ -126,6 +129,7 @@ export class FaultyProxy {
     { method, path, headers, body }: SeenRequest,
     response: ServerResponse,
     fate: 'pass' | 'lose' | 'keep',
+    change = this.change,
   ): void {
     const forwarded = httpRequest(
       { host: '127.0.0.1', port: this.targetPort, method, path, headers, agent: false },
@@ -149,7 +153,7 @@ export class FaultyProxy {
           const { headers: answered } = answer;
           delete answered.connection;
           delete answered['transfer-encoding'];
-          const body = Buffer.from(this.change(Buffer.concat(chunks).toString()));
+          const body = Buffer.from(change(Buffer.concat(chunks).toString()));
           if (answered['content-length'] !== undefined) answered['content-length'] = String(body.length);
           response.writeHead(answer.statusCode ?? 0, answered);
           response.end(body);
@@ -168,4 +172,13 @@ export class FaultyProxy {
     });
     forwarded.end(body);
   }
+}
+
+function changer(changes: Extract<Fault, { changes: unknown }>['changes']): (text: string) => string {
+  return (text) =>
+    changes.reduce(
+      (changed, { from, to = '', nests = 0 }) =>
+        changed.replaceAll(from, `${to}${'['.repeat(nests)}${']'.repeat(nests)}`),
+      text,
+    );
 }

@@ -44,6 +44,10 @@ interface Behaviour {
   readonly fills?: number;
   readonly stops?: boolean;
   readonly sets_context?: boolean;
+  /** Returns a list in a list …, so many. */
+  readonly nests?: number;
+  /** Of what it raises; `odd` if it is left out. */
+  readonly message?: string;
   readonly returns?: unknown;
 }
 
@@ -62,7 +66,7 @@ async function behave(
   job: Job,
   { signal, progress }: HandlerContext,
 ): Promise<unknown> {
-  const { group, delay_ms: delayMs } = behaviour;
+  const { group, delay_ms: delayMs, message = 'odd' } = behaviour;
   const options = {
     ...(group === undefined ? {} : { group }),
     ...(delayMs === undefined ? {} : { delayMs }),
@@ -78,11 +82,13 @@ async function behave(
   await sleep(behaviour.wait_ms ?? 0, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) print({ event: 'cancelled', code: (signal.reason as PumphouseError).code });
   if (behaviour.wait_ms !== undefined) signal.throwIfAborted();
-  if (behaviour.raises === 'retry') throw new Retry('odd', options);
-  if (behaviour.raises === 'fail') throw new Fail('odd', options);
+  if (behaviour.raises === 'retry') throw new Retry(message, options);
+  if (behaviour.raises === 'fail') throw new Fail(message, options);
   if (behaviour.raises === 'release') throw new Release(options);
-  if (behaviour.raises === 'error') throw new Error('odd');
+  if (behaviour.raises === 'error') throw new Error(message);
   if (behaviour.next !== undefined) return new Next({ queue: behaviour.next, data: behaviour.returns });
+  if (behaviour.nests !== undefined)
+    return JSON.parse('['.repeat(behaviour.nests) + ']'.repeat(behaviour.nests));
   if (behaviour.fills !== undefined) return 'x'.repeat(behaviour.fills);
   return behaviour.bytes === undefined ? behaviour.returns : Buffer.from(behaviour.bytes, 'base64');
 }

@@ -1,4 +1,5 @@
-import { client, faulty, fresh, proxy, useServer, clientOf } from './fixture.js';
+import { fetchTransport } from '../src/transport/fetch-transport.js';
+import { client, clientOf, faulty, fresh, proxy, useServer } from './fixture.js';
 
 useServer();
 
@@ -94,5 +95,32 @@ describe('the pause before a next attempt', () => {
     expect(Math.min(...pauses)).toBeLessThan(50);
     expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(50);
     expect(pauses.filter((ms) => ms > 60).length).toBeGreaterThan(5);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['node:http', {}],
+    ['fetch', { transport: fetchTransport }],
+  ])(
+    'that is longer than the client takes is an error, and is not asked for again: %s',
+    async (_, options) => {
+      const { id } = await client.publish({ queue: fresh(), data: 'x'.repeat(5_000) });
+      const bounded = clientOf({ url: proxy.url, maxAnswerBytes: 5_000, ...options });
+      await expect(bounded.jobs.get(id)).rejects.toMatchObject({
+        code: 'answer_too_large',
+        retryable: false,
+        message: expect.stringContaining('raise maxAnswerBytes') as string,
+      });
+      expect(proxy.of(`/${id}`)).toHaveLength(1);
+      const enough = clientOf({ url: proxy.url, maxAnswerBytes: 20_000, ...options });
+      expect((await enough.jobs.get(id)).data).toHaveLength(5_000);
+      bounded.close();
+      enough.close();
+    },
+  );
+
+  it.each([0, 1.5, NaN])('cannot be bounded by %s', (maxAnswerBytes) => {
+    expect(() => clientOf({ maxAnswerBytes })).toThrow('maxAnswerBytes must be a whole number from 1');
   });
 });

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../../test/support/redis.js';
-import { defineJob, Fail, type HandlerContext, Next, Release, Retry } from '../src/node.js';
+import { Bytes, defineJob, Fail, type HandlerContext, Next, Release, Retry } from '../src/node.js';
 import { VERSION } from '../src/version.js';
 import {
   aborted,
@@ -18,6 +18,13 @@ import {
 } from './fixture.js';
 
 useServer();
+
+/** A list in a list in a list … */
+function deep(depth: number): unknown {
+  let value: unknown = [];
+  for (let i = 1; i < depth; i++) value = [value];
+  return value;
+}
 
 const plain = (queue: string) => defineJob({ queue });
 /** Of what the proxy saw, calls that settle a job. */
@@ -292,6 +299,80 @@ describe('outcomes', () => {
     ],
     ['Fail', () => Promise.reject(new Fail('never', { group: 'address' })), 'dead', 'address', 1],
     ['Release', () => Promise.reject(new Release({ delayMs: 60_000 })), 'scheduled', undefined, 0],
+    [
+      'Retry after a fraction of a millisecond',
+      () => Promise.reject(new Retry('later', { delayMs: 1_000 * 1.5 ** 11 })),
+      'scheduled',
+      'failed',
+      1,
+    ],
+    ['Retry after NaN', () => Promise.reject(new Retry('x', { delayMs: NaN })), 'scheduled', 'failed', 1],
+    [
+      'Retry after ever',
+      () => Promise.reject(new Retry('x', { delayMs: Infinity })),
+      'scheduled',
+      'failed',
+      1,
+    ],
+    [
+      'Release after a text',
+      () => Promise.reject(new Release({ delayMs: 60_000.5 })),
+      'scheduled',
+      undefined,
+      0,
+    ],
+    [
+      'half a surrogate pair',
+      () => Promise.reject(new Fail('\ud83d', { group: 'a\ude00' })),
+      'dead',
+      'a\ufffd',
+      1,
+    ],
+    ['an object without text', () => Promise.reject(Object.create(null) as Error), 'scheduled', 'failed', 1],
+    ['nothing', () => Promise.reject(undefined as unknown as Error), 'scheduled', 'failed', 1],
+    [
+      'an error whose name and stack are no texts',
+      () => Promise.reject(Object.assign(new Error('x'), { name: 5, stack: { odd: 1 } })),
+      'scheduled',
+      '5',
+      1,
+    ],
+    [
+      'a group and a message that are no texts',
+      () => Promise.reject(Object.assign(new Fail('x'), { group: { odd: 1 }, message: 5 })),
+      'dead',
+      '{"odd":1}',
+      1,
+    ],
+    [
+      'an error that cannot be read',
+      () => {
+        const { proxy: revoked, revoke } = Proxy.revocable(new Error('x'), {});
+        revoke();
+        return Promise.reject(revoked);
+      },
+      'scheduled',
+      'failed',
+      1,
+    ],
+    [
+      'an error whose fields throw',
+      () =>
+        Promise.reject(
+          Object.defineProperty(new Retry('x', { delayMs: 1 }), 'delayMs', {
+            get: () => {
+              throw new Error('odd');
+            },
+          }),
+        ),
+      'scheduled',
+      'failed',
+      1,
+    ],
+    ['a deep result', () => deep(100), 'dead', 'invalid_outcome', 1],
+    ['a result too deep to write', () => deep(100_000), 'dead', 'invalid_outcome', 1],
+    ['a queue that cannot be', () => new Next({ queue: 'no queue' }), 'dead', 'invalid_outcome', 1],
+    ['bytes of a type that cannot be', () => new Bytes(Buffer.from('x'), 'ä'), 'dead', 'invalid_outcome', 1],
   ])('%s', async (_, handler, state, group, failures) => {
     const queue = fresh();
     const { worker } = workerOf(queue);
@@ -349,9 +430,67 @@ describe('outcomes', () => {
     const ended = await Promise.all(jobs.map(({ id }) => client.jobs.get(id)));
     expect(ended.map(({ state, failure }) => [state, failure?.group])).toEqual([
       ['done', undefined],
-      ['dead', 'invalid_output'],
+      ['dead', 'invalid_outcome'],
       ['dead', 'invalid_output'],
     ]);
+  });
+
+  it.each<[string, () => Error, string, object]>([
+    ['retry', () => new Retry('x', { delayMs: 1 }), 'scheduled', { group: 'invalid_outcome' }],
+    ['fail', () => new Fail('x'), 'dead', { group: 'invalid_outcome' }],
+    ['release', () => new Release({ delayMs: 60_000 }), 'ready', {}],
+  ])('settles a job again, without what was refused: %s', async (call, make, state, failure) => {
+    const queue = fresh();
+    const { worker, log } = workerOf(queue, { through: faulty });
+    worker.handle(plain(queue), () => {
+      worker.quiet();
+      throw make();
+    });
+    const { id } = await client.publish({ queue, retry: { kind: 'fixed', delayMs: 60_000 } });
+    proxy.next(`/${call}`, { status: 400, body: { code: 'invalid_argument', detail: 'no' } });
+    void worker.run();
+    await waitFor(
+      async () => (await client.jobs.get(id)).state === state && proxy.of(`/${call}`).length === 2,
+    );
+    expect((await client.jobs.get(id)).failure ?? {}).toMatchObject(failure);
+    expect(log[0]?.message).toBe('the outcome of a job was refused; it is settled without it');
+  });
+
+  it('fails a job whose data cannot be read, and runs the others of its answer', async () => {
+    const queue = fresh();
+    const ran: unknown[] = [];
+    const { worker } = workerOf(queue, { through: faulty, concurrency: 5 });
+    worker.handle(plain(queue), ({ data, text }) => {
+      ran.push([data, text]);
+    });
+    const jobs = await client.publishMany(
+      [{ n: 1 }, 'poison', ['"', { b: ']' }], Buffer.from('bytes'), 4].map((data) => ({ queue, data })),
+    );
+    proxy.change = (text) =>
+      text.replace('"data":"poison"', '"data":{"a":[01,"}"]}').replace('Ynl0ZXM=', '!?');
+    void worker.run();
+    await waitFor(async () => (await counts(queue))['dead'] === 2 && ran.length === 3);
+    expect(ran).toEqual(
+      expect.arrayContaining([
+        [{ n: 1 }, '{"n":1}'],
+        [['"', { b: ']' }], '["\\"",{"b":"]"}]'],
+        [4, '4'],
+      ]),
+    );
+    for (const at of [1, 3]) {
+      expect((await client.jobs.get(jobs[at]!.id)).failure).toMatchObject({ group: 'invalid_data' });
+    }
+  });
+
+  it('gives a handler JSON that the server sends in base64, because it is nested deeply', async () => {
+    const queue = fresh();
+    const seen = deferred<unknown[]>();
+    const { worker } = workerOf(queue);
+    worker.handle(plain(queue), ({ data, text }) => seen.resolve([JSON.stringify(data), text]));
+    const text = '['.repeat(100) + ']'.repeat(100);
+    await client.publish({ queue, data: Buffer.from(text), contentType: 'application/json' });
+    void worker.run();
+    expect(await seen.promise).toEqual([text, text]);
   });
 
   it('gives a job without a handler back for a while, and says so once', async () => {

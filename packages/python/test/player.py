@@ -58,19 +58,29 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
     if "wait_ms" in behaviour:
         context.raise_if_cancelled()
     raises, group, delay_ms = (behaviour.get(name) for name in ("raises", "group", "delay_ms"))
+    message = behaviour.get("message", "odd")
     if raises == "retry":
-        raise pumphouse.Retry("odd", group=group, delay_ms=delay_ms)
+        raise pumphouse.Retry(message, group=group, delay_ms=delay_ms)
     if raises == "fail":
-        raise pumphouse.Fail("odd", group=group)
+        raise pumphouse.Fail(message, group=group)
     if raises == "release":
         raise pumphouse.Release(delay_ms=delay_ms)
     if raises == "error":
-        raise RuntimeError("odd")
+        raise RuntimeError(message)
     if "next" in behaviour:
         return pumphouse.Next(behaviour["next"], data=behaviour.get("returns"))
+    if "nests" in behaviour:
+        return nested(behaviour["nests"])
     if "fills" in behaviour:
         return "x" * int(behaviour["fills"])
     return base64.b64decode(behaviour["bytes"]) if "bytes" in behaviour else behaviour.get("returns")
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
 
 
 def work(handlers: Dict[str, Fields], signals: bool = False, **options: Any) -> Fields:

@@ -92,7 +92,7 @@ export const CLIENT = [
   {
     name: 'client: a stream of events that is not answered is given up',
     file: EVENTS,
-    from: 'const timer = setTimeout(giveUp, timeoutMs);',
+    from: 'const timer = setTimeout(giveUp, attemptMs);',
     to: 'const timer = setTimeout(giveUp, 300_000);',
     spec: PRODUCER,
     test: 'connect again when a server accepts',
@@ -251,8 +251,8 @@ export const CLIENT = [
   },
   {
     name: 'client: what an aborted handler gives up keeps its try',
-    file: RUNTIME,
-    from: 'if (abortedBy !== undefined) return this.settleBy(held, () => this.driver.release(job, {}));',
+    file: 'packages/client/src/worker/outcomes.ts',
+    from: "if (isToRelease) return { kind: 'release', delayMs: undefined };",
     to: '',
     spec: WORKER,
     test: 'aborts handlers after the grace',
@@ -283,7 +283,7 @@ export const CLIENT = [
   {
     name: 'client: a refused ack refuses no other one of its batch',
     file: 'packages/client/src/worker/ack-batcher.ts',
-    from: 'if (batch.length > 1 && isPumphouseError(error) && !error.retryable) {',
+    from: 'if (batch.length > 1 && !(isPumphouseError(error) && error.retryable)) {',
     to: 'if (batch.length > 100) {',
     spec: WORKER,
     test: 'acknowledges those of the same batch',

@@ -2,6 +2,10 @@ const JSON_FIELDS = 'src/http/json/json-fields.spec.ts';
 const JOBS = 'test/api/native-jobs.spec.ts';
 const PUBLISH = 'publish › a publish on the native API, by %s';
 
+const WORKER = 'packages/client/test/worker.spec.ts';
+const SCENARIOS = 'test/clients/scenarios.spec.ts';
+const EACH_SCENARIO = 'a client plays each scenario as the others do › $name';
+
 /**
  * Payloads and outcomes that one side accepts and another cannot read.
  *
@@ -57,4 +61,53 @@ export const PAYLOADS = [
     spec: 'src/cli/print.spec.ts',
     test: 'the output of the command line › shows characters without width in escaped form',
   },
+  {
+    id: 'answer-size-is-bounded',
+    name: 'client: an answer has a largest size',
+    off: 'false',
+    spec: 'packages/client/test/retries.spec.ts',
+    test: 'an answer › that is longer than the client takes is an error, and is not asked for again: %s',
+  },
+  {
+    id: 'unreadable-job-fails-alone',
+    name: 'client: a job that cannot be read fails alone',
+    off: 'false',
+    spec: WORKER,
+    test: 'outcomes › fails a job whose data cannot be read, and runs the others of its answer',
+  },
+  {
+    id: 'refused-ending-is-sent-again',
+    name: 'client: an ending that is refused is sent again, without what may be the reason',
+    off: 'true',
+    spec: WORKER,
+    test: 'outcomes › settles a job again, without what was refused: %s',
+  },
+  {
+    id: 'refused-result-fails-its-job',
+    name: 'client: a job whose result is refused fails',
+    off: 'true',
+    spec: WORKER,
+    test: 'outcomes › fails a job whose result the server refuses, and acknowledges those of the same batch',
+  },
+  {
+    id: 'delays-are-whole',
+    name: 'client: delays of outcomes are rounded and clamped',
+    off: { with: 'delayMs' },
+    spec: WORKER,
+    test: 'outcomes › %s',
+  },
+  {
+    id: 'next-queue-has-a-legal-name',
+    name: 'in process: a job does not go to a queue that cannot be named',
+    off: 'false',
+    spec: 'test/worker/contract.spec.ts',
+    test: 'a Pumphouse without a server › fails a job whose next queue has no legal name, or that waits for an illegal id',
+  },
+  ...[
+    ['python-reads-jobs-alone', 'python: one payload that cannot be read stops no other', 'false'],
+    ['python-unreadable-job-fails-alone', 'python: a job that cannot be read fails alone', 'false'],
+    ['python-refused-ending-is-sent-again', 'python: an ending that is refused is sent again', 'false'],
+    ['go-reads-jobs-alone', 'go: one payload that cannot be read stops no other', 'remove'],
+    ['go-refused-ending-is-sent-again', 'go: an ending that is refused is sent again', 'false'],
+  ].map(([id, name, off]) => ({ id, name, off, spec: SCENARIOS, test: EACH_SCENARIO })),
 ];

@@ -1,6 +1,6 @@
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { type ApiClient, errorOf, parseAnswer, queryOf, retryAfterMs } from '../transport/api-client.js';
-import { reasonOf, sleep, type WireResponse, type WireStream } from '../transport/transport.js';
+import { ByteCounter, reasonOf, sleep, type WireResponse, type WireStream } from '../transport/transport.js';
 import { fromWire } from '../wire.js';
 import type { JobEvent } from './answers.js';
 
@@ -56,14 +56,14 @@ export async function* eventsOf(
       const answer = await answerOf(
         api.stream(`events${query}`, headers, connection.signal),
         () => connection.abort(silent(api.attemptMs)),
-        api.attemptMs,
+        api,
       );
       if ('text' in answer) {
         askedMs = Math.min(retryAfterMs(answer.header('retry-after')) ?? 0, MAX_ASKED_MS);
         throw errorOf(answer);
       }
       options.onOpen?.();
-      for await (const frame of framesOf(answer.chunks, connection)) {
+      for await (const frame of framesOf(answer.chunks, connection, api.maxAnswerBytes)) {
         pauses = 0;
         if (frame.data === undefined) continue;
         place = frame.id ?? place;
@@ -84,16 +84,20 @@ export async function* eventsOf(
 async function answerOf(
   sent: Promise<WireStream>,
   giveUp: () => void,
-  timeoutMs: number,
+  { attemptMs, maxAnswerBytes }: Pick<ApiClient, 'attemptMs' | 'maxAnswerBytes'>,
 ): Promise<WireStream | WireResponse> {
-  const timer = setTimeout(giveUp, timeoutMs);
+  const timer = setTimeout(giveUp, attemptMs);
+  const counter = new ByteCounter(maxAnswerBytes);
   try {
     const response = await sent;
     const { status, chunks } = response;
     if (status === OK) return response;
     const decoder = new TextDecoder();
     let text = '';
-    for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+    for await (const chunk of chunks) {
+      counter.add(chunk.length);
+      text += decoder.decode(chunk, { stream: true });
+    }
     return { status, text, header: (name) => response.header(name) };
   } finally {
     clearTimeout(timer);
@@ -113,6 +117,7 @@ interface Frame {
 async function* framesOf(
   chunks: AsyncIterable<Uint8Array>,
   connection: AbortController,
+  maxBytes: number,
 ): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   const reader = chunks[Symbol.asyncIterator]();
@@ -126,6 +131,8 @@ async function* framesOf(
     rest += decoder.decode(next.value, { stream: true });
     const frames = rest.split('\n\n');
     rest = frames.pop() ?? '';
+    if (rest.length > maxBytes)
+      throw new PumphouseError('answer_too_large', 'an event has more than maxAnswerBytes');
     for (const frame of frames) yield frameOf(frame);
   }
 }

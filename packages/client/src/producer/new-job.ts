@@ -79,6 +79,11 @@ export interface NewJob extends JobOptions, JobPayload {
 
 const JSON_TYPE = /^application\/(?:[^;]+\+)?json(?:;|$)/i;
 
+/** True for a content type of JSON. */
+export function isJsonType(contentType: string): boolean {
+  return JSON_TYPE.test(contentType);
+}
+
 /** The JSON of a job, as the API takes it. */
 export function newJobJson(job: NewJob): string {
   const { data, json, contentType, ...options } = job;
@@ -100,7 +105,7 @@ export function payloadMembers(payload: { [K in keyof JobPayload]: JobPayload[K]
     return `"data":${json}${typeMember}`;
   }
   if (data instanceof Uint8Array) return `"data_base64":"${toBase64(data)}"${typeMember}`;
-  if (contentType !== undefined && !JSON_TYPE.test(contentType)) {
+  if (contentType !== undefined && !isJsonType(contentType)) {
     if (typeof data !== 'string')
       throw new TypeError(`data of the type ${contentType} must be bytes or text`);
     return `"data_base64":"${toBase64(new TextEncoder().encode(data))}"${typeMember}`;

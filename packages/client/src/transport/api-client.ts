@@ -61,7 +61,12 @@ export interface ApiClientOptions {
   readonly token: string;
   readonly transport: Transport;
   readonly limits: RetryLimits;
+  /** Bytes of an answer, at most. */
+  readonly maxAnswerBytes?: number;
 }
+
+/** More than the largest answer of a server with default limits: 100 jobs, their bodies as escaped text. */
+export const MAX_ANSWER_BYTES = 67_108_864;
 
 /** Calls of the v1 API of one namespace: deadlines, retries and errors. */
 export class ApiClient {
@@ -80,6 +85,11 @@ export class ApiClient {
   /** Milliseconds that a server may take to begin its answer. */
   get attemptMs(): number {
     return this.#options.limits.attemptMs;
+  }
+
+  /** Bytes of an answer, and of an event, at most. */
+  get maxAnswerBytes(): number {
+    return this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
   }
 
   /** @throws {PumphouseError} the server's refusal, or that there was no answer; or the reason of `signal` */
@@ -135,11 +145,14 @@ export class ApiClient {
         signal: call.signal,
         hurry: call.hurry,
         waits: (call.waitMs ?? 0) > 0,
+        maxBytes: this.maxAnswerBytes,
       });
       return response.status < 300 ? response : refusalOf(response, attempts);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       const { kind } = error;
+      // The server has done it; the same call is answered so again.
+      if (kind === 'too_large') throw new PumphouseError('answer_too_large', error.message, { attempts });
       const code = kind === 'timeout' ? 'timeout' : 'network';
       const shown = new PumphouseError(code, error.message, { retryable: true, attempts, cause: error });
       return new Refusal(shown, kind === 'refused', null);

@@ -1,4 +1,5 @@
 import {
+  ByteCounter,
   reasonOf,
   type StreamRequest,
   timerMs,
@@ -34,6 +35,18 @@ async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
 }
 
+async function textOf({ body }: Response, maxBytes: number | undefined): Promise<string> {
+  const counter = new ByteCounter(maxBytes);
+  const decoder = new TextDecoder();
+  let text = '';
+  // A loop that ends early would leave the rest of the answer to be loaded: `send` aborts the request.
+  for await (const chunk of chunksOf(body)) {
+    counter.add(chunk.length);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
 async function send(url: URL, request: WireRequest): Promise<WireResponse> {
   const { method, path, headers, body, signal, hurry, timeoutMs } = request;
   signal?.throwIfAborted();
@@ -52,16 +65,18 @@ async function send(url: URL, request: WireRequest): Promise<WireResponse> {
       redirect: 'error',
       ...(body === undefined ? {} : { body }),
     });
-    const text = await response.text();
+    const text = await textOf(response, request.maxBytes);
     return { status: response.status, text, header: (name) => response.headers.get(name) };
   } catch (cause) {
     const aborted = sources.find((source) => source.aborted);
     if (aborted) throw reasonOf(aborted);
+    if (cause instanceof TransportError) throw cause;
     if (abort.signal.aborted)
       throw new TransportError('timeout', `no answer within ${Math.ceil(timeoutMs)} ms`);
     throw new TransportError('network', 'the request failed', { cause });
   } finally {
     clearTimeout(timer);
     for (const source of sources) source.removeEventListener('abort', stop);
+    abort.abort();
   }
 }

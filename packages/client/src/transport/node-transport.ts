@@ -1,6 +1,7 @@
 import { Agent, request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import {
+  ByteCounter,
   reasonOf,
   type StreamRequest,
   timerMs,
@@ -100,6 +101,7 @@ class NodeTransport implements Transport {
       request.on('response', (response) => {
         read(
           response,
+          wire.maxBytes,
           (text) => {
             done();
             const { statusCode = 0, headers: answered } = response;
@@ -132,10 +134,22 @@ class NodeTransport implements Transport {
   }
 }
 
-function read(response: IncomingMessage, done: (text: string) => void, fail: (cause: Error) => void): void {
+function read(
+  response: IncomingMessage,
+  maxBytes: number | undefined,
+  done: (text: string) => void,
+  fail: (cause: Error) => void,
+): void {
+  const counter = new ByteCounter(maxBytes);
   let first: Buffer | undefined;
   let all: Buffer[] | undefined;
   response.on('data', (chunk: Buffer) => {
+    try {
+      counter.add(chunk.length);
+    } catch (error) {
+      fail(error as Error);
+      return;
+    }
     if (first === undefined) first = chunk;
     else (all ??= [first]).push(chunk);
   });
@@ -148,6 +162,7 @@ function read(response: IncomingMessage, done: (text: string) => void, fail: (ca
 }
 
 function errorOf(cause: NodeJS.ErrnoException, request: ClientRequest): TransportError {
+  if (cause instanceof TransportError) return cause;
   // On a connection that was open before, the request may have been written.
   const isRefused = !request.reusedSocket && ERRORS_BEFORE_SENDING.has(cause.code ?? '');
   const message = cause.code ?? cause.message;

@@ -15,6 +15,8 @@ export interface WireRequest {
    * a long poll at once, and a job that is on its way still arrives. Others abort the request.
    */
   readonly hurry?: AbortSignal | undefined;
+  /** Of the answer's body, at most; a longer one is given up with a `TransportError` of the kind `too_large`. */
+  readonly maxBytes?: number;
   /** The server may take long: the request must not use up connections that others wait for. */
   readonly waits?: boolean;
 }
@@ -67,8 +69,8 @@ export type TransportFactory = (url: URL, tls?: TlsOptions) => Transport;
 /** There is no answer. */
 export class TransportError extends Error {
   constructor(
-    /** `refused`: the server cannot have seen the request. */
-    readonly kind: 'timeout' | 'network' | 'refused',
+    /** `refused`: the server cannot have seen the request; `too_large`: it has answered more than the client takes. */
+    readonly kind: 'timeout' | 'network' | 'refused' | 'too_large',
     message: string,
     options?: ErrorOptions,
   ) {
@@ -82,6 +84,21 @@ export const MAX_TIMER_MS = 2_147_483_647;
 /** A time that a timer can have; of one that is longer, the longest. */
 export function timerMs(ms: number): number {
   return /* guard: client-timers-are-capped */ Math.min(ms, MAX_TIMER_MS);
+}
+
+/** Counts the bytes of an answer. @throws {TransportError} they are more than the client takes */
+export class ByteCounter {
+  private bytes = 0;
+
+  constructor(private readonly maxBytes = Infinity) {}
+
+  add(bytes: number): void {
+    this.bytes += bytes;
+    if (/* guard: answer-size-is-bounded */ this.bytes > this.maxBytes) {
+      const limit = `the answer has more than ${String(this.maxBytes)} bytes`;
+      throw new TransportError('too_large', `${limit}: lease or list less at once, or raise maxAnswerBytes`);
+    }
+  }
 }
 
 /** Resolves after `ms`, or rejects with the reason of `signal`. */

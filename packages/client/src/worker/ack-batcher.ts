@@ -70,8 +70,8 @@ export class AckBatcher {
         resolve(status === 'not_found' && wereSent[i] === true ? 'acked' : status);
       });
     } catch (error) {
-      // A refused ack refuses all that are with it: each is sent by itself to find it.
-      if (batch.length > 1 && isPumphouseError(error) && !error.retryable) {
+      // An ack that is refused, or cannot be written, stops all that are with it: each is sent by itself to find it.
+      if (batch.length > 1 && !(isPumphouseError(error) && error.retryable)) {
         for (const waiting of batch) void this.send([waiting]);
         return;
       }

@@ -1,3 +1,5 @@
+import { textOf } from './outcomes.js';
+
 /** Where a worker reports what no caller can be told. It is never given tokens, payloads or results. */
 export interface Logger {
   warn(message: string, details: Readonly<Record<string, unknown>>): void;
@@ -11,5 +13,5 @@ export const consoleLogger: Logger = {
 
 /** An error for the log: its code and message, without causes that may carry a request. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return textOf(error instanceof Error ? error.message : error);
 }

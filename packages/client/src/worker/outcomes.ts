@@ -1,4 +1,4 @@
-import type { EncodedPayload, NextQueue } from '../driver.js';
+import type { EncodedPayload, FailureReport, NextQueue } from '../driver.js';
 import { jsonOf } from '../producer/new-job.js';
 
 export interface FailureOptions {
@@ -49,8 +49,9 @@ export class Next {
   readonly data: unknown;
 
   constructor(next: NextQueue & { readonly data?: unknown }) {
-    const { data, ...queue } = next;
-    this.next = queue;
+    const { data, delayMs: given, ...queue } = next;
+    const delayMs = wholeDelay(given);
+    this.next = delayMs === undefined ? queue : { ...queue, delayMs };
     this.data = data;
   }
 }
@@ -65,19 +66,92 @@ export class Bytes {
 
 const MAX_GROUP = 128;
 const MAX_MESSAGE = 16_384;
+/** The longest delay that the API takes. */
+const MAX_DELAY_MS = 4_294_967_295_000;
 const FAILED = 'failed';
+/** The group of a job whose outcome the server refuses. */
+export const INVALID_OUTCOME = 'invalid_outcome';
+
+/** How a job ends that its handler has not done. */
+export type Ending =
+  | ({ readonly kind: 'retry' } & FailureReport & { readonly delayMs: number | undefined })
+  | ({ readonly kind: 'fail' } & FailureReport)
+  | { readonly kind: 'release'; readonly delayMs: number | undefined };
+
+/**
+ * What a thrown value means. It may be anything: its texts are repaired and cut, its delays rounded and clamped, and what
+ * cannot be read counts as left out.
+ *
+ * @param isToRelease an error that says nothing else gives the job back
+ */
+export function endingOf(thrown: unknown, isToRelease: boolean): Ending {
+  if (isA(thrown, Release)) return { kind: 'release', delayMs: delayOf(thrown) };
+  if (isA(thrown, Fail)) return { kind: 'fail', ...failureOf(thrown) };
+  if (isA(thrown, Retry)) return { kind: 'retry', ...failureOf(thrown), delayMs: delayOf(thrown) };
+  if (isToRelease) return { kind: 'release', delayMs: undefined };
+  return { kind: 'retry', ...failureOf(thrown), delayMs: undefined };
+}
 
 /** Group and message of an error that a handler has thrown; both within the bounds of the API. */
-export function failureOf(error: unknown): { group: string; message: string } {
-  if (!(error instanceof Error)) return { group: FAILED, message: String(error).slice(0, MAX_MESSAGE) };
-  const { code } = error as { code?: unknown };
-  const isOwn = error instanceof Retry || error instanceof Fail;
-  const group = isOwn ? error.group : typeof code === 'string' ? code : error.name;
+export function failureOf(error: unknown): FailureReport {
+  if (!isA(error, Error)) return { group: FAILED, message: cut(textOf(error), MAX_MESSAGE) };
+  const isOwn = isA(error, Retry) || isA(error, Fail);
+  const [group, name, stack, message] = ['group', 'name', 'stack', 'message'].map((field) =>
+    read(error, field),
+  );
+  const code = read(error, 'code');
+  const named = isOwn ? group : typeof code === 'string' ? code : name;
+  const shown = isOwn || stack === undefined || stack === '' ? message : stack;
   return {
     // The API refuses control characters in names.
-    group: (group ?? FAILED).replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ').slice(0, MAX_GROUP) || FAILED,
-    message: (isOwn ? error.message : (error.stack ?? error.message)).slice(0, MAX_MESSAGE),
+    group: cut(textOf(named ?? '').replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' '), MAX_GROUP) || FAILED,
+    message: cut(textOf(shown ?? ''), MAX_MESSAGE),
   };
+}
+
+/** A delay as the API takes it; undefined for none, and for what is no number. */
+export function wholeDelay(delayMs: unknown): number | undefined {
+  if (typeof delayMs !== 'number' || Number.isNaN(delayMs)) return undefined;
+  return /* guard: delays-are-whole */ Math.min(Math.max(Math.round(delayMs), 0), MAX_DELAY_MS);
+}
+
+function delayOf(thrown: object): number | undefined {
+  return wholeDelay(read(thrown, 'delayMs'));
+}
+
+/** `instanceof` fails for a proxy that is revoked. */
+function isA<T>(value: unknown, of: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof of;
+  } catch {
+    return false;
+  }
+}
+
+/** A field of an object, whose getter may throw. */
+function read(object: object, field: string): unknown {
+  try {
+    return (object as Readonly<Record<string, unknown>>)[field];
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text for any value: an object need not have one. */
+export function textOf(value: unknown): string {
+  try {
+    const text = String(value);
+    if (text !== '[object Object]') return text;
+    const json: unknown = JSON.stringify(value);
+    return typeof json === 'string' ? json : text;
+  } catch {
+    return `a value of the type ${typeof value} that cannot be shown`;
+  }
+}
+
+/** At most `length` UTF-16 units, and no half of a surrogate pair, which JSON cannot carry. */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).replaceAll(/\p{Surrogate}/gu, '\u{fffd}');
 }
 
 /** What a handler returned, as it is stored; undefined for undefined. */

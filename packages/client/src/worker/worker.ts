@@ -1,6 +1,6 @@
 import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
-import type { Ack, AckStatus, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
+import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { sleep, timerMs } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
@@ -17,7 +17,7 @@ import { isInHandlerOf, JobContext } from './job-context.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { consoleLogger, errorText, type Logger } from './logger.js';
 import { LoopGuard } from './loop-guard.js';
-import { Bytes, encode, Fail, failureOf, Next, Release, Retry } from './outcomes.js';
+import { Bytes, encode, type Ending, endingOf, Fail, failureOf, INVALID_OUTCOME, Next } from './outcomes.js';
 import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
 
@@ -340,6 +340,8 @@ export class Worker {
   ): Promise<unknown> {
     const input = definition?.input;
     const { job } = held;
+    if (/* guard: unreadable-job-fails-alone */ job.unreadable !== undefined)
+      throw new Fail(job.unreadable, { group: 'invalid_data' });
     const data = input ? await refused(validate(input, job.data, 'invalid_input')) : job.data;
     const given = input ? withData(job, data) : job;
     const run = compose(this.middleware, handler);
@@ -363,21 +365,28 @@ export class Worker {
   }
 
   /** Tells the server how the job ended. A stop signal, a cancellation or a doubtful lease gives back what has failed. */
-  private async settle(held: HeldJob, outcome: Outcome): Promise<void> {
-    const { job, abortedBy } = held;
+  private settle(held: HeldJob, outcome: Outcome): Promise<void> {
     if ('returned' in outcome) return this.ack(held, outcome.returned);
-    const { thrown } = outcome;
-    if (thrown instanceof Retry) {
-      return this.settleBy(held, () =>
-        this.driver.retry(job, { ...failureOf(thrown), delayMs: thrown.delayMs }),
-      );
-    }
-    if (thrown instanceof Fail) return this.settleBy(held, () => this.driver.fail(job, failureOf(thrown)));
-    if (thrown instanceof Release) {
-      return this.settleBy(held, () => this.driver.release(job, { delayMs: thrown.delayMs }));
-    }
-    if (abortedBy !== undefined) return this.settleBy(held, () => this.driver.release(job, {}));
-    return this.settleBy(held, () => this.driver.retry(job, failureOf(thrown)));
+    return this.end(held, endingOf(outcome.thrown, held.abortedBy !== undefined));
+  }
+
+  /** What the server refuses is sent again, without what may be the reason. */
+  private end(held: HeldJob, ending: Ending): Promise<void> {
+    const { driver } = this;
+    const { job } = held;
+    return this.settleBy(held, async () => {
+      try {
+        if (ending.kind === 'release') await driver.release(job, { delayMs: ending.delayMs });
+        else if (ending.kind === 'fail') await driver.fail(job, ending);
+        else await driver.retry(job, ending);
+      } catch (error) {
+        if (/* guard: refused-ending-is-sent-again */ !isRefusal(error)) throw error;
+        this.warnRefused(held, error);
+        if (ending.kind === 'release') await driver.release(job, {});
+        else if (ending.kind === 'fail') await driver.fail(job, refusalOf(error));
+        else await driver.retry(job, refusalOf(error));
+      }
+    });
   }
 
   private async ack(held: HeldJob, returned: unknown): Promise<void> {
@@ -387,9 +396,9 @@ export class Worker {
       if (returned instanceof Next) ack = { ...ack, next: returned.next, data: encode(returned.data) };
       else if (returned !== undefined) ack = { ...ack, result: encode(returned) };
     } catch (error) {
-      return this.settleBy(held, () =>
-        this.driver.fail(held.job, { ...failureOf(error), group: 'invalid_output' }),
-      );
+      // What is too deep for this process is JSON all the same.
+      const group = error instanceof RangeError ? INVALID_OUTCOME : 'invalid_output';
+      return this.end(held, { kind: 'fail', ...failureOf(error), group });
     }
     await this.sendUntilOver(held, async () => {
       const status = await this.acked(held, ack);
@@ -406,9 +415,9 @@ export class Worker {
       return await this.acks.add(held, ack);
     } catch (error) {
       // The result is too long, or breaks another rule of the server: the job would come again for ever.
-      if (!isPumphouseError(error) || error.retryable || error.status === 401 || error.status === 403)
-        throw error;
-      await this.driver.fail(held.job, { ...failureOf(error), group: 'invalid_output' });
+      if (/* guard: refused-result-fails-its-job */ !isRefusal(error)) throw error;
+      this.warnRefused(held, error);
+      await this.driver.fail(held.job, refusalOf(error));
       return 'acked';
     }
   }
@@ -503,6 +512,14 @@ export class Worker {
     }
   }
 
+  private warnRefused({ job: { id, queue } }: HeldJob, error: unknown): void {
+    this.logger.warn('the outcome of a job was refused; it is settled without it', {
+      id,
+      queue,
+      error: errorText(error),
+    });
+  }
+
   private warnLost({ job: { id, queue } }: HeldJob): void {
     this.logger.warn('the lease of a job was lost before it was settled; another worker may run it too', {
       id,
@@ -537,6 +554,16 @@ function emptyPauseMs(empties: number): number {
 }
 
 type Outcome = { readonly returned: unknown } | { readonly thrown: unknown };
+
+/** True if the same call fails again, whatever it is: a refusal of the server, or what the client cannot send. */
+function isRefusal(error: unknown): boolean {
+  if (!isPumphouseError(error)) return true;
+  return !error.retryable && error.status !== 401 && !isPumphouseError(error, 'lease_lost', 'job_not_found');
+}
+
+function refusalOf(error: unknown): FailureReport {
+  return { group: INVALID_OUTCOME, message: failureOf(error).message };
+}
 
 async function within(change: Promise<void>, ms: number): Promise<void> {
   const timer = new AbortController();

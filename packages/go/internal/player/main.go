@@ -70,13 +70,15 @@ type behaviour struct {
 	IgnoreMs int64  `json:"ignore_ms"`
 	Raises   string
 	Group    string
-	DelayMs  int64 `json:"delay_ms"`
+	Message  string
+	DelayMs  float64 `json:"delay_ms"`
 	Next     string
 	Bytes    []byte
 	Fills    int
 	Stops    bool
 	// SetsContext: contexts of Go are values; a handler cannot change that of another one.
 	SetsContext bool `json:"sets_context"`
+	Nests       int
 	Returns     any
 }
 
@@ -167,19 +169,26 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 			return nil, cause
 		}
 	}
-	odd := errors.New("odd")
+	if b.Message == "" {
+		b.Message = "odd"
+	}
+	odd := errors.New(b.Message)
+	delay := time.Duration(b.DelayMs * float64(time.Millisecond))
 	switch b.Raises {
 	case "retry":
-		return nil, &pumphouse.RetryError{Err: odd, Group: b.Group, Delay: ms(b.DelayMs)}
+		return nil, &pumphouse.RetryError{Err: odd, Group: b.Group, Delay: delay}
 	case "fail":
 		return nil, fmt.Errorf("wrapped: %w", &pumphouse.FailError{Err: odd, Group: b.Group})
 	case "release":
-		return nil, &pumphouse.ReleaseError{Delay: ms(b.DelayMs)}
+		return nil, &pumphouse.ReleaseError{Delay: delay}
 	case "error":
 		panic(odd)
 	}
 	if b.Next != "" {
 		return &pumphouse.Next{Queue: b.Next, Data: b.Returns}, nil
+	}
+	if b.Nests != 0 {
+		return json.RawMessage(strings.Repeat("[", b.Nests) + strings.Repeat("]", b.Nests)), nil
 	}
 	if b.Fills != 0 {
 		return strings.Repeat("x", b.Fills), nil

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, List, Mapping, Optional, Set
+from typing import Any, Callable, List, Mapping, Optional, Set
 from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import PumphouseError
@@ -211,6 +211,7 @@ class Api:
         wait_ms: int = 0,
         limits: Optional[Limits] = None,
         connections: Optional[Connections] = None,
+        read: Optional[Callable[["Response"], Any]] = None,
     ) -> Any:
         """Calls, and tries again where that is safe.
 
@@ -219,6 +220,7 @@ class Api:
             body: JSON text.
             repeatable: to do it twice is as to do it once. Else it is tried again only if it was certainly not done.
             wait_ms: how long the server may wait before it answers.
+            read: makes the result of the answer.
 
         Returns:
             the JSON of the answer; None if it is empty.
@@ -246,7 +248,7 @@ class Api:
                 may_repeat = repeatable or not failure.is_sent
             else:
                 if response.status < 300:
-                    return answer_of(response)
+                    return (read or answer_of)(response)
                 error = refusal_of(response, attempt)
                 may_repeat = error.retryable and (
                     repeatable or error.status == 429 or error.code in NOTHING_DONE
@@ -263,14 +265,14 @@ def answer_of(response: Response) -> Any:
         return None
     try:
         return json.loads(response.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PumphouseError("invalid_response", "the answer is not JSON", status=response.status) from error
 
 
 def refusal_of(response: Response, attempts: int) -> PumphouseError:
     try:
         problem = json.loads(response.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         problem = None
     details = dict(problem) if isinstance(problem, dict) else {}
     code = str(details.pop("code", f"http_{response.status}"))

@@ -3,9 +3,9 @@
 import base64
 import json
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypedDict, TypeVar, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypedDict, TypeVar, Union
 
 JSON_TYPE = re.compile(r"application/([^;]+\+)?json(;|$)", re.IGNORECASE)
 T = TypeVar("T")
@@ -167,6 +167,8 @@ class Job(JobFields):
 
     #: The number of the lease.
     lease: int
+    #: Why the payload cannot be read: the worker fails such a job, without a handler.
+    unreadable: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -207,9 +209,95 @@ def from_wire(kind: Type[T], wire: Mapping[str, Any]) -> T:
     return kind(**known)
 
 
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]', re.DOTALL)
+Span = Tuple[int, int]
+
+
+def leased_jobs(body: bytes) -> List[Job]:
+    """The jobs of an answer. One payload that cannot be read does not stop the others: each is read alone then.
+
+    Raises:
+        ValueError: it is no such answer.
+    """
+    try:
+        wires = json.loads(body)["jobs"]
+    except (ValueError, RecursionError):
+        return jobs_alone(body.decode())
+    return [leased_job(wire) for wire in wires]
+
+
+def jobs_alone(text: str) -> List[Job]:
+    jobs = []
+    for (start, end), data in job_spans(text):
+        try:
+            jobs.append(leased_job(json.loads(text[start:end])))
+        except (ValueError, RecursionError) as error:
+            # guard: python-reads-jobs-alone
+            if data is not None:
+                wire = json.loads(f"{text[start : data[0]]}null{text[data[1] : end]}")
+                jobs.append(replace(leased_job(wire), unreadable=problem_of(error)))
+    if not jobs:
+        raise ValueError("the answer is not JSON")
+    return jobs
+
+
+def job_spans(text: str) -> List[Tuple[Span, Optional[Span]]]:
+    """Where the jobs of an answer are, and the data of each. Strings apart, brackets are all that matters."""
+    spans: List[Tuple[Span, Optional[Span]]] = []
+    depth = start = 0
+    name = ""
+    is_in_jobs = False
+    data: Optional[Span] = None
+    data_start: Optional[int] = None
+    for match in TOKEN.finditer(text):
+        token = match.group()
+        is_of_job = is_in_jobs and depth == 3
+        if token[0] == '"':
+            name = token
+        elif token == ":":
+            is_in_jobs = name == '"jobs"' if depth == 1 else is_in_jobs
+            data_start = match.end() if is_of_job and name == '"data"' else data_start
+        elif token in "{[":
+            depth += 1
+            if is_in_jobs and depth == 3:
+                start, data = match.start(), None
+        elif is_of_job and data_start is not None:
+            data, data_start = (data_start, match.start()), None
+        if token in ("}", "]"):
+            if is_of_job:
+                spans.append(((start, match.end()), data))
+            depth -= 1
+    return spans
+
+
+def leased_job(wire: Mapping[str, Any]) -> Job:
+    unreadable = None
+    try:
+        data = leased_data(wire)
+    except (ValueError, RecursionError) as error:
+        data, unreadable = None, problem_of(error)
+    plain = {**wire, "data": data, "data_base64": None, "unreadable": None}
+    return replace(from_wire(Job, plain), unreadable=unreadable)
+
+
+def leased_data(wire: Mapping[str, Any]) -> Any:
+    """The server gives JSON that is nested deeply in base64."""
+    data = data_of(wire)
+    if wire.get("data_base64") is None or not JSON_TYPE.match(wire.get("content_type") or ""):
+        return data
+    try:
+        return json.loads(data)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return data
+
+
+def problem_of(error: BaseException) -> str:
+    return f"its data cannot be read: {type(error).__name__}: {error}"
+
+
 def data_of(wire: Mapping[str, Any]) -> Any:
     encoded = wire.get("data_base64")
-    return wire.get("data") if encoded is None else base64.b64decode(encoded)
+    return wire.get("data") if encoded is None else base64.b64decode(encoded, validate=True)
 
 
 def is_bytes(value: Any) -> bool:

@@ -14,12 +14,12 @@ from datetime import datetime, timezone
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from ._http import MAX_WAIT, Limits
+from ._http import MAX_WAIT, Limits, Response
 from ._version import __version__
 from .client import Pumphouse, part_of
 from .errors import PumphouseError
-from .jobs import Job, from_wire, payload, to_json
-from .outcomes import Fail, Next, Release, Retry, failure_of
+from .jobs import Job, leased_jobs, payload, to_json
+from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, failure_of, whole_delay
 
 logger = logging.getLogger("pumphouse")
 
@@ -362,10 +362,16 @@ class Worker:
         call = self._client._api.call
         try:
             # The server takes leases back whose answer did not arrive.
-            answer = call(
-                "POST", "leases", body, wait_ms=self._wait_ms, repeatable=True, connections=self._polls
+            jobs: List[Job] = call(
+                "POST",
+                "leases",
+                body,
+                wait_ms=self._wait_ms,
+                repeatable=True,
+                connections=self._polls,
+                read=jobs_of,
             )
-            return [from_wire(Job, job) for job in answer["jobs"]]
+            return jobs
         except PumphouseError as error:
             if self._quieting.is_set():
                 return []
@@ -427,6 +433,9 @@ class Worker:
             return
         returned, raised = None, None
         try:
+            # guard: python-unreadable-job-fails-alone
+            if job.unreadable is not None:
+                raise Fail(job.unreadable, group="invalid_data")
             returned = self._context.copy().run(self._call, held, held.handler)
         except BaseException as error:  # The thread has other jobs to run.
             raised = error
@@ -448,11 +457,12 @@ class Worker:
         if raised is None:
             self._ack(held, returned)
         elif isinstance(raised, Retry):
-            self._report(held, "retry", {**failure_of(raised), "delay_ms": raised.delay_ms})
+            delay_ms = whole_delay(getattr(raised, "delay_ms", None))
+            self._report(held, "retry", {**failure_of(raised), "delay_ms": delay_ms})
         elif isinstance(raised, Fail):
             self._report(held, "fail", failure_of(raised))
         elif isinstance(raised, Release):
-            self._report(held, "release", {"delay_ms": raised.delay_ms})
+            self._report(held, "release", {"delay_ms": whole_delay(getattr(raised, "delay_ms", None))})
         elif held.cause is not None:
             self._report(held, "release", {})
         else:
@@ -469,17 +479,19 @@ class Worker:
             elif returned is not None:
                 ack.update(payload("result", returned))
             text = to_json(ack)
-        except (TypeError, ValueError) as error:
-            self._report(held, "fail", {**failure_of(error), "group": "invalid_output"})
+        except Exception as error:
+            # What is too deep for this process is JSON all the same.
+            group = INVALID_OUTCOME if isinstance(error, RecursionError) else "invalid_output"
+            self._report(held, "fail", {**failure_of(error), "group": group})
             return
         try:
             status = self._persist(held, lambda: self._acks.add(text))
         except PumphouseError as error:
             # The result is too long, or breaks another rule of the server: the job would come again for ever.
-            if error.retryable or error.status in (0, 401, 403):
-                log_unsettled(job, error)
+            if is_refusal(error):
+                self._report(held, "fail", {**failure_of(error), "group": INVALID_OUTCOME})
             else:
-                self._report(held, "fail", {**failure_of(error), "group": "invalid_output"})
+                log_unsettled(job, error)
             return
         if status == "lease_lost":
             warn_lost(job)
@@ -489,7 +501,26 @@ class Worker:
     def _report(
         self, held: HeldJob, what: str, members: Dict[str, Any], older: Optional[Dict[str, Any]] = None
     ) -> None:
-        """Releases, retries or fails a job. older: what an older server takes, which refuses members that it does not know."""
+        """Releases, retries or fails a job. What the server refuses is sent again, without what may be the reason.
+
+        Args:
+            older: what an older server takes, which refuses members that it does not know.
+        """
+        try:
+            self._report_once(held, what, members)
+        except Exception as error:
+            again = {} if what == "release" else {**failure_of(error), "group": INVALID_OUTCOME}
+            if older is None:
+                logger.warning(
+                    "the outcome of a job was refused; it is settled without it: %s", held.job.id
+                )
+            try:
+                self._report_once(held, what, again if older is None else older)
+            except PumphouseError as final:
+                log_unsettled(held.job, final)
+
+    def _report_once(self, held: HeldJob, what: str, members: Dict[str, Any]) -> None:
+        """Raises: what the server refuses, or what has no JSON."""
         job = held.job
         body = {"lease": job.lease, **{name: value for name, value in members.items() if value is not None}}
         try:
@@ -500,9 +531,9 @@ class Worker:
         except PumphouseError as error:
             if error.code == "job_not_found":
                 return
-            if error.status == 400 and older is not None:
-                self._report(held, what, older)
-                return
+            # guard: python-refused-ending-is-sent-again
+            if is_refusal(error):
+                raise
             if error.code != "lease_lost":
                 log_unsettled(job, error)
             elif error.attempts == 1:  # Else an earlier attempt, whose answer was lost, has ended the lease.
@@ -718,6 +749,19 @@ class AckBatcher:
                 ack.error = error
         for ack in batch:
             ack.answered.set()
+
+
+def jobs_of(response: Response) -> List[Job]:
+    try:
+        return leased_jobs(response.body)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PumphouseError("invalid_response", "the answer is not JSON", status=response.status) from error
+
+
+def is_refusal(error: PumphouseError) -> bool:
+    """True if the same call fails again."""
+    is_over = error.code in ("lease_lost", "job_not_found")
+    return not (error.retryable or is_over or error.status in (0, 401))
 
 
 def warn_lost(job: Job) -> None:
