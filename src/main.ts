@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { version } from './domain/version.js';
 import { ConfigError } from './config/problems.js';
+import { withoutLmstfyFlags } from './app/lmstfy-flags.js';
 import { beginStart } from './app/start-flags.js';
 
 /** EX_CONFIG of sysexits.h: supervisors can tell a wrong configuration, which no restart repairs, from a failure. */
@@ -26,7 +27,8 @@ interface Options {
 }
 
 async function main(): Promise<void> {
-  const { config: file, checkConfig, printDefaultConfig: print } = parse(process.argv);
+  const { args, warnings } = withoutLmstfyFlags(process.argv.slice(2));
+  const { config: file, checkConfig, printDefaultConfig: print } = parse(args);
   // The flags apply to all code loaded from here on.
   const { loadConfig, printDefaultConfig } = await import('./config/load.js');
   if (print) {
@@ -34,6 +36,7 @@ async function main(): Promise<void> {
     return;
   }
   const config = loadConfig(file === undefined ? {} : { file });
+  config.warnings.push(...warnings);
   if (checkConfig) {
     for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`);
     process.stdout.write('configuration OK\n');
@@ -52,7 +55,7 @@ async function main(): Promise<void> {
   }
 }
 
-function parse(argv: readonly string[]): Options {
+function parse(args: readonly string[]): Options {
   return new Command('pumphouse')
     .description('Serves job queues over HTTP.')
     .option('-c, --config <file>', 'configuration file, TOML; a lmstfy file works too')
@@ -60,7 +63,7 @@ function parse(argv: readonly string[]): Options {
     .option('--print-default-config', 'print every key with its default and exit')
     .version(version.number, '-v, --version')
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_CONFIG))
-    .parse(argv)
+    .parse(args, { from: 'user' })
     .opts<Options>();
 }
 

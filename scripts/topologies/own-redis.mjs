@@ -22,6 +22,7 @@ export const OWN_REDIS = {
   'test/engine/wire.spec.ts': 'sends bytes to one server, past all that knows of topologies',
   'test/api/cluster.spec.ts': 'kills workers of a built server, and moves slots of a Cluster',
   'test/api/embedded.spec.ts': 'is about the embedded Redis',
+  'test/api/from-lmstfy-page.spec.ts': 'switches a server off',
   'test/api/import-lmstfy.spec.ts': 'runs a command between two servers',
   'test/api/main.spec.ts': 'starts the built server as an operator would',
   'test/api/migration.spec.ts': 'moves a pool from one server to another',

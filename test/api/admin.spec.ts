@@ -209,6 +209,40 @@ describe('admin calls about tokens', () => {
         expect(formed).toMatchObject({ status: 201, body: { token: `other:${'f'.repeat(20)}` } });
       });
 
+      it("are what lmstfy's token-cli makes, lists and deletes", async () => {
+        // As it sends them: an empty pool for the default one, and a form without a token if none is given.
+        const pool = '?pool=';
+        const type = 'application/x-www-form-urlencoded';
+        const create = (body: string): Promise<Answer> =>
+          call('POST', `/token/${namespace}${pool}`, { body, headers: { 'content-type': type } });
+        const made = await create('description=test+ns+apply+by+%40hulk');
+        const { token } = made.body as { token: string };
+        const own = 'o'.repeat(26);
+        expect(await create(`description=mine&token=${own}`)).toMatchObject({
+          status: 201,
+          body: { token: own },
+        });
+        expect((await call('GET', `/token/${namespace}${pool}`)).body).toEqual({
+          tokens: { [token]: 'test ns apply by @hulk', [own]: 'mine' },
+        });
+        expect(await call('DELETE', `/token/${namespace}/${own}${pool}`)).toMatchObject({ status: 204 });
+        expect((await call('GET', `/token/${namespace}${pool}`)).body).toEqual({
+          tokens: { [token]: 'test ns apply by @hulk' },
+        });
+        expect((await call('GET', '/pools')).body).toEqual(['default', 'other']);
+      });
+
+      it('have limits, which others have not, and one each', async () => {
+        const { body } = await call('POST', `/token/${namespace}?description=d`);
+        const { token } = body as { token: string };
+        const limit = (name: string): Promise<Answer> =>
+          call('POST', `/token/${namespace}/${name}/limit`, { body: '{"read":1,"write":1,"interval":1}' });
+        expect(await limit('nosuch')).toMatchObject({ status: 404 });
+        expect(await limit(token)).toMatchObject({ status: 201 });
+        expect(await limit(token)).toMatchObject({ status: 409 });
+        expect(await call('GET', '/debug/pprof/')).toMatchObject({ status: 404 });
+      });
+
       it.each([
         ['', '', 'invalid description'],
         ['', '?description=', 'invalid description'],

@@ -61,6 +61,14 @@ describe('the program', () => {
     expect(await run(['--check-config'])).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it("takes lmstfy's flags and file, and checks tokens all the same", async () => {
+    const file = join(ROOT, 'config', 'lmstfy-example.toml');
+    const { code, stdout } = await run(['-c', file, '-bt', 'debug', '-sv', '--check-config']);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain('-sv of lmstfy has no effect here: every call needs its token');
+  });
+
   it('does not start on a Redis that is not there, and says why', async () => {
     const { code, stderr } = await run([], {
       PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://127.0.0.1:1',

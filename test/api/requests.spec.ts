@@ -540,6 +540,28 @@ describe('habits of lmstfy', () => {
       expect(await app.get('after-the-end/size')).toMatchObject({ json: { size: 2 } });
     });
 
+    it('may not send two tokens', async () => {
+      const queue = `/api/${app.namespace}/two-tokens`;
+      for (const second of [app.token, 'another']) {
+        const tokens = `X-Token: ${app.token}\r\nX-Token: ${second}`;
+        const answer = await app.raw(
+          `PUT ${queue} HTTP/1.1\r\nHost: h\r\n${tokens}\r\nConnection: close\r\n\r\n`,
+        );
+        expect(answer).toMatch(/^HTTP\/1.1 401 [^]*\{"error":"invalid token"\}$/);
+      }
+    });
+
+    it('get all jobs that there are when the first comes, up to the count they wait with', async () => {
+      const waiting = app.get('many?count=3&timeout=20');
+      await waitFor(async () =>
+        (await app.admin('GET', '/metrics')).text.includes('pumphouse_waiters{pool="default"} 1'),
+      );
+      await app.put('many/bulk', '[1,2,3,4]');
+
+      expect((await waiting).json).toHaveLength(3);
+      expect((await app.get('many?count=3')).json).toHaveLength(1);
+    });
+
     it('send freeze_tries, which changes nothing', async () => {
       await app.publish('freeze?tries=2');
       expect(await app.get('freeze?ttr=1&freeze_tries=true')).toMatchObject({ json: { remain_tries: 1 } });

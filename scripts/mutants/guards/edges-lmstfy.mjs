@@ -1,4 +1,5 @@
 const REQUESTS = 'test/api/requests.spec.ts';
+const IMPORT = 'test/api/import-lmstfy.spec.ts';
 const HABITS = 'habits of lmstfy › habits of lmstfy clients';
 
 /**
@@ -27,6 +28,41 @@ export const EDGES_LMSTFY = [
     off: 'false',
     spec: REQUESTS,
     test: 'bad input › requests that are not what they seem › %s',
+  },
+  {
+    id: 'import-refuses-same-redis',
+    name: "import: no job goes into lmstfy's own Redis by mistake",
+    off: 'false',
+    spec: IMPORT,
+    test: "pumphouse import-lmstfy › refuses lmstfy's own Redis as the target, by %s",
+  },
+  {
+    id: 'import-needs-a-yes',
+    name: 'import: without a terminal it writes only with --yes',
+    off: 'false',
+    spec: IMPORT,
+    test: 'pumphouse import-lmstfy › needs a yes before it writes, and without a terminal the option',
+  },
+  {
+    id: 'drain-has-two-rounds',
+    name: 'import: a job that lmstfy moves while it is read is found in a second round',
+    off: 'true',
+    spec: 'test/engine/import.spec.ts',
+    test: 'an import that is resumed › a drain of a lmstfy server › finds every job though the server %s between the reads of both',
+  },
+  {
+    id: 'lmstfy-password-stays',
+    name: "configuration: the password of lmstfy's Redis is not used for another one",
+    off: 'true',
+    spec: 'src/config/lmstfy-dialect.spec.ts',
+    test: "a lmstfy server's file › with another Redis in the environment › uses no password and no database of lmstfy's Redis there",
+  },
+  {
+    id: 'lmstfy-start-flags',
+    name: "start: lmstfy's flags start the server",
+    off: 'false',
+    spec: 'src/app/lmstfy-flags.spec.ts',
+    test: "lmstfy's start flags › are taken out of %j",
   },
   {
     id: 'probes-by-head-under-any-name',
