@@ -11,6 +11,8 @@ export interface Output {
   readonly progressTo?: NodeJS.WritableStream | undefined;
   /** Standard output is a terminal that shows colours, and the environment does not forbid them (`NO_COLOR`). */
   readonly hasColor?: boolean | undefined;
+  /** Prompts for a yes on the standard error; only if that and the standard input are terminals. */
+  readonly confirm?: (prompt: string) => Promise<boolean>;
   /** Standard input, if it is a file or a pipe; undefined at a terminal. */
   readonly input?: () => Promise<Buffer>;
 }

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../../test/support/redis.js';
 import { TestTerminal } from '../../test/support/terminal.js';
-import { withProgress } from './progress.js';
+import { withProgress, withReports } from './progress.js';
 
 const bar = (done: number, total: number): string => {
   const filled = Math.round((30 * done) / total);
@@ -56,5 +58,43 @@ describe('withProgress', () => {
     expect(counts).toBe(0);
     expect(await withProgress({ progressTo: terminal }, count, () => Promise.resolve(2))).toBe(2);
     expect([counts, terminal.text]).toEqual([1, '']);
+  });
+});
+
+describe('withReports', () => {
+  it('draws a bar on a terminal, and writes no line', async () => {
+    const terminal = new TestTerminal();
+    const lines: string[] = [];
+    const output = { progressTo: terminal, err: (text: string) => void lines.push(text) };
+    await withReports(output, 4, (progress) => {
+      progress(4);
+      return Promise.resolve();
+    });
+
+    expect(terminal.bars.at(-1)).toBe(bar(4, 4));
+    expect(lines).toEqual([]);
+  });
+
+  it('writes lines without a terminal, and none after the end', async () => {
+    const lines: string[] = [];
+    const write = (text: string): void => void lines.push(text);
+    await withReports(
+      { err: write },
+      4,
+      async (progress) => {
+        await waitFor(() => lines.length > 0);
+        progress(3);
+        await waitFor(() => lines.length > 2);
+        progress(5);
+        await waitFor(() => lines.some((line) => line.includes('5 of 5')));
+      },
+      5,
+    );
+    const count = lines.length;
+    await sleep(30);
+
+    expect(lines[0]).toBe('pumphouse: 0 of 4 jobs\n');
+    expect(lines).toContain('pumphouse: 3 of 4 jobs\n');
+    expect(lines).toHaveLength(count);
   });
 });

@@ -2,6 +2,8 @@ import { SingleBar } from 'cli-progress';
 import type { Output } from './print.js';
 
 const BAR_CHARACTERS = 30;
+/** Time between two lines about work that goes on, in milliseconds. */
+const LINE_MS = 10_000;
 
 /** Sets how much of the work is done. */
 export type Progress = (done: number) => void;
@@ -40,4 +42,27 @@ export async function withProgress<T>(
     // Its timer keeps the process alive.
     bar.stop();
   }
+}
+
+/** Does a piece of work under a progress bar, or without a terminal with a line every ten seconds. */
+export async function withReports<T>(
+  output: Pick<Output, 'progressTo' | 'err'>,
+  total: number,
+  work: (progress: Progress) => Promise<T>,
+  everyMs = LINE_MS,
+): Promise<T> {
+  if (output.progressTo !== undefined) return withProgress(output, total, work);
+  let done = 0;
+  const stop = reportLines(output, () => `${String(done)} of ${String(Math.max(total, done))} jobs`, everyMs);
+  try {
+    return await work((value) => (done = value));
+  } finally {
+    stop();
+  }
+}
+
+/** Writes a line at intervals. @returns a function that ends it */
+export function reportLines({ err }: Pick<Output, 'err'>, line: () => string, everyMs = LINE_MS): () => void {
+  const timer = setInterval(() => err(`pumphouse: ${line()}\n`), everyMs);
+  return () => clearInterval(timer);
 }

@@ -101,6 +101,48 @@ describe("a lmstfy server's file", () => {
     expect(load(POOL, { PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'false' }).lmstfy.public_sizes).toBe(false);
   });
 
+  describe('with another Redis in the environment', () => {
+    const LMSTFY = `[AdminRedis]\nAddr = "old:1"\nPassword = "a"\nDB = 2\n${POOL}Password = "p"\nDB = 3\n`;
+    const URL = 'redis://new:6379';
+
+    it("uses no password and no database of lmstfy's Redis there", () => {
+      const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_TOKENS__URL: URL };
+      const { pools, tokens, warnings } = load(LMSTFY, env);
+
+      expect(pools['default']).toEqual({ url: URL, ...usual });
+      expect(tokens).toEqual({ url: URL, allow_unsafe: false });
+      expect(warnings).toEqual([]);
+    });
+
+    it('uses those of the environment', () => {
+      const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' };
+
+      expect(load(LMSTFY, env).pools['default']).toMatchObject({ url: URL, password: 'n' });
+    });
+
+    it('keeps them where only the password is another one', () => {
+      const { pools } = load(LMSTFY, { PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' });
+
+      expect(pools['default']).toMatchObject({ url: 'redis://localhost:6379', password: 'n', db: 3 });
+    });
+
+    it.each([
+      ['PUMPHOUSE_POOLS__DEFAULT__URL', URL],
+      ['PUMPHOUSE_POOLS__DEFAULT__CLUSTER', 'new:1,new:2'],
+    ])('warns that the tokens stay in AdminRedis: %s', (name, value) => {
+      const [warning] = load(LMSTFY, { [name]: value }).warnings;
+
+      expect(warning).toContain(`AdminRedis.Addr in ${file}`);
+      expect(warning).toContain(name);
+      expect(warning).toContain('PUMPHOUSE_TOKENS__URL');
+    });
+
+    it('warns of nothing where both stay, or there is no AdminRedis', () => {
+      expect(load(LMSTFY).warnings).toEqual([]);
+      expect(load(POOL, { PUMPHOUSE_POOLS__DEFAULT__URL: URL }).warnings).toEqual([]);
+    });
+  });
+
   it('may have brackets around an IPv6 address', () => {
     expect(load(`Host = "[::]"\nAdminHost = "[::1]"\n${POOL}`)).toMatchObject({
       server: { host: '::' },

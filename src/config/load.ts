@@ -8,7 +8,18 @@ import { Config } from './config.js';
 import { readEnvironment } from './environment.js';
 import { isLmstfyFile, translateLmstfy } from './lmstfy-dialect.js';
 import { ConfigError } from './problems.js';
-import { admit, build, emptyTree, lay, pathsOf, type Layer, type Tree } from './tree.js';
+import {
+  admit,
+  below,
+  build,
+  emptyTree,
+  isTree,
+  lay,
+  type Layer,
+  pathsOf,
+  placeKeyOf,
+  type Tree,
+} from './tree.js';
 
 /** Every key with its default, unit and reason. At the same depth from `src/config` and `dist/config`. */
 export const DEFAULT_FILE = join(import.meta.dirname, '../../config/default.toml');
@@ -31,9 +42,12 @@ export function loadConfig({ file, env = process.env, overrides }: LoadOptions =
   const loading = new Loading();
   loading.add({ tree: parse(printDefaultConfig()), origin: () => 'default.toml' });
   const isLmstfy = file !== undefined && loading.addFile(file);
-  loading.add(readEnvironment(env, Config, loading.tree, loading.problems));
+  const environment = readEnvironment(env, Config, loading.tree, loading.problems);
+  if (isLmstfy) loading.dropCredentials(environment.tree);
+  loading.add(environment);
   if (overrides) loading.add({ tree: { ...overrides }, origin: () => 'the overrides' });
   if (isLmstfy) loading.keepAdminAtHome();
+  if (isLmstfy) loading.warnOfTokens();
   return loading.finish();
 }
 
@@ -95,6 +109,49 @@ class Loading {
     this.warnings.push(
       `the admin port is open to this machine only (127.0.0.1): ${origin ?? ''} asks for more, but there are no accounts`,
     );
+  }
+
+  /**
+   * The password and the database of a lmstfy file are those of lmstfy's Redis. They must not be used for another one,
+   * which the environment names.
+   */
+  dropCredentials({ pools, tokens }: Tree): void {
+    const moved = (over: unknown, own: unknown): unknown => {
+      if (!isTree(over) || !isTree(own) || /* guard: lmstfy-password-stays */ placeKeyOf(over) === undefined)
+        return own;
+      const { password: _password, db: _db, ...rest } = own;
+      return rest;
+    };
+    this.tree['tokens'] = moved(tokens, this.tree['tokens']);
+    const own = this.tree['pools'];
+    if (!isTree(pools) || !isTree(own)) return;
+    for (const name of Object.keys(own)) own[name] = moved(pools[name], own[name]);
+  }
+
+  /**
+   * AdminRedis stays the Redis of the tokens if the environment names another Redis for the jobs: they would be lost
+   * with lmstfy's Redis.
+   */
+  warnOfTokens(): void {
+    const { pools, tokens } = this.tree;
+    const jobs = isTree(pools) ? this.placeOrigin('pools.default', pools['default']) : undefined;
+    const kept = this.placeOrigin('tokens', tokens);
+    if (kept?.isOfFile !== true || jobs?.isOfFile !== false) return;
+    this.warnings.push(
+      `tokens are in lmstfy's Redis (${kept.origin}), and the jobs of pool default are in another one (${jobs.origin}): import the ` +
+        'tokens, and set tokens.url (PUMPHOUSE_TOKENS__URL), before that Redis is switched off',
+    );
+  }
+
+  /** What set the address of a Redis, and whether it was the lmstfy file. */
+  private placeOrigin(
+    path: string,
+    redis: unknown,
+  ): { readonly origin: string; readonly isOfFile: boolean } | undefined {
+    const key = isTree(redis) ? placeKeyOf(redis) : undefined;
+    if (key === undefined) return undefined;
+    const origin = this.origins.get(below(path, key)) ?? '';
+    return { origin, isOfFile: origin === this.fileLayer?.origin(below(path, key)) };
   }
 
   finish(): Config {

@@ -18,6 +18,11 @@ export interface Layer {
 const PLACES = ['url', 'sentinels', 'cluster'];
 const PLACE_KEYS = new Set([...PLACES, 'master_name', 'sentinel_password']);
 
+/** The key that has the address of a Redis; undefined if none is set. */
+export function placeKeyOf(redis: Tree): string | undefined {
+  return PLACES.find((key) => Object.hasOwn(redis, key));
+}
+
 /** True for a table, false for values, lists and TOML dates. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
@@ -73,7 +78,7 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
 
 /** Merges two trees: values of `over` win, lists as a whole. */
 export function lay(under: Tree, over: Tree): Tree {
-  const isMoved = PLACES.some((key) => Object.hasOwn(over, key));
+  const isMoved = placeKeyOf(over) !== undefined;
   const laid = emptyTree();
   for (const [key, value] of Object.entries(under)) {
     if (!isMoved || !PLACE_KEYS.has(key)) laid[key] = value;

@@ -1,13 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { importLmstfy, type ImportOptions } from '../../src/cli/import/command.js';
 import { ImportLock } from '../../src/cli/import/lock.js';
 import { LmstfySource } from '../../src/cli/import/source.js';
 import type { PeekedJob } from '../../src/engine/core/decode.js';
+import type { Output } from '../../src/cli/print.js';
 import { EngineFixture } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { LmstfyStore } from '../support/lmstfy-store.js';
+import { TestTerminal } from '../support/terminal.js';
 import { type RedisProcess, randomNamespace, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 
 const TOKEN = 'a-token-of-lmstfy-that-is-long';
@@ -32,16 +34,26 @@ describe('pumphouse import-lmstfy', () => {
   });
   afterEach(() => f.close());
 
+  /** What the last run wrote on the standard error. */
+  let errors = '';
+
   /** What one run counted in the namespace. */
   async function run(
     options: Partial<ImportOptions> = {},
     signal = new AbortController().signal,
+    terminal: Pick<Output, 'confirm' | 'progressTo'> = {},
   ): Promise<unknown> {
     let out = '';
     const usual = { from: redis.url, fromPool: 'default', pool: 'default', to: testRedisUrl(), isJson: true };
-    const flags = { isDrain: false, isFollow: false, isStopped: false, isDryRun: false };
-    const session = { out: (text: string) => void (out += text), err: () => undefined, signal };
-    await importLmstfy({ ...usual, ...flags, ...options }, session);
+    const flags = { isDrain: false, isFollow: false, isStopped: false, isDryRun: false, isSameRedis: false };
+    const session = {
+      out: (text: string) => void (out += text),
+      err: (text: string) => void (errors += text),
+      signal,
+      ...terminal,
+    };
+    errors = '';
+    await importLmstfy({ ...usual, ...flags, isConfirmed: true, ...options }, session);
     return (JSON.parse(out) as { namespaces: Record<string, unknown> }).namespaces[ns];
   }
 
@@ -240,11 +252,13 @@ describe('pumphouse import-lmstfy', () => {
     await app.stop();
   });
 
-  it('may stay in the same Redis', async () => {
+  it('may stay in the same Redis, if that is said', async () => {
     const ids = await fill();
     const here = await EngineFixture.open({}, { url: redis.url });
 
-    expect(await run({ to: redis.url, isDrain: true, isStopped: true })).toMatchObject(STORED);
+    expect(await run({ to: redis.url, isSameRedis: true, isDrain: true, isStopped: true })).toMatchObject(
+      STORED,
+    );
     expect(await here.engine.peekJob(ns, 'q', ids['first']!)).toMatchObject({ state: 'ready', triesLeft: 5 });
     expect(await lmstfy.redis.keys('j/*')).toEqual([]);
     await here.close();
@@ -277,6 +291,130 @@ describe('pumphouse import-lmstfy', () => {
     await lock.release();
     await (await ImportLock.take(source, 0)).release();
     source.close();
+  });
+
+  /** A configuration file, deleted at the end of the test. */
+  async function withFile(text: string, play: (file: string) => Promise<void>): Promise<void> {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-import-'));
+    try {
+      writeFileSync(join(folder, 'file.toml'), text);
+      await play(join(folder, 'file.toml'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  it.each<[string, () => string]>([
+    ['its address', () => redis.url],
+    ['another name', () => redis.url.replace('127.0.0.1', 'localhost')],
+    ['another address', () => redis.url.replace('127.0.0.1', '127.1')],
+    ['another database', () => `${redis.url}/3`],
+  ])("refuses lmstfy's own Redis as the target, by %s", async (_name, url) => {
+    await fill();
+    const before = await lmstfy.contents();
+
+    await expect(run({ to: url(), isDrain: true, isStopped: true })).rejects.toThrow(
+      /^jobs would go into lmstfy's own Redis: .*PUMPHOUSE_POOLS__DEFAULT__URL.*--to.*--same-redis/,
+    );
+    expect(await lmstfy.contents()).toEqual(before);
+  });
+
+  it("refuses lmstfy's own Redis by a socket, through a replica, and as a Redis of the tokens", async () => {
+    await fill();
+    const socket = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'redis.sock');
+    const own = await startRedis({ args: ['--unixsocket', socket] });
+    const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(own.port)] });
+    const data = dirname(dirname(socket));
+    try {
+      const client = new LmstfyStore(replica.url);
+      await waitFor(
+        async () => (await client.redis.info('replication')).includes('master_link_status:up'),
+        10_000,
+      );
+      client.close();
+      const refused = /^jobs would go into lmstfy's own Redis/;
+      await expect(run({ from: replica.url, to: own.url })).rejects.toThrow(refused);
+      // The embedded Redis of a data folder is reached at its socket.
+      mkdirSync(join(data, 'default'), { recursive: true });
+      symlinkSync(socket, join(data, 'default', 'redis.sock'));
+      await withFile(`[data]\ndir = "${data}"\n`, async (file) => {
+        await expect(run({ from: own.url, to: undefined, config: file })).rejects.toThrow(refused);
+      });
+      const addr = (url: string): string => new URL(url).host;
+      const own2 = `[AdminRedis]\nAddr = "${addr(redis.url)}"\n[Pool.default]\nAddr = "${addr(redis.url)}"\n`;
+      await withFile(own2, async (file) => {
+        const before = await lmstfy.contents();
+        await expect(run({ to: undefined, config: file })).rejects.toThrow(refused);
+        await expect(run({ config: file })).rejects.toThrow(
+          /^tokens would go into lmstfy's own Redis: .*PUMPHOUSE_TOKENS__URL/,
+        );
+        expect(await lmstfy.contents()).toEqual(before);
+      });
+    } finally {
+      await Promise.all([own.stop(), replica.stop()]);
+      rmSync(join(data, 'default'), { recursive: true, force: true });
+      rmSync(dirname(socket), { recursive: true, force: true });
+    }
+  });
+
+  it('prints where jobs and tokens come from and go to, without a password', async () => {
+    await run({ isDryRun: true, to: 'redis://ann:secret@10.0.0.10:6380/2', from: redis.url });
+
+    const from = `${redis.url}/0`;
+    expect(errors).toBe(
+      `jobs:   from ${from} to pool default, redis://10.0.0.10:6380/2\n` +
+        `tokens: from ${from} to redis://10.0.0.10:6380/2\n`,
+    );
+  });
+
+  it('needs a yes before it writes, and without a terminal the option', async () => {
+    await fill();
+    const before = await lmstfy.contents();
+    const keys = await f.keys();
+    const never = new AbortController().signal;
+    const options = { isDrain: true, isConfirmed: false };
+
+    await expect(run(options)).rejects.toThrow(
+      'nothing was imported: without a terminal it starts only with --yes',
+    );
+    const no = { confirm: () => Promise.resolve(false) };
+    await expect(run(options, never, no)).rejects.toThrow(/^nothing was imported$/);
+    expect(await lmstfy.contents()).toEqual(before);
+    expect(await f.keys()).toEqual(keys);
+    const texts: string[] = [];
+    const yes = { confirm: (text: string) => Promise.resolve(texts.push(text) > 0) };
+    expect(await run(options, never, yes)).toMatchObject({ ready: 3 });
+    expect(texts).toEqual(['Import? [y/N] ']);
+  });
+
+  it('draws a bar of all jobs on a terminal', async () => {
+    await fill();
+    const terminal = new TestTerminal();
+    await run({ isDrain: true, isStopped: true }, undefined, { progressTo: terminal });
+
+    // Two of the ten entries mean jobs that are done.
+    expect(terminal.bars.at(-1)).toBe(`[${'='.repeat(30)}] 10/10`);
+  });
+
+  it('needs no Redis of ours for a dry run, and says at once that the embedded one does not run', async () => {
+    await fill();
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-import-'));
+    await withFile(`[data]\ndir = "${folder}"\n`, async (file) => {
+      const options = { to: undefined, config: file };
+      expect(await run({ ...options, isDryRun: true })).toMatchObject({ ready: 4, tokens: 1 });
+      await expect(run(options)).rejects.toThrow(
+        /the embedded Redis at .*, which runs only while its server runs: start the server, or give --to/,
+      );
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('goes to the Redis of --to with no part of the address in the file', async () => {
+    await lmstfy.publish(ns, 'q');
+    const file = '[pools.default]\nurl = "redis://127.0.0.1:1"\nusername = "u"\npassword = "wrong"\ndb = 9\n';
+    await withFile(file, async (config) => {
+      expect(await run({ config })).toMatchObject({ ready: 1 });
+    });
   });
 
   it('says which Redis cannot be used, and which pool there is not', async () => {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { ImportedJob } from '../../src/domain/job/job.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
+import { Tally } from '../../src/cli/import/counts.js';
 import { ImportLock } from '../../src/cli/import/lock.js';
 import { LmstfySource } from '../../src/cli/import/source.js';
 import { Transfer } from '../../src/cli/import/transfer.js';
@@ -214,7 +215,7 @@ describe('an import that is resumed', () => {
       const lock = await ImportLock.take(source);
       const plan = { namespaces: null, isStopped: true };
       try {
-        await new Transfer(breaker.over(source), breaker.over(engine), plan).drain(lock, true);
+        await new Transfer(breaker.over(source), breaker.over(engine), plan, new Tally()).drain(lock, true);
         return true;
       } catch (error) {
         if (error instanceof Broken) return false;
@@ -260,6 +261,40 @@ describe('an import that is resumed', () => {
       },
     );
 
+    it.each([
+      ['moves a job from the timer to its list', true],
+      ['leases a job that came from the timer', false],
+    ])('finds every job though the server %s between the reads of both', async (_name, isMoved) => {
+      const f = await EngineFixture.open();
+      await lmstfy.redis.flushall(); // its own Redis
+      const id = await lmstfy.publish(f.ns, 'q', { delayS: 600, tries: 3 });
+      let isFirst = true;
+      const busy = new Proxy(source, {
+        get: (target, name) => {
+          if (name !== 'readTimer') return Reflect.get(target, name, target) as unknown;
+          return async (...args: Parameters<LmstfySource['readTimer']>) => {
+            if (!isFirst) return source.readTimer(...args);
+            isFirst = false;
+            await lmstfy.pump(Math.floor(Date.now() / 1_000) + 700);
+            const found = await source.readTimer(...args);
+            if (!isMoved) await lmstfy.consume(f.ns, 'q', 900);
+            return found;
+          };
+        },
+      });
+      const tally = new Tally();
+      const lock = await ImportLock.take(source);
+      await new Transfer(busy, f.engine, { namespaces: null, isStopped: false }, tally).drainAll(lock);
+      await lock.release();
+
+      const counts = tally.entries()[0]?.[1];
+      expect(counts).toMatchObject(isMoved ? { ready: 1, left: 0 } : { ready: 0, left: 1 });
+      expect(await f.engine.peekJob(f.ns, 'q', id)).toEqual(
+        isMoved ? expect.objectContaining({ state: 'ready' }) : null,
+      );
+      await f.close();
+    });
+
     it('passes nothing over in a copy while workers take jobs: it begins anew, or fails', async () => {
       const f = await EngineFixture.open();
       await lmstfy.redis.flushall(); // its own Redis
@@ -280,7 +315,7 @@ describe('an import that is resumed', () => {
           },
         });
       const copy = (most: number): Promise<void> =>
-        new Transfer(consumed(most), f.engine, { namespaces: null, isStopped: false }).copy();
+        new Transfer(consumed(most), f.engine, { namespaces: null, isStopped: false }, new Tally()).copy();
 
       await copy(1);
       expect(await f.size('q')).toBe(100);

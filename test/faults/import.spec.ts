@@ -46,7 +46,7 @@ describe('an import that follows a lmstfy server', () => {
   /** Runs the command as a process of its own. */
   function begin(...flags: string[]): ChildProcess {
     const [from, to] = stores.map(({ url }) => url) as [string, string];
-    const args = [CLI, 'import-lmstfy', '--from', from, '--to', to, '--drain', '--json', ...flags];
+    const args = [CLI, 'import-lmstfy', '--from', from, '--to', to, '--drain', '--yes', '--json', ...flags];
     child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     endWithUs(child.pid ?? 0);
     return child;

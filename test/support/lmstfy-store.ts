@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 
 /** A job as a lmstfy server stores it; times in seconds. */
@@ -10,6 +11,14 @@ export interface LmstfyJob {
   readonly tries?: number;
   readonly attributes?: Readonly<Record<string, string>>;
 }
+
+/** A key of a recorded store; values of lists, strings and members are base64. None has a TTL. */
+type RecordedKey = { readonly key: string } & (
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'list'; readonly value: readonly string[] }
+  | { readonly type: 'hash'; readonly value: Readonly<Record<string, string>> }
+  | { readonly type: 'zset'; readonly value: readonly (readonly [member: string, score: string])[] }
+);
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -90,6 +99,22 @@ export class LmstfyStore {
 
   async limit(pool: string, namespace: string, token: string, limit: object): Promise<void> {
     await this.redis.hset('__throttler_keys__', `${pool}/${namespace}/${token}`, JSON.stringify(limit));
+  }
+
+  /**
+   * Restores what a real lmstfy server had stored when test/fixtures/lmstfy-store.json was recorded. Its delayed jobs and
+   * its leases end ten years later.
+   */
+  async restoreRecorded(): Promise<void> {
+    const path = new URL('../fixtures/lmstfy-store.json', import.meta.url);
+    const { keys } = JSON.parse(readFileSync(path, 'utf8')) as { keys: RecordedKey[] };
+    const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
+    for (const { key, type, value } of keys) {
+      if (type === 'string') await this.redis.set(key, bytes(value));
+      else if (type === 'list') await this.redis.rpush(key, ...value.map(bytes));
+      else if (type === 'hash') await this.redis.hset(key, value);
+      else for (const [member, score] of value) await this.redis.zadd(key, score, bytes(member));
+    }
   }
 
   /** Every key with its contents, and when it expires, to the second. */

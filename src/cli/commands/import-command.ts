@@ -17,6 +17,8 @@ interface Given {
   readonly follow?: true;
   readonly lmstfyStopped?: true;
   readonly dryRun?: true;
+  readonly yes?: true;
+  readonly sameRedis?: true;
   readonly json?: true;
 }
 
@@ -45,7 +47,9 @@ export function importCommand(output: Output): Command {
       '--lmstfy-stopped',
       'lmstfy and its workers have stopped: also import the jobs that its workers have leased',
     )
-    .option('--dry-run', 'count the tokens, limits and jobs, and change nothing')
+    .option('--dry-run', 'count the tokens, limits and jobs, and change nothing; needs no server')
+    .option('--yes', 'start without a question; needed without a terminal')
+    .option('--same-redis', "the target is lmstfy's own Redis, and shall be")
     .option('--json', 'print the counts as JSON')
     .addHelpText(
       'after',
@@ -55,6 +59,7 @@ Examples:
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c pumphouse.toml --drain --follow
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c pumphouse.toml --drain --lmstfy-stopped
 
+It prints where jobs and tokens come from and go to, and asks before it writes.
 It may be interrupted at any moment, and continues when it is started again.
 All steps: docs/how-to/from-lmstfy.md.`,
     )
@@ -92,6 +97,8 @@ function optionsOf({ from, tokensFrom, fromPool, pool, config, to, namespace, ..
     isFollow: flags.follow === true,
     isStopped: flags.lmstfyStopped === true,
     isDryRun: flags.dryRun === true,
+    isConfirmed: flags.yes === true,
+    isSameRedis: flags.sameRedis === true,
     isJson: flags.json === true,
   };
 }

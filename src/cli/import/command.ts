@@ -6,12 +6,17 @@ import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { poolOptions, tokenOptions } from '../../config/pool-options.js';
 import type { Log } from '../../domain/log.js';
+import type { PoolOptions } from '../../domain/pool.js';
 import { QueueEngine } from '../../engine/engine.js';
 import { socketPathOf } from '../../redis/embedded/socket.js';
 import { RedisPool } from '../../redis/pool.js';
-import { COUNTED, type Tally } from './counts.js';
+import type { Output } from '../print.js';
+import { reportLines, withReports } from '../progress.js';
+import { COUNTED, Tally } from './counts.js';
 import { ImportLock } from './lock.js';
+import { placeOf, placeOfPool, refuseSame, textOf, textOfUrl } from './places.js';
 import { LmstfySource } from './source.js';
+import { Survey } from './survey.js';
 import { importTokens } from './tokens.js';
 import { Transfer } from './transfer.js';
 
@@ -32,12 +37,14 @@ export interface ImportOptions {
   readonly isStopped: boolean;
   readonly isDryRun: boolean;
   readonly isJson: boolean;
+  /** It starts without a question. */
+  readonly isConfirmed: boolean;
+  /** Source and target may be the same Redis. */
+  readonly isSameRedis: boolean;
 }
 
 /** Output, and the signal that ends a run with `--follow`. */
-export interface ImportSession {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+export interface ImportSession extends Output {
   readonly signal: AbortSignal;
 }
 
@@ -62,8 +69,14 @@ export async function importLmstfy(options: ImportOptions, session: ImportSessio
   }
 }
 
+/** Where the jobs and the tokens go. */
+interface Target {
+  readonly pool: RedisPool;
+  readonly tokens: RedisPool;
+}
+
 class Run {
-  private readonly transfer: Transfer;
+  private readonly tally = new Tally();
   private readonly namespaces: ReadonlySet<string> | null;
 
   private constructor(
@@ -71,12 +84,10 @@ class Run {
     private readonly session: ImportSession,
     private readonly source: LmstfySource,
     private readonly tokensSource: LmstfySource,
-    private readonly pool: RedisPool,
-    private readonly tokenPool: RedisPool,
+    /** Null in a dry run: it needs no server of ours. */
+    private readonly target: Target | null,
   ) {
     this.namespaces = options.namespaces ? new Set(options.namespaces) : null;
-    const plan = { namespaces: this.namespaces, isStopped: options.isStopped };
-    this.transfer = new Transfer(source, new QueueEngine(pool), plan);
   }
 
   static async open(options: ImportOptions, session: ImportSession): Promise<Run> {
@@ -87,12 +98,16 @@ class Run {
       const other = options.tokensFrom;
       const tokensSource = other === undefined ? source : await openSource(other, '--tokens-from');
       closers.push(() => tokensSource.close());
-      const config = configOf(options);
+      const aims = aimsOf(options, configOf(options));
+      session.err(placesText(options, aims));
+      if (options.isDryRun) return new Run(options, session, source, tokensSource, null);
+      await refuseSameRedis(aims, options, { source, tokensSource });
+      await requireYes(options, session);
       const log = logTo(session);
-      const pool = await RedisPool.connect(options.pool, targetOf(options.pool, config), log);
+      const pool = await RedisPool.connect(options.pool, aims.jobs, log);
       closers.push(() => pool.close());
-      const tokens = await openTokens(options.pool, pool, config, log);
-      return new Run(options, session, source, tokensSource, pool, tokens);
+      const tokens = aims.tokens === aims.jobs ? pool : await RedisPool.connect('tokens', aims.tokens, log);
+      return new Run(options, session, source, tokensSource, { pool, tokens });
     } catch (error) {
       for (const close of closers) await close();
       throw error;
@@ -100,44 +115,62 @@ class Run {
   }
 
   async go(): Promise<void> {
-    const { isDryRun, isDrain, isFollow } = this.options;
+    const { isDrain, isFollow, isStopped } = this.options;
     await this.bringTokens();
-    if (isDryRun) await this.transfer.scan();
-    else if (!isDrain) await this.transfer.copy();
-    else {
-      const lock = await ImportLock.take(this.source);
-      try {
-        await this.transfer.drain(lock, true);
-        if (isFollow) await this.follow(lock);
-      } finally {
-        await lock.release().catch(() => undefined);
-      }
+    const survey = new Survey(this.source, this.namespaces);
+    if (this.target === null) {
+      await survey.count(this.tally);
+      return;
+    }
+    const plan = { namespaces: this.namespaces, isStopped };
+    const transfer = new Transfer(this.source, new QueueEngine(this.target.pool), plan, this.tally);
+    if (!isDrain) {
+      await this.reporting(survey, () => transfer.copy());
+      return;
+    }
+    const lock = await ImportLock.take(this.source);
+    try {
+      await this.reporting(survey, () => transfer.drainAll(lock));
+      if (isFollow) await this.follow(transfer, lock);
+    } finally {
+      await lock.release().catch(() => undefined);
     }
   }
 
   report(): void {
     const { isJson, isDryRun } = this.options;
-    this.session.out(isJson ? asJson(this.transfer.tally) : asTable(this.transfer.tally, isDryRun));
+    this.session.out(isJson ? asJson(this.tally) : asTable(this.tally, isDryRun));
   }
 
   async close(): Promise<void> {
     this.source.close();
     this.tokensSource.close();
-    await Promise.all([this.pool.close(), this.tokenPool.close()]);
+    await Promise.all([this.target?.pool.close(), this.target?.tokens.close()]);
+  }
+
+  /** Shows how many of the jobs are done: by a bar on a terminal, else by lines. */
+  private async reporting(survey: Survey, work: () => Promise<void>): Promise<void> {
+    const all = new Tally();
+    await survey.count(all);
+    await withReports(this.session, all.handled, async (progress) => {
+      this.tally.onHandled = progress;
+      await work();
+    });
   }
 
   /** Runs rounds until the signal aborts. A failed round is repeated: every step is safe to repeat. */
-  private async follow(first: ImportLock): Promise<void> {
+  private async follow(transfer: Transfer, first: ImportLock): Promise<void> {
     const { signal, err } = this.session;
+    const stop = reportLines(this.session, () => `${String(this.tally.stored)} jobs imported`);
     let lock = first;
     for (let round = 1; !signal.aborted; round++) {
-      const before = this.transfer.tally.stored;
+      const before = this.tally.stored;
       let pauseMs = 0;
       try {
         const isCheck = round % CHECK_EVERY === 0;
         if (isCheck) await this.bringTokens();
-        await this.transfer.drain(lock, isCheck);
-        if (this.transfer.tally.stored === before) pauseMs = IDLE_MS;
+        await transfer.drain(lock, isCheck);
+        if (this.tally.stored === before) pauseMs = IDLE_MS;
       } catch (error) {
         err(`pumphouse: ${messageOf(error)}; trying again\n`);
         pauseMs = AFTER_FAILURE_MS;
@@ -146,6 +179,7 @@ class Run {
       }
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
+    stop();
     if (lock !== first) await lock.release().catch(() => undefined);
   }
 
@@ -163,9 +197,9 @@ class Run {
   }
 
   private async bringTokens(): Promise<void> {
-    const { fromPool, pool, isDryRun } = this.options;
-    const plan = { fromPool, pool, isDryRun, namespaces: this.namespaces };
-    await importTokens(this.tokensSource, new TokenStore(this.tokenPool), plan, this.transfer.tally);
+    const { fromPool, pool } = this.options;
+    const store = this.target && new TokenStore(this.target.tokens);
+    await importTokens(this.tokensSource, store, { fromPool, pool, namespaces: this.namespaces }, this.tally);
   }
 }
 
@@ -175,13 +209,29 @@ async function openSource(url: string, option: string): Promise<LmstfySource> {
   });
 }
 
+/** A URL of the command line replaces the address of the pool as a whole, with its credentials. */
 function configOf({ config: file, pool, to }: ImportOptions): Config {
-  const overrides = to === undefined ? {} : { overrides: { pools: { [pool]: { url: to } } } };
+  const place = { url: to, username: undefined, password: undefined, db: undefined };
+  const overrides = to === undefined ? {} : { overrides: { pools: { [pool]: place } } };
   return loadConfig({ ...(file === undefined ? {} : { file }), ...overrides });
 }
 
+/** The Redis of the jobs and that of the tokens, which may be the same object. */
+interface Aims {
+  readonly jobs: PoolOptions;
+  readonly tokens: PoolOptions;
+}
+
+function aimsOf({ pool }: ImportOptions, config: Config): Aims {
+  const jobs = targetOf(pool, config);
+  return {
+    jobs,
+    tokens: tokenOptions(config) ?? (pool === DEFAULT_POOL ? jobs : targetOf(DEFAULT_POOL, config)),
+  };
+}
+
 /** An embedded Redis runs only while its server runs: it is reached at its socket. */
-function targetOf(name: string, config: Config): ReturnType<typeof poolOptions> {
+function targetOf(name: string, config: Config): PoolOptions {
   const pool = config.pools[name];
   if (!pool)
     throw new Error(`--pool: there is no pool ${name}; known here: ${Object.keys(config.pools).join(', ')}`);
@@ -192,10 +242,38 @@ function targetOf(name: string, config: Config): ReturnType<typeof poolOptions> 
   );
 }
 
-async function openTokens(name: string, pool: RedisPool, config: Config, log: Log): Promise<RedisPool> {
-  const own = tokenOptions(config);
-  if (own) return RedisPool.connect('tokens', own, log);
-  return name === DEFAULT_POOL ? pool : RedisPool.connect(DEFAULT_POOL, targetOf(DEFAULT_POOL, config), log);
+function placesText({ from, tokensFrom = from, pool }: ImportOptions, { jobs, tokens }: Aims): string {
+  return [
+    `jobs:   from ${textOfUrl(from)} to pool ${pool}, ${textOf(jobs)}\n`,
+    `tokens: from ${textOfUrl(tokensFrom)} to ${textOf(tokens)}\n`,
+  ].join('');
+}
+
+/** @throws {Error} jobs or tokens would go into a Redis that they come from; or the target does not answer */
+async function refuseSameRedis(
+  { jobs, tokens }: Aims,
+  { pool, isSameRedis, from, tokensFrom = from }: ImportOptions,
+  { source, tokensSource }: { readonly source: LmstfySource; readonly tokensSource: LmstfySource },
+): Promise<void> {
+  const target = await placeOfPool(jobs);
+  const tokensTarget = tokens === jobs ? target : await placeOfPool(tokens);
+  if (isSameRedis) return;
+  const sources = [
+    await placeOf(`the Redis of --from, ${textOfUrl(from)}`, source.redis),
+    await placeOf(`the Redis of --tokens-from, ${textOfUrl(tokensFrom)}`, tokensSource.redis),
+  ];
+  const setting = `Set pools.${pool}.url (PUMPHOUSE_POOLS__${pool.toUpperCase()}__URL) or give --to`;
+  refuseSame('jobs', target, sources, setting);
+  // A file of lmstfy names its AdminRedis, which is usually the Redis of the jobs.
+  refuseSame('tokens', tokensTarget, sources, 'Set tokens.url (PUMPHOUSE_TOKENS__URL)');
+}
+
+/** @throws {Error} not confirmed: nothing was written */
+async function requireYes({ isConfirmed }: ImportOptions, { confirm }: ImportSession): Promise<void> {
+  if (isConfirmed) return;
+  if (/* guard: import-needs-a-yes */ confirm === undefined)
+    throw new Error('nothing was imported: without a terminal it starts only with --yes');
+  if (!(await confirm('Import? [y/N] '))) throw new Error('nothing was imported');
 }
 
 /** Shows only warnings and errors to the user. */

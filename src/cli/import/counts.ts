@@ -18,19 +18,23 @@ export const COUNTED = [
 export type Counted = (typeof COUNTED)[number];
 export type Counts = Record<Counted, number>;
 
+const NOT_HANDLED: ReadonlySet<Counted> = new Set(['left', 'tokens', 'limits']);
+
 /** The counts of a run, by namespace. */
 export class Tally {
   private readonly byNamespace = new Map<string, Counts>();
+  /** Called after each change of the number of handled jobs. */
+  onHandled: (handled: number) => void = () => undefined;
+  /** Jobs of the source that were dealt with: stored now or earlier, gone, or unreadable. */
+  handled = 0;
 
   add(namespace: string, what: Counted, by = 1): void {
     const counts = this.byNamespace.get(namespace) ?? zero();
     counts[what] += by;
     this.byNamespace.set(namespace, counts);
-  }
-
-  /** Sets a counter that is recounted in every round. */
-  set(namespace: string, what: Counted, to: number): void {
-    this.add(namespace, what, to - (this.byNamespace.get(namespace)?.[what] ?? 0));
+    if (NOT_HANDLED.has(what)) return;
+    this.handled += by;
+    this.onHandled(this.handled);
   }
 
   clear(what: Counted): void {

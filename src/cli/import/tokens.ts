@@ -11,24 +11,26 @@ export interface TokenPlan {
   readonly fromPool: string;
   readonly pool: string;
   readonly namespaces: ReadonlySet<string> | null;
-  /** Only count the tokens. */
-  readonly isDryRun: boolean;
 }
 
-/** Imports tokens with their descriptions and limits, so that clients keep their tokens. Existing tokens are not changed. */
+/**
+ * Imports tokens with their descriptions and limits, so that clients keep their tokens. Existing tokens are not changed.
+ *
+ * @param store null: all tokens are only counted
+ */
 export async function importTokens(
   source: LmstfySource,
-  store: TokenStore,
+  store: TokenStore | null,
   plan: TokenPlan,
   tally: Tally,
 ): Promise<void> {
   for await (const { namespace, token, description, limit } of tokensOf(source, plan)) {
     const id = { pool: plan.pool, namespace, token };
-    const known = await store.find(tokenDigest(id.pool, namespace, token));
+    const known = (await store?.find(tokenDigest(id.pool, namespace, token))) ?? null;
     const [isNew, isLimitNew] = [known === null, limit !== null && (known?.limit ?? null) === null];
     if (isNew) tally.add(namespace, 'tokens');
     if (isLimitNew) tally.add(namespace, 'limits');
-    if (plan.isDryRun) continue;
+    if (store === null) continue;
     if (isNew) await store.create(namespace, id.pool, description, token);
     if (limit && isLimitNew) await store.setLimit(id, limit, true);
   }
