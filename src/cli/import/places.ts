@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolOptions } from '../../domain/pool.js';
 import { type Client, createClient, isCluster } from '../../redis/connect.js';
-import { parseInfo } from '../../redis/inspect.js';
+import { parseInfo } from '../../redis/parse-info.js';
 
 /** How long a Redis may take to connect and to answer, in milliseconds. */
 const ANSWER_MS = 10_000;

@@ -54,7 +54,7 @@ export class LmstfySource {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 3,
       commandTimeout: COMMAND_TIMEOUT_MS,
-      connectionName: 'pumphouse import',
+      connectionName: 'pumphouse-import',
     });
     let reason: Error | undefined;
     checkSetUp(redis).on('error', (error) => (reason ??= error));
