@@ -232,6 +232,8 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await lease()).toEqual([]);
 
     await pass(2_000);
+    const held = async (): Promise<number> => (await f.engine.counts(f.ns, ['q']))[0]!.held;
+    expect(await held()).toBe(89);
     const [trial, ...more] = await lease();
     expect([trial?.id, more]).toEqual(['d00', []]);
     await breaker('try');

@@ -3,7 +3,7 @@
 --- @requires core/call
 --- @exports start_targets, field_of, set_field, has_log, write_version
 
--- Changed fields that the log keeps: a server that has missed more reads the whole hash.
+-- Changed fields that the log keeps: more than a server reads one by one (`most` of targets/read). So one that has missed older ones reads the hash.
 local MOST_LOGGED = 4096
 
 local targets, log = nil, nil
@@ -53,8 +53,6 @@ function write_version()
     redis.call("HSET", targets, "a", text_of(last > 0 and last or version))
     redis.call("ZREMRANGEBYSCORE", log, "-inf", "(" .. text_of(version))
   elseif excess > 0 then
-    -- guard: target-log-forgets-openly
-    redis.call("HSET", targets, "a", redis.call("ZRANGE", log, excess - 1, excess - 1, "WITHSCORES")[2])
     redis.call("ZREMRANGEBYRANK", log, 0, excess - 1)
   end
   redis.call("HSET", targets, "v", text_of(version))
