@@ -16,6 +16,8 @@ import type { WaitersByQueue } from './lease/long-poll-manager.js';
 import { silentObserver, type EngineObserver } from './core/observer.js';
 import { PublisherSet } from './publish/publisher-set.js';
 import { Pump } from './timers/pump.js';
+import { MovableRecords } from './migration/movable-records.js';
+import { type MovingStore, RecordMover } from './migration/record-mover.js';
 import { Purge } from './maintenance/purge.js';
 import { Routing } from './routing.js';
 import { NO_QUOTAS, quotasText } from './publish/quotas.js';
@@ -142,7 +144,11 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     delist: (namespace) => janitor.delist(namespace),
     settle: () => stats.flush(),
   });
+  const movable = new MovableRecords(pool, runner, scheduleWakeup, kept.historyDays);
   return {
+    movable,
+    moverTo: (old: MovingStore, next: MovingStore) =>
+      new RecordMover(old, next, { pool: pool.name, observer, timers }),
     eventWriter,
     events,
     stats,

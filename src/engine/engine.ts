@@ -26,6 +26,8 @@ import type { LeaseRequest } from './lease/fetch-requests.js';
 import { findIdempotencyRecord } from './publish/idempotency-records.js';
 import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
+import type { MovingStore, RecordMover } from './migration/record-mover.js';
+import type { ServedRecords } from './served-records.js';
 import type { Settings } from './queues/settings.js';
 import type { Statistics } from './stats/statistics.js';
 
@@ -48,6 +50,7 @@ export class QueueEngine {
   /** Deletes whole namespaces. */
   readonly purge: Purge;
   private readonly components: EngineComponents;
+  private mover: RecordMover | undefined;
 
   constructor(
     private readonly pool: RedisPool,
@@ -64,6 +67,31 @@ export class QueueEngine {
     this.native = nativeJobsOf(this.extended, this);
   }
 
+  /** Settings of queues, targets, recurring jobs and workers. */
+  get records(): ServedRecords {
+    return this.extended;
+  }
+
+  /** Moves what jobs do not take with them to the store of another engine, while the loops run. */
+  moveTo(next: QueueEngine): RecordMover {
+    this.mover ??= this.components.moverTo(this.movingStore(), next.movingStore());
+    return this.mover;
+  }
+
+  /** This engine as a move between two stores sees it. */
+  movingStore(): MovingStore {
+    const { movable: records } = this.components;
+    const isUp = (): boolean => this.isUp;
+    return {
+      ...{ records, extended: this.extended, settings: this.settings },
+      namespaces: () => this.namespaces(),
+      queues: (namespace) => this.queues(namespace),
+      get isUp() {
+        return isUp();
+      },
+    };
+  }
+
   /** True while Redis answers, as far as this process knows. */
   get isUp(): boolean {
     return this.pool.status.up;
@@ -74,6 +102,7 @@ export class QueueEngine {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats } = this.components;
     const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats];
     for (const loop of loops) loop.start();
+    this.mover?.start();
   }
 
   /** Status of each loop: its last run and its next one. */
@@ -81,7 +110,8 @@ export class QueueEngine {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
     const { stats, events, eventWriter, records } = rest;
     const others = [janitor, quotaBackfill, recovery, slotRenewal, stats, events, eventWriter, records];
-    return [...pump.loops(), ...others.map(({ loop }) => loop.status())];
+    const movers = this.mover ? [this.mover] : [];
+    return [...pump.loops(), ...[...others, ...movers].map(({ loop }) => loop.status())];
   }
 
   /** Ends waits and loops; resolves when no work is in progress. The pool stays open. */
@@ -90,7 +120,7 @@ export class QueueEngine {
     const { leases, records, stats, events, eventWriter } = rest;
     this.endWaits();
     const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal];
-    await Promise.all([...loops.map((loop) => loop.stop()), leases.settled()]);
+    await Promise.all([...loops.map((loop) => loop.stop()), this.mover?.stop(), leases.settled()]);
     await Promise.all([records.stop(), stats.stop()]);
     await Promise.all([events.settled(), eventWriter.stop()]);
   }

@@ -4,7 +4,7 @@ import { isQueueName } from '../domain/ids.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
 import type { JobState } from '../domain/job/states.js';
-import type { ExtendedPath } from './extended-path.js';
+import type { ServedRecords } from './served-records.js';
 import type { Purged } from './queues/queue-purger.js';
 import type { StatisticsReading } from './stats/statistics.js';
 
@@ -67,7 +67,7 @@ export interface QueuesRequest {
 export class QueueAdmin {
   constructor(
     private readonly queues: CountedQueues,
-    private readonly extended: ExtendedPath,
+    private readonly extended: ServedRecords,
   ) {}
 
   /**

@@ -67,8 +67,6 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     if (!config.push.enabled) return;
     const sender = (this.sender = await senderOf(config));
     for (const [pool, engine] of this.engines.entries()) {
-      // While a pool moves, its jobs are in two places, and its targets cannot be changed.
-      if (this.engines.extendedIfNotMoving(pool) === null) continue;
       const pusher = new Pusher(engine, pool, {
         sender,
         slots,
@@ -77,6 +75,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
         links,
         metrics: this.metrics?.push,
         isClosing: () => drain.closing,
+        clientPool: this.engines.clientPoolOf(pool),
       });
       this.pushers.push(pusher);
       pusher.start();

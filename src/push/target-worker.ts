@@ -42,6 +42,8 @@ interface Watch {
 export interface WorkerParts {
   readonly engine: QueueEngine;
   readonly pool: string;
+  /** The pool in which clients find its jobs, also while and after it moves. */
+  readonly clientPool: string;
   readonly namespace: string;
   readonly name: string;
   readonly sender: Sender;
@@ -438,7 +440,7 @@ export class TargetWorker {
   }
 
   private ackUrlOf({ id, lease, queue }: LeasedJob): string | undefined {
-    const { pool, namespace, links } = this.parts;
+    const { clientPool: pool, namespace, links } = this.parts;
     if (this.known.target.ack !== 'later') return undefined;
     return links?.urlOf({ pool, namespace, queue, id, lease });
   }

@@ -7,9 +7,9 @@ import {
   type StoredTargets,
   type TargetChange,
   type TargetEvent,
-  type Targets,
 } from '../engine/queues/targets.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { ServedRecords } from '../engine/served-records.js';
 import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
@@ -257,8 +257,8 @@ export class TargetsService {
   }
 
   /** @throws {QueueError} `pool_moving` */
-  private store(pool: string): Targets {
-    return this.engines.extendedOf(pool).targets;
+  private store(pool: string): ServedRecords['targets'] {
+    return this.engines.recordsOf(pool).targets;
   }
 }
 

@@ -47,7 +47,7 @@ export class QueuesService {
 
   /** The operations on the queues of a caller's pool. @throws {QueueError} `pool_moving` */
   adminOf({ pool }: Caller): QueueAdmin {
-    return new QueueAdmin(this.engines.forPool(pool), this.engines.extendedOf(pool));
+    return new QueueAdmin(this.engines.forPool(pool), this.engines.recordsOf(pool));
   }
 
   private auditPush({ pool, namespace, tokenHint }: Caller, queue: string, target: string | null): void {

@@ -76,6 +76,11 @@ export class Keys {
     return `${this.prefix}pumphouse:pushed`;
   }
 
+  /** Marks that a process reads all keys to move records to another Redis, or has done so lately; it expires. */
+  get moving(): string {
+    return `${this.prefix}pumphouse:moving`;
+  }
+
   /** The pub/sub channel of wake-ups, with messages `namespace queue`. Also in lua/modules/queues/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -116,6 +121,11 @@ export class Keys {
       this.cache.set(namespace, keys);
     }
     return keys;
+  }
+
+  /** A recurring job. Scripts build it themselves. */
+  recurring(namespace: string, id: string): string {
+    return `${this.prefix}{${namespace}}R${id}`;
   }
 
   /** A key that a namespace has once, by its name in src/redis/record-kinds.ts. */

@@ -193,8 +193,13 @@ export class RedisPool {
    *
    * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
    */
-  async read(command: string, ...args: (string | number)[]): Promise<unknown> {
+  async read(command: string, ...args: (string | number | Buffer)[]): Promise<unknown> {
     return this.calls.persist(() => this.client.call(command, ...args), { repeatable: true });
+  }
+
+  /** Like `read`; texts of the reply are buffers. */
+  async readBytes(command: string, ...args: (string | number | Buffer)[]): Promise<unknown> {
+    return this.calls.persist(() => this.client.callBuffer(command, ...args), { repeatable: true });
   }
 
   /**

@@ -83,6 +83,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':w<n>:<digest>', type: 'zset', move: 'drains' },
   { form: ':T<n>:<digest>', type: 'string', move: 'temporary', outlivesJobs: true },
   { form: ':t<day>', type: 'hash', move: 'statistics', outlivesJobs: true },
+  { form: ':t<day>:leaving', type: 'hash', move: 'statistics', outlivesJobs: true },
   { form: ':t:<tag>', type: 'zset', move: 'drains' },
   { form: ':y:<type>', type: 'zset', move: 'drains' },
   { form: ':F:<group>', type: 'zset', move: 'drains' },

@@ -12,8 +12,9 @@ import { checkDependencies } from '../auth/job-rights.js';
 import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { checkPushUrl, withinRights } from '../domain/unique-rights.js';
+import type { ServedRecords } from '../engine/served-records.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { RecurringPage, Recurrings, UpcomingSlot } from '../engine/recurring/recurring.js';
+import type { RecurringPage, UpcomingSlot } from '../engine/recurring/recurring.js';
 
 /** Filter and page of a list of recurring jobs. */
 export interface RecurringListing {
@@ -120,8 +121,8 @@ export class RecurringService {
     await checkDependencies(native, caller, template?.dependsOn ?? []);
   }
 
-  private of({ pool }: Caller): Recurrings {
-    return this.engines.extendedOf(pool).recurrings;
+  private of({ pool }: Caller): ServedRecords['recurrings'] {
+    return this.engines.recordsOf(pool).recurrings;
   }
 }
 

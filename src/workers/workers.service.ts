@@ -12,7 +12,7 @@ import type {
 } from '../domain/job/job-lists.js';
 import { isForSomeQueues } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { Workers } from '../engine/queues/workers.js';
+import type { ServedRecords } from '../engine/served-records.js';
 
 /** Worker sessions of a caller's namespace. */
 @Injectable()
@@ -46,27 +46,22 @@ export class WorkersService {
   }
 
   /**
-   * Calls `Workers.heartbeat`. A job in a queue that the token is not for is not found. While the pool moves, leases are
-   * extended, but nothing is recorded: the session is in neither pool for certain.
+   * Calls `Workers.heartbeat`. A job in a queue that the token is not for is not found.
    *
    * @throws as `Workers.heartbeat`
    */
   async heartbeat(caller: Caller, id: string, heartbeat: SessionHeartbeat): Promise<SessionHeartbeatResult> {
     const { namespace, pool } = caller;
-    const { ttrMs, leases } = heartbeat;
+    const { leases } = heartbeat;
     const { native } = this.engines.forPool(pool);
     const ids = leases.map((one) => one.id);
     const visible = new Set(await visibleOf(native, caller, ids));
     const own = leases.filter((one) => visible.has(one.id));
-    const extended = this.engines.extendedIfNotMoving(pool);
-    const result =
-      extended === null
-        ? await unrecorded(ttrMs, native.heartbeatMany(namespace, own, ttrMs))
-        : await extended.workers.heartbeat(namespace, id, {
-            ...heartbeat,
-            leases: own,
-            scope: scopeOf(caller),
-          });
+    const result = await this.workers(caller).heartbeat(namespace, id, {
+      ...heartbeat,
+      leases: own,
+      scope: scopeOf(caller),
+    });
     if (!isForSomeQueues(caller.rights)) return result;
     // A job whose lease is lost may have moved to a queue outside of the token's meanwhile.
     const lost = result.jobs.flatMap((job) => (job.status === 'lease_lost' ? [job.id] : []));
@@ -89,18 +84,9 @@ export class WorkersService {
     return this.workers(caller).stop(caller.namespace, id);
   }
 
-  private workers({ pool }: Caller): Workers {
-    return this.engines.extendedOf(pool).workers;
+  private workers({ pool }: Caller): ServedRecords['workers'] {
+    return this.engines.recordsOf(pool).workers;
   }
-}
-
-/** @param extending has no time of Redis: the answer's is that of this server, from before the call */
-async function unrecorded(
-  ttrMs: number,
-  extending: Promise<ExtendedLease[]>,
-): Promise<SessionHeartbeatResult> {
-  const leaseEndsAtMs = Date.now() + ttrMs;
-  return { leaseEndsAtMs, jobs: await extending, quiet: false, stop: false };
 }
 
 /** Equal for all tokens for the same queues, so that a session outlives the rotation of its token; empty for all queues. */

@@ -322,23 +322,4 @@ describe('worker sessions on the native API', () => {
       for (const answer of answers) expect((await answer) as object).toMatchObject({ jobs: [{ queue }] });
     });
   });
-
-  it('extend leases while their pool moves, and are recorded after it', async () => {
-    const [queue, id] = [fresh(), fresh('mailer-')];
-    await publish({ queue, type: 't' });
-    const job = await leaseOne(queue, { ttr_ms: 5_000 });
-    const registry = app.server.api.app.get(EngineRegistry, { strict: false });
-    const moving = jest.spyOn(registry, 'extendedIfNotMoving').mockReturnValue(null);
-    try {
-      const result = await beat(id, held([job]));
-      expect(result).toMatchObject({ quiet: false, stop: false, jobs: [{ status: 'extended' }] });
-      const answer = await call('POST', `workers/${id}/stop`);
-      expect([answer.status, code(answer)]).toEqual([503, 'pool_moving']);
-    } finally {
-      moving.mockRestore();
-    }
-    const ends = Date.parse((await find(job.id))['lease_ends_at'] as string);
-    expect(ends).toBeGreaterThan(Date.now() + 20_000);
-    expect((await post(`workers/${id}/heartbeat`, { ...TTR, leases: held([job]) })).status).toBe(404);
-  });
 });

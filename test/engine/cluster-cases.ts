@@ -195,7 +195,9 @@ export const CASES: readonly Case[] = [
   simple(scripts.purgeQueue, () => ({ ...queue(), kinds: 'rpsSflLbhdz' })),
   simple(
     scripts.addStatistics,
-    () => ({ day: 20_000, source: 'someone', sequence: 1, default_days: 30_000, most: 9 }),
+    ({ nowMs }) => ({
+      ...{ day: 20_000, source: 'someone', sequence: 1, default_days: 30_000, most: 9, since_ms: nowMs },
+    }),
     () => [['q', ';;1;1']],
   ),
   simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),

@@ -8,6 +8,10 @@ const HOUR_MS = 3_600_000;
 
 /** Fills a namespace with at least one record of every kind. The engine's loops must not run: some records are short-lived. */
 export async function fillWithEveryKind(engine: QueueEngine, ns: string): Promise<void> {
+  // Statistics of a process that was killed while it moved them.
+  engine.stats.of(ns, 'aside').retries += 1;
+  await engine.stats.flush();
+  await engine.movingStore().records.takeDay(ns, engine.stats.today());
   await fillSimple(engine, ns);
   await fillExtended(engine, ns);
   await fillNamespace(engine, ns);

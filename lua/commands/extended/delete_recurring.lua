@@ -12,7 +12,7 @@ Cost: O(log N).
 local meta = KEYS[1]
 local clock_ms, deadline_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
---- @requires core/call
+--- @requires core/call, core/handovers
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -20,6 +20,10 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 redis.call("EXISTS", meta, named_key("R", id), namespace_key("recurring"), namespace_key("cron"), namespace_key("schedules"))
+local from = redis.call("HGET", named_key("R", id), "from")
+if from then
+  refuse_handover(from, "removed")
+end
 redis.call("ZREM", namespace_key("recurring"), id)
 redis.call("ZREM", namespace_key("cron"), id)
 redis.call("ZREM", namespace_key("schedules"), id)

@@ -1,3 +1,4 @@
+const MOVING_SPEC = 'test/engine/moving.spec.ts';
 const STATISTICS = 'test/engine/statistics.spec.ts';
 
 /**
@@ -33,5 +34,68 @@ export const MOVING = [
     off: 'false',
     spec: 'test/engine/events.spec.ts',
     test: 'events › T66: have nothing of a purged namespace that a server had not written yet',
+  },
+  {
+    id: 'overlapping-job-holds-back-the-move',
+    name: 'move: a recurring job with overlap waits until its job in the old Redis has ended',
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › stays while its overlap would have to be checked in both',
+  },
+  {
+    id: 'a-leaving-recurring-job-stands-still',
+    name: 'move: a recurring job on its way makes no job in the old Redis',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › makes no job while a process that moves it has been killed, and the next process goes on',
+  },
+  {
+    id: 'recurring-job-arrives-once',
+    name: 'move: a recurring job that comes a second time by the same way changes nothing',
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › makes no job while a process that moves it has been killed, and the next process goes on',
+  },
+  {
+    id: 'removed-recurring-job-does-not-arrive',
+    name: 'move: a recurring job that was removed on its way does not come again',
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › does not store one again that was removed while it was on its way',
+  },
+  {
+    id: 'interrupted-recurring-job-goes-on',
+    name: 'move: a recurring job that stands still goes on when the move is taken back',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › goes on in its Redis when the move is taken back in the middle',
+  },
+  {
+    id: 'moved-recurring-job-leaves',
+    name: 'move: a recurring job that has come to the new Redis is removed from the old one',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › with recurring jobs › makes one job for each slot, before, while and after it is moved to and fro',
+  },
+  {
+    id: 'moved-statistics-leave',
+    name: 'move: statistics that were added in the new Redis are removed from the old one',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › counts statistics once, wherever a move of them ends',
+  },
+  {
+    id: 'target-changes-in-both-stores',
+    name: 'move: a target is changed in both pools, as both are pushed',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › changes settings of queues and targets in both, and removes them in both',
+  },
+  {
+    id: 'queue-is-pushed-in-both-stores',
+    name: 'move: a queue is pushed to a target in both pools',
+    off: 'remove',
+    spec: MOVING_SPEC,
+    test: 'a pool that moves to another Redis › changes settings of queues and targets in both, and removes them in both',
   },
 ];

@@ -88,14 +88,6 @@ export const WORKER_SESSIONS = [
     test: 'keeps its leases, although nothing',
   },
   {
-    name: 'sessions: leases are extended while the pool moves',
-    file: 'src/workers/workers.service.ts',
-    from: 'this.engines.extendedIfNotMoving(pool)',
-    to: 'this.engines.extendedOf(pool)',
-    spec: HTTP,
-    test: 'extend leases while their pool moves',
-  },
-  {
     name: 'sessions: an unknown one is asked what it is before its leases are extended',
     file: 'lua/commands/extended/record_session.lua',
     from: 'if not x[1] and info == "" then',

@@ -3,6 +3,7 @@ import { QueueEngine } from '../engine.js';
 import type { EventFeed } from '../events/feed.js';
 import type { ExtendedPath } from '../extended-path.js';
 import { MigratingQueues } from './migrating-queues.js';
+import type { ServedRecords } from '../served-records.js';
 import type { Queues } from './served-queues.js';
 
 /** The engines of a process by pool name, and the queues that callers of a pool use. */
@@ -16,13 +17,16 @@ export class EngineRegistry {
    */
   constructor(
     private readonly engines: ReadonlyMap<string, QueueEngine>,
-    migrations: ReadonlyMap<string, string> = new Map(),
+    private readonly migrations: ReadonlyMap<string, string> = new Map(),
   ) {
     const of = (name: string, seen: readonly string[]): Queues => {
       const engine = engines.get(name);
       if (!engine || seen.includes(name)) throw new Error(`pool ${name} cannot be migrated to`);
       const target = migrations.get(name);
-      return target === undefined ? engine : new MigratingQueues(engine, of(target, [...seen, name]));
+      const next = engines.get(target ?? '');
+      if (target === undefined) return engine;
+      const queues = of(target, [...seen, name]);
+      return new MigratingQueues(engine, queues, engine.moveTo(next ?? engine));
     };
     this.serving = new Map([...engines.keys()].map((name) => [name, of(name, [])]));
   }
@@ -44,20 +48,25 @@ export class EngineRegistry {
     throw poolMoving();
   }
 
+  /** Settings of queues, targets, recurring jobs and workers, also while the pool moves. @throws {QueueError} `pool_not_found` */
+  recordsOf(name: string): ServedRecords {
+    return this.forPool(name).records;
+  }
+
   /**
    * The extended path of a pool. @throws {QueueError} `pool_not_found`; `pool_moving`: during a migration its jobs are
    * in two pools
    */
   extendedOf(name: string): ExtendedPath {
-    const extended = this.extendedIfNotMoving(name);
-    if (extended === null) throw poolMoving();
-    return extended;
+    const queues = this.forPool(name);
+    if (queues instanceof QueueEngine) return queues.extended;
+    throw poolMoving();
   }
 
-  /** Like `extendedOf`, but null during a migration. */
-  extendedIfNotMoving(name: string): ExtendedPath | null {
-    const queues = this.forPool(name);
-    return queues instanceof QueueEngine ? queues.extended : null;
+  /** The name by which clients know the jobs of a pool: that of the pool that moves there, if one does. */
+  clientPoolOf(name: string): string {
+    for (const [from, to] of this.migrations) if (to === name) return this.clientPoolOf(from);
+    return name;
   }
 
   names(): string[] {

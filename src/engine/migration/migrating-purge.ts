@@ -8,6 +8,8 @@ export class MigratingPurge implements PurgeSteps {
   constructor(
     private readonly old: PurgeSteps,
     private readonly next: PurgeSteps,
+    /** Ends moves of records that are under way: what arrived later would be left. */
+    private readonly bring: (namespace: string) => Promise<void>,
   ) {}
 
   /** Sums the jobs of both pools; a queue that is in both counts twice. */
@@ -21,6 +23,7 @@ export class MigratingPurge implements PurgeSteps {
   /** The old pool first: it gets no new jobs. */
   async run(namespace: string, budgetMs = Number.POSITIVE_INFINITY): Promise<Purged> {
     const beganMs = performance.now();
+    await this.bring(namespace);
     const old = await this.old.run(namespace, budgetMs);
     if (!old.isDone && !old.isInUse) return old;
     const next = await this.next.run(namespace, budgetMs - (performance.now() - beganMs));

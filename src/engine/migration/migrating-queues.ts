@@ -18,6 +18,9 @@ import { MigratingNative } from './migrating-native.js';
 import { inEither, isAway, MigratingWait } from './migrating-wait.js';
 import type { NativeJobs } from '../native-jobs.js';
 import { OldIdempotencyRecords } from './old-idempotency-records.js';
+import { MigratingRecords } from './migrating-records.js';
+import { type MoverOfCalls, NO_MOVER } from './record-mover.js';
+import type { ServedRecords } from '../served-records.js';
 import type { Queues } from './served-queues.js';
 import type { StatisticsReading } from '../stats/statistics.js';
 import type { Tally } from '../stats/tally.js';
@@ -41,6 +44,7 @@ export class MigratingQueues implements Queues {
   readonly settings: Queues['settings'];
   /** Operations of the native API on single jobs. */
   readonly native: NativeJobs;
+  readonly records: ServedRecords;
   private readonly waiting: MigratingWait;
   private readonly oldRecords: OldIdempotencyRecords;
   /** Order in which pools are searched for a job: the new one first, which has most of them after a while. */
@@ -49,26 +53,36 @@ export class MigratingQueues implements Queues {
   /**
    * @param old the pool that is drained
    * @param next the pool that replaces it; it may be migrating too
+   * @param mover moves what jobs do not take with them; left out: it stays
    */
   constructor(
     private readonly old: Queues,
     private readonly next: Queues,
+    mover: MoverOfCalls = NO_MOVER,
   ) {
     this.places = [next, old];
     this.oldRecords = new OldIdempotencyRecords(old);
     this.native = new MigratingNative(old.native, next.native, () => old.isUp, this.oldRecords);
     this.waiting = new MigratingWait(old, next);
-    this.purge = new MigratingPurge(old.purge, next.purge);
+    this.records = new MigratingRecords({
+      ...{ old: old.records, next: next.records, mover, native: this.native },
+      oldIsUp: () => old.isUp,
+    });
+    this.purge = new MigratingPurge(old.purge, next.purge, (namespace) => mover.bring(namespace));
     this.settings = {
       defaults: next.settings.defaults,
-      chosen: (namespace) => next.settings.chosen(namespace),
+      chosen: async (namespace) => {
+        await mover.bring(namespace);
+        return next.settings.chosen(namespace);
+      },
       set: async (namespace, key, value) => {
         await next.settings.set(namespace, key, value);
         await old.settings.set(namespace, key, value);
       },
       unset: async (namespace, key) => {
-        const existed = await next.settings.unset(namespace, key);
-        return (await old.settings.unset(namespace, key)) || existed;
+        // The old store first: what is gone there is not copied again.
+        const existed = await old.settings.unset(namespace, key);
+        return (await next.settings.unset(namespace, key)) || existed;
       },
     };
   }

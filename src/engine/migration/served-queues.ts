@@ -1,4 +1,5 @@
 import type { QueueEngine } from '../engine.js';
+import type { ServedRecords } from '../served-records.js';
 import type { NativeJobs } from '../native-jobs.js';
 import type { Purge } from '../maintenance/purge.js';
 import type { Settings } from '../queues/settings.js';
@@ -33,6 +34,8 @@ export type Queues = Pick<
   | 'isUp'
 > & {
   readonly native: NativeJobs;
+  /** Settings of queues, targets, recurring jobs and workers. */
+  readonly records: ServedRecords;
   readonly stats: StatisticsReading;
   readonly purge: Pick<Purge, 'census' | 'run'>;
   readonly settings: Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;

@@ -20,6 +20,8 @@ const FIELDS = {
   leaseGraceMs: 'grace',
   expired: 'front',
 } as const;
+/** Fields that are the state of limits. */
+const TRANSIENT = ['tat', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
 /** Codes of lua/commands/extended/change_queue.lua. */
@@ -52,6 +54,34 @@ export class QueueControls {
       found.push(...part.map((_queue, at) => settingsOf(items[at * 2], items[at * 2 + 1])));
     }
     return found;
+  }
+
+  /** What is stored of the settings of queues, in order; null for a queue that does not exist. For a move to another store. */
+  async stored(
+    namespace: string,
+    queues: readonly string[],
+  ): Promise<(ReadonlyMap<string, string> | null)[]> {
+    const { items } = await this.runner.run(
+      readQueueSettings,
+      namespace,
+      {},
+      queues.map((queue) => [queue]),
+    );
+    return queues.map((_queue, at) => {
+      const texts = textsOf(items[at * 2 + 1]);
+      for (const field of TRANSIENT) texts.delete(field);
+      return items[at * 2] === 1 ? texts : null;
+    });
+  }
+
+  /** Stores settings as `stored` returns them; others stay as they are. */
+  async store(namespace: string, queue: string, texts: ReadonlyMap<string, string>): Promise<void> {
+    await this.send(namespace, queue, Object.fromEntries(texts));
+  }
+
+  /** Removes settings by their stored names. */
+  async unset(namespace: string, queue: string, fields: readonly string[]): Promise<void> {
+    await this.send(namespace, queue, Object.fromEntries(fields.map((field) => [field, false])));
   }
 
   /**
@@ -138,11 +168,15 @@ export class QueueControls {
   }
 }
 
+function textsOf(list: unknown): Map<string, string> {
+  const flat = Array.isArray(list) ? list.map(String) : [];
+  return new Map(flat.flatMap((field, i) => (i % 2 === 0 ? [[field, flat[i + 1] ?? ''] as const] : [])));
+}
+
 function settingsOf(found: unknown, list: unknown): QueueSettings | null {
   if (!Array.isArray(list)) throw new QueueError('internal', 'full_settings has no answer');
   if (found !== 1) return null;
-  const texts = new Map<string, string>();
-  for (let i = 0; i + 1 < list.length; i += 2) texts.set(String(list[i]), String(list[i + 1]));
+  const texts = textsOf(list);
   const number = (field: string): number | null => (texts.has(field) ? Number(texts.get(field)) : null);
   const json = (field: string): unknown => JSON.parse(texts.get(field) ?? 'null');
   return {

@@ -1,5 +1,6 @@
 import { dueSoon } from './due-soon.js';
 import { EXTENDED_SCRIPTS } from './extended.js';
+import { MOVE_SCRIPTS } from './moves.js';
 import { RECURRING_SCRIPTS } from './recurring.js';
 import { TARGET_SCRIPTS } from './targets.js';
 import {
@@ -426,4 +427,5 @@ export const ENGINE_SCRIPTS = [
   beginRun,
   ...EXTENDED_SCRIPTS,
   ...RECURRING_SCRIPTS,
+  ...MOVE_SCRIPTS,
 ] as const;

@@ -1,0 +1,67 @@
+--[[
+Store a recurring job that has come from another Redis, and go on with its slots. Its keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] due          zset: queue number -> earliest due time, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           its own
+ARGV[4] handover     the name of its way
+ARGV[5..] item × N   field, value
+
+The items are all that is stored of it. Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 it had come before, 2 it was
+removed since, 3 it goes on where it was. Next_ms: when its timer runs, 0 = it does not.
+Cost: O(log N).
+]]
+local meta, due = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, id, handover = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+--- @adds
+--- @requires core/call, core/handovers, timers/cron_slots
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+if redis.call("EXISTS", meta) == 0 then
+  return { 2, now_floor }
+end
+
+-- Read.
+local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
+local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
+redis.call("EXISTS", meta, due, key, all, timers, by_interval, by_cron, handover_key(handover))
+if --[[ guard: recurring-job-arrives-once ]] redis.call("HGET", key, "from") == handover then
+  return { 0, now_floor, 1, 0 }
+end
+local refused = redis.call("GET", handover_key(handover))
+if --[[ guard: removed-recurring-job-does-not-arrive ]] refused then
+  return { 0, now_floor, refused == "removed" and 2 or 3, 0 }
+end
+local x, fields = {}, { "from", handover }
+for i = 5, #ARGV, 2 do
+  if ARGV[i] ~= "leaving" and ARGV[i] ~= "from" then
+    x[ARGV[i]] = ARGV[i + 1]
+    fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1]
+  end
+end
+local is_cron, runs = x.every == "0", nil
+if x.paused ~= "1" and is_cron then
+  runs = next_timer(id, slots_in(x.slots), tonumber(x.jitter or 0), x.complete == "1") or x.complete ~= "1" and now_ceil or nil
+elseif x.paused ~= "1" then
+  runs = tonumber(x.next)
+end
+
+-- Write.
+redis.call("DEL", key)
+redis.call("HSET", key, unpack(fields))
+redis.call("ZADD", all, 0, id)
+redis.call("ZREM", by_interval, id)
+redis.call("ZREM", by_cron, id)
+if not runs then
+  return { 0, now_floor, 0, 0 }
+end
+redis.call("ZADD", is_cron and by_cron or by_interval, text_of(runs), id)
+redis.call("ZADD", timers, "LT", text_of(runs), is_cron and "C" or "R")
+redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
+return { 0, now_floor, 0, runs }

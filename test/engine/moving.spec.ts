@@ -1,0 +1,320 @@
+import { Redis } from 'ioredis';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import type { RecordMover } from '../../src/engine/migration/record-mover.js';
+import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { kindOf, type MoveRule, RECORD_KINDS } from '../../src/redis/record-kinds.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { randomNamespace, startRedis, type RedisProcess } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { fillWithEveryKind, restsOf } from './every-kind.js';
+import { newJob, silentLog, testPoolOptions } from './fixture.js';
+
+const HOUR_MS = 3_600_000;
+const LEFT: ReadonlySet<MoveRule> = new Set(['drains', 'temporary']);
+
+describe('a pool that moves to another Redis', () => {
+  let stores: RedisProcess[];
+  let clients: [Redis, Redis];
+  let pools: RedisPool[];
+  let nowMs: number;
+  let old: QueueEngine;
+  let next: QueueEngine;
+  let mover: RecordMover;
+  let queues: Queues;
+  let ns: string;
+
+  beforeAll(async () => {
+    stores = await Promise.all([startRedis(), startRedis()]);
+    const [one, two] = stores.map(({ url }) => new Redis(url, { protocol: 2 }));
+    clients = [one!, two!];
+    pools = await Promise.all(
+      stores.map(({ url }, i) =>
+        RedisPool.connect(i === 0 ? 'default' : 'fresh', testPoolOptions({ url }), silentLog),
+      ),
+    );
+  });
+  afterAll(async () => {
+    for (const client of clients) client.disconnect();
+    await Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all(stores.map((store) => store.stop()));
+  });
+  beforeEach(() => {
+    ns = randomNamespace('move');
+    nowMs = Date.now();
+    [old, next] = enginesOf();
+    ({ mover, queues } = moveOf(old, next));
+  });
+
+  /** Engines of one process, without loops. */
+  function enginesOf(): [QueueEngine, QueueEngine] {
+    const [one, two] = pools.map((pool) => new QueueEngine(pool, { clock: () => nowMs }));
+    return [one!, two!];
+  }
+
+  function moveOf(from: QueueEngine, to: QueueEngine): { mover: RecordMover; queues: Queues } {
+    const engines = new Map([
+      ['default', from],
+      ['fresh', to],
+    ]);
+    const registry = new EngineRegistry(engines, new Map([['default', 'fresh']]));
+    return { mover: from.moveTo(to), queues: registry.forPool('default') };
+  }
+
+  /** A key's value in a form that does not depend on the order of its members. */
+  async function valueOf(client: Redis, rest: string): Promise<unknown> {
+    const key = Buffer.from(`{${ns}}${rest}`, 'latin1');
+    const type = await client.type(key);
+    if (type === 'hash') return client.hgetall(key);
+    if (type === 'string') return (await client.getBuffer(key))?.toString('hex');
+    if (type === 'set') return (await client.smembers(key)).sort();
+    return type === 'zset' ? client.zrange(key, '0', '-1', 'WITHSCORES') : type;
+  }
+
+  /** Values of the records of some rules, by what follows `{ns}` in their keys. */
+  async function recordsOf(client: Redis, ...rules: MoveRule[]): Promise<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const rest of await restsOf(client, ns)) {
+      if (!rules.includes(kindOf(rest)?.move ?? 'drains')) continue;
+      // The log of changes is each store's own.
+      if (rest === ':target_changes') continue;
+      const value = await valueOf(client, rest);
+      // Numbers of changes and of batches, and the way that a recurring job came.
+      if (rest === ':targets') delete (value as Record<string, string>)['v'];
+      const isOwn = (field: string): boolean => field.startsWith(':') || field === 'from';
+      found[rest] =
+        typeof value === 'object' && !Array.isArray(value) && value !== null
+          ? Object.fromEntries(Object.entries(value).filter(([field]) => !isOwn(field)))
+          : value;
+    }
+    return found;
+  }
+
+  it('T58: has a record of every kind in the new Redis, with the same values, and none of them twice', async () => {
+    await fillWithEveryKind(old, ns);
+    const same = ['copied', 'settings', 'targets', 'recurring jobs', 'sessions', 'statistics'] as const;
+    const found = await recordsOf(clients[0], ...same);
+    const kinds = new Set((await restsOf(clients[0], ns)).map((rest) => kindOf(rest)?.form));
+    expect(RECORD_KINDS.filter(({ form }) => !kinds.has(form))).toEqual([]);
+    const settings = await old.extended.controls.settings(ns, ['limited', 'paused']);
+    // What another process had set aside is added to the day. A unique key that is held while its job is live goes with it.
+    const aside = Object.keys(found).find((rest) => rest.endsWith(':leaving')) ?? '';
+    const day = aside.replace(':leaving', '');
+    const { ou: _live, [aside]: before, ...others } = found;
+    const expected = { ...others, [day]: { ...(found[day] as object), ...(before as object) } };
+
+    await mover.moveAll();
+    await mover.bring(ns);
+
+    expect(await recordsOf(clients[1], ...same)).toEqual(expected);
+    expect(await next.extended.controls.settings(ns, ['limited', 'paused'])).toEqual(settings);
+    const left = await restsOf(clients[0], ns);
+    const twice = left.filter((rest) => ['recurring jobs', 'statistics'].includes(kindOf(rest)?.move ?? ''));
+    expect(twice).toEqual([]);
+    expect(left).not.toContain(':W:session-1');
+    expect(await Audit.of(clients[1], ns)).toEqual([]);
+    const notMoved = RECORD_KINDS.filter(({ move }) => LEFT.has(move)).map(({ form }) => form);
+    const arrived = new Set((await restsOf(clients[1], ns)).map((rest) => kindOf(rest)?.form));
+    const own = [
+      ':meta',
+      ':target_changes',
+      ':queues',
+      ':i<n>',
+      ':due',
+      ':timers',
+      ':waiting',
+      ':events',
+      ':listening',
+    ];
+    expect(notMoved.filter((form) => arrived.has(form) && !own.includes(form))).toEqual([]);
+  });
+
+  it('keeps the Redis TTL of what is copied', async () => {
+    await old.publish(ns, 'q', newJob(), { idempotencyKey: 'once' });
+    await mover.moveAll();
+    const [rest = ''] = (await restsOf(clients[1], ns)).filter((one) => one.startsWith(':k'));
+    const key = Buffer.from(`{${ns}}${rest}`, 'latin1');
+    const [before, after] = [await clients[0].pttl(key), await clients[1].pttl(key)];
+
+    expect(before - after).toBeLessThan(10_000);
+    expect(after).toBeGreaterThan(HOUR_MS);
+  });
+
+  describe('with recurring jobs', () => {
+    const template = { queue: 'made', body: Buffer.from('x') };
+    const made = async (engine: QueueEngine): Promise<string[]> => {
+      const ids: string[] = [];
+      for (;;) {
+        const jobs = await engine.reserve(ns, { queues: ['made'], count: 100, ttrMs: HOUR_MS, waitMs: 0 });
+        if (jobs.length === 0) return ids;
+        for (const job of jobs) {
+          ids.push(job.id);
+          await engine.ack(ns, 'made', job.id, job.lease);
+        }
+      }
+    };
+    const pass = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      for (const engine of [old, next]) await engine.pumpNow(ns);
+    };
+    const every = (overlap: 'allow' | 'skip' = 'allow'): Promise<unknown> =>
+      old.extended.recurrings.set(ns, {
+        ...{ id: 'tick', schedule: { everyMs: 1_000, offsetMs: 1_000 }, template, overlap },
+      });
+
+    it('makes one job for each slot, before, while and after it is moved to and fro', async () => {
+      await every();
+      for (const [from, to] of [
+        [old, next],
+        [next, old],
+        [old, next],
+      ] as const) {
+        await pass(1_000);
+        expect(await moveOf(...([from, to] as const)).mover.moveRecurring(ns, 'tick')).toBe('moved');
+        await pass(1_000);
+      }
+
+      const ids = [...(await made(old)), ...(await made(next))];
+      expect(ids.sort()).toEqual(['tick-1', 'tick-2', 'tick-3', 'tick-4', 'tick-5', 'tick-6']);
+      expect(await old.extended.recurrings.find(ns, 'tick')).toBeNull();
+      expect(await next.extended.recurrings.get(ns, 'tick')).toMatchObject({ made: 6, skipped: 0 });
+    });
+
+    it('makes no job while a process that moves it has been killed, and the next process goes on', async () => {
+      await every();
+      const { records } = old.movingStore();
+      const leaving = await records.leaveRecurring(ns, 'tick');
+      await pass(1_000);
+      expect([...(await made(old)), ...(await made(next))]).toEqual([]);
+      // Killed before and after it had come.
+      expect(await mover.moveRecurring(ns, 'tick')).toBe('moved');
+      expect(await next.movingStore().records.arriveRecurring(ns, 'tick', leaving as never)).toBe('gone');
+      await pass(0);
+
+      expect(await made(next)).toEqual(['tick-1']);
+      await pass(1_000);
+      expect(await made(next)).toEqual(['tick-2']);
+    });
+
+    it('does not store one again that was removed while it was on its way', async () => {
+      await every();
+      const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
+      expect(await queues.records.recurrings.remove(ns, 'tick')).toBe(true);
+      expect(await next.movingStore().records.arriveRecurring(ns, 'tick', leaving as never)).toBe('gone');
+
+      expect((await queues.records.recurrings.list(ns, 10)).items).toEqual([]);
+    });
+
+    it('goes on in its Redis when the move is taken back in the middle', async () => {
+      await every();
+      const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
+      const back = moveOf(...reversed());
+      await back.mover.resume();
+      // The process that had stopped it is late.
+      expect(await next.movingStore().records.arriveRecurring(ns, 'tick', leaving as never)).toBe('kept');
+      await pass(1_000);
+      expect(await made(old)).toEqual(['tick-1']);
+
+      expect(await mover.moveRecurring(ns, 'tick')).toBe('moved');
+      await pass(1_000);
+      expect(await made(next)).toEqual(['tick-2']);
+    });
+
+    it('stays while its overlap would have to be checked in both', async () => {
+      await every('skip');
+      await pass(1_000);
+      expect(await mover.moveRecurring(ns, 'tick')).toBe('stays');
+      await pass(1_000);
+      expect((await queues.records.recurrings.get(ns, 'tick')).skipped).toBe(1);
+
+      expect(await made(old)).toEqual(['tick-1']);
+      expect(await mover.moveRecurring(ns, 'tick')).toBe('moved');
+      await pass(1_000);
+      expect(await made(next)).toEqual(['tick-2']);
+    });
+
+    function reversed(): [QueueEngine, QueueEngine] {
+      const [one, two] = enginesOf();
+      return [two, one];
+    }
+  });
+
+  it('counts statistics once, wherever a move of them ends', async () => {
+    const today = next.stats.today();
+    const count = async (engine: QueueEngine, times: number): Promise<void> => {
+      for (let i = 0; i < times; i++) engine.stats.of(ns, 'q').retries += 1;
+      await engine.stats.flush();
+    };
+    await count(old, 3);
+    await count(next, 2);
+    const [from, to] = [old.movingStore().records, next.movingStore().records];
+    // A process is killed after it has added them, and before it has removed them.
+    const { tallies } = await from.takeDay(ns, today);
+    const number = await from.numberDay(ns, today, await to.lastBatch(ns, today));
+    await to.addDay(ns, today, Number(number), tallies, nowMs);
+    await count(old, 4);
+    await mover.moveAll();
+    await mover.moveAll();
+
+    expect((await next.stats.read(ns, 'q', today)).retries).toBe(9);
+    expect((await old.stats.read(ns, 'q', today)).retries).toBe(0);
+  });
+
+  it('changes settings of queues and targets in both, and removes them in both', async () => {
+    await old.publish(ns, 'q', newJob());
+    const { controls, targets } = queues.records;
+    await targets.change(ns, 't', () => ({ value: '{"url":"x"}' }));
+    await targets.push(ns, 'q', 't');
+    await controls.change(ns, 'q', { maxRunning: 3 });
+    await controls.pause(ns, 'q');
+    for (const engine of [old, next]) {
+      expect((await engine.extended.targets.read(ns)).targets.get('t')).toBe('{"url":"x"}');
+      expect(await engine.extended.targets.ofQueues(ns, ['q'])).toEqual(['t']);
+      expect(await engine.extended.controls.settings(ns, ['q'])).toMatchObject([
+        { maxRunning: 3, pausedAtMs: nowMs },
+      ]);
+    }
+
+    await targets.push(ns, 'q', null);
+    await targets.change(ns, 't', () => ({ value: null }));
+    await controls.change(ns, 'q', { maxRunning: null });
+    await mover.moveAll();
+    for (const engine of [old, next]) {
+      expect((await engine.extended.targets.read(ns)).targets.size).toBe(0);
+      expect(await engine.extended.controls.settings(ns, ['q'])).toMatchObject([{ maxRunning: null }]);
+    }
+  });
+
+  it('knows a worker session with what was asked of it, and extends its leases in both', async () => {
+    const info = { name: 'host-1' };
+    await old.extended.workers.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
+    await old.extended.workers.stop(ns, 'session-1');
+    const lease = async (engine: QueueEngine): Promise<{ id: string; lease: number }> => {
+      await engine.publish(ns, 'q', newJob());
+      const [job] = await engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      return { id: job!.id, lease: job!.lease };
+    };
+    const leases = [await lease(old), await lease(next)];
+    const { workers } = queues.records;
+
+    expect(await workers.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases })).toMatchObject({
+      ...{ stop: true, quiet: false, jobs: [{ status: 'extended' }, { status: 'extended' }] },
+    });
+    expect((await workers.list(ns, { limit: 10 })).items.map(({ name }) => name)).toEqual(['session-1']);
+    expect(await old.extended.workers.countSessions(ns)).toBe(0);
+    await workers.quiet(ns, 'session-1');
+    expect((await workers.find(ns, 'session-1'))?.session).toMatchObject({ quiet: true, stop: true });
+  });
+
+  it('leaves nothing of a namespace that is purged while its records move', async () => {
+    await fillWithEveryKind(old, ns);
+    const leaving = await old.movingStore().records.leaveRecurring(ns, 'by-interval');
+    await queues.publish(ns, 'simple', newJob());
+    expect(await queues.purge.run(ns)).toMatchObject({ isDone: true });
+    await next.movingStore().records.arriveRecurring(ns, 'by-interval', leaving as never);
+
+    expect(await queues.records.recurrings.find(ns, 'by-interval')).toBeNull();
+    for (const client of clients)
+      expect((await restsOf(client, ns)).filter((rest) => rest !== ':meta')).toEqual([]);
+  });
+});
