@@ -17,6 +17,7 @@ import { LastUsed, USE_PAUSE_MS } from './last-used.js';
 import { Throttle } from './throttle.js';
 import { TokenCache } from './token-cache.js';
 import { TokenGuard } from './token.guard.js';
+import { TokenKeys } from './token-keys.js';
 import { TokenInventory } from './token-inventory.js';
 import { TokenStore } from './token-store.js';
 
@@ -26,7 +27,9 @@ const TOKEN_REDIS = Symbol('TokenRedis');
 /** The Redis configured for tokens, else the default pool's. */
 async function openTokenRedis(config: Config, defaultPool: RedisPool, log: Log): Promise<RedisPool> {
   const options = tokenOptions(config);
-  return options ? RedisPool.connect('tokens', options, log) : defaultPool;
+  const pool = options ? await RedisPool.connect('tokens', options, log) : defaultPool;
+  await pool.need([new TokenKeys(pool.options.keyPrefix).limited]);
+  return pool;
 }
 
 /** Closes the tokens' Redis after the last request has ended; a shared one is closed by its owner. */

@@ -8,10 +8,15 @@ export type RedisFault =
   | 'unknown'
   | 'full'
   | 'disk'
+  /** The Redis user lacks a right. */
+  | 'denied'
   | 'other';
 
 const NOT_RUN =
   /^not sent\b|^(?:TRYAGAIN|ASK|MOVED|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY)\b|(?:^|-)(?:READONLY|NOREPLICAS)\b|non local key|Stream isn't writeable|Cluster isn't ready|All sentinels are unreachable|Too many Cluster redirections|Failed to refresh slots cache/;
+/** Of a command; of one in a script, since Redis 7 and before. */
+const DENIED =
+  /^(?:NOPERM|WRONGPASS|NOAUTH)\b|ACL failure in script|can't run this command or subcommand|-NOPERM\b/;
 const UNKNOWN =
   /Connection is closed|ECONNRESET|EPIPE|Socket closed|ETIMEDOUT|ECONNREFUSED|UNBLOCKED|connection lost/;
 
@@ -20,6 +25,7 @@ export function faultOf(error: unknown): RedisFault {
   const message = error instanceof Error ? error.message : String(error);
   if (/(?:^|\s|-)OOM\b/.test(message)) return 'full';
   if (/MISCONF/.test(message)) return 'disk';
+  if (/* guard: denied-is-unavailable */ DENIED.test(message)) return 'denied';
   if (NOT_RUN.test(message)) return 'not_run';
   if (UNKNOWN.test(message)) return 'unknown';
   return 'other';
@@ -37,6 +43,7 @@ export function toQueueError(pool: string, error: unknown): unknown {
       });
     case 'not_run':
     case 'unknown':
+    case 'denied':
       return unavailable(pool, error);
     case 'other':
       return error;

@@ -93,6 +93,15 @@ export class Keys {
     return `${this.prefix}{${namespace}}:wake`;
   }
 
+  /** A name for keys that stand for those of all namespaces. */
+  readonly sampleNamespace = 'pumphouse';
+
+  /** Keys of each kind, to find out whether a user of Redis may use them. */
+  get samples(): string[] {
+    const { meta } = this.namespace(this.sampleNamespace);
+    return [meta, this.job(this.sampleNamespace, Buffer.from('0')).toString(), this.format];
+  }
+
   namespace(namespace: string): NamespaceKeys {
     let keys = this.cache.get(namespace);
     if (!keys) {

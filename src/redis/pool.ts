@@ -19,11 +19,12 @@ import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { LeaseFloor } from './lease-floor.js';
 import { parseInfo } from './parse-info.js';
+import { requireRights, rightsOf } from './rights.js';
 import { scanKeys } from './scan.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
 import { type Arg, EncodedCommand, flatten, type Item, type Script, ScriptCaller } from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
-import { type Admit, SetUpError } from './set-up.js';
+import { type Admit, type Send, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -72,6 +73,12 @@ export class RedisPool {
   /** Connections, and nodes of a Cluster, whose set-up Redis refused last, and why. */
   private readonly refused = new Map<Client | string, string>();
   private isOpen = false;
+  /** Which rights the Redis user lacks; undefined = none, as far as is known. */
+  private denial: string | undefined;
+  /** True after Redis refused a call for lack of rights. */
+  private isDenied = false;
+  /** Keys that not every pool has. */
+  private readonly neededKeys: string[] = [];
 
   private constructor(
     readonly name: string,
@@ -135,7 +142,7 @@ export class RedisPool {
     if (this.isShort) degraded.push('durability');
     const { refusal } = this;
     // The other nodes of a Cluster are used.
-    const isRefused = refusal !== undefined && !this.nodes;
+    const isRefused = this.denial !== undefined || (refusal !== undefined && !this.nodes);
     const up = this.failedProbes === 0 && this.client.status === 'ready' && !isRefused;
     return { up, degraded, ...(refusal === undefined ? {} : { refusal }) };
   }
@@ -230,6 +237,17 @@ export class RedisPool {
     return String(await this.read('INFO'));
   }
 
+  /**
+   * Checks that the Redis user may use further keys, and checks it from now on.
+   *
+   * @throws {QueueError} `pool_unavailable`: it may not
+   */
+  async need(keys: readonly string[]): Promise<void> {
+    this.neededKeys.push(...keys);
+    await this.checkRights();
+    if (this.denial !== undefined) throw this.unusable(this.denial);
+  }
+
   /** Ends probes and closes the connections; calls in progress fail. */
   async close(): Promise<void> {
     this.halt.abort();
@@ -257,6 +275,7 @@ export class RedisPool {
 
   /** Checks a Redis that one of the connections leads to, before its first command. */
   private readonly admit: Admit = async (send, facts) => {
+    await requireRights(send, this.rights());
     const hasRisen = await this.floor.admit(send, facts);
     // Calls wait for the connection to a node with the floor of before in them: they fail, and are sent again.
     if (hasRisen && this.isOpen && this.nodes)
@@ -287,8 +306,33 @@ export class RedisPool {
     client.on('ready', () => this.refused.delete(key));
   }
 
+  private rights(): string[] {
+    return rightsOf(this.keys, this.nodes !== undefined, this.neededKeys);
+  }
+
+  /** Checks the rights of the Redis user again, on each node: they may be taken away while connections are open. */
+  private async checkRights(): Promise<void> {
+    const { client } = this;
+    for (const node of isCluster(client) ? client.nodes('master') : [client]) {
+      const send: Send = (...args) => this.calls.attempt(() => node.call(...(args as [string, ...Arg[]])));
+      try {
+        await requireRights(send, this.rights());
+      } catch (error) {
+        if (!(error instanceof SetUpError) && faultOf(error) !== 'denied') throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (this.denial === undefined && this.isOpen) {
+          this.log.warn({ pool: this.name, err: reason }, 'the Redis user lacks rights');
+        }
+        this.denial = reason;
+        return;
+      }
+    }
+    this.denial = undefined;
+  }
+
   /** What Redis refused when a connection was set up, and why. Nodes that have left their Cluster do not count. */
   private get refusal(): string | undefined {
+    if (this.denial !== undefined) return this.denial;
     const masters = this.nodes?.masters() ?? [];
     return [...this.refused].find(([key]) => typeof key !== 'string' || masters.includes(key))?.[1];
   }
@@ -373,10 +417,13 @@ export class RedisPool {
   /** Refuses access to a store with a newer data format. */
   private check(): void {
     if (this.newer) throw unavailable(this.name, this.newer);
+    // guard: no-call-without-rights
+    if (this.denial !== undefined) throw unavailable(this.name, new Error(this.denial));
   }
 
   /** Reports a fault found by a call, before the next inspection finds it. */
   private record(fault: RedisFault): void {
+    if (fault === 'denied') this.isDenied = true;
     const reason = fault === 'full' || fault === 'disk' ? fault : undefined;
     if (reason && !this.store.degraded.includes(reason)) {
       this.store = { ...this.store, degraded: [...this.store.degraded, reason] };
@@ -393,6 +440,10 @@ export class RedisPool {
         await this.probe();
         // While a node of a Cluster is silent, inspecting it would only wait; the pool is already degraded.
         const isTurn = round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true;
+        if (this.isDenied || this.denial !== undefined || isTurn) {
+          this.isDenied = false;
+          await this.checkRights();
+        }
         if (this.newer || isTurn) await this.inspect(true);
         if (this.isShort || isTurn) await this.checkDurability();
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');

@@ -1,5 +1,5 @@
 import { Command, type Redis } from 'ioredis';
-import { faultOf } from './errors.js';
+import { faultOf, type RedisFault } from './errors.js';
 import { parseInfo } from './parse-info.js';
 import { type Arg, encodeCommand } from './scripts/script.js';
 
@@ -16,6 +16,9 @@ export type Admit = (send: Send, facts: ReadonlyMap<string, string>) => Promise<
 const STEPS = ['auth', 'select', 'client', 'readonly'] as const;
 /** What the driver tells about itself: Redis has it since 7.2, and needs it for nothing. */
 const OPTIONAL = 'SETINFO';
+
+/** What stays refused until a person changes something. */
+const FINAL: ReadonlySet<RedisFault> = new Set(['denied', 'other']);
 
 type Step = (...args: unknown[]) => Promise<unknown>;
 type Info = (done?: (error: unknown, text?: string) => void) => Promise<string>;
@@ -85,7 +88,7 @@ export function checkSetUp<T extends Redis>(redis: T, admit: Admit = () => Promi
 /** The error for a command that Redis refused for good, without what the driver would take for something else; any other as it is. */
 function refusalOf(command: string, error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
-  if (error.name !== 'ReplyError' || faultOf(error) !== 'other') return error;
+  if (error.name !== 'ReplyError' || !FINAL.has(faultOf(error))) return error;
   const { message } = error;
   const reason = /no password is set|without any password configured/.test(message)
     ? 'this Redis has no password, but one is configured'

@@ -1,3 +1,4 @@
+const RIGHTS = 'test/engine/rights.spec.ts';
 const SET_UP = 'test/engine/set-up.spec.ts';
 const RESTORED = 'test/faults/restored-store.spec.ts';
 
@@ -7,6 +8,27 @@ const RESTORED = 'test/faults/restored-store.spec.ts';
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const REDIS_EDGES = [
+  {
+    id: 'missing-rights-are-found',
+    name: 'rights: a server does not start if its Redis user lacks a right',
+    off: 'true',
+    spec: RIGHTS,
+    test: 'the rights that a server needs › stop the start if one is missing: %s',
+  },
+  {
+    id: 'denied-is-unavailable',
+    name: 'rights: a call that Redis refuses for lack of rights is 503, not 500',
+    off: 'false',
+    spec: RIGHTS,
+    test: 'the rights that a server needs › suffice for all that a server does, and are needed while it runs: 503, and `/readyz` names what is missing',
+  },
+  {
+    id: 'no-call-without-rights',
+    name: 'rights: no script begins that a missing right would end in its midst',
+    off: 'remove',
+    spec: RIGHTS,
+    test: 'the rights that a server needs › suffice for all that a server does, and are needed while it runs: 503, and `/readyz` names what is missing',
+  },
   {
     id: 'refused-set-up-is-kept',
     name: 'set-up: a connection whose set-up Redis refused is not used',

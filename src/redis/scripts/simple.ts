@@ -389,6 +389,16 @@ export const beginRun = script({
   },
 });
 
+/** Sent by EVAL, also before a connection is ready. */
+export const checkRights = script({
+  name: 'maintenance/check_rights',
+  keys: [],
+  args: [],
+  item: ['command'],
+  repeatable: true,
+  reply: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
+});
+
 /** Every script of the engine. A test compares each with its header. */
 export const ENGINE_SCRIPTS = [
   register,
@@ -425,6 +435,7 @@ export const ENGINE_SCRIPTS = [
   dueSoon,
   markConnection,
   beginRun,
+  checkRights,
   ...EXTENDED_SCRIPTS,
   ...RECURRING_SCRIPTS,
   ...MOVE_SCRIPTS,
