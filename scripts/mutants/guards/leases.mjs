@@ -205,8 +205,8 @@ export const LEASES = [
   {
     name: 'leases: a respawned simple job has no last lease holder',
     file: 'lua/commands/simple/respawn.lua',
-    from: 'job.lease = (job.lease + 1) % 4294967296',
-    to: 'job.lease = job.lease % 4294967296',
+    from: 'jobs[id].lease = lease % 4294967296',
+    to: 'jobs[id].lease = jobs[id].lease % 4294967296',
     spec: LATE,
     test: 'simple job is accepted when the job died with its lease',
   },

@@ -140,8 +140,8 @@ export const LIST_GUARDS = [
   {
     name: 'dead letter: a lease from before the death is lost',
     file: 'lua/modules/extended/dead_jobs.lua',
-    from: 'job.lease + 1, request',
-    to: 'job.lease, request',
+    from: '  raise_lease(job)\n',
+    to: '',
     spec: DEAD,
     test: 'loses the lease of an owner',
   },

@@ -41,7 +41,7 @@ export const STORES = [
   {
     name: 'a store that a later version has taken over is left alone',
     file: 'src/redis/pool.ts',
-    from: 'if (this.refusal) throw unavailable(this.name, this.refusal);',
+    from: 'if (this.newer) throw unavailable(this.name, this.newer);',
     to: '',
     spec: STATE,
     test: 'T42: with the data format of a later version',
@@ -49,7 +49,7 @@ export const STORES = [
   {
     name: 'a store is looked at again while the server runs',
     file: 'src/redis/pool.ts',
-    from: 'if (this.refusal || isTurn) await this.inspect(true);',
+    from: 'if (this.newer || isTurn) await this.inspect(true);',
     to: '',
     spec: STATE,
     test: 'T19: ',

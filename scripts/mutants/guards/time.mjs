@@ -149,8 +149,8 @@ export const TIME = [
   {
     name: 'publish time: a job that an older version stored has none',
     file: 'src/engine/core/published-at.ts',
-    from: '(flags & TIMED) === 0',
-    to: 'TIMED === 0',
+    from: 'if (!hasPublishTime(header)) return',
+    to: 'if (TIMED === 0) return',
     spec: PUBLISHED,
     test: 'is not known of a job that an older version stored',
   },
