@@ -74,7 +74,7 @@ export const PUSH_GUARDS = [
   {
     name: 'push: a job with a URL needs the permission',
     file: 'src/domain/unique-rights.ts',
-    from: "if (job.attributes !== undefined && Object.hasOwn(job.attributes, PUSH_URL)) checkVerb(rights, 'push');",
+    from: "if (Object.hasOwn(attributes ?? {}, PUSH_URL)) checkVerb(rights, 'push');",
     to: '',
     spec: HTTP,
     test: 'needs the permission push, however it is made',

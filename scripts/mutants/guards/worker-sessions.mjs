@@ -90,8 +90,8 @@ export const WORKER_SESSIONS = [
   {
     name: 'sessions: an unknown one is asked what it is before its leases are extended',
     file: 'lua/commands/extended/record_session.lua',
-    from: 'if not x[1] and info == "" then',
-    to: 'if not x[1] and info == "-" then',
+    from: 'if not x[1] and info == "" or',
+    to: 'if not x[1] and info == "-" or',
     spec: HTTP,
     test: 'are asked for what the server does not know',
   },
