@@ -6,6 +6,7 @@ import { AdminErrorFilter } from './admin-error.filter.js';
 import { Audit } from './audit.js';
 import { LimitsController } from './limits.controller.js';
 import { NamespacesController } from './namespaces.controller.js';
+import { QuotasController } from './quotas.controller.js';
 import { RedisController } from './redis.controller.js';
 import { ServerController } from './server.controller.js';
 import { TokenLifecycleController } from './tokens/token-lifecycle.controller.js';
@@ -24,6 +25,7 @@ import { TokensController } from './tokens/tokens.controller.js';
     TokenLifecycleController,
     LimitsController,
     NamespacesController,
+    QuotasController,
     ServerController,
     RedisController,
   ],

@@ -47,12 +47,15 @@ export class Audit {
     this.log.warn({ audit: 'password.failed', failures, ...callOf(request) }, 'audit');
   }
 
-  /** Logs a purge of a namespace. */
-  recordPurge(account: string | undefined, pool: string, namespace: string, details: object): void {
-    this.log.info(
-      { audit: 'namespace.purge', account: account ?? null, pool, namespace, ...details },
-      'audit',
-    );
+  /** Logs a change of a whole namespace. */
+  recordNamespace(
+    action: 'namespace.purge' | 'namespace.quotas',
+    account: string | undefined,
+    pool: string,
+    namespace: string,
+    details: object,
+  ): void {
+    this.log.info({ audit: action, account: account ?? null, pool, namespace, ...details }, 'audit');
   }
 }
 

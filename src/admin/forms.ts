@@ -1,5 +1,6 @@
 import type { Limit } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
+import { MOST_OF_QUOTA, QUOTA_NAMES, type QuotaName } from '../domain/job/quotas.js';
 import { LimiterDto } from './dto.js';
 
 /** A request's parameters by name. */
@@ -30,6 +31,46 @@ export function readLimit(body: unknown): LimiterDto {
   const form = parse(typeof body === 'string' ? body : '');
   const { interval, read, write } = form;
   return new LimiterDto(wholeNumber(interval), wholeNumber(read), wholeNumber(write));
+}
+
+/**
+ * Reads the quotas of a namespace: `{"max_jobs_per_queue":1000}`; null = the default again.
+ *
+ * @throws {QueueError} `invalid_argument`
+ */
+export function readQuotas(body: unknown): Partial<Record<QuotaName, number | null>> {
+  const given = objectIn(typeof body === 'string' ? body : '');
+  if (Object.keys(given).length === 0) throw wrongQuota(`name one of ${QUOTA_NAMES.join(', ')}`);
+  for (const [name, value] of Object.entries(given)) {
+    if (!isQuota(name))
+      throw wrongQuota(`there is no quota ${name.slice(0, 40)}: name one of ${QUOTA_NAMES.join(', ')}`);
+    const most = MOST_OF_QUOTA[name];
+    const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= most;
+    if (value !== null && !isNumber) {
+      throw wrongQuota(
+        `${name} must be a whole number from 0 to ${String(most)}; 0 = no limit, null = the default`,
+      );
+    }
+  }
+  return given;
+}
+
+function objectIn(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // As any other text that is no object.
+  }
+  throw wrongQuota('the body must be a JSON object');
+}
+
+function isQuota(name: string): name is QuotaName {
+  return QUOTA_NAMES.some((one) => one === name);
+}
+
+function wrongQuota(rule: string): QueueError {
+  return new QueueError('invalid_argument', `invalid quotas: ${rule}`);
 }
 
 /** Converts a limit from lmstfy's format. */

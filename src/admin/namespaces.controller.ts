@@ -34,7 +34,7 @@ export class NamespacesController {
     }
     const { jobs, queues, keys, isDone, isInUse } = await purge.run(namespace, BUDGET_MS);
     const removed = { jobs, queues, keys };
-    this.audit.recordPurge(account, pool, namespace, { removed, done: isDone });
+    this.audit.recordNamespace('namespace.purge', account, pool, namespace, { removed, done: isDone });
     return { namespace, pool, dry_run: false, done: isDone, in_use: isInUse, removed };
   }
 }

@@ -14,6 +14,8 @@ import { InjectPool, poolToken } from '../redis/redis.module.js';
 import { Admission } from './admission.js';
 import { DEFAULT_POOL } from './credentials.js';
 import { LastUsed, USE_PAUSE_MS } from './last-used.js';
+import { NamespaceQuotas } from './namespace-quotas.js';
+import { QuotaStore } from './quota-store.js';
 import { Throttle } from './throttle.js';
 import { TokenCache } from './token-cache.js';
 import { TokenGuard } from './token.guard.js';
@@ -69,6 +71,8 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
       inject: [TOKEN_REDIS],
       useFactory: (redis: RedisPool) => new TokenInventory(redis),
     },
+    { provide: QuotaStore, inject: [TOKEN_REDIS], useFactory: (redis: RedisPool) => new QuotaStore(redis) },
+    NamespaceQuotas,
     {
       provide: LastUsed,
       inject: [TokenStore],
@@ -93,6 +97,15 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
     Admission,
     TokenGuard,
   ],
-  exports: [TokenStore, TokenInventory, TokenCache, LastUsed, Throttle, Admission, TokenGuard],
+  exports: [
+    NamespaceQuotas,
+    TokenStore,
+    TokenInventory,
+    TokenCache,
+    LastUsed,
+    Throttle,
+    Admission,
+    TokenGuard,
+  ],
 })
 export class AuthModule {}

@@ -30,6 +30,11 @@ export class TokenKeys {
     return `${this.base}limited`;
   }
 
+  /** Hash: quotas of namespaces that have their own, `<pool>/<namespace>/<quota>` → value; `v` → how often they have changed. */
+  get quotas(): string {
+    return `${this.base}quotas`;
+  }
+
   /** Hash: the current window, if there is one. */
   window(digest: string, kind: ThrottleKind): string {
     return `${this.base}w:${digest}:${kind}`;

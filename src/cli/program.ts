@@ -12,6 +12,7 @@ import { loopsCommand } from './commands/loops-command.js';
 import { namespaceCommand } from './commands/namespace-command.js';
 import { EXIT, failureJson, failureOf, failureText } from './failures.js';
 import { columns, entriesOf, json, type Output } from './print.js';
+import { quotaCommand } from './commands/quota-command.js';
 import { queueCommand } from './commands/queue-command.js';
 import { recurringCommand } from './commands/recurring-command.js';
 import { serve } from './serve.js';
@@ -83,7 +84,7 @@ export function program(output: Output, isJson = false): Command {
     ['Jobs and queues:', jobCommand(open), queueCommand(open), deadCommand(open), recurringCommand(open)],
     ['Push and workers:', targetCommand(open), workersCommand(open)],
     ['Monitoring:', statsCommand(open), tailCommand(open), loopsCommand(open)],
-    ['Access:', tokenCommand(open), limitCommand(open), namespaceCommand(open)],
+    ['Access:', tokenCommand(open), limitCommand(open), quotaCommand(open), namespaceCommand(open)],
     ['Pools:', poolsCommand(open), infoCommand(open)],
     ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
   ];

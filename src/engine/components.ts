@@ -1,4 +1,4 @@
-import type { Quotas } from '../domain/job/job.js';
+import type { Quotas } from '../domain/job/quotas.js';
 import type { RedisPool } from '../redis/pool.js';
 import { Acks } from './settle/acks.js';
 import { LeaseDurations } from './settle/lease-durations.js';
@@ -20,7 +20,7 @@ import { MovableRecords } from './migration/movable-records.js';
 import { type MovingStore, RecordMover } from './migration/record-mover.js';
 import { Purge } from './maintenance/purge.js';
 import { Routing } from './routing.js';
-import { NO_QUOTAS, quotasText } from './publish/quotas.js';
+import { NamespaceQuotas } from './publish/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
 import { SlotRenewal } from './recurring/slot-renewal.js';
@@ -34,7 +34,7 @@ export interface EngineOptions {
   readonly observer?: EngineObserver;
   /** Clock for tests, Unix ms. Without it the clock of Redis is used. */
   readonly clock?: () => number;
-  /** Upper limits of a namespace; none by default. The same for all engines of a pool. */
+  /** Upper limits of each namespace; none by default. `engine.quotas.replace` gives some namespaces others. */
   readonly quotas?: Quotas;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
@@ -64,7 +64,7 @@ export type EngineComponents = ReturnType<typeof createComponents>;
 export function createComponents(pool: RedisPool, options: EngineOptions) {
   const emitted = options.observer ?? silentObserver;
   const timers = options.timers ?? new NodeTimers();
-  const quotas = quotasText(options.quotas);
+  const quotas = new NamespaceQuotas(options.quotas);
   const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
   const runner = new ScriptRunner(pool, emitted, options.clock);
   const eventWriter = new EventWriter(pool, emitted, timers);
@@ -128,9 +128,14 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const dead = new DeadLetter(runner, observer, routing);
   const importer = new Importer(pool, runner);
 
-  const scriptQuotas = quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`;
-  const pump = new Pump(pool, runner, observer, records, scriptQuotas, timers, (namespace, id) =>
-    extended.recurrings.extend(namespace, id),
+  const pump = new Pump(
+    pool,
+    runner,
+    observer,
+    records,
+    (namespace) => quotas.textOf(namespace),
+    timers,
+    (namespace, id) => extended.recurrings.extend(namespace, id),
   );
   const slotRenewal = new SlotRenewal({
     ...{ pool: pool.name, timers, observer, recurrings: extended.recurrings },
@@ -163,7 +168,8 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     importer,
     pump,
     janitor,
-    quotaBackfill: quotaBackfill(pool, runner, observer, timers, (options.quotas?.bytes ?? 0) > 0),
+    quotas,
+    quotaBackfill: quotaBackfill(pool, runner, observer, timers, () => quotas.limitsBytes),
     recovery: recovery(pool, runner, observer, timers),
     slotRenewal,
     purge,

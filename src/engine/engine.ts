@@ -28,6 +28,8 @@ import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
 import type { MovingStore, RecordMover } from './migration/record-mover.js';
 import type { ServedRecords } from './served-records.js';
+import type { Quotas } from '../domain/job/quotas.js';
+import type { NamespaceQuotas } from './publish/quotas.js';
 import type { Settings } from './queues/settings.js';
 import type { Statistics } from './stats/statistics.js';
 
@@ -47,6 +49,8 @@ export class QueueEngine {
   readonly stats: Statistics;
   /** Settings of each namespace. */
   readonly settings: Settings;
+  /** Quotas of each namespace. */
+  readonly quotas: NamespaceQuotas;
   /** Deletes whole namespaces. */
   readonly purge: Purge;
   private readonly components: EngineComponents;
@@ -62,6 +66,7 @@ export class QueueEngine {
       extended: this.extended,
       stats: this.stats,
       settings: this.settings,
+      quotas: this.quotas,
       purge: this.purge,
     } = this.components);
     this.native = nativeJobsOf(this.extended, this);
@@ -337,6 +342,17 @@ export class QueueEngine {
   /** Removes expired data of a namespace and its empty queues now. @returns how many queues were removed */
   tidyNow(namespace: string): Promise<number> {
     return this.components.janitor.tidyNow(namespace);
+  }
+
+  /** Gives namespaces other quotas than those of all, from the next call on. @param chosen by namespace */
+  useQuotas(chosen: ReadonlyMap<string, Partial<Quotas>>): void {
+    this.quotas.replace(chosen);
+    this.components.quotaBackfill.checkSoon();
+  }
+
+  /** Jobs that are stored already are to be counted: a quota on bytes is new, and all servers know it. @throws {QueueError} an error of the store */
+  recountBytes(): Promise<void> {
+    return this.components.quotaBackfill.forgetPass();
   }
 
   /** Counts jobs that were stored while the byte quota was not set, in all namespaces, now. @returns how many */

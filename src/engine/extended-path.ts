@@ -20,7 +20,7 @@ import { Tags } from './jobs/tags.js';
 import { Targets } from './queues/targets.js';
 import { Workers } from './queues/workers.js';
 import { ExtendedPublisher } from './publish/extended-publisher.js';
-import { NO_QUOTAS } from './publish/quotas.js';
+import type { NamespaceQuotas } from './publish/quotas.js';
 import { Recurrings } from './recurring/recurring.js';
 import { Settler } from './settle/settler.js';
 
@@ -35,8 +35,7 @@ export interface ExtendedPathOptions {
   /** Makes the pump run when the next job is due. */
   readonly scheduleWakeup: (namespace: string, dueMs: number) => void;
   readonly minter: UlidMinter;
-  /** As `quotasText` returns them. */
-  readonly quotas: string;
+  readonly quotas: NamespaceQuotas;
   /** How long an idempotency key is kept, in milliseconds. */
   readonly idempotencyTtlMs: number;
   /** The queues of a namespace, sorted. */
@@ -93,7 +92,7 @@ export class ExtendedPath {
     this.workers = new Workers(pool, runner, this.leaseOperations, observer);
     this.targets = new Targets(pool, runner);
     this.dead = new DeadJobs(runner, observer, scheduleWakeup, queuesOf);
-    this.recurrings = new Recurrings(runner, scheduleWakeup, quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`);
+    this.recurrings = new Recurrings(runner, scheduleWakeup, quotas);
     this.endWatch = new EndWatch(runner);
   }
 }

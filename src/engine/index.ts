@@ -29,11 +29,11 @@ export type {
   NewJob,
   PublishOptions,
   QueueCounts,
-  Quotas,
   Receipt,
   ReserveRequest,
   StoredJob,
 } from '../domain/job/job.js';
 export type { Durability } from '../domain/durability.js';
+export type { Quotas } from '../domain/job/quotas.js';
 export { DependentsError, QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
 export type { Log } from '../domain/log.js';

@@ -1,3 +1,5 @@
+import type { Redis } from 'ioredis';
+import { run } from '../../src/cli/program.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
 import { type Answer, head, type RawConnection, TestApp } from '../support/app.js';
@@ -138,9 +140,10 @@ describe('quotas', () => {
       await app.engine.tidyNow(app.namespace);
     });
 
-    const FULL = '{"code":"queue_full","error":"the queue holds as many jobs as it may"}';
-    const LARGE = '{"code":"namespace_full","error":"the namespace holds as many bytes as it may"}';
-    const MANY = '{"code":"too_many_queues","error":"the namespace has as many queues as it may"}';
+    const refusal = (code: string, present: string, quota: string): string =>
+      JSON.stringify({ code, error: `${present}: quota ${quota} of namespace ${app.namespace}` });
+    const full = (jobs: number): string =>
+      refusal('queue_full', `${String(jobs)} of 3 jobs`, 'max_jobs_per_queue');
 
     function expectRefused(answer: Answer, text: string, retryAfter: string | undefined): void {
       expect(answer).toMatchObject({ status: 429, text });
@@ -148,13 +151,13 @@ describe('quotas', () => {
     }
 
     it('refuse a publish and a whole bulk to a full queue, and let it be worked on', async () => {
-      expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), FULL, '1');
+      expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), full(0), '1');
       expect(await app.put(`${q}/bulk`, '[1,2]')).toMatchObject({ status: 201 });
-      expectRefused(await app.put(`${q}/bulk`, '[3,4]'), FULL, '1');
+      expectRefused(await app.put(`${q}/bulk`, '[3,4]'), full(2), '1');
       const id = await app.publish(q, '3');
-      expectRefused(await app.put(q, '4'), FULL, '1');
-      expectRefused(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } }), FULL, '1');
-      expectRefused(await app.put(`${q}/job/missing`, '4'), FULL, '1');
+      expectRefused(await app.put(q, '4'), full(3), '1');
+      expectRefused(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } }), full(3), '1');
+      expectRefused(await app.put(`${q}/job/missing`, '4'), full(3), '1');
 
       expect(await app.put(`${q}/job/${id}`, '3 anew')).toMatchObject({ status: 201 });
       const { json } = await app.get(q);
@@ -177,16 +180,22 @@ describe('quotas', () => {
       await app.put(`${q}/bulk`, '[1,2,3,4]');
       await app.put(q, 'x'.repeat(101));
       const jobs = ['a', 'b', 'c'].map((queue) => ({ queue, tags: ['rich'] }));
-      expect(
-        await app.call('POST', `/v1/${app.namespace}/jobs`, { body: JSON.stringify({ jobs }) }),
-      ).toMatchObject({ status: 429 });
+      const { status, json } = await app.call('POST', `/v1/${app.namespace}/jobs`, {
+        body: JSON.stringify({ jobs }),
+      });
+      const detail = `2 of 2 queues: quota max_queues_per_namespace of namespace ${app.namespace}`;
+      expect([status, json]).toMatchObject([429, { detail }]);
       expect(await counts()).toEqual(before.map((count) => count + 1));
     });
 
     it('refuse bodies beyond the bytes of the namespace', async () => {
       await app.publish(q, 'x'.repeat(60));
       await app.publish('other', 'x'.repeat(40));
-      expectRefused(await app.put(q, 'x'), LARGE, '1');
+      expectRefused(
+        await app.put(q, 'x'),
+        refusal('namespace_full', '100 of 100 bytes', 'max_bytes_per_namespace'),
+        '1',
+      );
       await app.delete('other');
       await app.publish(q, 'x'.repeat(40));
     });
@@ -194,7 +203,11 @@ describe('quotas', () => {
     it('refuse a third queue', async () => {
       await app.publish(q, '1');
       await app.publish('b', '1');
-      expectRefused(await app.put('c', '1'), MANY, undefined);
+      expectRefused(
+        await app.put('c', '1'),
+        refusal('too_many_queues', '2 of 2 queues', 'max_queues_per_namespace'),
+        undefined,
+      );
       await app.publish('b', '2');
     });
 
@@ -202,9 +215,144 @@ describe('quotas', () => {
       for (const body of ['1', '2', '3']) await app.publish(`${q}?tries=1`, body);
       await app.get(`${q}?count=3&ttr=0`);
       await waitFor(async () => (await app.engine.deadLetterHead(app.namespace, 'q')).size === 3, 5_000);
-      expectRefused(await app.put(q, '4'), FULL, '1');
+      expectRefused(await app.put(q, '4'), full(3), '1');
       expect(await app.call('PUT', `${q}/deadletter?limit=3`)).toMatchObject({ json: { count: 3 } });
     });
+  });
+});
+
+describe('quotas of a namespace', () => {
+  let app: TestApp;
+  /** Another server on the same Redis, started before any quota is set. */
+  let other: TestApp;
+  let redisUrl: string;
+  let redis: Redis;
+  beforeAll(async () => {
+    const env = { PUMPHOUSE_LIMITS__MAX_JOBS_PER_QUEUE: '100' };
+    const alone = await TestApp.alone(env);
+    app = alone.app;
+    redisUrl = alone.redis.url;
+    redis = alone.client;
+    other = await TestApp.start({ ...env, PUMPHOUSE_POOLS__DEFAULT__URL: redisUrl });
+  });
+  afterAll(async () => {
+    await other.stop();
+    await app.stop();
+  });
+
+  const path = (namespace: string): string => `/namespaces/${namespace}/quotas`;
+  const set = (values: unknown, namespace = app.namespace, query = ''): Promise<Answer> =>
+    app.admin('PUT', path(namespace) + query, { body: JSON.stringify(values) });
+  const shown = async (namespace = app.namespace): Promise<unknown> =>
+    ((await app.admin('GET', path(namespace))).json as { quotas: unknown }).quotas;
+  /** A publish over a server to the namespace of the first one. */
+  const publish = (server: TestApp, queue: string, body = 'x'): Promise<Answer> =>
+    server.call('PUT', `/api/${app.namespace}/${queue}`, { body, token: app.token });
+  const refuses = (server: TestApp, queue: string, why: string, body = 'x'): Promise<unknown> =>
+    waitFor(async () => {
+      const { status, text } = await publish(server, queue, body);
+      return status === 429 && text.includes(why);
+    }, 10_000);
+  const quota = (value: number, byDefault: number): object => ({ value, default: byDefault });
+
+  it('hold on every server within seconds, and for no other namespace', async () => {
+    expect((await set({ max_jobs_per_queue: 2 })).status).toBe(200);
+    expect(await shown()).toMatchObject({ max_jobs_per_queue: quota(2, 100) });
+    for (const body of ['1', '2']) await app.publish('live', body);
+    await refuses(app, 'live', ' of 2 jobs: quota max_jobs_per_queue of namespace ');
+    await refuses(other, 'live', ' of 2 jobs: quota max_jobs_per_queue of namespace ');
+    for (let i = 0; i < 3; i++) await other.publish('live', '1');
+
+    expect(await shown(other.namespace)).toMatchObject({ max_jobs_per_queue: quota(100, 100) });
+    expect((await set({ max_jobs_per_queue: null })).status).toBe(200);
+    for (const server of [app, other])
+      await waitFor(async () => (await publish(server, 'live')).status === 201, 5_000);
+  });
+
+  it('on bytes count what was stored before, and end again', async () => {
+    // A pass for another namespace has ended, and does not count for this one.
+    await set({ max_bytes_per_namespace: 10_000 }, other.namespace);
+    await waitFor(async () => (await redis.get('pumphouse:counted')) === 'done', 10_000);
+    for (let i = 0; i < 5; i++) await app.publish('old', 'x'.repeat(100));
+    await set({ max_bytes_per_namespace: 600 });
+    // Too large by itself, so that the jobs that are stored are all there is.
+    await waitFor(async () => {
+      const { status, text } = await app.put('old', 'y'.repeat(610));
+      const counted = /"(\d+) of 600 bytes: quota max_bytes_per_namespace of namespace /.exec(text)?.[1];
+      return status === 429 && Number(counted) >= 500;
+    }, 10_000);
+    await set({ max_bytes_per_namespace: 0 });
+
+    await waitFor(async () => (await publish(app, 'old', 'y'.repeat(5_000))).status === 201, 5_000);
+    await set({ max_bytes_per_namespace: null });
+  });
+
+  it('are known to a server that starts later, from its first request on', async () => {
+    await set({ max_queues_per_namespace: 1 }, other.namespace);
+    await waitFor(async () => (await other.put('new', '1')).status === 429, 5_000);
+    const late = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redisUrl });
+    const answer = await late.call('PUT', `/api/${other.namespace}/newer`, { body: '1', token: other.token });
+    await late.stop();
+    await set({ max_queues_per_namespace: null }, other.namespace);
+
+    expect(answer).toMatchObject({ status: 429, json: { code: 'too_many_queues' } });
+  });
+
+  it('apply to recurring jobs, whose run says which one', async () => {
+    const v1 = (method: string, at: string, body?: object): Promise<Answer> =>
+      app.call(method, `/v1/${app.namespace}/${at}`, { ...(body && { body: JSON.stringify(body) }) });
+    await app.publish('often', '1');
+    await set({ max_jobs_per_queue: 1 });
+    const definition = { schedule: { every_ms: 3_600_000, offset_ms: 3_600_000 }, job: { queue: 'often' } };
+    expect((await v1('PUT', 'recurring/r', definition)).status).toBeLessThan(300);
+    await refuses(app, 'often', 'max_jobs_per_queue');
+    const { status, json } = await v1('POST', 'recurring/r/run');
+    await set({ max_jobs_per_queue: null });
+
+    expect(status).toBe(429);
+    expect((json as { detail: string }).detail).toMatch(
+      /^\d+ of 1 jobs: quota max_jobs_per_queue of namespace /,
+    );
+  });
+
+  it.each([
+    [{}, 'name one of'],
+    [{ max_jobs: 1 }, 'there is no quota max_jobs'],
+    [{ max_jobs_per_queue: -1 }, 'must be a whole number from 0'],
+    [{ max_jobs_per_queue: 1.5 }, 'must be a whole number from 0'],
+    [{ max_jobs_per_queue: '1' }, 'must be a whole number from 0'],
+    [[1], 'must be a JSON object'],
+    [null, 'must be a JSON object'],
+  ])('are not set by %j', async (values, rule) => {
+    const { status, text } = await set(values);
+    expect(status).toBe(400);
+    expect(text).toContain(rule);
+    expect((await set({ max_jobs_per_queue: 1 }, app.namespace, '?pool=none')).status).toBe(400);
+  });
+
+  it('are shown and set by the command line, and logged', async () => {
+    const call = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+      let [out, err] = ['', ''];
+      const url = `http://127.0.0.1:${String(app.server.admin.port)}`;
+      const code = await run(['quota', ...args, '--admin', url], {
+        out: (text) => (out += text),
+        err: (text) => (err += text),
+      });
+      return { code, out, err };
+    };
+    const row = (value: string): RegExp => new RegExp(`max_jobs_per_queue +${value} +default 100\n`);
+    const ns = app.namespace;
+
+    expect((await call('set', ns, '--max-jobs-per-queue', '7')).out).toMatch(row('7'));
+    expect((await call('get', ns)).out).toMatch(row('7'));
+    expect((await call('set', ns, '--max-jobs-per-queue', 'default')).out).toMatch(row('100'));
+    const nothing = await call('set', ns);
+    expect([nothing.code, nothing.err]).toEqual([2, expect.stringContaining('name a quota')]);
+    expect(await call('set', ns, '--max-jobs-per-queue', 'many')).toMatchObject({ code: 2 });
+    const changes = app.log.map(({ details }) => details);
+    expect(changes).toContainEqual(
+      expect.objectContaining({ audit: 'namespace.quotas', namespace: ns, max_jobs_per_queue: 7 }),
+    );
   });
 });
 

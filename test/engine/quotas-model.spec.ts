@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { Quotas } from '../../src/domain/job/job.js';
+import type { Quotas } from '../../src/domain/job/quotas.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { startRedis, randomNamespace, type RedisProcess } from '../support/redis.js';

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import type { NewJob, Quotas } from '../../src/domain/job/job.js';
+import type { NewJob } from '../../src/domain/job/job.js';
+import type { Quotas } from '../../src/domain/job/quotas.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { BUILT_IN, SETTING_KEYS, SETTINGS } from '../../src/engine/queues/known-settings.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Quotas } from '../../src/domain/job/job.js';
+import type { Quotas } from '../../src/domain/job/quotas.js';
 import { Janitor } from '../../src/engine/maintenance/janitor.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';

@@ -42,7 +42,7 @@ elseif --[[ guard: recurring-run-store-full ]] is_store_full() then
 end
 local child, reason = spawn_next(id, recurring, now_floor)
 if not child then
-  return { 0, now_floor, reason, 0, 0 }
+  return { 0, now_floor, reason, refused_code, tonumber(refused_present or 0) }
 end
 
 -- Write.

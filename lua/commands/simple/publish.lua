@@ -19,7 +19,7 @@ ARGV[7..] item × N   options, id, body
 Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, 4 = an extended job,
 which must be ready at once and have no ttl; and of a native job, for the defaults of its queue (jobs/queue_defaults): 8 = it says no ttl, 16 = no
 tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 = its call is stored as a whole (jobs/whole_calls). More: attributes as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
-Returns {status, now_ms, codes, record × calls with code 5}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is an extended one: use the extended path.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
 7 its queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another
@@ -78,6 +78,9 @@ end
 if quotas ~= "" then
   --- @requires limits/quotas
   stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)
+  for _, present in ipairs(refused_at) do
+    stored[#stored + 1] = present
+  end
 end
 local index_extended
 if has_extended_kinds then

@@ -1,9 +1,9 @@
 -- Whether a job of a batch is within the quotas (limits/quotas).
 --- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas
---- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, room_for_job
+--- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, room_for_job, refused_code, refused_present
 
--- counted_flag: of new jobs, if their bytes count.
-has_quotas, counted_flag = false, 0
+-- counted_flag: of new jobs, if their bytes count. refused_code, refused_present: of the first job that was refused: why, and how much there was.
+has_quotas, counted_flag, refused_code, refused_present = false, 0, 0, nil
 local new_room = 0
 local bytes_room = 0
 
@@ -25,9 +25,19 @@ function add_room(number, jobs, bytes)
   freed_room[number] = (freed_room[number] or 0) + jobs
 end
 
+local function refuse(code, present)
+  if not refused_present then
+    refused_code, refused_present = tonumber(code), string.format("%.0f", present)
+  end
+end
+
 -- Whether the queue is there, or may be made.
 function has_room_for_queue(name)
-  return not has_quotas or new_room >= 1 or find_queue(name) ~= nil
+  local has_room = not has_quotas or new_room >= 1 or find_queue(name) ~= nil
+  if not has_room then
+    refuse("2", max_queues - new_room)
+  end
+  return has_room
 end
 
 -- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
@@ -41,5 +51,10 @@ function room_for_job(number, bytes)
     room[number] = max_jobs == "0" and math.huge or room_for(max_jobs, count_jobs(number, ALL_INDEXES)) + (freed_room[number] or 0)
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
-  return new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
+  local code = new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
+  if code ~= "0" then
+    -- Before this job took its part.
+    refuse(code, code == "2" and max_queues - new_room - 1 or code == "3" and max_jobs - room[number] - 1 or max_bytes - bytes_room - bytes)
+  end
+  return code
 end

@@ -1,7 +1,7 @@
 -- Quotas of a namespace: the most queues, jobs of a queue, and bytes of bodies. A text "queues,jobs of a queue,bytes,items of each call…", 0 = any
 -- number; "" = there are none.
 --- @requires core/call, core/header, queues/registry, queues/job_counts, jobs/removal
---- @exports max_queues, max_jobs, max_bytes, read_quotas, room_for, admit_calls
+--- @exports max_queues, max_jobs, max_bytes, read_quotas, room_for, admit_calls, refused_at
 
 -- Returns the sizes of the calls.
 function read_quotas(quotas)
@@ -9,6 +9,9 @@ function read_quotas(quotas)
   max_queues, max_jobs, max_bytes, calls = string.match(quotas, "^(%d+),(%d+),(%d+),(.+)$")
   return calls
 end
+
+-- How much there was, for each call that a quota refused, in order.
+refused_at = {}
 
 function room_for(most, present)
   return most == "0" and math.huge or tonumber(most) - present
@@ -41,6 +44,9 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id)
       code = is_planned and queue_room < 1 and "2" or room[number] < fresh and "3" or bytes_room < bytes and "4" or "0"
     end
     if code ~= "0" then
+      local most = code == "2" and max_queues or code == "3" and max_jobs or max_bytes
+      local left = code == "2" and queue_room or code == "3" and room[number] or bytes_room
+      refused_at[#refused_at + 1] = string.format("%.0f", most - left)
       for at = start, item do
         codes[at] = code
       end

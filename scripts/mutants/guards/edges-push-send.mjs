@@ -1,10 +1,11 @@
 const SENDER = 'test/push/sender.spec.ts';
+const LIMITS = 'test/api/limits.spec.ts';
 const SLOTS = 'src/push/slots.spec.ts';
 const MANY = 'slots of push › of many namespaces';
 const KEPT = 'the sender of push › a kept connection';
 
 /**
- * What push sends, how often, and over which connections.
+ * What push sends, how often, and over which connections; and the quotas of namespaces.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
@@ -78,5 +79,19 @@ export const EDGES_PUSH_SEND = [
     off: { with: '0' },
     spec: SLOTS,
     test: `${MANY} › leave some for the second namespace, and one for each of many more`,
+  },
+  {
+    id: 'quotas-of-own-namespace',
+    name: 'quotas: those of a namespace hold without a restart',
+    off: 'remove',
+    spec: LIMITS,
+    test: 'quotas of a namespace › hold on every server within seconds, and for no other namespace',
+  },
+  {
+    id: 'quotas-count-stored-bytes',
+    name: 'quotas: what was stored before a quota on bytes is counted at once',
+    off: 'remove',
+    spec: LIMITS,
+    test: 'quotas of a namespace › on bytes count what was stored before, and end again',
   },
 ];

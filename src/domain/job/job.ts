@@ -70,15 +70,6 @@ export interface IdempotencyRecord {
   readonly isNative: boolean;
 }
 
-/** Upper limits of a namespace; 0 = no limit. */
-export interface Quotas {
-  readonly queues: number;
-  /** Jobs of one queue in any state, including dead ones. */
-  readonly jobsPerQueue: number;
-  /** Total bytes of the bodies of its jobs. */
-  readonly bytes: number;
-}
-
 /** A job as it is stored. */
 export interface StoredJob {
   readonly id: string;

@@ -23,10 +23,10 @@ export interface JobWalkOptions {
   /** Delay of the first check after the start, in milliseconds. */
   readonly firstCheckMs: number;
   /**
-   * True if this server makes passes. Otherwise it deletes the mark of the last pass, which does not cover the jobs
-   * stored here.
+   * Whether this server makes passes now. A server that makes none from the start deletes the mark of the last pass, which does not cover
+   * the jobs stored here.
    */
-  readonly isOn: boolean;
+  readonly isOn: () => boolean;
   /** Visits some jobs of a namespace, by their encoded ids. @returns how many it changed */
   readonly visit: (namespace: string, ids: readonly Buffer[]) => Promise<number>;
 }
@@ -38,9 +38,11 @@ export interface JobWalkOptions {
  */
 export class JobWalk {
   readonly loop: Loop;
+  private isStarted = false;
   private isStopped = false;
   /** No more passes are needed. */
   private isOver = false;
+  private hasDeletedMark = false;
 
   constructor(
     private readonly pool: RedisPool,
@@ -48,19 +50,31 @@ export class JobWalk {
     timers: Timers,
     private readonly options: JobWalkOptions,
   ) {
-    const { name, label, isOn } = options;
+    const { name, label } = options;
     this.loop = new Loop({
       ...{ name, pool: pool.name, timers, observer, ...(label !== undefined && { label }) },
-      run: () => (isOn ? this.check() : this.deleteMark()),
+      run: () => this.checkOrWait(),
       pauseMs: () => (this.isOver ? null : CHECK_MS * (0.75 + Math.random() / 2)),
     });
   }
 
   start(): void {
-    this.loop.schedule(this.options.isOn ? this.options.firstCheckMs : 0);
+    this.isStarted = true;
+    this.loop.schedule(this.options.isOn() ? this.options.firstCheckMs : 0);
+  }
+
+  /** The last pass does not count any more. @throws {QueueError} an error of the store */
+  async forgetPass(): Promise<void> {
+    await this.pool.read('DEL', this.options.mark);
+  }
+
+  /** Looks now whether a pass is due, if this engine runs its loops. */
+  checkSoon(): void {
+    if (this.isStarted) this.loop.schedule(0);
   }
 
   async stop(): Promise<void> {
+    this.isStarted = false;
     this.isStopped = true;
     await this.loop.stop();
   }
@@ -92,9 +106,10 @@ export class JobWalk {
     return changed;
   }
 
-  private async deleteMark(): Promise<number> {
-    await this.pool.read('DEL', this.options.mark);
-    this.isOver = true;
+  private async checkOrWait(): Promise<number> {
+    if (this.options.isOn()) return this.check();
+    if (!this.hasDeletedMark) await this.pool.read('DEL', this.options.mark);
+    this.hasDeletedMark = true;
     return 0;
   }
 

@@ -24,7 +24,7 @@ export function quotaBackfill(
   runner: ScriptRunner,
   observer: EngineObserver,
   timers: Timers,
-  isOn: boolean,
+  isOn: () => boolean,
 ): JobWalk {
   return new JobWalk(pool, observer, timers, {
     name: 'quota_backfill',
@@ -63,7 +63,7 @@ export function recovery(
     mark: pool.keys.recovered,
     goodForMs: Number.POSITIVE_INFINITY,
     firstCheckMs: RECOVERY_DELAY_MS,
-    isOn: true,
+    isOn: () => true,
     visit: async (namespace, ids) => {
       const items = ids.map((id) => [id]);
       const args = { queue: RECOVERED, group: RECOVERED_GROUP };

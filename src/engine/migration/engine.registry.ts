@@ -78,6 +78,11 @@ export class EngineRegistry {
     return [...this.engines.values()];
   }
 
+  /** The pools that are being moved to this one. */
+  movingTo(pool: string): string[] {
+    return [...this.migrations].flatMap(([from, to]) => (to === pool ? [from] : []));
+  }
+
   /** Every engine with the name of its pool. */
   entries(): [pool: string, engine: QueueEngine][] {
     return [...this.engines];

@@ -11,7 +11,7 @@ import { decodeId, encodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
 import { decodeIdempotencyRecord, keyReused, nativeIdempotencyRecordOf } from './idempotency-records.js';
 import { checkRetry, withIds } from './publisher.js';
-import { NO_QUOTAS, quotaError } from './quotas.js';
+import { isQuotaCode, type NamespaceQuotas, queueError } from './quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
@@ -50,7 +50,7 @@ export class ExtendedPublisher {
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: ExtendedQueues,
     private readonly minter: UlidMinter,
-    private readonly quotas: string,
+    private readonly quotas: NamespaceQuotas,
     /** How long an idempotency key is kept, in milliseconds. */
     private readonly idempotencyTtlMs: number,
   ) {}
@@ -91,12 +91,11 @@ export class ExtendedPublisher {
         packIds(job.dependsOn ?? []),
       ];
     });
-    const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const record =
       options.idempotencyRecord ??
       (idempotencyKey === undefined ? NO_RECORD : nativeIdempotencyRecordOf(idempotencyKey, jobs));
     const args = {
-      quotas,
+      quotas: this.quotas.textOf(namespace, () => String(jobs.length)),
       replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING,
       digest: record.digest,
       fingerprint: record.fingerprint,
@@ -123,7 +122,7 @@ export class ExtendedPublisher {
       );
     }
     const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
-    if (refused >= 0) throw refusalOf(codes[refused] ?? 0, held[refused]);
+    if (refused >= 0) throw this.refusalOf(namespace, codes[refused] ?? 0, held[refused], holders);
     this.report(
       namespace,
       jobs.filter((_job, i) => codes[i] === 0),
@@ -157,6 +156,17 @@ export class ExtendedPublisher {
     const [published] = await this.publish(namespace, [job], options);
     if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
     return { isReplaced: false, ...published };
+  }
+
+  /** @param texts of the script: after the holders of unique keys, how much there was for a call that a quota refuses */
+  private refusalOf(
+    namespace: string,
+    code: number,
+    holder: string | undefined,
+    texts: readonly Buffer[],
+  ): Error {
+    if (!isQuotaCode(code)) return refusalOf(code, holder);
+    return this.quotas.errorOf(namespace, { code, present: Number(texts.at(-1) ?? 0) });
   }
 
   /** Result for a script that was sent again after its reply was lost, and found its own ids in use. */
@@ -199,5 +209,5 @@ function refusalOf(code: number, holder = ''): Error {
   if (code === LEASED) return new QueueError('leased', 'the job is leased: it cannot be replaced');
   if (code === HAS_DEPENDENTS)
     return new QueueError('has_dependents', 'other jobs depend on it: change it, or cancel them first');
-  return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
+  return queueError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
 }

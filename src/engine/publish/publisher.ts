@@ -18,7 +18,7 @@ import {
 } from './idempotency-records.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { EventWriter } from '../events/writer.js';
-import { NO_QUOTAS, quotaError } from './quotas.js';
+import { isQuotaCode, type NamespaceQuotas, queueError, type QuotaRefusal } from './quotas.js';
 
 /** Codes of lua/commands/simple/publish.lua. */
 const STORED = 0;
@@ -46,9 +46,9 @@ const REPLACES_AN_EXTENDED_JOB: readonly Result[] = [];
 
 /**
  * The result of an item: its code; of the first item of a call that was stored before with its idempotency key, what
- * the record says.
+ * the record says, or of one that a quota refused, how much there was.
  */
-type Result = number | Buffer;
+type Result = number | Buffer | QuotaRefusal;
 
 /** Replaces a job of the queue by one whose id is given. */
 export type ReplaceExtended = (
@@ -61,8 +61,7 @@ export type ReplaceExtended = (
 
 /** What all publishers of an engine share. */
 export interface PublishSettings {
-  /** As `quotasText` returns them. */
-  readonly quotas: string;
+  readonly quotas: NamespaceQuotas;
   /** How long an idempotency key is kept, in milliseconds. */
   readonly idempotencyTtlMs: number;
   readonly clock: (() => number) | undefined;
@@ -123,7 +122,7 @@ export class Publisher {
         { queue, jobs: [job], items, weight: weightOf(job) },
         {
           done: (results, first) => {
-            const refusal = refusalOf(results[first], job.id);
+            const refusal = this.refusalOf(namespace, results[first], job.id);
             if (refusal) reject(refusal);
             else {
               this.report(namespace, queue, [job], [id]);
@@ -159,7 +158,7 @@ export class Publisher {
       if (retryOf) checkRetry(retryOf, jobs.length);
       const { ids, items, weight } = this.itemsOf(queue, jobs, retryOf);
       const done = (results: readonly Result[], first: number): void => {
-        const refusal = quotaError(codeOf(results[first]));
+        const refusal = this.refusedBy(namespace, results[first]);
         if (refusal) reject(refusal);
         else {
           this.report(namespace, queue, jobs, ids);
@@ -195,7 +194,7 @@ export class Publisher {
       await replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
-    const refusal = refusalOf(results[0], job.id);
+    const refusal = this.refusalOf(namespace, results[0], job.id);
     if (refusal) throw refusal;
     this.reportReplaced(namespace, queue, [job], id, oldId);
     return id;
@@ -229,17 +228,33 @@ export class Publisher {
     calls: readonly BatchCall<Item, KeyedCall>[],
     replaces: Buffer = NOTHING,
   ): Promise<readonly Result[]> {
-    const { quotas } = this.settings;
     const isKeyed = calls.some(({ detail }) => detail !== undefined);
     const args = {
       replaces,
-      quotas: quotas === NO_QUOTAS ? NO_QUOTAS : quotas + sizesOf(calls),
+      quotas: this.settings.quotas.textOf(namespace, () => sizesOf(calls)),
       keyed: isKeyed ? encodeKeyedCalls(calls) : NOTHING,
       sizes: calls.length === items.length ? '' : sizesOf(calls),
     };
     const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
     if (status === REPLACES_EXTENDED) return REPLACES_AN_EXTENDED_JOB;
     return texts.length > 0 ? withRecords(codes, calls, texts) : codes;
+  }
+
+  /** The error for the result of a job; undefined = the job is stored. */
+  private refusalOf(
+    namespace: string,
+    result: Result | undefined,
+    id: string | undefined,
+  ): Error | undefined {
+    if (result === STORED) return undefined;
+    if (result !== TAKEN) return this.refusedBy(namespace, result);
+    // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
+    return id === undefined ? undefined : taken();
+  }
+
+  private refusedBy(namespace: string, result: Result | undefined): Error | undefined {
+    if (isRefusal(result)) return this.settings.quotas.errorOf(namespace, result);
+    return queueError(Buffer.isBuffer(result) ? STORED_BEFORE : result);
   }
 
   /** Encodes the job's own id, or the one that was minted last. */
@@ -287,7 +302,8 @@ export class Publisher {
     if (Buffer.isBuffer(result)) return idsIn(result, record, jobs.length);
     if (result === OTHER_REQUEST) throw keyReused();
     const [first] = jobs;
-    const refusal = result === TAKEN && !first?.extended ? taken() : refusalOf(result, first?.id);
+    const refusal =
+      result === TAKEN && !first?.extended ? taken() : this.refusalOf(namespace, result, first?.id);
     if (refusal) throw refusal;
     if (replaces === undefined) this.report(namespace, queue, jobs, ids);
     else this.reportReplaced(namespace, queue, jobs, ids[0] ?? '', replaces);
@@ -414,11 +430,14 @@ function weightOf({ body, extended }: NewJob): number {
   return body.length + ITEM_OVERHEAD + (extended?.['tags'] ?? '').length * TAGS_WEIGHT;
 }
 
-function codeOf(result: Result | undefined): number | undefined {
-  return Buffer.isBuffer(result) ? STORED_BEFORE : result;
+function isRefusal(result: Result | undefined): result is QuotaRefusal {
+  return typeof result === 'object' && !Buffer.isBuffer(result);
 }
 
-/** The results of a batch, with the records of the calls that were stored before in the place of their first codes. */
+/**
+ * The results of a batch. In the place of the first code of a call: the record of one that was stored before, and how much there was for
+ * one that a quota refused. Texts have the records, then the numbers.
+ */
 function withRecords(
   codes: readonly number[],
   calls: readonly BatchCall<Item, KeyedCall>[],
@@ -431,16 +450,13 @@ function withRecords(
     if (codes[first] === STORED_BEFORE) results[first] = found.next().value ?? NOTHING;
     first += items.length;
   }
+  first = 0;
+  for (const { items } of calls) {
+    const code = codes[first] ?? 0;
+    if (isQuotaCode(code)) results[first] = { code, present: Number(found.next().value ?? 0) };
+    first += items.length;
+  }
   return results;
-}
-
-/** The error for the result of a job; undefined = the job is stored. */
-function refusalOf(result: Result | undefined, id: string | undefined): Error | undefined {
-  const code = codeOf(result);
-  if (code === STORED) return undefined;
-  if (code !== TAKEN) return quotaError(code);
-  // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
-  return id === undefined ? undefined : taken();
 }
 
 function idsIn(bytes: Buffer, { isNative }: IdempotencyRecord, count: number): string[] {

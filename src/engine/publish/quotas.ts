@@ -1,30 +1,88 @@
 import { ExtendedPathError, QueueError, type ErrorCode } from '../../domain/errors.js';
-import type { Quotas } from '../../domain/job/job.js';
+import { NO_LIMITS, type QuotaName, QUOTA_FIELDS, type Quotas } from '../../domain/job/quotas.js';
 
 /** Script argument without quotas: the script then checks none. */
 export const NO_QUOTAS = '';
 
-/** The codes with which lua/modules/limits/quotas.lua and lua/modules/limits/queue_settings.lua reject a call. */
-const REFUSED = new Map<number, readonly [code: ErrorCode, message: string]>([
-  [2, ['too_many_queues', 'the namespace has as many queues as it may']],
-  [3, ['queue_full', 'the queue holds as many jobs as it may']],
-  [4, ['namespace_full', 'the namespace holds as many bytes as it may']],
-  [7, ['queue_draining', 'the queue takes no new jobs until it is empty']],
-]);
-
-/** Encodes quotas as lua/modules/limits/quotas.lua reads them; the number of items of each call must be appended. */
-export function quotasText(quotas: Quotas | undefined): string {
-  if (!quotas) return NO_QUOTAS;
-  const numbers = [quotas.queues, quotas.jobsPerQueue, quotas.bytes];
-  return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
+/** What a publish script says of a call that a quota refuses. */
+export interface QuotaRefusal {
+  readonly code: number;
+  /** How much there was of what the quota limits. */
+  readonly present: number;
 }
 
-/** Code with which a publish script leaves a native call to the extended path. */
+/** The codes with which lua/modules/limits/quotas.lua rejects a call. */
+const REFUSED = new Map<number, readonly [code: ErrorCode, quota: QuotaName, unit: string]>([
+  [2, ['too_many_queues', 'max_queues_per_namespace', 'queues']],
+  [3, ['queue_full', 'max_jobs_per_queue', 'jobs']],
+  [4, ['namespace_full', 'max_bytes_per_namespace', 'bytes']],
+]);
+/** Codes of a publish script: its queue is drained; it leaves a native call to the extended path. */
+const DRAINING = 7;
 const EXTENDED_PATH = 8;
 
-/** The error for a code of a publish script; undefined if neither the queue nor its namespace rejected the job. */
-export function quotaError(code: number | undefined): QueueError | ExtendedPathError | undefined {
+/** The quotas of each namespace: its own, else those of all. */
+export class NamespaceQuotas {
+  /** By namespace, with the text for scripts. */
+  private chosen: ReadonlyMap<string, { readonly quotas: Quotas; readonly text: string }> = new Map();
+  private readonly defaultText: string;
+
+  /** @param defaults of a namespace that has none of its own */
+  constructor(readonly defaults: Quotas = NO_LIMITS) {
+    this.defaultText = quotasText(defaults);
+  }
+
+  /** True if the bytes of any namespace have a quota. */
+  get limitsBytes(): boolean {
+    return this.defaults.bytes > 0 || [...this.chosen.values()].some(({ quotas }) => quotas.bytes > 0);
+  }
+
+  /** Takes effect with the next call. @param chosen by namespace, what differs from the defaults */
+  replace(chosen: ReadonlyMap<string, Partial<Quotas>>): void {
+    this.chosen = new Map(
+      [...chosen].map(([namespace, own]) => {
+        const quotas = { ...this.defaults, ...own };
+        return [namespace, { quotas, text: quotasText(quotas) }] as const;
+      }),
+    );
+  }
+
+  of(namespace: string): Quotas {
+    return this.chosen.get(namespace)?.quotas ?? this.defaults;
+  }
+
+  /** As lua/modules/limits/quotas.lua reads them. @param sizes the number of items of each call; left out, one of one job */
+  textOf(namespace: string, sizes = () => '1'): string {
+    const text = /* guard: quotas-of-own-namespace */ this.chosen.get(namespace)?.text ?? this.defaultText;
+    return text === NO_QUOTAS ? NO_QUOTAS : text + sizes();
+  }
+
+  /** The error for a call that a quota refused. */
+  errorOf(namespace: string, { code, present }: QuotaRefusal): QueueError {
+    const refused = REFUSED.get(code);
+    if (!refused) return new QueueError('internal', `a publish answered ${String(code)}`);
+    const [error, quota, unit] = refused;
+    const most = this.of(namespace)[QUOTA_FIELDS[quota]];
+    return new QueueError(
+      error,
+      `${String(present)} of ${String(most)} ${unit}: quota ${quota} of namespace ${namespace}`,
+    );
+  }
+}
+
+export function isQuotaCode(code: number): boolean {
+  return REFUSED.has(code);
+}
+
+/** The error for another code of a publish script that means: the queue does not take the job, or not here. */
+export function queueError(code: number | undefined): QueueError | ExtendedPathError | undefined {
   if (code === EXTENDED_PATH) return new ExtendedPathError();
-  const refused = code === undefined ? undefined : REFUSED.get(code);
-  return refused && new QueueError(...refused);
+  if (code === DRAINING)
+    return new QueueError('queue_draining', 'the queue takes no new jobs until it is empty');
+  return undefined;
+}
+
+function quotasText({ queues, jobsPerQueue, bytes }: Quotas): string {
+  const numbers = [queues, jobsPerQueue, bytes];
+  return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
 }

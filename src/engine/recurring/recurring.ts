@@ -23,6 +23,7 @@ import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkRecurring } from '../publish/extended-checks.js';
+import type { NamespaceQuotas } from '../publish/quotas.js';
 import { checkCron, isMoved, slotsAfter, slotsPassed, TZDATA } from './cron.js';
 import {
   argsOf,
@@ -69,8 +70,8 @@ export class Recurrings {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly scheduleWakeup: ScheduleWakeup,
-    /** Quotas that its jobs must respect, as scripts read them. */
-    private readonly quotas: string,
+    /** Its jobs must respect them. */
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /**
@@ -119,10 +120,12 @@ export class Recurrings {
    */
   async run(namespace: string, id: string): Promise<string> {
     checkNames(namespace);
-    const args = { id, quotas: this.quotas };
+    const args = { id, quotas: this.quotas.textOf(namespace) };
     const { raw } = await this.runner.run(runRecurring, namespace, args);
     const reason = bytesAt(raw, 2).toString();
     if (reason === 'missing') throw notFound('recurring job', id);
+    if (reason === 'quota' && integerAt(raw, 3) > 0)
+      throw this.quotas.errorOf(namespace, { code: integerAt(raw, 3), present: integerAt(raw, 4) });
     if (reason !== '') throw refusalOf(reason);
     this.scheduleWakeup(namespace, integerAt(raw, 4));
     return `${id}-${String(integerAt(raw, 3))}`;

@@ -69,7 +69,7 @@ export class Pump {
     /** Removes delivery log entries of responses that have left, so that the script counts them as delivered. */
     private readonly deliveryLogs: { flush(namespace: string): void },
     /** Quotas that jobs of schedules must respect, as scripts read them. */
-    private readonly quotas: string,
+    private readonly quotasOf: (namespace: string) => string,
     private readonly timers: Timers,
     /** Computes more slots of a recurring job by cron. */
     private readonly extendSlots: (namespace: string, id: string) => Promise<void>,
@@ -163,7 +163,7 @@ export class Pump {
 
   /** Runs one step of the extended pump. @returns how many jobs it moved or created */
   private async tick(namespace: string): Promise<number> {
-    const args = { limit: TICK_STEP, quotas: this.quotas };
+    const args = { limit: TICK_STEP, quotas: this.quotasOf(namespace) };
     const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, expiredLeases } =
       await this.runner.run(runTimers, namespace, args);
     for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);

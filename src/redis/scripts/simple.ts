@@ -44,7 +44,10 @@ export const publish = script({
   args: [...TIMES, 'replaces', 'quotas', 'keyed', 'sizes'],
   item: ['options', 'id', 'body'],
   repeatable: true,
-  /** Texts: for each call whose idempotency key has a record of the same request, in order, what the record says. */
+  /**
+   * Texts: for each call whose idempotency key has a record of the same request, in order, what the record says; then for each call that a
+   * quota refused how much there was.
+   */
   reply: codesAndTexts,
 });
 
