@@ -135,6 +135,8 @@ describe('push targets of a namespace', () => {
       expect(await stored()).toEqual({ openUntilMs: f.nowMs + 1_000, openings: 1, probeUntilMs: 0 });
       f.nowMs += 1_000;
       expect([await change('try'), await change('try')]).toEqual([true, false]);
+      f.nowMs += 3_600_000;
+      expect(targets.now()).toBe(f.nowMs);
       f.nowMs += 500;
       expect([await change('try'), await change('fail'), await change('try')]).toEqual([true, true, false]);
       expect(await stored()).toEqual({ openUntilMs: f.nowMs + 2_000, openings: 2, probeUntilMs: 0 });

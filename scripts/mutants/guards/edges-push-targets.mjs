@@ -93,8 +93,8 @@ export const EDGES_PUSH_TARGETS = [
     id: 'targets-by-redis-clock',
     name: 'push: signatures and secrets go by the clock of Redis',
     off: { with: 'Date.now()' },
-    spec: FAULTS,
-    test: 'HTTP push under faults › a server whose clock is two days ahead signs, rotates secrets and opens breakers by the clock of Redis',
+    spec: ENGINE,
+    test: `${BREAKER} › opens for longer each time, is tried by one server at a time, and closes, all by the time of Redis`,
   },
   {
     id: 'cut-off-probe-says-nothing',
