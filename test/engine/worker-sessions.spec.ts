@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job/job-lists.js';
+import { QueueAdmin } from '../../src/engine/queue-admin.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
@@ -237,6 +238,31 @@ describe('worker sessions', () => {
       jobs: [{ status: 'extended' }],
       stop: false,
     });
+  });
+
+  it('cost a list of queues few calls, though there are 10,000', async () => {
+    const calls: string[] = [];
+    const observer = { ...silentObserver, script: (name: string) => void calls.push(name) };
+    const many = await EngineFixture.withClock({ observer });
+    await many.put('q', { type: 't' });
+    await many.engine.reserve(many.ns, {
+      ...{ queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0, worker: 'w-stalled' },
+    });
+    const { workers } = many.pool.keys.namespace(many.ns);
+    for (let i = 0; i < 10_000; i += 500) {
+      const names = Array.from({ length: 500 }, (_, n) => [many.nowMs - i, `w-${String(i + n)}`]).flat();
+      await many.pool.read('ZADD', workers, ...names);
+    }
+    many.nowMs += 2_000;
+    calls.length = 0;
+    const admin = new QueueAdmin(many.engine, many.engine.extended);
+    const { queues } = await admin.list(many.ns, { after: '', limit: 100 });
+
+    expect(queues).toMatchObject([{ stalled: 1, counts: { queue: 'q' } }]);
+    // Each of these looks at 500 workers; none reads a session.
+    expect(calls.filter((name) => name === 'queries/stalled_workers').length).toBe(20);
+    expect(calls.length).toBeLessThan(30);
+    await many.close();
   });
 
   it('are forgotten with their worker, a day after their last heartbeat', async () => {

@@ -36,6 +36,13 @@ export const MOVING = [
     test: 'events › T66: have nothing of a purged namespace that a server had not written yet',
   },
   {
+    id: 'stalled-jobs-by-pages',
+    name: 'sessions: a list of queues looks at 500 workers with each call',
+    off: { with: '100' },
+    spec: 'test/engine/worker-sessions.spec.ts',
+    test: 'worker sessions › cost a list of queues few calls, though there are 10,000',
+  },
+  {
     id: 'overlapping-job-holds-back-the-move',
     name: 'move: a recurring job with overlap waits until its job in the old Redis has ended',
     off: 'false',

@@ -14,7 +14,13 @@ import type {
 import { MAX_PERIOD_MS, MAX_SESSION_LEASES, MAX_UINT32 } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { countStalled, recordSession, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
+import {
+  countStalled,
+  stalledWorkers,
+  recordSession,
+  recordWorkers,
+  workersScript,
+} from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import type { EngineObserver } from '../core/observer.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
@@ -37,14 +43,16 @@ const RECORD_EVERY_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
-/** Workers whose stalled jobs are counted: those that were seen last. Each 100 of them cost a script call. */
+/** Workers whose stalled jobs are counted: those that were seen last; and of one script call, a millisecond of Redis. */
 const MOST_WORKERS = 10_000;
-const PAGE = 1_000;
+const PAGE = /* guard: stalled-jobs-by-pages */ 500;
 /** Stalled jobs of one worker that are counted, and of one script call: a few milliseconds of Redis. */
 const MOST_STALLED = 1_000;
 
 /** The scope of a caller that may use all queues. Every other scope is a text that names the queues. */
 const ALL_QUEUES = '';
+
+type Stalled = Pick<WorkerFacts, 'name' | 'stalled'>;
 
 /** Extends leases; see `LeaseOperations.heartbeatMany`. */
 export interface LeaseExtender {
@@ -200,20 +208,28 @@ export class Workers {
    * jobs of one worker at most, and the 10,000 workers that were seen last.
    */
   async stalledByQueue(namespace: string): Promise<ReadonlyMap<string, number>> {
+    const { workers } = this.pool.keys.namespace(namespace);
+    const seen = Math.min(Number(await this.pool.read('ZCARD', workers)), MOST_WORKERS);
+    const pages = Array.from({ length: Math.ceil(seen / PAGE) }, (_, i) =>
+      this.stalledOf(namespace, i * PAGE),
+    );
     const stalled = new Map<string, number>();
-    let cursor: string | undefined;
-    for (let seen = 0; seen < MOST_WORKERS; seen += PAGE) {
-      const page = await this.list(namespace, { limit: PAGE, cursor });
-      await this.addStalled(namespace, page.items, stalled);
-      if (page.cursor === null) break;
-      cursor = page.cursor;
-    }
+    await this.addStalled(namespace, (await Promise.all(pages)).flat(), stalled);
     return stalled;
+  }
+
+  /** Those of a page of workers that have stalled jobs, with their number. */
+  private async stalledOf(namespace: string, skip: number): Promise<Stalled[]> {
+    const { raw } = await this.runner.run(stalledWorkers, namespace, { skip, limit: PAGE });
+    return Array.from({ length: (raw.length - 2) / 2 }, (_, i) => ({
+      name: bytesAt(raw, 2 + i * 2).toString(),
+      stalled: integerAt(raw, 3 + i * 2),
+    }));
   }
 
   private async addStalled(
     namespace: string,
-    workers: readonly WorkerFacts[],
+    workers: readonly Stalled[],
     stalled: Map<string, number>,
   ): Promise<void> {
     let [names, jobs]: [string[], number] = [[], 0];

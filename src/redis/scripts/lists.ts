@@ -93,6 +93,15 @@ export const countStalled = script({
   reply: whole,
 });
 
+export const stalledWorkers = script({
+  name: 'queries/stalled_workers',
+  keys: ['meta', 'workers'],
+  args: [...TIMES, 'skip', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
 export const listEndedTracked = script({
   name: 'queries/list_ended_tracked',
   label: 'full_traces',
@@ -112,6 +121,7 @@ export const LIST_SCRIPTS = [
   recordWorkers,
   recordSession,
   countStalled,
+  stalledWorkers,
   listByIds,
   readData,
 ] as const;
