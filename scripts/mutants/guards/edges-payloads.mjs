@@ -103,6 +103,13 @@ export const PAYLOADS = [
     spec: 'test/worker/contract.spec.ts',
     test: 'a Pumphouse without a server › fails a job whose next queue has no legal name, or that waits for an illegal id',
   },
+  {
+    id: 'base64-of-any-length',
+    name: 'JSON: base64 of any length is checked',
+    off: { with: 'BASE64' },
+    spec: JSON_FIELDS,
+    test: 'bytes in a body › are checked whatever their length: %#',
+  },
   ...[
     ['python-reads-jobs-alone', 'python: one payload that cannot be read stops no other', 'false'],
     ['python-unreadable-job-fails-alone', 'python: a job that cannot be read fails alone', 'false'],

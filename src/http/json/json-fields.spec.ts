@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { JsonScanner } from '../../domain/json/scanner.js';
 import type { InputError } from '../answer/errors.v1.js';
 import { PublishFields, PublishManyFields } from '../job-fields/fields.js';
+import { publishRequestOf } from '../job-fields/new-job.js';
 import { jsonOf } from '../request/json-body.js';
 import { JsonText } from './json-text.js';
 
@@ -128,6 +129,23 @@ describe('the JSON of a body', () => {
         .slice(body.indexOf('data') + 6, -1)
         .trim().length,
     );
+  });
+});
+
+describe('bytes in a body', () => {
+  it.each([
+    ['A'.repeat(LENGTH - 64), 'must be at most 65535 bytes as stored (limits.max_body_bytes)'],
+    [`${'A'.repeat(LENGTH - 66)}==`, 'must be at most 65535 bytes as stored (limits.max_body_bytes)'],
+    [`${'A'.repeat(LENGTH - 65)}!`, 'must be base64 with its padding'],
+    [`${'A'.repeat(LENGTH - 67)}===`, 'must be base64 with its padding'],
+  ])('are checked whatever their length: %#', (text, rule) => {
+    let problems: unknown;
+    try {
+      publishRequestOf(read(`{"queue":"q","data_base64":"${text}"}`), 65_535);
+    } catch (error) {
+      ({ problems } = error as InputError);
+    }
+    expect(problems).toEqual([{ field: 'data_base64', rule }]);
   });
 });
 
