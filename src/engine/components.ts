@@ -139,6 +139,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   );
   const slotRenewal = new SlotRenewal({
     ...{ pool: pool.name, timers, observer, recurrings: extended.recurrings },
+    whenSetBack: pool.clock.whenSetBack,
     namespaces: () => queueInspector.namespaces(),
   });
   const janitor = new Janitor(pool, runner, observer, timers);

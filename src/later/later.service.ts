@@ -10,6 +10,7 @@ import { AddressRules } from '../push/send/address-rules.js';
 import { Names } from '../push/send/names.js';
 import type { Sender } from '../push/send/sender.js';
 import { callbackUrlOf } from './callback-url.js';
+import { PoolRegistry } from '../redis/redis.module.js';
 import { CallbackWorker } from './callback-worker.js';
 import type { Values } from './go-json.js';
 import { bodyOf, laterJobOf, queryAnswer } from './later-job.js';
@@ -43,6 +44,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly config: Config,
     private readonly engines: EngineRegistry,
     private readonly drain: Drain,
+    private readonly pools: PoolRegistry,
     @Inject(LOG) private readonly log: Log,
   ) {}
 
@@ -82,7 +84,9 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
     const { namespace, queue, allow } = this.config.later;
     if (callbackUrlOf(callback, allow) === null || delay > MAX_DELAY_S) return null;
     const id = randomUUID();
-    const nowS = BigInt(Math.floor(Date.now() / 1_000));
+    // It is stored: the clock of Redis, which is one for all servers.
+    const nowMs = /* guard: later-by-redis-clock */ this.pools.get(POOL)?.clock.now() ?? Date.now();
+    const nowS = BigInt(Math.floor(nowMs / 1_000));
     const body = bodyOf({
       ...{ topic, callback, content, max_retry: retry, creat_time: nowS },
       execute_time: BigInt.asIntN(64, nowS + delay),

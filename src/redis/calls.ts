@@ -103,6 +103,8 @@ const SAMPLE_LIFE_MS = 10_000;
  * drift.
  */
 const SLACK_MS = 2;
+/** As AHEAD_MS in lua/modules/timers/served_slots.lua. */
+const SET_BACK_MS = 5_000;
 
 /**
  * Estimates Redis's clock from the times in its replies: this machine's clock may be wrong by hours. It uses the sample
@@ -110,6 +112,8 @@ const SLACK_MS = 2;
  * it is used at once: Redis's clock was stepped, or another Redis has taken over.
  */
 export class RedisClock {
+  /** Called when the clock has been set back by more than corrections of clocks do. */
+  readonly whenSetBack = new Set<() => void>();
   private offsetMs = Date.now() - performance.now();
   private roundTripMs = Number.POSITIVE_INFINITY;
   private takenAtMs = 0;
@@ -126,9 +130,12 @@ export class RedisClock {
     const isWorse = roundTripMs > this.roundTripMs && receivedMs - this.takenAtMs < SAMPLE_LIFE_MS;
     const agrees = Math.abs(offsetMs - this.offsetMs) <= (roundTripMs + this.roundTripMs) / 2 + SLACK_MS;
     if (isWorse && agrees) return;
+    const backMs = this.offsetMs - offsetMs;
     this.roundTripMs = roundTripMs;
     this.takenAtMs = receivedMs;
     this.offsetMs = offsetMs;
+    if (/* guard: clock-set-back-is-seen */ backMs > SET_BACK_MS)
+      for (const listener of this.whenSetBack) listener();
   }
 
   /**

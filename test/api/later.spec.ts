@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -90,6 +91,15 @@ describe('the API of later', () => {
       expect([deleted.status, deleted.text, deleted.headers.get('content-type')]).toEqual([200, '', null]);
       expect(await query(id)).toMatchObject({ status: 404, text: '' });
       expect((await call('/delete', JSON.stringify({ id }))).status).toBe(200);
+    });
+
+    it('stores the time of Redis, whatever the clock of the server is', async () => {
+      const now = Date.now();
+      const clock = jest.spyOn(Date, 'now').mockReturnValue(now + 2 * 86_400_000);
+      const id = await create('/clock', { delay: 60 }).finally(() => clock.mockRestore());
+      const { creat_time, execute_time } = JSON.parse((await query(id)).text) as Record<string, number>;
+      expect(Math.abs(creat_time! - now / 1_000)).toBeLessThan(3_600);
+      expect(execute_time! - creat_time!).toBe(60);
     });
 
     it('keeps a job as an ordinary job of its queue', async () => {

@@ -516,6 +516,18 @@ describe('the token store', () => {
         expect(await store.count(digest, 'write', 1, 60)).toBe(0);
       });
 
+      it('that began while the clock of Redis was ahead are over when it is set back', async () => {
+        for (let i = 0; i < 2; i++) await store.count(digest, 'read', 1, 60);
+        const ahead = Date.now() + 365 * 86_400_000;
+        await redis.read('HSET', keys.window(digest, 'read'), 'started', ahead);
+        await redis.read('PEXPIREAT', keys.window(digest, 'read'), ahead + 60_000);
+        const started = await store.count(digest, 'read', 1, 60);
+        expect(started).toBeGreaterThan(0);
+        expect(started).toBeLessThan(ahead);
+        expect(Number(await redis.read('PTTL', keys.window(digest, 'read')))).toBeLessThanOrEqual(60_000);
+        expect(await store.count(digest, 'read', 1, 60)).toBe(0);
+      });
+
       it('D19: give a request back in the window that counted it, and in no other', async () => {
         const started = await store.count(digest, 'read', 1, 60);
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { RedisClock } from '../../src/redis/calls.js';
-import { type RedisProcess, startRedis } from '../support/redis.js';
+import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 import { SteppedClock } from '../support/stepped-clock.js';
 import { EngineFixture } from './fixture.js';
 
@@ -111,6 +111,29 @@ describe("the estimate of Redis's clock", () => {
     expect(job?.queue).toBe('later');
     expect(performance.now() - since).toBeGreaterThanOrEqual(695);
     expect(performance.now() - since).toBeLessThan(1_500);
+  });
+
+  it('does not silence recurring jobs when it is set back after it was ahead', async () => {
+    const { recurrings } = f.engine.extended;
+    const template = { queue: 'q', body: Buffer.from('x') };
+    await recurrings.set(f.ns, { id: 'r', schedule: { everyMs: 2_000 }, template });
+    const ahead = 300 * 86_400;
+    // The pass of its start is not the one that is meant.
+    const hasRun = (): boolean =>
+      f.engine.loops().some(({ name, lastRunMs }) => name === 'slot_renewal' && lastRunMs !== null);
+    await waitFor(hasRun, 15_000);
+    step(ahead);
+    await waitFor(
+      async () => ((await recurrings.get(f.ns, 'r')).lastAtMs ?? 0) > Date.now() + ahead * 500,
+      10_000,
+    );
+    step(0);
+    const { made } = await recurrings.get(f.ns, 'r');
+    const after = await waitFor(async () => {
+      const one = await recurrings.get(f.ns, 'r');
+      return one.made > made && (one.nextAtMs ?? 0) < Date.now() + 10_000 ? one : null;
+    }, 15_000);
+    expect(after.lastAtMs).toBeLessThan(Date.now() + 10_000);
   });
 
   it('is not pumped without end by a server that still believes in the old time', async () => {

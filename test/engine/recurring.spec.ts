@@ -1,5 +1,6 @@
 import type { NewRecurring } from '../../src/domain/job/recurring.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
+import { tidy } from '../../src/redis/scripts/simple.js';
 import { Listening } from './events-fixture.js';
 import { EngineFixture } from './fixture.js';
 
@@ -533,5 +534,93 @@ describe('names of the jobs of a recurring job', () => {
     expect(id).toMatch(/^r-\d+$/);
     expect(more).toEqual([]);
     expect(await get()).toMatchObject({ skipped: 0, lastSkip: null });
+  });
+});
+
+describe("after Redis's clock was ahead", () => {
+  const YEAR = 365 * 86_400 * SECOND;
+  const MINUTE = 60 * SECOND;
+  /** The clock jumps ahead, what is due is done, and the clock is set back. */
+  async function jump(ms: number): Promise<void> {
+    await pass(ms);
+    f.nowMs -= ms;
+  }
+
+  it.each([
+    ['that made a job then', { maxCatchUp: 1 }],
+    ['that made none then', { maxCatchUp: 0 }],
+    ['by cron', { schedule: { cron: '* * * * *', timeZone: 'UTC' } }],
+  ] as const)('goes on within a period: a recurring job %s', async (_what, more) => {
+    await set(MINUTE, more);
+    await pass(MINUTE);
+    await jump(YEAR + 30 * SECOND);
+    // To read one by cron repairs it.
+    const stored = (await f.pool.read('HMGET', `{${f.ns}}Rr`, 'next', 'made')) as string[];
+    const [next = 0, made = 0] = stored.map(Number);
+    expect(next).toBeGreaterThan(f.nowMs + YEAR / 2);
+
+    expect(await recurrings().renew(f.ns)).toBeGreaterThan(0);
+    const repaired = await get();
+    expect(repaired.nextAtMs).toBeGreaterThanOrEqual(f.nowMs);
+    expect(repaired.nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
+    for (let i = 1; i <= 3; i++) {
+      await pass(MINUTE);
+      expect(await get()).toMatchObject({ made: made + i });
+    }
+    expect(await recurrings().renew(f.ns)).toBe(0);
+    expect((await get()).nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
+  });
+
+  it('goes on within a period when it is set again', async () => {
+    await set(MINUTE);
+    await jump(YEAR);
+    await recurrings().pause(f.ns, 'r');
+    const { nextAtMs } = await recurrings().resume(f.ns, 'r');
+    expect(nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
+  });
+
+  it('leaves those alone that begin later, or whose slot a correction of the clock has put before now', async () => {
+    await set(MINUTE, { schedule: { everyMs: MINUTE, offsetMs: YEAR } });
+    await set(MINUTE, { id: 'served' });
+    await pass(0);
+    const before = await Promise.all([get(), get('served')]);
+    f.nowMs -= 4 * SECOND;
+    expect(await recurrings().renew(f.ns)).toBe(0);
+    expect(await Promise.all([get(), get('served')])).toEqual(before);
+    await pass(4 * SECOND);
+    expect(await get('served')).toMatchObject({ made: 1 });
+  });
+
+  it('repairs many, a page at a time', async () => {
+    for (let i = 0; i < 130; i++) await set(MINUTE, { id: `many-${i}`, maxCatchUp: 0 });
+    for (let i = 0; i < 130; i++)
+      await set(MINUTE, { id: `later-${i}`, schedule: { everyMs: MINUTE, offsetMs: 2 * YEAR } });
+    await jump(YEAR);
+    expect(await recurrings().renew(f.ns)).toBe(130);
+    for (const id of ['many-0', 'many-129'])
+      expect((await get(id)).nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
+  });
+
+  it('lets the janitor run', async () => {
+    const keys = f.pool.keys.namespace(f.ns);
+    const round = { cursor: '0', every_ms: MINUTE, stalled_ms: MINUTE, deadline_ms: 0 };
+    await f.publish('q');
+    for (const aheadMs of [YEAR, 0]) await f.pool.run(tidy, keys, { ...round, clock_ms: f.nowMs + aheadMs });
+    expect(await f.pool.read('HGET', keys.meta, 'tidied')).toBe(String(f.nowMs));
+  });
+
+  it('loses a worker session that has sent no heartbeat since', async () => {
+    const { workers } = extended();
+    const beat = () => workers.heartbeat(f.ns, 'w', { ttrMs: MINUTE, leases: [], info: { name: 'w' } });
+    f.nowMs += YEAR;
+    await beat();
+    f.nowMs -= YEAR;
+    await recurrings().renew(f.ns);
+    expect(await workers.find(f.ns, 'w')).toMatchObject({ seenAtMs: f.nowMs, session: { isLost: false } });
+    await pass(MINUTE);
+    expect(await workers.find(f.ns, 'w')).toMatchObject({ session: { isLost: true } });
+    expect(await workers.countSessions(f.ns)).toBe(0);
+    await pass(86_400 * SECOND);
+    expect(await workers.find(f.ns, 'w')).toBeNull();
   });
 });

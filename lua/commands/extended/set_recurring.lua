@@ -29,7 +29,7 @@ local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2])
 local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
 local new_slots, complete, jitter, tzdata = ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
---- @requires core/call, limits/store_room, timers/cron_slots
+--- @requires core/call, limits/store_room, timers/cron_slots, timers/served_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -61,6 +61,9 @@ if every_ms == 0 then
   -- Slots that were served do not come again. Those that are stored were not: with a jitter, later ones may have been.
   local served = is_same and 0 or tonumber(known[5] or 0)
   local slots, from = slots_in(is_same and known[7] or new_slots), 1
+  if is_ahead(served, now_ceil, slots[2] and slots[2] - now_ceil or math.huge) then
+    served = 0
+  end
   if is_same then
     complete, tzdata = known[8], known[9]
   end
@@ -75,9 +78,8 @@ else
   slot = is_same and tonumber(known[4])
   if not slot then
     -- The first one that has not passed, and was not served.
-    local after = math.max(now_ceil - 1, tonumber(known[5] or 0))
-    slot = tonumber(first)
-    slot = after < slot and slot or slot + (math.floor((after - slot) / every_ms) + 1) * every_ms
+    local last = tonumber(known[5] or 0)
+    slot = slot_after(tonumber(first), every_ms, math.max(now_ceil - 1, is_ahead(last, now_ceil, every_ms) and 0 or last))
   end
   runs = slot
 end

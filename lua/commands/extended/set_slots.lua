@@ -62,6 +62,9 @@ local runs = next_timer(id, all, tonumber(known[5] or "0"), complete == "1")
 
 -- Write.
 redis.call("HSET", key, "slots", slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
+if replaces == "1" and tonumber(last ~= "" and last or 0) > now_floor then -- It was served while Redis's clock was ahead.
+  redis.call("HSET", key, "last", text_of(now_floor))
+end
 if skipped > 0 then
   redis.call("HINCRBY", key, "skipped", skipped)
   redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")

@@ -45,7 +45,9 @@ end
 if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, "0", -1, 0 }
 end
-if cursor == "0" and now_floor - (redis.call("HGET", meta, "tidied") or 0) < every_ms then
+-- A time ahead is from before the clock was set back.
+local age_ms = now_floor - (redis.call("HGET", meta, "tidied") or 0)
+if cursor == "0" and --[[ guard: janitor-after-clock-set-back ]] age_ms >= 0 and age_ms < every_ms then
   return { 0, now_floor, "0", -2, 0 }
 end
 

@@ -14,15 +14,16 @@ local limit, interval_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 --- @adds
 
 local state = redis.call("HMGET", window, "started", "used")
-if state[1] then
-  if tonumber(state[2]) >= limit then
-    return 0
-  end
+if state[1] and tonumber(state[2]) < limit then
   redis.call("HINCRBY", window, "used", 1)
   return tonumber(state[1])
 end
 local time = redis.call("TIME")
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+-- A window that starts later was opened before Redis's clock was set back, and would be used up until then.
+if state[1] and --[[ guard: window-after-clock-set-back ]] tonumber(state[1]) <= now_ms + interval_ms then
+  return 0
+end
 redis.call("HSET", window, "started", string.format("%.0f", now_ms), "used", 1)
 redis.call("PEXPIRE", window, interval_ms)
 return now_ms

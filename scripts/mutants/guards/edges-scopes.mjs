@@ -4,6 +4,8 @@ const NAMES = 'names of the jobs of a recurring job ›';
 const TARGETS = 'permissions by queue › a push target ›';
 const SESSIONS = 'permissions by queue › a token for some queues › a worker session ›';
 const PASSWORDS = 'T51: the admin port, called by a web page of another site ›';
+const CLOCK = "after Redis's clock was ahead ›";
+const LATER = 'the API of later › the wire › stores the time of Redis, whatever the clock of the server is';
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
 /**
@@ -99,6 +101,48 @@ export const SCOPES = [
     off: { with: 'map.size > 0' },
     spec: 'src/admin/password-checks.spec.ts',
     test: 'password checks › remember a thousand addresses, and networks in IPv6',
+  },
+  {
+    id: 'slots-after-clock-set-back',
+    name: 'clock set back: slots that a wrong clock served do not count',
+    off: 'false',
+    spec: RECURRING,
+    test: `${CLOCK} goes on within a period: a recurring job %s`,
+  },
+  {
+    id: 'cron-after-clock-set-back',
+    name: 'clock set back: slots of cron are computed again',
+    off: 'false',
+    spec: RECURRING,
+    test: `${CLOCK} goes on within a period: a recurring job %s`,
+  },
+  {
+    id: 'janitor-after-clock-set-back',
+    name: 'clock set back: the janitor runs',
+    off: 'remove',
+    spec: RECURRING,
+    test: `${CLOCK} lets the janitor run`,
+  },
+  {
+    id: 'window-after-clock-set-back',
+    name: 'clock set back: a token is not held to a window of the wrong time',
+    off: 'true',
+    spec: 'test/api/tokens.spec.ts',
+    test: 'the token store › the token store › windows › that began while the clock of Redis was ahead are over when it is set back',
+  },
+  {
+    id: 'clock-set-back-is-seen',
+    name: 'clock set back: each server sees it',
+    off: 'false',
+    spec: 'test/engine/clock.spec.ts',
+    test: 'a Redis whose clock is stepped › does not silence recurring jobs when it is set back after it was ahead',
+  },
+  {
+    id: 'later-by-redis-clock',
+    name: 'clock set back: jobs of later have the time of Redis',
+    off: { with: 'undefined' },
+    spec: 'test/api/later.spec.ts',
+    test: LATER,
   },
   {
     id: 'recurring-own-key',

@@ -94,7 +94,8 @@ export class Workers {
   see(namespace: string, worker: string): void {
     const key = keyOf(namespace, worker);
     const nowMs = this.runner.now();
-    if (nowMs - (this.recorded.get(key) ?? 0) < RECORD_EVERY_MS) return;
+    // Redis's clock may have been set back.
+    if (Math.abs(nowMs - (this.recorded.get(key) ?? 0)) < RECORD_EVERY_MS) return;
     if (this.recorded.size >= MOST_REMEMBERED) this.recorded.clear();
     this.recorded.set(key, nowMs);
     this.records.add(namespace, [worker], RECORD_BYTES, {

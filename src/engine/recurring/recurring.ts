@@ -14,6 +14,7 @@ import {
   countRecurring,
   deleteRecurring,
   readRecurring,
+  repairTimes,
   runRecurring,
   setRecurring,
   setSlots,
@@ -46,6 +47,8 @@ const COUNT_STEP = 500;
 const SLOTS_AHEAD = 32;
 /** Most jobs that one recurring job makes up for: the scripts have the same bound. */
 const MOST_MADE = 1_000;
+/** As AHEAD_MS in lua/modules/timers/served_slots.lua. */
+const CORRECTION_MS = 5_000;
 const NO_SLOTS: ComputedSlots = { slots: [], isComplete: false, tzdata: '' };
 
 /** A slot to come. */
@@ -163,12 +166,13 @@ export class Recurrings {
   }
 
   /**
-   * Computes the slots of all recurring jobs by cron again that were computed with older time zones than this process has.
+   * Computes the slots of all recurring jobs again that come late because Redis's clock was ahead, or by cron were computed with older time
+   * zones than this process has. Workers that were seen then were seen now.
    *
    * @returns how many
    */
   async renew(namespace: string): Promise<number> {
-    let renewed = 0;
+    let renewed = await this.repair(namespace);
     for (let after = '', hasMore = true; hasMore;) {
       const page = await this.runner.run(readRecurring, namespace, { id: '', after, limit: MOST_AT_ONCE });
       const all = recurringsOf(page.items);
@@ -177,6 +181,17 @@ export class Recurrings {
       hasMore = page.hasMore && after !== '';
     }
     return renewed;
+  }
+
+  private async repair(namespace: string): Promise<number> {
+    let repaired = 0;
+    for (let skip = 0; skip >= 0;) {
+      const { raw } = await this.runner.run(repairTimes, namespace, { skip, limit: MOST_AT_ONCE });
+      this.scheduleWakeup(namespace, integerAt(raw, 4));
+      repaired += integerAt(raw, 3);
+      skip = integerAt(raw, 2);
+    }
+    return repaired;
   }
 
   /** Null if there is none. */
@@ -280,7 +295,10 @@ export class Recurrings {
 
   /** Computes slots again that a server with older time zones has computed. @returns false if there are none */
   private async renewOne(namespace: string, known: KnownRecurring): Promise<boolean> {
-    return hasSlots(known) && known.tzdata < TZDATA && this.compute(namespace, known, true);
+    if (!hasSlots(known)) return false;
+    const isOld =
+      known.tzdata < TZDATA || /* guard: cron-after-clock-set-back */ isAhead(known, this.runner.now());
+    return isOld && this.compute(namespace, known, true);
   }
 
   /** @param replaces the known slots that have not come yet are computed again; otherwise more slots are added */
@@ -294,7 +312,8 @@ export class Recurrings {
     const baseMs = slots.at(-1) ?? recurring.lastAtMs ?? recurring.createdAtMs;
     const passed = slotsPassed(schedule, baseMs, nowMs, MOST_MADE);
     const wanted = replaces ? SLOTS_AHEAD : SLOTS_AHEAD - slots.filter((slot) => slot > nowMs).length;
-    const afterMs = Math.max(nowMs, recurring.lastAtMs ?? 0, replaces ? 0 : baseMs);
+    const lastMs = isAhead(known, nowMs) ? 0 : (recurring.lastAtMs ?? 0);
+    const afterMs = Math.max(nowMs, lastMs, replaces ? 0 : baseMs);
     const ahead = slotsAfter(schedule, afterMs, wanted);
     return this.storeSlots(namespace, known, {
       slots: [...passed.slots, ...ahead],
@@ -344,6 +363,19 @@ function refusalOf(reason: string): QueueError {
 /** Servers compute its slots, and it is not paused. */
 function hasSlots(known: KnownRecurring): known is KnownRecurring & { readonly schedule: CronSchedule } {
   return isCron(known.schedule) && !known.recurring.isPaused;
+}
+
+/**
+ * The last slot was served while Redis's clock was ahead: it has not come yet, and is not even the next one, as it may be after a small
+ * correction of the clock.
+ */
+function isAhead(
+  { recurring, schedule }: { readonly recurring: Recurring; readonly schedule: CronSchedule },
+  nowMs: number,
+): boolean {
+  const lastMs = recurring.lastAtMs ?? 0;
+  const [nextMs = lastMs] = lastMs > nowMs + CORRECTION_MS ? slotsAfter(schedule, nowMs, 1) : [];
+  return nextMs < lastMs;
 }
 
 function firstSlots(schedule: CronSchedule, afterMs: number): ComputedSlots {

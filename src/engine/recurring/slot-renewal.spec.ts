@@ -27,6 +27,7 @@ it('computes slots again each hour, and half a minute after a pass that failed',
     ...{ pool: 'default', timers, observer: silentObserver },
     namespaces: () => Promise.resolve(['a', 'b']),
     recurrings: { renew },
+    whenSetBack: new Set(),
   });
   const delays: number[] = [];
   renewal.start();

@@ -16,16 +16,19 @@ export interface SlotRenewalOptions {
   readonly observer: EngineObserver;
   readonly namespaces: () => Promise<string[]>;
   readonly recurrings: Pick<Recurrings, 'renew'>;
+  /** Listeners for when Redis's clock was set back. */
+  readonly whenSetBack: Set<() => void>;
 }
 
 /**
- * Computes the slots of recurring jobs by cron again that a server with older time zones has computed. In a rolling upgrade such
- * a server may do so after the first pass.
+ * Computes the slots of recurring jobs again that a server with older time zones has computed, or that come late because Redis's clock
+ * was ahead. In a rolling upgrade such a server may do so after the first pass; a clock may be set back at any time.
  */
 export class SlotRenewal {
   readonly loop: Loop;
   private isDone = false;
   private isStopped = false;
+  private readonly hasten = (): void => this.loop.hasten();
 
   constructor(private readonly options: SlotRenewalOptions) {
     const { pool, timers, observer } = options;
@@ -37,11 +40,13 @@ export class SlotRenewal {
   }
 
   start(): void {
+    this.options.whenSetBack.add(this.hasten);
     this.loop.schedule(DELAY_MS);
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
+    this.options.whenSetBack.delete(this.hasten);
     await this.loop.stop();
   }
 

@@ -31,6 +31,7 @@ export class Loop {
   private plannedMs: number | null = null;
   private running: Promise<void> | undefined;
   private isStopped = false;
+  private isHastened = false;
 
   constructor(private readonly options: LoopOptions) {
     const { name, pool, observer, label } = options;
@@ -47,6 +48,16 @@ export class Loop {
       this.plannedMs = null;
       this.running = this.run(performance.now() - plannedMs);
     });
+  }
+
+  /** Runs as soon as possible, also if a run is planned for later; after one that is under way. */
+  hasten(): void {
+    if (this.running) {
+      this.isHastened = true;
+      return;
+    }
+    this.plannedMs = null;
+    this.schedule(0);
   }
 
   /** Starts no more runs. Resolves when none is running; may be called again to wait for that. */
@@ -76,6 +87,8 @@ export class Loop {
     }
     const pauseMs = this.options.pauseMs(run.end(moved));
     this.running = undefined;
-    if (pauseMs !== null) this.schedule(pauseMs);
+    if (this.isHastened) this.schedule(0);
+    else if (pauseMs !== null) this.schedule(pauseMs);
+    this.isHastened = false;
   }
 }

@@ -60,6 +60,15 @@ export const deleteRecurring = script({
   reply: whole,
 });
 
+export const repairTimes = script({
+  name: 'extended/repair_times',
+  keys: ['meta', 'due', 'workers'],
+  args: [...TIMES, 'skip', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
 export const readRecurring = script({
   name: 'queries/read_recurring',
   label: 'full_recur_look',
@@ -85,5 +94,5 @@ export const countRecurring = script({
 });
 
 export const RECURRING_SCRIPTS = [
-  ...[setRecurring, setSlots, runRecurring, deleteRecurring, readRecurring, countRecurring],
+  ...[setRecurring, setSlots, runRecurring, deleteRecurring, readRecurring, countRecurring, repairTimes],
 ] as const;
