@@ -57,6 +57,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/workers/:name/heartbeat`]: [target('known', { ttr_ms: 60_000, leases: [] })],
   [`POST ${V1}/workers/:name/quiet`]: [target('known')],
   [`POST ${V1}/workers/:name/stop`]: [target('known')],
+  [`DELETE ${V1}/workers/:name/waits`]: [target('known')],
   [`DELETE ${V1}/workers/:name`]: [target('known')],
   [`POST ${V1}/jobs/:id/cancel`]: [of('ready-3', {}), of('typed-3', {}), of('kept', {})],
   [`POST ${V1}/jobs/cancel`]: [{ body: { ids: ['ready-4', 'typed-4'] } }],
@@ -94,7 +95,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/dead-letter/move`]: [{ body: { ids: ['typed-leased-4'], to_queue: 'q' } }],
   [`POST ${V1}/dead-letter/delete`]: [{ body: { filter: { queue: 'leased' } } }],
   'GET /api/:namespace/:queue': [inQueue('wire')],
-  'DELETE /api/:namespace/:queue/job/:id': [{ names: { queue: 'wire', id: 'wire-2' } }],
+  'DELETE /api/:namespace/:queue/job/:job_id': [{ names: { queue: 'wire', job_id: 'wire-2' } }],
   'PUT /api/:namespace/:queue/deadletter': [inQueue('leased')],
   'DELETE /api/:namespace/:queue/deadletter': [inQueue('leased')],
   [`POST ${V1}/queues/:queue/purge`]: [inQueue('q', { states: ['ready', 'scheduled', 'dead'] })],
@@ -109,7 +110,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
 /** They store nothing, or do what a call above does. */
 const OTHERS = [
   `POST ${V1}/targets/:name/test`,
-  'PUT /api/:namespace/:queue/job/:id',
+  'PUT /api/:namespace/:queue/job/:job_id',
   'POST /token/:namespace/:token/limit',
   'DELETE /namespaces/:namespace',
   'POST /push/ack',
