@@ -91,7 +91,7 @@ export const SCHEDULES = [
   {
     name: 'recurring: what was served is not served again when it is set anew',
     file: 'lua/commands/extended/set_recurring.lua',
-    from: 'math.max(now_ceil - 1, tonumber(known[5] or 0))',
+    from: 'math.max(now_ceil - 1, is_ahead(last, now_ceil, every_ms) and 0 or last)',
     to: 'now_ceil - 1',
     spec: RECURRING,
     test: 'serves no slot twice',
