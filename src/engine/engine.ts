@@ -234,6 +234,16 @@ export class QueueEngine {
   }
 
   /**
+   * A handler in this process begins with a job of a call with `confirms`: from now on its lease uses a try, also if
+   * this process dies. The receipt is confirmed when all jobs of the call have begun or were given back.
+   *
+   * @throws {QueueError} an error of the store; the lease may still cost no try
+   */
+  begin(namespace: string, job: Pick<LeasedJob, 'id' | 'lease' | 'receipt'>): Promise<void> {
+    return this.components.leases.begin(namespace, job);
+  }
+
+  /**
    * Removes a job that is done or no longer wanted. Without `lease` it removes the job in any state, as lmstfy does.
    *
    * @returns false if there is no such job in this queue

@@ -21,6 +21,7 @@ import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durabi
 import { QueueError } from '../domain/errors.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
 import { isJobId, isQueueName, JOB_ID_RULE } from '../domain/ids.js';
+import type { LeasedJob as EngineJob, Receipt } from '../domain/job/job.js';
 import type { ExtendedAck } from '../domain/job/extended-job.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { ackEach } from '../engine/routing.js';
@@ -72,17 +73,51 @@ export class EngineDriver implements JobDriver {
     };
   }
 
+  /**
+   * Calls that confirm the jobs of a lease request one by one: when they have begun, or were given back before.
+   */
+  private readonly handed = new WeakMap<
+    LeaseRef,
+    { readonly job: EngineJob; readonly arrived: () => void }
+  >();
+
   /** The engine takes back what it has leased for a signal that is aborted by then. */
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
     const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
     const jobs = await call(() =>
       this.engine.reserve(this.namespace, {
-        ...{ queues, count, waitMs, ttrMs, signal },
+        ...{ queues, count, waitMs, ttrMs, signal, confirms: true },
         ...(worker === undefined ? {} : { worker }),
         ...(order === 'round_robin' ? { inTurns: true } : {}),
       }),
     );
-    return jobs.map((job) => new EngineLeasedJob(job));
+    const left = new Map<Receipt | undefined, number>();
+    for (const { receipt } of jobs) left.set(receipt, (left.get(receipt) ?? 0) + 1);
+    return jobs.map((job) => {
+      const { receipt } = job;
+      const arrived = (): void => {
+        const others = (left.get(receipt) ?? 1) - 1;
+        left.set(receipt, others);
+        if (others === 0) receipt?.arrived();
+      };
+      const leased = new EngineLeasedJob(job);
+      this.handed.set(leased, { job, arrived });
+      return leased;
+    });
+  }
+
+  /** Its lease is taken out of the delivery log. */
+  async begin(job: LeasedJob): Promise<void> {
+    const handed = this.handed.get(job);
+    if (handed === undefined) return;
+    // guard: handler-uses-try
+    await call(() => this.engine.begin(this.namespace, handed.job));
+    this.confirm(job);
+  }
+
+  private confirm(lease: LeaseRef): void {
+    this.handed.get(lease)?.arrived();
+    this.handed.delete(lease);
   }
 
   async heartbeatSession({
@@ -125,14 +160,16 @@ export class EngineDriver implements JobDriver {
     return call(async () => ackEach(this.engine, this.namespace, acks.map(extendedAckOf)));
   }
 
-  release({ id, lease }: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
+  async release(ref: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
+    const { id, lease } = ref;
     const release = {
       ...{ id, lease },
       ...(delayMs === undefined ? {} : { delayMs }),
       ...(reason === undefined ? {} : { reason }),
       ...(worker === undefined ? {} : { worker }),
     };
-    return settle(() => this.engine.native.release(this.namespace, release));
+    await settle(() => this.engine.native.release(this.namespace, release));
+    this.confirm(ref);
   }
 
   retry(

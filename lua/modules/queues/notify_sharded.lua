@@ -8,13 +8,17 @@ function watch_waiters(waiting)
   waiting_key, has_waiters = waiting, redis.call("EXISTS", waiting) == 1
 end
 
+local function publish_wakeup(text)
+  redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. text)
+end
+
 function notify(name)
   if has_waiters and name and redis.call("HGET", waiting_key, name) then
     redis.call("HDEL", waiting_key, name)
-    redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. name)
+    publish_wakeup(name)
   end
 end
 
 function notify_ended(worker)
-  redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. "  " .. worker)
+  publish_wakeup(" " .. worker)
 end

@@ -63,6 +63,11 @@ export interface WorkerDriver {
   heartbeatSession(heartbeat: SessionHeartbeat): Promise<SessionAnswer>;
   /** Ends a session: it is not listed any more. Its leases stay as they are. One that has ended is none to end. */
   endSession(session: string): Promise<void>;
+  /**
+   * The handler of a leased job is to begin: from now on the job's try is used, also if this process dies. Undefined
+   * where an answer that has arrived uses it already, as over HTTP.
+   */
+  begin?(job: LeasedJob): Promise<void>;
   /** Extends one lease to `ttrMs` from now. One attempt, of `timeoutMs` at most. @throws `lease_lost`, `job_not_found` */
   heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer>;
   /** Acknowledges up to 1,000 jobs, each for itself. Safe to repeat. @returns the result of each, in order */

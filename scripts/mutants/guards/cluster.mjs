@@ -10,8 +10,8 @@ export const CLUSTER = [
   {
     name: 'cluster: a wake-up goes to the channel of its namespace',
     file: 'lua/modules/queues/notify_sharded.lua',
-    from: 'redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. name)',
-    to: 'redis.pcall("ECHO", name)',
+    from: 'redis.pcall("SPUBLISH", base .. ":wake", ',
+    to: 'redis.pcall("ECHO", ',
     spec: WAKEUPS,
     test: 'come on the namespace',
   },

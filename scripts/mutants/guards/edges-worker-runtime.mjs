@@ -64,6 +64,13 @@ export const WORKER_RUNTIME = [
     test: 'a worker behind $name, with two servers › $name',
   },
   {
+    id: 'handler-uses-try',
+    name: 'workers: in process, a handler that begins uses the try of its job',
+    off: 'remove',
+    spec: 'test/worker/killed.spec.ts',
+    test: 'a process that is killed by a handler › uses the try of this job, and not that of a job whose handler has not begun',
+  },
+  {
     id: 'signal-ends-start',
     name: 'start: a signal ends a start that waits for Redis',
     off: { with: 'started' },

@@ -127,6 +127,8 @@ export interface ExtendedFacts {
  * them.
  */
 export interface Receipt {
+  /** Name of the record of these leases in the delivery log. */
+  readonly record: string;
   /** To be called once per call, unless its jobs are undone. */
   arrived(): void;
 }

@@ -24,6 +24,10 @@ export class Batch implements Receipt {
     readonly slot: Slot,
   ) {}
 
+  get record(): string {
+    return this.slot.field;
+  }
+
   /**
    * Records that `jobs` jobs were leased until `endsAtMs` (Unix ms) at the latest, and that `calls` responses must
    * arrive.

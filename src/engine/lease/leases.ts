@@ -2,7 +2,12 @@ import type { LeasedJob, ReserveRequest } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';
-import { registerWaiters, reserve as reserveScript, undo as undoScript } from '../../redis/scripts/simple.js';
+import {
+  deliver,
+  registerWaiters,
+  reserve as reserveScript,
+  undo as undoScript,
+} from '../../redis/scripts/simple.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkNames, checkRequest } from '../core/checks.js';
 import { decodeReserved, type Reserved } from '../core/decode.js';
@@ -53,6 +58,7 @@ export class Leases {
   private readonly longPolls: LongPollManager;
   private readonly requests: Batcher<FetchRequest, Reserved>;
   /** Fetch requests for the extended path. */
+  private readonly beginnings: Batcher<Item, undefined>;
   private readonly extendedRequests: Batcher<FetchRequest, LeasedJob[] | null>;
   /** Fetch requests and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
@@ -76,6 +82,10 @@ export class Leases {
     this.extendedRequests = new Batcher((namespace, requests) =>
       fetchForPresent(requests, [], (present) => this.runExtended(namespace, present)),
     );
+    this.beginnings = new Batcher(async (namespace, items) => {
+      await runner.run(deliver, namespace, {}, items);
+      return items.map(() => undefined);
+    });
     this.longPolls = new LongPollManager(
       (namespace, requests, hand) => this.fetchForMany(namespace, requests, hand),
       (namespace, queues) => this.registerWaiters(namespace, queues),
@@ -123,6 +133,19 @@ export class Leases {
     if (extendedJobs.length > 0) await this.extended.undo(namespace, extendedJobs);
     if (undone + extendedJobs.length > 0) this.observer.undone(namespace, undone + extendedJobs.length);
     for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();
+  }
+
+  /** See `QueueEngine.begin`. */
+  begin(
+    namespace: string,
+    { id, lease, receipt }: Pick<LeasedJob, 'id' | 'lease' | 'receipt'>,
+  ): Promise<void> {
+    const encoded = encodeId(id);
+    if (!encoded || receipt === undefined) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const item: Item = [receipt.record, encoded, lease];
+      this.beginnings.add(namespace, [item], TAKE_WEIGHT, { done: () => resolve(), failed: reject });
+    });
   }
 
   /** Ends every wait, now and in future. */

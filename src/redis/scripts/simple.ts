@@ -119,6 +119,15 @@ export const undo = script({
   reply: codes,
 });
 
+export const deliver = script({
+  name: 'simple/deliver',
+  keys: ['meta', 'sending'],
+  args: TIMES,
+  item: ['record', 'id', 'lease'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const reclaimUndelivered = script({
   name: 'simple/reclaim_undelivered',
   label: 'recall',
@@ -413,6 +422,7 @@ export const ENGINE_SCRIPTS = [
   registerWaiters,
   ack,
   undo,
+  deliver,
   reclaimUndelivered,
   pump,
   peekQueue,

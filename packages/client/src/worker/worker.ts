@@ -312,6 +312,12 @@ export class Worker {
     this.runningCount++;
     this.guard.entered(registration.name);
     held.state = 'running';
+    const beginning = this.driver.begin?.(held.job);
+    if (beginning !== undefined && !(await mayBegin(held, beginning))) {
+      this.runningCount--;
+      this.guard.left(registration.name);
+      return;
+    }
     let outcome: Outcome;
     try {
       outcome = {
@@ -545,6 +551,15 @@ export class Worker {
     this.onChange = [];
     for (const resolve of onChange) resolve();
   }
+}
+
+/**
+ * Waits until the begin of a handler is recorded; without an answer the job may be tried once more than its tries, as
+ * after a lost ack. @returns false if the job was given back meanwhile
+ */
+async function mayBegin(held: HeldJob, beginning: Promise<void>): Promise<boolean> {
+  await beginning.catch(() => undefined);
+  return !held.isAbandoned;
 }
 
 /** Shortest time between two lease requests after so many empty answers in a row. */
