@@ -29,7 +29,6 @@ export const OWN_REDIS = {
   'test/api/metrics.spec.ts': "compares gauges with one server's INFO",
   'test/api/model.property.spec.ts': 'has a clock of its own, which is not that of other servers',
   'test/api/outage.spec.ts': 'stops and restarts a server',
-  'test/api/publish-path.spec.ts': 'looks at the files that one server executes',
   'test/api/poison.spec.ts': "looks at one server's count of the dead",
   'test/api/secrets.spec.ts': "looks for secrets in a server's keys and log",
   'test/api/shutdown.spec.ts': 'stops a built server with its embedded Redis',
