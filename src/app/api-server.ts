@@ -92,6 +92,11 @@ export class ApiServer {
     this.context.tokens.clear();
   }
 
+  /** Lets `/readyz` answer by the health of the pools: all parts of the server are open. */
+  endStart(): void {
+    this.parts.drain.starting = false;
+  }
+
   /** Makes `/readyz` fail, so that load balancers use other servers. Requests are still served. */
   announceEnd(): void {
     this.parts.drain.announced = true;

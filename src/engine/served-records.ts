@@ -15,6 +15,7 @@ export interface ServedRecords {
   >;
   readonly workers: Pick<
     ExtendedPath['workers'],
-    ('list' | 'find' | 'deregister' | 'heartbeat' | 'quiet' | 'stop' | 'endWaits') | ('awaitedQueues' | 'stalledByQueue')
+    | ('list' | 'find' | 'deregister' | 'heartbeat' | 'quiet' | 'stop' | 'endWaits')
+    | ('awaitedQueues' | 'stalledByQueue')
   >;
 }

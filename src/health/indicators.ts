@@ -53,7 +53,7 @@ export class TokenStoreIndicator {
   }
 }
 
-/** Reports whether the server drains. Then it is down for load balancers, but still serves requests. */
+/** Reports whether the server starts or drains. Then it is down for load balancers, but serves requests. */
 @Injectable()
 export class DrainIndicator {
   constructor(
@@ -63,7 +63,10 @@ export class DrainIndicator {
 
   check(): HealthIndicatorResult<typeof DRAIN> {
     const indicator = this.health.check(DRAIN);
-    return this.drain.announced ? indicator.down() : indicator.up();
+    const { announced, starting } = this.drain;
+    return announced || /* guard: not-ready-while-starting */ starting
+      ? indicator.down({ starting: !announced })
+      : indicator.up();
   }
 }
 

@@ -7,7 +7,7 @@ import { DRAIN, DrainIndicator, PoolIndicator, TokenStoreIndicator } from './ind
 
 /** Whether this server should get requests, and what is degraded. */
 export interface Readiness {
-  readonly status: 'ready' | 'degraded' | 'draining' | 'unavailable';
+  readonly status: 'ready' | 'degraded' | 'starting' | 'draining' | 'unavailable';
   /** Reasons, as `pool: reason`. */
   readonly degraded: readonly string[];
 }
@@ -80,5 +80,8 @@ function resultOf(error: unknown): HealthCheckResult {
 function statusOf({ status, error }: HealthCheckResult): Readiness['status'] {
   if (status === 'ok') return 'ready';
   if (status === 'degraded') return 'degraded';
-  return status === 'shutting_down' || error?.[DRAIN] !== undefined ? 'draining' : 'unavailable';
+  if (status === 'shutting_down') return 'draining';
+  const drain = error?.[DRAIN];
+  if (drain === undefined) return 'unavailable';
+  return drain['starting'] === true ? 'starting' : 'draining';
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { BuiltServer } from '../support/built-server.js';
 import { testRedisUrl, testTargetEnv, waitFor } from '../support/redis.js';
 
 const PRELOADED = fileURLToPath(new URL('../support/loaded-code.mjs', import.meta.url));
+const LATE = fileURLToPath(new URL('../support/late-listen.mjs', import.meta.url));
 /** What no server needs to serve. */
 const NEEDLESS = ['pino-pretty', 'ajv'];
 const ON_DEMAND = ['@nestjs/swagger', 'swagger-ui-dist'];
@@ -79,6 +80,37 @@ describe.each([1, 2])('a server of %s processes whose Redis does not answer', (c
     } finally {
       redis.close();
       rmSync(server.dir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe.each([1, 2])('the readiness of a server of %s processes', (count) => {
+  it('is starting until the admin port is open', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-late-'));
+    const opens = join(folder, 'opens');
+    const server = await BuiltServer.create({
+      NODE_OPTIONS: `--import ${LATE}`,
+      PUMPHOUSE_TEST_LATE_FILE: opens,
+      PUMPHOUSE_SERVER__WORKERS: String(count),
+      ...testTargetEnv(),
+    });
+    // Its ports are known when it is made.
+    const started = server.start(undefined, { PUMPHOUSE_TEST_LATE_PORT: String(server.adminPort) });
+    const readiness = async (): Promise<string> => {
+      const answer = await fetch(`${server.url}/readyz`).catch(() => null);
+      return answer === null ? 'closed' : `${String(answer.status)} ${await answer.text()}`;
+    };
+    try {
+      await waitFor(async () => (await readiness()) !== 'closed', 40_000);
+      for (let i = 0; i < 5; i++) expect(await readiness()).toBe('503 {"degraded":[],"status":"starting"}');
+      writeFileSync(opens, '');
+      await started;
+      expect(await readiness()).toBe('200 {"degraded":[],"status":"ready"}');
+    } finally {
+      writeFileSync(opens, '');
+      await started.catch(() => undefined);
+      await server.end('SIGTERM');
+      [folder, server.dir].forEach((dir) => rmSync(dir, { recursive: true, force: true }));
     }
   });
 });

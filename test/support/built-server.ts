@@ -60,11 +60,11 @@ export class BuiltServer {
     return Number([...log.matchAll(/^(\d+):M .*ready to accept connections/gim)].at(-1)?.[1]);
   }
 
-  /** Starts it and waits until both ports are ready. */
-  async start(withinMs = 40_000): Promise<void> {
+  /** Starts it and waits until both ports are ready. @param env more settings, for this start */
+  async start(withinMs = 40_000, env: Readonly<Record<string, string>> = {}): Promise<void> {
     const log = openSync(join(this.dir, 'server.log'), 'a');
     const child = spawn(process.execPath, [this.main], {
-      env: { ...process.env, ...this.settings(), ...this.env },
+      env: { ...process.env, ...this.settings(), ...this.env, ...env },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

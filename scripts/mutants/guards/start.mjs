@@ -54,4 +54,11 @@ export const START = [
     spec: 'src/app/start-flags.spec.ts',
     test: 'optimises nothing until it is over',
   },
+  {
+    id: 'not-ready-while-starting',
+    name: 'start: /readyz fails until the admin port is open',
+    off: 'remove',
+    spec: 'src/health/indicators.spec.ts',
+    test: 'the drain indicator of /readyz › is %s for %j',
+  },
 ];

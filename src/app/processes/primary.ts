@@ -114,6 +114,7 @@ export class Primary implements RunningServer {
     const admin = await import('../admin-server.js');
     this.adminServer = await admin.AdminServer.start(parts, commands);
     commands.own = this.adminServer.metrics;
+    for (const worker of this.workers()) send(worker, { type: 'end_start' });
     cluster.on('message', (worker, message: unknown) => {
       if (isMessage(message)) commands.onMessage(worker, message as ToPrimary);
     });
@@ -147,6 +148,7 @@ export class Primary implements RunningServer {
         this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
         // The access log may have been switched since the fork.
         send(worker, { type: 'access_log', on: this.commands.accessLogOn });
+        if (this.adminServer !== undefined) send(worker, { type: 'end_start' });
         isReady = true;
         this.serving.add(worker);
         this.hasFirst();

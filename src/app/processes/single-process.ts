@@ -23,10 +23,14 @@ export class SingleProcess implements RunningServer {
     clock?: () => number,
   ): Promise<SingleProcess> {
     const shared = { config, pools, log, ...(clock && { clock }) };
-    const api = await ApiServer.start({ ...shared, drain: new Drain(), metrics: { reads: true } });
+    const drain = new Drain();
+    drain.starting = true;
+    const api = await ApiServer.start({ ...shared, drain, metrics: { reads: true } });
     try {
       const parts = { ...shared, drain: new Drain() };
-      return new SingleProcess(api, await AdminServer.start(parts, new LocalCommands(api)));
+      const admin = await AdminServer.start(parts, new LocalCommands(api));
+      api.endStart();
+      return new SingleProcess(api, admin);
     } catch (error) {
       await api.stop();
       throw error;

@@ -7,6 +7,8 @@ export type ToWorker =
   | { readonly type: 'start'; readonly sockets: Sockets; readonly accessLog: boolean }
   | { readonly type: 'access_log'; readonly on: boolean }
   | { readonly type: 'forget_tokens' }
+  /** The admin port is open: `/readyz` need not wait for it. */
+  | { readonly type: 'end_start' }
   | { readonly type: 'metrics'; readonly id: number }
   | { readonly type: 'loops'; readonly id: number }
   | { readonly type: 'announce_end' }

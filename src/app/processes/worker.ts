@@ -14,11 +14,13 @@ export async function runWorker(config: Config, log: Log): Promise<void> {
   // Ctrl-C reaches the whole process group. The worker stops only on the primary's message or on a SIGTERM of its own.
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
   const start = await startMessage();
+  const drain = new Drain();
+  drain.starting = true;
   const api = await ApiServer.start({
     config,
     pools: poolsOf(config, start.sockets),
     log,
-    drain: new Drain(),
+    drain,
     metrics: { reads: false },
   });
   api.accessLog.on = start.accessLog;
@@ -48,6 +50,7 @@ function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
 function obey(message: ToWorker, api: ApiServer, stop: () => void): void {
   if (message.type === 'access_log') api.accessLog.on = message.on;
   else if (message.type === 'forget_tokens') api.forgetTokens();
+  else if (message.type === 'end_start') api.endStart();
   else if (message.type === 'announce_end') api.announceEnd();
   else if (message.type === 'stop') stop();
   else if (message.type === 'loops') send({ type: 'loops', id: message.id, loops: api.loops() });
