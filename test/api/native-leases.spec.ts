@@ -791,9 +791,9 @@ describe('batch ack', () => {
         const { status: got, headers, json } = await post(ONE);
         expect(got).toBe(status);
         expect(json).toMatchObject({ code, status });
-        // The engine's message says what a moving pool cannot do; other faults of the store are not shown to the
-        // client.
-        const isShown = status < 500 || code === 'pool_moving';
+        // These two messages are for the client: what a moving pool cannot do, and how to send a body. Other faults
+        // of the server and its store are not shown.
+        const isShown = status < 500 || ['pool_moving', 'coding_not_supported'].includes(code);
         expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
         const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(
           code,

@@ -29,6 +29,8 @@ const MAKES: Readonly<Record<string, number>> = {
   'PUT /recurring/{id}': 200,
   'PUT /targets/{name}': 200,
   'DELETE /tracked/{id}': 200,
+  // A worker without a session has waits too.
+  'DELETE /workers/{name}/waits': 204,
   // With `info`, as in its example, it begins a session.
   'POST /workers/{name}/heartbeat': 200,
 };
