@@ -45,6 +45,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/workers': 'consume',
   'GET /v1/:namespace/workers/:name': 'consume',
   'DELETE /v1/:namespace/workers/:name': 'consume',
+  'DELETE /v1/:namespace/workers/:name/waits': 'consume',
   'POST /v1/:namespace/workers/:name/heartbeat': 'consume',
   'POST /v1/:namespace/workers/:name/quiet': 'admin',
   'POST /v1/:namespace/workers/:name/stop': 'admin',
@@ -111,6 +112,8 @@ const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id|^DELETE \/v1\/:names
 const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
+/** It ends what the token may end, and does not tell whether there is anything else. */
+const ENDS_OWN = /^DELETE \/v1\/:namespace\/workers\/:name\/waits$/;
 /** They tell of each job for itself, or of no job. */
 const TELLS_EACH: Readonly<Record<string, string>> = {
   'POST /v1/:namespace/recurring/preview': '"slots":[',
@@ -126,6 +129,9 @@ const OPEN = [
   'GET /healthz',
   'GET /readyz',
   'GET /v1/openapi.json',
+  'HEAD /healthz',
+  'HEAD /readyz',
+  'OPTIONS /',
 ];
 
 /** Open without a token, to those who have a URL that the server has signed. */
@@ -260,7 +266,7 @@ describe('intruders', () => {
 
   /** The path through the fast path, if it serves the call, and a spelling that selects the router. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId, key: 'grace_ms', name: 'w' };
+    const names = { namespace, queue, id: jobId, job_id: jobId, key: 'grace_ms', name: 'w' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
     const query = QUERY[nameOf(route)] ?? '';
     return [addressOf(route, names) + query, addressOf(route, escaped) + query];
@@ -358,6 +364,10 @@ describe('intruders', () => {
           expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
           continue;
         }
+        if (ENDS_OWN.test(nameOf(route))) {
+          expect({ path, status, text }).toEqual({ path, status: 204, text: '' });
+          continue;
+        }
         const expected = TELLS_EACH[nameOf(route)];
         if (expected !== undefined) {
           expect({ path, status }).toEqual({ path, status: 200 });
@@ -409,6 +419,7 @@ describe('intruders', () => {
       namespace,
       queue: 'mail',
       id: 'x',
+      job_id: 'x',
       key: 'grace_ms',
       name: 'w',
       token: 't'.repeat(20),
@@ -450,7 +461,8 @@ describe('intruders', () => {
         const names = { namespace, token: 't'.repeat(20) };
         const path = addressOf(route, names).replace('*', '');
         const { status } = await send(route, path, null, undefined, started.url);
-        expect({ path, status }).toEqual({ path, status: OPEN.includes(nameOf(route)) ? 200 : 401 });
+        const open = route.method === 'OPTIONS' ? 204 : 200;
+        expect({ path, status }).toEqual({ path, status: OPEN.includes(nameOf(route)) ? open : 401 });
       }
     } finally {
       await started.server.stop();
