@@ -11,6 +11,7 @@ export const OWN_REDIS = {
   'test/engine/events-outage.spec.ts': 'stops and fills a server',
   'test/engine/faults.spec.ts': 'cuts, slows down, silences and restarts a server',
   'test/engine/memory.spec.ts': 'fills a server up to its maxmemory',
+  'test/engine/moving.spec.ts': 'moves a pool from one server to another',
   'test/engine/noscript.spec.ts': "looks at a server's command statistics",
   'test/engine/quotas-model.spec.ts': 'counts the keys of all namespaces of a server',
   'test/engine/script-headers.spec.ts': 'reads files, and no Redis',
