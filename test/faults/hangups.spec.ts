@@ -8,7 +8,7 @@ import { IS_LONG } from '../support/scale.js';
 
 /** `npm run chaos` has each call at each stage hung up in both ways, with Redis stalled for a second. */
 const STALL_MS = IS_LONG ? 1_000 : 150;
-const NAMES = { queue: 'mail', id: 'order-17', name: 'host-1', key: 'grace_ms' };
+const NAMES = { queue: 'mail', id: 'order-17', job_id: 'order-17', name: 'host-1', key: 'grace_ms' };
 /** What has calls wait that can. */
 const WAITS: Readonly<Record<string, string>> = {
   'GET /api/:namespace/:queue': '?timeout=30&ttr=600',
