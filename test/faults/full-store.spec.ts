@@ -101,6 +101,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/queues/:queue/purge`]: [inQueue('q', { states: ['ready', 'scheduled', 'dead'] })],
   [`DELETE ${V1}/queues/:queue`]: [inQueue('empty')],
   'DELETE /api/:namespace/:queue': [inQueue('wire')],
+  'PUT /namespaces/:namespace/quotas': [{ body: { max_jobs_per_queue: 1_000 } }],
   'PUT /token/:namespace/:token/limit': [{ body: { read: 1, write: 1, interval: 60 } }],
   'DELETE /token/:namespace/:token/limit': [{}],
   'POST /token/:namespace/:token/rotate': [{ query: '?grace=1h' }],
@@ -206,7 +207,8 @@ describe.each([
     const sent = hasLease ? { ...body, lease: leases.get(names['id'] ?? '') } : body;
     const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
     const options = sent === undefined ? {} : { body: text };
-    return template.startsWith('/token') ? app.admin(method, path, options) : app.call(method, path, options);
+    const isAdmin = /^\/(token|namespaces)\//.test(template);
+    return isAdmin ? app.admin(method, path, options) : app.call(method, path, options);
   }
 
   it('has a case for each call that changes something', () => {

@@ -13,6 +13,8 @@ const RUNS = (ROUNDS * 2_500) / BATCH;
 /** A client that has sent all that it has waits this long before it says so, in milliseconds. */
 const PATIENCE_MS = 30;
 const HANG_MS = 10_000;
+/** A 5xx that is no answer to a transfer coding other than chunked: RFC 9112 demands a 501 for that one. */
+const FAULT = /HTTP\/1\.1 5(?!01 Not Implemented\r\n(?:[^\r\n]+\r\n)*\r\n[^\r\n]*transfer coding not supported)/;
 
 /** Sends bytes, closes its half after a while, and gives back all that came until the server closed its own. */
 function roundTrip(port: number, bytes: Buffer, patienceMs: number | null): Promise<string> {
@@ -83,13 +85,13 @@ describe('a server that is sent nonsense', () => {
     await expectNothingHeld();
   }, 1_800_000);
 
-  it('answers garbage with a 4xx or an end, and goes on', async () => {
+  it('answers garbage with a 4xx, the 501 on transfer codings or an end, and goes on', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(garbage(app.namespace, app.token), { minLength: BATCH, maxLength: BATCH }),
         async (pieces) => {
           const answers = await Promise.all(pieces.map((bytes) => roundTrip(app.port, bytes, PATIENCE_MS)));
-          for (const answer of answers) expect(answer).not.toMatch(/HTTP\/1\.1 5/);
+          for (const answer of answers) expect(answer).not.toMatch(FAULT);
           await expectHealth();
         },
       ),

@@ -53,17 +53,17 @@ end
 -- Write.
 for i = 5, #ARGV do
   local leases, session = keys[i * 2 - 7], keys[i * 2 - 6]
-  if others[i] then
-    -- As if there were none.
-  elseif verb == "end_waits" then
+  -- For a token that may not use the session it is as if there were none.
+  local does = not others[i] and verb
+  if does == "end_waits" then
     notify_ended(ARGV[i])
-  elseif verb == "forget" then
+  elseif does == "forget" then
     -- guard: ended-session-ends-waits
     notify_ended(ARGV[i])
     redis.call("ZREM", workers, ARGV[i])
     redis.call("ZREM", sessions, ARGV[i])
     redis.call("UNLINK", leases, session)
-  elseif (verb == "quiet" or verb == "stop") and redis.call("EXISTS", session) == 1 then
+  elseif (does == "quiet" or does == "stop") and redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)
   end
 end
