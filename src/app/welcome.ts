@@ -10,8 +10,8 @@ interface Addresses {
 const POOL = 'default';
 const NAMESPACE = 'demo';
 const QUEUE = 'mail';
-/** Keys in an empty Redis after the first connect: the version of the data format. */
-const KEYS_OF_AN_EMPTY_STORE = 1;
+/** Keys in an empty Redis after the first connect: the version of the data format, and the run of the store. */
+const KEYS_OF_AN_EMPTY_STORE = 2;
 
 /** True if this server's embedded store has never been used. Call it before the server serves. */
 export async function isFirstStart(server: RunningServer, config: Config): Promise<boolean> {
