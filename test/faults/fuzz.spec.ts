@@ -14,7 +14,8 @@ const RUNS = (ROUNDS * 2_500) / BATCH;
 const PATIENCE_MS = 30;
 const HANG_MS = 10_000;
 /** A 5xx that is no answer to a transfer coding other than chunked: RFC 9112 demands a 501 for that one. */
-const FAULT = /HTTP\/1\.1 5(?!01 Not Implemented\r\n(?:[^\r\n]+\r\n)*\r\n[^\r\n]*transfer coding not supported)/;
+const FAULT =
+  /HTTP\/1\.1 5(?!01 Not Implemented\r\n(?:[^\r\n]+\r\n)*\r\n[^\r\n]*transfer coding not supported)/;
 
 /** Sends bytes, closes its half after a while, and gives back all that came until the server closed its own. */
 function roundTrip(port: number, bytes: Buffer, patienceMs: number | null): Promise<string> {

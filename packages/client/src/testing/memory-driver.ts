@@ -68,6 +68,8 @@ const USUAL_TRIES = 5;
 /** The server's default retry policy, without its random part. */
 const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
 const USUAL_FACTOR = 2;
+/** What the server takes as the name of a queue. */
+const QUEUE_NAME = /^(?!_)[\w.-]{1,255}$/;
 /** Failure group of a job whose last lease ran out, as the server names it. */
 const LEASE_EXPIRED = 'lease_expired';
 /** What only a server can do. */
@@ -195,6 +197,15 @@ export class MemoryDriver implements JobDriver {
   }
 
   ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
+    const wrong = acks.find(({ next }) => next !== undefined && !QUEUE_NAME.test(next.queue));
+    if (wrong !== undefined)
+      return Promise.reject(
+        new PumphouseError(
+          'invalid_argument',
+          `next: ${JSON.stringify(wrong.next?.queue)} is no name of a queue`,
+          { status: 400 },
+        ),
+      );
     const statuses = acks.map((ack) => {
       const job = this.stored.get(ack.id);
       if (job?.queue !== ack.queue || isGone(job)) return 'not_found';
