@@ -69,7 +69,7 @@ const USUAL_TRIES = 5;
 const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
 const USUAL_FACTOR = 2;
 /** What the server takes as the name of a queue. */
-const QUEUE_NAME = /^(?!_)[\w.-]{1,255}$/;
+const QUEUE_NAME = /^(?!_)[-\w]{1,255}$/;
 /** Failure group of a job whose last lease ran out, as the server names it. */
 const LEASE_EXPIRED = 'lease_expired';
 /** What only a server can do. */
