@@ -52,7 +52,7 @@ describe('a Redis whose clock is stepped', () => {
     dir = mkdtempSync(join(tmpdir(), 'pumphouse-clock-'));
     step(0);
     const program = join(dir, 'redis-server');
-    const environment = Object.entries(clock!.env).map((pair) => pair.join('='));
+    const environment = Object.entries(clock.env).map((pair) => pair.join('='));
     const real = before ?? 'redis-server';
     writeFileSync(program, `#!/bin/sh\nexec env ${environment.join(' ')} ${real} "$@"\n`, { mode: 0o755 });
     process.env['PUMPHOUSE_REDIS_SERVER'] = program;
