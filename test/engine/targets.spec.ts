@@ -74,7 +74,7 @@ describe('push targets of a namespace', () => {
     const { isWhole, queues } = await targets.readSince(f.ns, version);
     expect(isWhole).toBe(true);
     expect([...queues.keys()].sort()).toEqual(['new', 'old']);
-    // Who has read it knows the rest from the log.
+    // A reader that has read it knows the rest from the log.
     expect([...(await targets.readSince(f.ns, version + 1)).queues.keys()]).toEqual(['new']);
   });
 

@@ -192,7 +192,7 @@ export class Worker {
     return this.running?.catch(() => undefined) ?? Promise.resolve();
   }
 
-  /** True in a handler of this worker, and in all that it calls: who waits for the end there would wait for itself. */
+  /** True in a handler of this worker, and in all that it calls. Waiting for the end there would never end. */
   get isInHandler(): boolean {
     return isInHandlerOf(this);
   }
