@@ -66,7 +66,7 @@ describe('a client of before', () => {
     const old = (await import(path)) as Library;
     expect(old.Worker).not.toBe(present.Worker);
     await playAll(old, served.client(old));
-  }, 60_000);
+  });
 });
 
 /** One job of each end that a job can have. */

@@ -80,7 +80,7 @@ describe('a worker process', () => {
     const beginMs = performance.now();
     child.kill('SIGTERM');
     expect(await ended).toEqual([143, null]);
-    expect(performance.now() - beginMs).toBeLessThan(3_000);
+    expect(performance.now() - beginMs).toBeLessThan(15_000);
     expect(await client.jobs.get(id)).toMatchObject({
       state: 'ready',
       triesLeft: 5,
@@ -161,7 +161,7 @@ describe('a worker process', () => {
     const queue = fresh();
     const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1, prefetch: 1 });
     const [, waits] = await client.publishMany([
-      { queue, type: 'blocks', data: 3_000 },
+      { queue, type: 'blocks', data: 8_000 },
       { queue, type: 'takes', data: 10 },
     ]);
     await waitFor(() => lines.includes('blocks'));
@@ -169,10 +169,13 @@ describe('a worker process', () => {
     const leased = await waitFor(async () => {
       const request = { queues: [queue], count: 2, waitMs: 100, ttrMs: 60_000, signal };
       return (await client.driver.lease(request)).find(({ id }) => id === waits!.id);
-    }, 2_500);
+    });
     expect(leased.attempts).toBe(2);
     // Of both jobs, when the block is over.
-    await waitFor(() => proxy.of('/heartbeat').some(({ path }) => path.includes(waits!.id)), 5_000);
+    await waitFor(
+      () => proxy.seen.some(({ path, body }) => path.includes(waits!.id) || body.includes(waits!.id)),
+      5_000,
+    );
     await sleep(200);
     expect(lines.filter((line) => line.startsWith('begun'))).toEqual([]);
     expect((await client.jobs.get(waits!.id)).state).toBe('leased');
@@ -234,13 +237,13 @@ describe('under faults', () => {
     await waitFor(async () => {
       const { length, counts } = await client.queues.get(queue);
       return length === 0 && counts['dead'] === 0 && runs.size >= 500;
-    }, 25_000);
+    });
     proxy.rule = () => 'pass';
     await Promise.all(workers.map((worker) => worker.stop()));
     // Not one more than were published: no retry has stored a job twice.
     expect(new Set(runs.keys())).toEqual(ids);
     faulty.close();
-  }, 60_000);
+  });
 });
 
 describe('a server that is killed', () => {
@@ -286,5 +289,5 @@ describe('a server that is killed', () => {
     } finally {
       await server.remove();
     }
-  }, 90_000);
+  });
 });

@@ -246,7 +246,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       await worker.stop();
       expect([...runs.values()].filter((times) => times !== 1)).toEqual([]);
       expect([runs.size, warned]).toEqual([many, []]);
-    }, 40_000);
+    });
 
     it('ends every call with the reason of its signal', async () => {
       const { jobs, queues, deadLetter, recurring, stats, workers } = pumphouse;

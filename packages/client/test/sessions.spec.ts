@@ -21,7 +21,7 @@ describe('a worker session with several servers', () => {
     balancer = await FaultyProxy.start(servers[0]!.apiPort);
     const token = await servers[0]!.token('sessions');
     client = new Pumphouse({ url: balancer.url, namespace: 'sessions', token });
-  }, 60_000);
+  });
   afterAll(async () => {
     client.close();
     await balancer.stop();
@@ -83,5 +83,5 @@ describe('a worker session with several servers', () => {
     expect((await client.jobs.get(later.id)).state).toBe('ready');
     await worker.stop();
     expect(await listed()).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -637,7 +637,7 @@ describe('sessions', () => {
     const queue = fresh();
     const end = deferred();
     await client.publishMany(Array.from({ length: 20 }, () => ({ queue })));
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 20 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000, concurrency: 20 });
     let calls = 0;
     worker.handle(plain(queue), () => {
       calls++;
@@ -646,7 +646,7 @@ describe('sessions', () => {
     void worker.run();
     await waitFor(() => calls === 20);
     const before = proxy.of('/heartbeat').length;
-    await sleep(1_200);
+    await sleep(6_000);
     expect(proxy.of('/heartbeat').length - before).toBeLessThanOrEqual(7);
     expect(calls).toBe(20);
     end.resolve();
@@ -667,7 +667,7 @@ describe('sessions', () => {
   it('that are asked to be quiet lease nothing more, and end what they have', async () => {
     const queue = fresh();
     const end = deferred();
-    const { worker } = workerOf(queue, { ttrMs: 600, concurrency: 2 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000, concurrency: 2 });
     const seen: unknown[] = [];
     worker.handle(plain(queue), async ({ data }) => {
       seen.push(data);
@@ -678,7 +678,8 @@ describe('sessions', () => {
     await waitFor(() => seen.length === 1);
     await client.workers.quiet(worker.id);
     await waitFor(async () => (await listed(worker.id))?.quiet === true);
-    await sleep(500);
+    const beats = proxy.of('/heartbeat').length;
+    await waitFor(() => proxy.of('/heartbeat').length > beats + 1);
     await client.publish({ queue, data: 2 });
     end.resolve();
     await waitFor(async () => (await client.jobs.get(id)).state === 'done');
@@ -690,7 +691,7 @@ describe('sessions', () => {
 
   it('that are asked to stop do so as after a signal', async () => {
     const queue = fresh();
-    const { worker } = workerOf(queue, { ttrMs: 600, shutdownGraceMs: 5_000 });
+    const { worker } = workerOf(queue, { ttrMs: 3_000, shutdownGraceMs: 5_000 });
     const started = deferred();
     worker.handle(plain(queue), async () => {
       started.resolve();
@@ -711,10 +712,10 @@ describe('sessions', () => {
     await client.publishMany([{ queue }, { queue }]);
     const notFound = { status: 404, body: { code: 'not_found', detail: 'there is no such call' } };
     proxy.rule = ({ path }) => (path.includes('/workers/') ? notFound : 'pass');
-    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 3_000 });
     const results: boolean[] = [];
     worker.handle(plain(queue), async (_job, { signal }) => {
-      await sleep(1_500);
+      await sleep(4_500);
       results.push(signal.aborted);
     });
     void worker.run();
@@ -727,10 +728,10 @@ describe('sessions', () => {
 
   it('that the server forgets are back with the next heartbeat, and lose no lease', async () => {
     const queue = fresh();
-    const { worker } = workerOf(queue, { ttrMs: 600 });
+    const { worker } = workerOf(queue, { ttrMs: 3_000 });
     const end = deferred<boolean>();
     worker.handle(plain(queue), async (_job, { signal }) => {
-      await sleep(1_500);
+      await sleep(4_500);
       end.resolve(signal.aborted);
     });
     void worker.run();
@@ -766,11 +767,11 @@ describe('sessions', () => {
 describe('heartbeats', () => {
   it('keep a lease for as long as its handler runs', async () => {
     const queue = fresh();
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000 });
     let calls = 0;
     worker.handle(plain(queue), async (_job, { signal }) => {
       calls++;
-      await sleep(2_000);
+      await sleep(7_000);
       return signal.aborted;
     });
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
@@ -780,15 +781,15 @@ describe('heartbeats', () => {
     expect((await client.jobs.get(id)).result?.data).toBe(false);
     expect(calls).toBe(1);
     const times = proxy.of('/heartbeat').map(({ atMs }) => atMs);
-    expect(times.length).toBeGreaterThanOrEqual(7);
+    expect(times.length).toBeGreaterThanOrEqual(4);
     expect(times.length).toBeLessThanOrEqual(11);
   });
 
   it('go on while an ack is not answered', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600 });
-    proxy.next('/acks', { afterMs: 1_500 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000 });
+    proxy.next('/acks', { afterMs: 6_000 });
     let calls = 0;
     worker.handle(plain(queue), () => {
       calls++;
@@ -797,8 +798,7 @@ describe('heartbeats', () => {
     await waitFor(() => proxy.of('/acks').length === 1);
     const extended = (): number => proxy.of('/heartbeat').filter(({ body }) => body.includes(id)).length;
     const before = extended();
-    await sleep(1_200);
-    expect(extended() - before).toBeGreaterThanOrEqual(4);
+    await waitFor(() => extended() - before >= 3);
     await waitFor(() => worker.heldCount === 0);
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0 });
     expect(calls).toBe(1);
@@ -807,9 +807,9 @@ describe('heartbeats', () => {
   it('that are lost are sent again soon, and the lease is kept', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 1_500 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 5_000 });
     worker.handle(plain(queue), async (_job, { signal }) => {
-      await sleep(3_500);
+      await sleep(8_000);
       return signal.aborted;
     });
     let lost = 0;
@@ -853,7 +853,7 @@ describe('heartbeats', () => {
 
   it('abort the signal when none is answered for 80 % of the lease; what fails then is given back', async () => {
     const queue = fresh();
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 1_000 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 5_000 });
     const code = deferred<string>();
     let begunMs = 0;
     let endedMs = 0;
@@ -868,16 +868,42 @@ describe('heartbeats', () => {
     const { id } = await client.publish({ queue });
     void worker.run();
     expect(await code.promise).toBe('lease_unconfirmed');
-    expect(endedMs - begunMs).toBeGreaterThan(750);
-    expect(endedMs - begunMs).toBeLessThan(1_000);
+    expect(endedMs - begunMs).toBeGreaterThan(3_900);
+    expect(endedMs - begunMs).toBeLessThan(5_000);
     await waitFor(() => worker.heldCount === 0);
     expect(settled()).toEqual(['release']);
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
+  it('that are not answered keep a handler from beginning when its lease may have ended while its begin was recorded', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 2_000 });
+    let calls = 0;
+    worker.handle(plain(queue), () => {
+      calls++;
+    });
+    proxy.rule = ({ path }) => (path.endsWith('/heartbeat') ? 'hang' : 'pass');
+    // As the driver for Redis alone does; it takes longer than the lease.
+    const begin = async (): Promise<void> => {
+      await client.queues.pause(queue);
+      await sleep(2_500);
+    };
+    Object.assign(faulty.driver, { begin });
+    try {
+      const { id } = await client.publish({ queue });
+      void worker.run();
+      await waitFor(() => settled().length > 0);
+      await waitFor(() => worker.heldCount === 0);
+      expect(calls).toBe(0);
+      expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', failures: 0 });
+    } finally {
+      Reflect.deleteProperty(faulty.driver, 'begin');
+    }
+  });
+
   it('bring the request to cancel a job; what the handler gives up is cancelled, what it has done is done', async () => {
     const queue = fresh();
-    const { worker } = workerOf(queue, { ttrMs: 600 });
+    const { worker } = workerOf(queue, { ttrMs: 3_000 });
     let calls = 0;
     worker.handle('stops', async (_job, { signal }) => {
       calls++;
@@ -946,7 +972,7 @@ describe('stop', () => {
       through: faulty,
       concurrency: 1,
       prefetch: 1,
-      ttrMs: 600,
+      ttrMs: 3_000,
       shutdownGraceMs: 10_000,
     });
     const begun = deferred();
@@ -955,7 +981,7 @@ describe('stop', () => {
     worker.handle(plain(queue), async (_job, { signal }) => {
       calls++;
       begun.resolve();
-      await sleep(1_500);
+      await sleep(5_000);
       wasAborted = signal.aborted;
     });
     void worker.run();
@@ -963,12 +989,12 @@ describe('stop', () => {
     await waitFor(() => worker.heldCount === 2);
     const stopped = worker.stop();
     const [leases, heartbeats] = [proxy.of('/leases').length, proxy.of('/heartbeat').length];
-    await waitFor(async () => (await counts(queue))['ready'] === 1, 500);
+    await waitFor(async () => (await counts(queue))['ready'] === 1);
     await client.publish({ queue });
     await stopped;
     expect([calls, wasAborted, worker.heldCount]).toEqual([1, false, 0]);
     expect(proxy.of('/leases')).toHaveLength(leases);
-    expect(proxy.of('/heartbeat').length - heartbeats).toBeGreaterThanOrEqual(4);
+    expect(proxy.of('/heartbeat').length - heartbeats).toBeGreaterThanOrEqual(3);
     expect(await counts(queue)).toMatchObject({ ready: 2, leased: 0 });
     expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([5, 5]);
   });

@@ -298,12 +298,18 @@ export class Worker {
     while (this.runningCount < this.options.concurrency) {
       const held = this.waiting.shift();
       if (held === undefined) return;
-      // What happened while it waited: its handler does not begin.
-      if (held.abortedBy !== undefined) void this.giveBack(held);
-      // The process may have stood still since: no timer has found the lease doubtful yet.
-      else if (this.keeper.isDoubtful(held)) void this.confirm(held);
-      else void this.execute(held);
+      if (this.isStillLeased(held)) void this.execute(held);
     }
+  }
+
+  /** @returns false if its handler must not begin, now or at all */
+  private isStillLeased(held: HeldJob): boolean {
+    // What happened while it waited.
+    if (held.abortedBy !== undefined) void this.giveBack(held);
+    // The process may have stood still since: no timer has found the lease doubtful yet.
+    else if (this.keeper.isDoubtful(held)) void this.confirm(held);
+    else return true;
+    return false;
   }
 
   private async execute(held: HeldJob): Promise<void> {
@@ -313,9 +319,10 @@ export class Worker {
     this.guard.entered(registration.name);
     held.state = 'running';
     const beginning = this.driver.begin?.(held.job);
-    if (beginning !== undefined && !(await mayBegin(held, beginning))) {
+    if (beginning !== undefined && !(await this.mayBegin(held, beginning))) {
       this.runningCount--;
       this.guard.left(registration.name);
+      this.startWaiting();
       return;
     }
     let outcome: Outcome;
@@ -545,21 +552,25 @@ export class Worker {
     return new Promise((resolve) => this.onChange.push(resolve));
   }
 
+  /**
+   * Waits until the begin of a handler is recorded; without an answer the job may be tried once more than its tries, as
+   * after a lost ack. @returns false if the job was given back meanwhile, or its lease may be lost
+   */
+  private async mayBegin(held: HeldJob, beginning: Promise<void>): Promise<boolean> {
+    await beginning.catch(() => undefined);
+    if (held.isAbandoned) return false;
+    held.state = 'waiting';
+    if (/* guard: begin-under-a-lease-that-is-there */ !this.isStillLeased(held)) return false;
+    held.state = 'running';
+    return true;
+  }
+
   private changed(): void {
     const { onChange } = this;
     if (onChange.length === 0) return;
     this.onChange = [];
     for (const resolve of onChange) resolve();
   }
-}
-
-/**
- * Waits until the begin of a handler is recorded; without an answer the job may be tried once more than its tries, as
- * after a lost ack. @returns false if the job was given back meanwhile
- */
-async function mayBegin(held: HeldJob, beginning: Promise<void>): Promise<boolean> {
-  await beginning.catch(() => undefined);
-  return !held.isAbandoned;
 }
 
 /** Shortest time between two lease requests after so many empty answers in a row. */
