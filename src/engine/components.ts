@@ -87,7 +87,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     routing.destroy(namespace, queue),
   );
   const waiters: WaitersByQueue = new Map();
-  const publishers: PublisherSet = new PublisherSet(pool, emitted, scheduleWakeup, {
+  const publishers: PublisherSet = new PublisherSet(pool, observer, scheduleWakeup, {
     quotas,
     idempotencyTtlMs,
     clock: options.clock,

@@ -73,6 +73,24 @@ describe('statistics', () => {
     expect(await listed()).toEqual([]);
   });
 
+  it('list a queue to which jobs were only published, up to the limit of a day', async () => {
+    await f.publish('q');
+    await f.engine.destroy(f.ns, 'q');
+    await f.engine.stats.flush();
+    expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual(['q']);
+    expect(await f.engine.stats.queuesOf(f.ns, today() + 1)).toEqual([]);
+
+    const small = new QueueEngine(f.pool, {
+      clock: () => f.nowMs,
+      // One is q, and one is the other server.
+      stats: { historyDays: 1, maxQueues: 3 },
+    });
+    for (const queue of ['r', 's', 't']) await small.publish(f.ns, queue, newJob());
+    await small.stats.flush();
+    expect(await small.stats.queuesOf(f.ns, today())).toHaveLength(2);
+    await small.stop();
+  });
+
   it('tell how long a plain job ran that is acknowledged with a result', async () => {
     await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 5 });
     await f.publish('q');

@@ -9,6 +9,9 @@ export class CountingObserver implements EngineObserver {
   ) {}
 
   published(namespace: string, queue: string, jobs: number, scheduled: number): void {
+    // Also a queue whose jobs are never leased stays listed for a day.
+    // guard: publishes-list-their-queue
+    this.statistics.of(namespace, queue);
     this.next.published(namespace, queue, jobs, scheduled);
   }
 

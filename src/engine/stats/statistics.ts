@@ -181,7 +181,7 @@ export class Statistics {
     return dead;
   }
 
-  /** The queues that have statistics of a day: jobs of them were leased, failed or ended. Not sorted. */
+  /** The queues that have statistics of a day: jobs of them were published, leased, failed or ended. Not sorted. */
   async queuesOf(namespace: string, day: number): Promise<string[]> {
     const fields: unknown = await this.pool.read('HKEYS', this.pool.keys.day(namespace, day));
     // Other fields are `OTHER_QUEUES` and the batches of servers.
