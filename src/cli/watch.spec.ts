@@ -72,7 +72,7 @@ describe('the command line watches a server', () => {
       await waitFor(async () => {
         await client.publish({ queue: 'mail', type: 'x' });
         return first.output().out !== '';
-      }, 10_000);
+      });
       const { place } = JSON.parse((await first.ended).out) as { place: string };
       const { ended } = cli.start('tail', '--json', '--after', place, '--count', '1');
       await client.publish({ queue: 'mail', type: 'x' });

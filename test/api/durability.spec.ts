@@ -180,7 +180,7 @@ describe('missing replicas', () => {
       }, SOON_MS);
       expect(await readyz()).toMatchObject(DEGRADED);
       expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-    }, 60_000);
+    });
   });
 });
 
@@ -223,7 +223,7 @@ describe('delivery records', () => {
       connection.socket.resume();
       await waitFor(async () => (await records()) === 0, 5_000);
       connection.cut();
-    }, 20_000);
+    });
 
     it('goes when its client has gone, and the leases are undone', async () => {
       for (let i = 0; i < 70; i++) await app.publish('left?tries=1', Buffer.alloc(65_000, 'x'));
@@ -235,6 +235,6 @@ describe('delivery records', () => {
       connection.cut();
       await waitFor(async () => (await app.engine.size(app.namespace, 'left')) === 70, 5_000);
       await waitFor(async () => (await records()) === 0);
-    }, 20_000);
+    });
   });
 });

@@ -306,7 +306,7 @@ describe('the embedded Redis', () => {
     await expect(start()).rejects.toThrow(/still has the data open but does not answer/);
     process.kill(owner.pid, 'SIGTERM');
     await waitFor(() => ownerLog().includes('bye bye'));
-  }, 40_000);
+  });
 
   it('listens in a folder of this user when the path of the data is too long for a Unix socket', async () => {
     const long = join(folder(), 'd'.repeat(120));

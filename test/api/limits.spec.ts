@@ -280,7 +280,7 @@ describe('quotas of a namespace', () => {
       const { status, text } = await app.put('old', 'y'.repeat(610));
       const counted = /"(\d+) of 600 bytes: quota max_bytes_per_namespace of namespace /.exec(text)?.[1];
       return status === 429 && Number(counted) >= 500;
-    }, 10_000);
+    });
     await set({ max_bytes_per_namespace: 0 });
 
     await waitFor(async () => (await publish(app, 'old', 'y'.repeat(5_000))).status === 201, 5_000);

@@ -78,7 +78,7 @@ describe('the program', () => {
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^pumphouse: .*default at 127\.0\.0\.1:1 .*ECONNREFUSED/);
-  }, 30_000);
+  });
 
   it('names the port that is taken, and the settings of others', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
@@ -120,7 +120,7 @@ describe('the program', () => {
     } finally {
       await server.remove();
     }
-  }, 100_000);
+  });
 
   it('shows at a terminal on its first start, and only then, how to use it', async () => {
     const cores = availableParallelism();
@@ -143,5 +143,5 @@ describe('the program', () => {
     } finally {
       await server.remove();
     }
-  }, 100_000);
+  });
 });

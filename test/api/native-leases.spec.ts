@@ -204,7 +204,7 @@ describe('leases', () => {
       } finally {
         await other.stop();
       }
-    }, 20_000);
+    });
 
     it('of a token that was revoked while it waited is undone, and refused', async () => {
       const queue = fresh();

@@ -84,7 +84,7 @@ describe('queues', () => {
         counts: { ready: 1, leased: 1, stalled: 1, blocked: 1, stuck: 1, recurring: 2 },
       });
       return true;
-    }, 5_000);
+    });
     expect((await call('GET', `queues/${other}`)).json).toMatchObject({
       counts: { stalled: 0, dead: 1, recurring: 1 },
     });
@@ -117,7 +117,7 @@ describe('queues', () => {
         true,
       ]);
       return true;
-    }, 5_000);
+    });
     await publish({ queue: awaited, data: 1 });
     expect(await waiting).toHaveLength(1);
     await call('DELETE', 'recurring/r9');

@@ -58,7 +58,7 @@ describe('a job that kills its worker each time', () => {
     expect(await app.get(`poisoned/job/${id}`)).toMatchObject({
       headers: { 'x-job-attempts': String(TRIES) },
     });
-  }, 60_000);
+  });
 
   it('tells how far a living job is', async () => {
     const id = await app.publish('living?tries=2');

@@ -45,7 +45,7 @@ export interface Language {
 
 type Line = Record<string, unknown>;
 
-const WITHIN_MS = 15_000;
+const WITHIN_MS = 60_000;
 
 /** Programs of one language, one after the other, that play scenarios. */
 export class Player {

@@ -7,7 +7,7 @@ import { GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
 import { GO, hasGo, hasPython, languagesIn, languagesOf, PYTHON } from './languages.js';
 import { Player, type Scenario } from './scenario.js';
 
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 900_000;
 const whereThere = (is: boolean): jest.Describe => (is ? describe : describe.skip);
 
 const hasMypy = hasProgram('mypy');

@@ -205,7 +205,7 @@ describe("listing a Cluster's namespaces", () => {
       engine = new QueueEngine(pool);
       const { owner } = await cluster.ownerOf(LIST);
       replica = cluster.replicas[cluster.masters.indexOf(owner)]!;
-    }, 60_000);
+    });
     afterAll(async () => {
       process.kill(replica.server.pid, 'SIGCONT');
       await engine.stop();
@@ -239,7 +239,7 @@ describe("listing a Cluster's namespaces", () => {
       expect(await engine.size(ns, 'q')).toBe(1);
       await replica.redis.call('READONLY');
       expect(await replica.redis.sismember(LIST, ns)).toBe(1);
-    }, 60_000);
+    });
   });
 });
 
@@ -667,7 +667,7 @@ describe('wake-ups in a Cluster', () => {
           return cluster.masters[0]!.redis.publish('p:pumphouse:wake', `ns ${round}`).then(() =>
             received.includes(`ns ${round}`),
           );
-        }, 10_000);
+        });
         for (const { redis } of cluster.masters) await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       }
       end();

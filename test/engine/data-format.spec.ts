@@ -19,7 +19,7 @@ describe('the data format', () => {
   const [READY, SCHEDULED, LEASED] = [1, 2, 3];
   const NS = 'old';
   /** So long do Redis's own TTLs last here: a moment, where format 1 left ten minutes beyond a job's ttl. */
-  const TTL_MS = 400;
+  const TTL_MS = 3_000;
 
   interface Old {
     readonly id: string;

@@ -175,7 +175,7 @@ describe('events', () => {
       await waitFor(async () => {
         await other.publish(f.ns, 'q', newJob());
         return listening.events.length > 0;
-      }, 5_000);
+      });
       listening.leave();
       await waitFor(async () => (await f.keys()).every((key) => !/listening|events/.test(key)), 5_000);
       await waitFor(async () => (await watchedUntil()) < f.pool.clock.now(), 5_000);

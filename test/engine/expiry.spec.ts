@@ -532,7 +532,7 @@ describe("the janitor's sweep", () => {
       } finally {
         await other.close();
       }
-    }, 60_000);
+    });
 
     async function readyIn(some: readonly string[]): Promise<number> {
       const sizes = await Promise.all(some.map((namespace) => f.engine.size(namespace, 'q')));

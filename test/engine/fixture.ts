@@ -15,7 +15,7 @@ export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error
 /** Options of a pool on the tests' store, or on the one whose url is given. */
 export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptions {
   const target = overrides.url === undefined ? testTarget() : {};
-  return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
+  return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000, ...overrides };
 }
 
 export const AT_ONCE: RetryPolicy = { kind: 'fixed', delayMs: 0 };

@@ -2,12 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentObserver, type PumpCounts } from '../../src/engine/core/observer.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { SLOWNESS } from '../support/scale.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 /** Late bounds are for a machine that is busy with other tests; the figures of an idle one are printed. */
-const LATE_P50_MS = 40;
-const LATE_P99_MS = 400;
-const LATE_MAX_MS = 800;
+const LATE_P50_MS = 40 * SLOWNESS;
+const LATE_P99_MS = 400 * SLOWNESS;
+const LATE_MAX_MS = 800 * SLOWNESS;
 
 /** Sorted; `at(0.99)` is the 99th percentile. */
 class Figures {

@@ -252,7 +252,7 @@ it('leaks no slot in ten thousand crashes (T23)', async () => {
   } finally {
     await f.close();
   }
-}, 60_000);
+});
 
 function isOfSlots(key: string): boolean {
   return /:[cw]\d+:/.test(key);

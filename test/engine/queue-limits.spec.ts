@@ -372,7 +372,7 @@ describe('rate limits', () => {
     expect(aSecond).toBeLessThan(101);
     await other.stop();
     await f.close();
-  }, 60_000);
+  });
 
   it('serves those who wait on two servers at the rate, as soon as it allows', async () => {
     const f = await EngineFixture.open();
@@ -398,7 +398,7 @@ describe('rate limits', () => {
     await other.stop();
     await pool.close();
     await f.close();
-  }, 30_000);
+  });
 
   describe('who waits is woken', () => {
     let f: EngineFixture;

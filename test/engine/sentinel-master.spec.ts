@@ -71,7 +71,7 @@ describe('who is believed to be the master of a Sentinel group', () => {
       await waitFor(async () => {
         await engine.publish(witness.ns, 'q', newJob());
         return (await witness.size('q')) > 0;
-      }, 10_000);
+      });
       // Wake-ups come from there too.
       const waiting = engine.reserve(witness.ns, {
         queues: ['wake'],

@@ -67,7 +67,7 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
     producer = new QueueEngine(pool);
     closing.push(() => producer.stop());
     engine.start();
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const close of closing.reverse()) await close();
   });
@@ -113,5 +113,5 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
     );
     for (const jobs of await Promise.all(waiting)) expect(jobs).toHaveLength(1);
     await Promise.all(namespaces.map((ns) => work(ns)));
-  }, 60_000);
+  });
 });

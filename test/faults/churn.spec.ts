@@ -44,7 +44,7 @@ describe('queues that come and go', () => {
     await waitFor(async () => {
       await app.engine.tidyNow(app.namespace);
       return (await keys()).length === keysBefore.length;
-    }, 20_000);
+    });
 
     // They are written once a second. The run may go over midnight.
     await waitFor(async () => (await days()).length > 0, 5_000);

@@ -251,5 +251,5 @@ describe.each([
     await admin.config('SET', 'maxmemory', 0);
     for (const [n, id] of ids.entries())
       await waitFor(async () => (await read(id)).made > before[n]!.made, 10_000);
-  }, 60_000);
+  });
 });

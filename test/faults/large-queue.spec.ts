@@ -2,9 +2,10 @@ import type { Redis } from 'ioredis';
 import { EngineFixture, newJob } from '../engine/fixture.js';
 import { waitFor } from '../support/redis.js';
 import { IS_LONG } from '../support/scale.js';
+import { scriptCost } from '../support/script-cost.js';
 
 const JOBS = IS_LONG ? 1_000_000 : 20_000;
-/** Of the usual script, in microseconds: one that a busy system has set aside for a while says nothing. */
+/** Of a script, in microseconds of CPU. */
 const LIMIT_US = 5_000;
 /** Of the memory before: what the allocator keeps, and Redis for its clients, is no job's. */
 const KEPT_BYTES = 4_000_000;
@@ -18,19 +19,7 @@ describe(`a queue of ${JOBS} jobs`, () => {
   const usedBytes = async (): Promise<number> =>
     Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);
 
-  /** Runs it, and gives the time of the usual script in it, in microseconds. */
-  async function timed(name: string, work: () => Promise<unknown>): Promise<number> {
-    await admin.config('RESETSTAT');
-    await admin.call('SLOWLOG', 'RESET');
-    await work();
-    const stats = /latency_percentiles_usec_fcall:p50=([\d.]+),p99=([\d.]+)/.exec(
-      await admin.info('latencystats'),
-    );
-    const slow = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
-    const longest = Math.max(0, ...slow.map(([, , micros]) => micros));
-    console.log(`${name}: p50 ${String(stats?.[1])} p99 ${String(stats?.[2])} µs, over 10 ms: ${longest} µs`);
-    return Number(stats?.[1] ?? 0);
-  }
+  const cost = (name: string, work: () => Promise<unknown>): Promise<number> => scriptCost(name, admin, work);
 
   async function fill(job: Partial<Parameters<typeof newJob>[0]>): Promise<void> {
     const jobs = Array.from({ length: 64 }, () => newJob({ body: Buffer.alloc(100, 'x'), ...job }));
@@ -45,9 +34,9 @@ describe(`a queue of ${JOBS} jobs`, () => {
   it('T35: is listed, counted, looked at, taken from and destroyed in short steps, and its memory comes back', async () => {
     await f.publish('q', { delayMs: 3_600_000 });
     const before = await usedBytes();
-    const fills = await timed('fill', () => fill({ ttlMs: 0 }));
+    const fills = await cost('fill', () => fill({ ttlMs: 0 }));
     expect(await f.size('q')).toBe(JOBS);
-    const reads = await timed('look', async () => {
+    const reads = await cost('look', async () => {
       for (let i = 0; i < 50; i++) {
         await f.size('q');
         await f.engine.peekQueue(f.ns, 'q');
@@ -55,14 +44,14 @@ describe(`a queue of ${JOBS} jobs`, () => {
         await f.engine.deadLetterHead(f.ns, 'q');
       }
     });
-    const takes = await timed('take and acknowledge', async () => {
+    const takes = await cost('take and acknowledge', async () => {
       for (let i = 0; i < 20; i++) {
         const jobs = await f.reserve('q', { count: 50 });
         await Promise.all(jobs.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
       }
     });
-    const cleans = await timed('clean', () => f.engine.tidyNow(f.ns));
-    const ends = await timed('destroy', () => f.engine.destroy(f.ns, 'q'));
+    const cleans = await cost('clean', () => f.engine.tidyNow(f.ns));
+    const ends = await cost('destroy', () => f.engine.destroy(f.ns, 'q'));
 
     for (const micros of [fills, reads, takes, cleans, ends]) expect(micros).toBeLessThan(LIMIT_US);
     expect(await f.size('q')).toBe(0);

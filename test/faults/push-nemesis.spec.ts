@@ -64,10 +64,10 @@ describe('HTTP push by two servers on one Redis', () => {
       ...servers.map((server) => () => server.remove()),
     );
     await Promise.all(servers.map((server) => server.start()));
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const close of closing.reverse()) await close();
-  }, 60_000);
+  });
   beforeEach(async () => {
     receiver = await Receiver.start();
     namespace = randomNamespace('push');
@@ -157,7 +157,7 @@ describe('HTTP push by two servers on one Redis', () => {
       const { breaker } = await call<{ breaker: { state: string } }>('GET', 'targets/orders');
       if (breaker.state !== 'closed') await call('POST', 'targets/orders/resume');
       return ids.every((id) => answered.has(id));
-    }, 60_000);
+    });
 
     const twice = [...answered.values()].filter(({ length }) => length > 1).length;
     console.log(`${String(ids.length)} jobs, ${String(number)} requests, ${String(twice)} answered twice`);
@@ -171,7 +171,7 @@ describe('HTTP push by two servers on one Redis', () => {
     // Publishes whose answer was lost have made jobs too.
     await waitFor(async () => {
       return (await call<{ length: number }>('GET', 'queues/orders')).length === 0;
-    }, 20_000);
+    });
     expect(await Audit.of(redis, namespace)).toEqual([]);
     expect(await auditIndexes(redis, namespace)).toEqual([]);
   });
@@ -206,7 +206,7 @@ describe('HTTP push by two servers on one Redis', () => {
     await waitFor(async () => (await breakerOf('broken')).state === 'closed', 30_000);
     await waitFor(async () => {
       return (await call<{ counts: { done: number } }>('GET', 'queues/broken')).counts.done === 40;
-    }, 30_000);
+    });
     await first.start();
   });
 

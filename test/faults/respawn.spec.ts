@@ -5,9 +5,10 @@ import { auditIndexes } from '../engine/index-audit.js';
 import { BuiltServer } from '../support/built-server.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { IS_LONG } from '../support/scale.js';
+import { scriptCost } from '../support/script-cost.js';
 
 const JOBS = IS_LONG ? 100_000 : 2_000;
-/** Of the usual script, in microseconds: one that a busy system has set aside for a while says nothing. */
+/** Of a script, in microseconds of CPU. */
 const LIMIT_US = 5_000;
 const CONSUMERS = 4;
 const BATCH = 64;
@@ -30,13 +31,13 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     const env = { PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, PUMPHOUSE_SERVER__WORKERS: '1' };
     servers = await Promise.all([BuiltServer.create(env), BuiltServer.create(env)]);
     await Promise.all(servers.map((server) => server.start()));
-  }, 90_000);
+  });
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.remove()));
     await f.close();
     admin.disconnect();
     await redis.stop();
-  }, 60_000);
+  });
 
   async function bury(count: number, group: string): Promise<void> {
     const { publishing, settling } = f.engine.extended;
@@ -56,16 +57,6 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     }
   }
 
-  /** The usual time of a script while some work runs, in microseconds. */
-  async function timed(work: () => Promise<unknown>): Promise<number> {
-    await admin.config('RESETSTAT');
-    await work();
-    const stats = await admin.info('latencystats');
-    const [, p50 = '', p99 = ''] = /usec_fcall:p50=([\d.]+),p99=([\d.]+)/.exec(stats) ?? [];
-    console.log(`respawn alone: p50 ${p50} p99 ${p99} µs`);
-    return Number(p50);
-  }
-
   it('come back by filter while others consume; the server is killed in the midst of it, and the rest comes by the other', async () => {
     const [victim, other] = servers as [BuiltServer, BuiltServer];
     const token = await other.token(f.ns);
@@ -81,7 +72,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     const dead = async (): Promise<number> => (await f.engine.counts(f.ns, ['q']))[0]?.dead ?? 0;
 
     await bury(JOBS / 4, 'timed');
-    const usual = await timed(async () => {
+    const usual = await scriptCost('respawn alone', admin, async () => {
       while ((await dead()) > 0)
         await f.engine.extended.dead.respawn(f.ns, { group: 'timed' }, { ttlMs: 0, tries: 'reset' });
     });

@@ -5,7 +5,7 @@ import { Audit } from '../engine/audit.js';
 import { EngineFixture, newJob } from '../engine/fixture.js';
 import { randomFrom } from '../support/random.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
-import { IS_LONG, SEED } from '../support/scale.js';
+import { IS_LONG, SEED, SLOWNESS } from '../support/scale.js';
 
 /** Jobs, and the longest delay, in ms. */
 const [JOBS, DELAY_MS] = IS_LONG ? [10_000, 5_000] : [400, 2_000];
@@ -14,7 +14,7 @@ const LOAD = IS_LONG ? 2_000 : 500;
 /** Jobs of one instant. */
 const HERD = IS_LONG ? 1_000_000 : 20_000;
 /** A lost timer is not that late: the sweep of each second would find the job. A busy machine alone may take long. */
-const LATE_P50_MS = 250;
+const LATE_P50_MS = 250 * SLOWNESS;
 
 const random = randomFrom(SEED);
 

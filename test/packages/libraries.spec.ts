@@ -91,5 +91,5 @@ describe('pumphouse, packed, in a project without Nest, Fastify and the rest of 
     const done = (): Set<string> => new Set((killed.printed + other.printed).match(/\d+: page \d/g));
     await waitFor(() => done().size === 10, 20_000);
     expect((await other.stop()).code).toBe(0);
-  }, 60_000);
+  });
 });

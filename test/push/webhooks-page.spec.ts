@@ -59,5 +59,5 @@ describe('docs/how-to/webhooks.md', () => {
 
     expect(forged.status).toBe(401);
     expect(printed).toEqual([['invoice', 17]]);
-  }, 30_000);
+  });
 });

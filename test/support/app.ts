@@ -59,6 +59,8 @@ export class TestApp {
         PUMPHOUSE_SERVER__PORT: '0',
         PUMPHOUSE_ADMIN__PORT: '0',
         PUMPHOUSE_SERVER__READY_LAG_MS: '0',
+        // On a busy machine Redis may get no CPU for seconds: that is no subject of most tests.
+        PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '8000',
         ...(namesPool(env) ? {} : testTargetEnv()),
         ...env,
       },

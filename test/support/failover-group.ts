@@ -52,7 +52,7 @@ export class FailoverGroup {
         return (
           facts('num-slaves') === String(replicas) && facts('num-other-sentinels') === String(SENTINELS - 1)
         );
-      }, 30_000);
+      });
     }
     return group;
   }
@@ -121,7 +121,7 @@ export class FailoverGroup {
     await waitFor(async () => {
       const states = await Promise.all(living.map(({ port }) => replication(port)));
       return states.some((state) => state.split('state=online').length === living.length);
-    }, 60_000);
+    });
   }
 
   private async add(): Promise<void> {

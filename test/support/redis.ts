@@ -110,6 +110,9 @@ export function slotOf(namespace: string): number {
   return new Command('get', [`{${namespace}}`]).getSlot();
 }
 
+/** On a busy machine a process may get no CPU for seconds. What comes in time takes no longer for it. */
+const PATIENCE_MS = 20_000;
+
 /**
  * Asks again until `probe` answers something truthy, and returns that answer. A probe that throws counts
  * as "not yet"; its last error is the cause of the failure.
@@ -122,7 +125,7 @@ export async function waitFor<T>(
   usualMs = 2_000,
   pauseMs = 10,
 ): Promise<NonNullable<T>> {
-  const withinMs = Math.ceil(usualMs * SLOWNESS);
+  const withinMs = Math.max(PATIENCE_MS, Math.ceil(usualMs * SLOWNESS));
   const until = Date.now() + withinMs;
   let cause: unknown;
   for (;;) {

@@ -39,7 +39,7 @@ export class SentinelGroup {
         const facts = (await send(port, 'SENTINEL', 'MASTER', 'mymaster')) as string[];
         const fact = (name: string): string | undefined => facts[facts.indexOf(name) + 1];
         return fact('num-slaves') === '1' && fact('num-other-sentinels') === String(count - 1);
-      }, 20_000);
+      });
     }
     return group;
   }

@@ -82,7 +82,7 @@ export class BuiltTlsServer {
       if (child.exitCode !== null) return true;
       const answers = [server.url, server.adminUrl].map((url) => tlsCall(ca, `${url}/readyz`));
       return (await Promise.all(answers)).every(({ status }) => status === 200);
-    }, 40_000);
+    });
     if (child.exitCode !== null) throw new Error(`the server has ended:\n${server.output}`);
     return server;
   }

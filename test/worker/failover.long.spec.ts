@@ -43,4 +43,4 @@ it('a worker keeps a lease that the new master of a Sentinel group has', async (
     await pumphouse.close();
     await group.stop();
   }
-}, 90_000);
+});
