@@ -38,11 +38,11 @@ export class Routing {
   constructor(private readonly extended: ExtendedPath) {}
 
   /**
-   * True if a lease request must use the extended path at once: it takes turns, or a queue of it is known to be
+   * True if a lease request must use the extended path at once: it takes turns, is of a server that pushes, or a queue of it is known to be
    * extended.
    */
-  isExtended(namespace: string, { inTurns, queues }: ReserveRequest): boolean {
-    return inTurns === true || this.extended.queues.hasAny(namespace, queues);
+  isExtended(namespace: string, { inTurns, isPushed, queues }: ReserveRequest): boolean {
+    return inTurns === true || isPushed === true || this.extended.queues.hasAny(namespace, queues);
   }
 
   /** Records that a worker has sent a lease request, or waits. */

@@ -336,6 +336,7 @@ export class TargetWorker {
       ...{ queues, count, waitMs, signal: this.waking.signal },
       ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
+      /* guard: own-url-open-leases-none */ ...(target.origins.length > 0 ? { isPushed: true } : {}),
     });
   }
 

@@ -892,6 +892,25 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ origin_breakers: [] });
     });
 
+    it('leaves the jobs without one held while the breaker of the target is open; then one is sent, and the others', async () => {
+      const { queue, name } = await pushed({ origins: [second.origin] });
+      await sleep(1_100);
+      const key = `{${app.namespace}}:targets`;
+      const breaker = { openUntilMs: Date.now() + 5_000, openings: 1, probeUntilMs: 0 };
+      await redis.hset(key, `b:${name}`, JSON.stringify(breaker));
+      await redis.hincrby(key, 'v', 1);
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.push(await publish(queue, { tries: 1, retention_ms: 60_000 }));
+      const other = await publish(queue, { push: { url: second.url } });
+      await waitFor(() => second.of(other).length === 1);
+      for (const id of ids) await waitFor(async () => (await job(id)).state === 'held');
+      // No lease is granted in vain.
+      for (const id of ids) expect(await job(id)).toMatchObject({ attempts: 0, tries_left: 1 });
+      for (const id of ids) await waitFor(async () => (await job(id)).state === 'done', 15_000);
+      expect(ids.map((id) => receiver.of(id).length)).toEqual(ids.map(() => 1));
+      expect(await target(name)).toMatchObject({ breaker: { state: 'closed' } });
+    });
+
     it('counts against the breaker of its origin alone', async () => {
       const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
       second.respond = (response) => response.destroy();

@@ -255,6 +255,32 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await f.audit()).toEqual([]);
   });
 
+  it('are held while the breaker of the target is open and they name no URL, simple ones too', async () => {
+    const own = (action: BreakerChange['action']): Promise<unknown> =>
+      targets.changeBreaker(f.ns, changeOf('t', { action, tryMs: 6_000 }));
+    const request = { queues: ['q'], count: 100, ttrMs: 60_000, waitMs: 0 };
+    const leasePushed = (): Promise<LeasedJob[]> => f.engine.reserve(f.ns, { ...request, isPushed: true });
+    const simple = await f.publish('q', { ttlMs: 0 });
+    await f.put('q', { id: 'typed', type: 'mail' });
+    await publish(ALIVE, 'alive');
+    await own('open');
+    expect(idsOf(await leasePushed())).toEqual(['alive']);
+    await pass(500);
+    expect(await leasePushed()).toEqual([]);
+    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ held: 2, ready: 0 });
+    expect(await f.audit()).toEqual([]);
+
+    await pass(2_000);
+    const [trial, ...more] = await leasePushed();
+    expect([trial?.id, more]).toEqual([simple, []]);
+    await f.engine.ack(f.ns, 'q', trial!.id, trial!.lease);
+    await own('try');
+    await own('close');
+    await pass(2_000);
+    expect(idsOf(await leasePushed())).toEqual(['typed']);
+    expect(await f.audit()).toEqual([]);
+  });
+
   it('are cancelled, changed and published while they are held', async () => {
     for (const id of ['a', 'b', 'c']) await publish(DEAD, id);
     await breaker('open');

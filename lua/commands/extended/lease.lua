@@ -13,10 +13,11 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] flag_ms      how long a registration lasts, ms
 ARGV[4] max_bytes    take no more jobs when the reply has this many bytes
 ARGV[5] record       name of the delivery record of these leases, "" = none
-ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
+ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker, pushed
 
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
-each queue in turn; worker "" = without a name; only extended jobs store it.
+each queue in turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs go to their target, and are
+held while its breaker is open.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
 more, call again. Value: header as it was before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its
 queue in names, from 1; when the lease ends, Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and
@@ -85,7 +86,7 @@ local function take_from(queue, share, item, reply)
   local number = find_queue(queue.name)
   local list, before = number and ready_list_of(number), item.found
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and may_start(number) and next_live(list, math.min(share, item.count - item.found))
+    local job = bytes < max_bytes and may_start(number) and next_live(list, math.min(share, item.count - item.found), item.is_pushed)
     if job then
       lease_job(job, queue.place, item, reply)
     end
@@ -98,8 +99,8 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
-for i = 6, #ARGV, 6 do
-  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
+for i = 6, #ARGV, 7 do
+  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1", is_pushed = ARGV[i + 6] == "1" }
   reply[at] = 0
   local requested, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat

@@ -1,7 +1,7 @@
--- Jobs that are pushed to a URL of their own: while the circuit breaker of its origin is open they are held, so that none is leased in vain. Then one is
--- called, and all others when the breaker is closed (timers/push_origins).
+-- Jobs of a target with several origins: while the circuit breaker of a job's origin is open it is held, so that none is leased in vain. Then one is
+-- called, and all others when the breaker is closed (timers/push_origins). Origin "": the target's own URL, of jobs that name none.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/moves
---- @requires limits/concurrency_keys
+--- @requires extended/conversion, limits/concurrency_keys
 --- @exports origin_room, closed_origin_of, hold_for_origin
 
 -- How soon the breaker is looked at again, ms.
@@ -10,7 +10,7 @@ local LOOK_AGAIN_MS = 2000
 local function breaker_of(number, origin)
   local targets = touch(namespace_key("targets"))
   local target = redis.call("HGET", targets, "q:" .. name_of(number))
-  local text = target and redis.call("HGET", targets, "b:" .. target .. " " .. origin)
+  local text = target and redis.call("HGET", targets, "b:" .. target .. (origin == "" and "" or " " .. origin))
   local stored = text and redis.call("HGET", targets, "t:" .. target)
   return stored and cjson.decode(text), stored and cjson.decode(stored).target
 end
@@ -39,14 +39,15 @@ function origin_room(number, origin)
 end
 
 local function origin_of(job)
-  local attributes = job.x.attributes
-  local url = string.find(attributes, "push/url", 1, true) and cjson.decode(attributes)["push/url"]
+  -- A job with a URL of its own has a key, too.
+  local attributes = job.x.ckey and job.x.attributes
+  local url = attributes and string.find(attributes, "push/url", 1, true) and cjson.decode(attributes)["push/url"]
   return url and string.match(url, "^(%a+://[^/?#]+)")
 end
 
--- The origin for which a job is to be held; nil = it may be leased, and counts as leased.
-function closed_origin_of(job)
-  local origin = origin_of(job)
+-- The origin for which a job is to be held; nil = it may be leased, and counts as leased. is_pushed: jobs without a URL go to that of the target.
+function closed_origin_of(job, is_pushed)
+  local origin = origin_of(job) or is_pushed and ""
   if not origin then
     return nil
   elseif --[[ guard: origin-open-leases-none ]] origin_room(job.queue, origin) < 1 then
@@ -58,6 +59,7 @@ end
 
 -- It keeps its place among the held jobs of its origin, which are called in the order in which they were held.
 function hold_for_origin(job, origin, place)
+  make_extended(job)
   leave(job)
   put(job, "place", place)
   put(job, "hold", origin)

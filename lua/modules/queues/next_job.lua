@@ -65,7 +65,8 @@ found_expired = 0
 local PARKED_COST = 12
 
 -- The next job that may be leased. Those whose key has no slot, or whose origin does not work, are held.
-function next_live(list, wanted)
+-- is_pushed: the lease is of a server that pushes.
+function next_live(list, wanted, is_pushed)
   while true do
     local job = next_job(list, wanted)
     if job and is_expired(job) then
@@ -76,8 +77,7 @@ function next_live(list, wanted)
       return nil
     else
       local has_room = has_slot(job)
-      -- Only a job with both can have a URL of its own.
-      local origin = has_room and job.x.attributes and job.x.ckey and closed_origin_of(job)
+      local origin = has_room and (is_pushed or job.x.ckey) and closed_origin_of(job, is_pushed)
       if has_room and not origin then
         return job
       end

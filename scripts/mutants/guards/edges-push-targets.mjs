@@ -139,6 +139,13 @@ export const EDGES_PUSH_TARGETS = [
     test: 'HTTP push › a job that names a URL › is bounded with those of its origin by max_running_per_key',
   },
   {
+    id: 'own-url-open-leases-none',
+    name: 'push: jobs that name no URL are held while the breaker of the target is open, where it has origins',
+    off: 'remove',
+    spec: 'test/api/push.spec.ts',
+    test: 'HTTP push › a job that names a URL › leaves the jobs without one held while the breaker of the target is open; then one is sent, and the others',
+  },
+  {
     id: 'origin-open-leases-none',
     name: 'push: no job is leased for an origin whose breaker is open',
     off: 'false',

@@ -160,6 +160,11 @@ export interface ReserveRequest {
   readonly worker?: string;
   /** Takes one job from each queue in turn, instead of emptying the first queue first; only with `worker`. */
   readonly inTurns?: boolean;
+  /**
+   * The jobs go to the target of their queue, which has several origins: jobs without a URL of their own are held while the
+   * breaker of the target's URL is open.
+   */
+  readonly isPushed?: boolean;
 }
 
 /** Number of jobs of a queue per state. */

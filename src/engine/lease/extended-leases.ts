@@ -11,7 +11,7 @@ export const JOBS_OWN_TTR = 0;
 
 /** Encodes a fetch request as an item of lua/commands/extended/lease.lua. */
 export function extendedItemOf({ request, waits }: FetchRequest): Item {
-  const { queues, count, ttrMs, hasOwnTtr, inTurns = false, worker = '' } = request;
+  const { queues, count, ttrMs, hasOwnTtr, inTurns = false, worker = '', isPushed = false } = request;
   return [
     queues.join(','),
     count,
@@ -19,6 +19,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     waits ? '1' : '0',
     inTurns ? '1' : '0',
     worker,
+    isPushed ? '1' : '0',
   ];
 }
 

@@ -47,7 +47,7 @@ export const extendedLease = script({
   label: 'full_lease',
   keys: [...SPACE, 'sending'],
   args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
-  item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker'],
+  item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker', 'pushed'],
   repeatable: false,
   reply: whole,
 });
