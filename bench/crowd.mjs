@@ -10,7 +10,7 @@ const WAIT_S = 1_800;
 /**
  * Many waiters on one queue and one job: counts the scripts from before the publish until all is quiet again. Sometimes
  * a re-check of the ready list falls into that time, so the run is repeated, and the maximum and the median are shown.
- * The client that got the job comes back after the count, since its new request is a reserve too.
+ * The client that got the job comes back after the count, since its new request runs a lease script too.
  */
 export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
   const { port, token } = stage;
@@ -19,7 +19,7 @@ export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
   const poll = { port, token, path: root, count, queues: 1, waitS: WAIT_S };
   await load.call('open', poll);
   await pause(1_500);
-  const reserves = [];
+  const leases = [];
   const evals = [];
   const latencies = [];
   for (let round = 0; round < rounds; round++) {
@@ -28,13 +28,13 @@ export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
     const { poll: served, latencyMs } = await load.call('wakeOne', { port, token, path });
     await pause(60);
     const after = { scripts: scriptCalls(await scrape(stage)), evals: await scriptCommands(inside) };
-    reserves.push((after.scripts.reserve ?? 0) - (before.scripts.reserve ?? 0));
+    leases.push((after.scripts.simple_lease ?? 0) - (before.scripts.simple_lease ?? 0));
     evals.push(after.evals - before.evals);
     latencies.push(latencyMs);
     await load.call('resume', { poll: served });
   }
   await load.call('close');
-  return { reserves: quantiles(reserves), evals: quantiles(evals), latency: quantiles(latencies) };
+  return { leases: quantiles(leases), evals: quantiles(evals), latency: quantiles(latencies) };
 }
 
 /** Scripts that Redis has run so far, whatever their names. */

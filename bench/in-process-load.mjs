@@ -43,7 +43,7 @@ const LIBRARIES = {
       publish: (jobs) => together(jobs, () => engine.native.publish('bench', [job])),
       async lease(jobs) {
         leased = [];
-        await together(jobs, async () => leased.push(...(await engine.reserve('bench', request))));
+        await together(jobs, async () => leased.push(...(await engine.lease('bench', request))));
         if (leased.length !== jobs) throw new Error(`${leased.length} of ${jobs} jobs were leased`);
       },
       ack: (jobs) =>

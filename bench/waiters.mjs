@@ -224,11 +224,11 @@ function rowsOf({
     ),
     row(
       'crowd',
-      `reserve scripts for 1 job, ${FEW} waiters on its queue`,
-      { median: crowd.reserves.p50, most: crowd.reserves.max, 'all scripts, median': crowd.evals.p50 },
+      `lease scripts for 1 job, ${FEW} waiters on its queue`,
+      { median: crowd.leases.p50, most: crowd.leases.max, 'all scripts, median': crowd.evals.p50 },
       'calls',
       `${workers}, at most ${2 * workers}`,
-      crowd.reserves.min >= 1 && crowd.reserves.p50 <= workers && crowd.reserves.max <= 2 * workers,
+      crowd.leases.min >= 1 && crowd.leases.p50 <= workers && crowd.leases.max <= 2 * workers,
     ),
     row(
       'crowd-latency',

@@ -9,6 +9,7 @@ import { SCOPES } from './guards/edges-scopes.mjs';
 import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
 import { EDGES_PUSH_TARGETS } from './guards/edges-push-targets.mjs';
 import { EDGES_LMSTFY } from './guards/edges-lmstfy.mjs';
+import { EDGES_WORDS } from './guards/edges-words.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -78,6 +79,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 export const GUARDS = [
   ...LEASES,
   ...SCOPES,
+  ...EDGES_WORDS,
   ...PAYLOADS,
   ...RECORD_GUARDS,
   ...READY_LISTS,

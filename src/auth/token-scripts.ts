@@ -2,14 +2,14 @@ import { script } from '../redis/scripts/script.js';
 
 /** Decodes 0 or 1 as a boolean; other values are a bug. */
 function flag(raw: unknown): boolean {
-  if (raw !== 0 && raw !== 1) throw new TypeError(`a script answered ${String(raw)} instead of 0 or 1`);
+  if (raw !== 0 && raw !== 1) throw new TypeError(`the reply is ${String(raw)}, not 0 or 1`);
   return raw === 1;
 }
 
 /** Decodes a number as an index of the outcomes. */
-function outcomeOf<T extends string>(name: string, outcomes: readonly T[], raw: unknown): T {
+function outcomeOf<T extends string>(outcomes: readonly T[], raw: unknown): T {
   const outcome = typeof raw === 'number' ? outcomes[raw] : undefined;
-  if (outcome === undefined) throw new TypeError(`${name} answered ${String(raw)}`);
+  if (outcome === undefined) throw new TypeError(`the reply has no outcome: ${String(raw)}`);
   return outcome;
 }
 
@@ -37,7 +37,7 @@ export const tokenCreate = script({
   ],
   item: [],
   repeatable: false,
-  reply: (raw) => outcomeOf('token_create', CREATE_OUTCOMES, raw),
+  reply: (raw) => outcomeOf(CREATE_OUTCOMES, raw),
 });
 
 /** Result of a rotation. */
@@ -50,7 +50,7 @@ export const tokenRotate = script({
   args: ['digest', 'new_digest', 'text', 'grace_ms', 'lifetime_ms', 'expires_ms'],
   item: [],
   repeatable: false,
-  reply: (raw) => outcomeOf('token_rotate', ROTATE_OUTCOMES, raw),
+  reply: (raw) => outcomeOf(ROTATE_OUTCOMES, raw),
 });
 
 /** True if the digest was listed. */
@@ -71,7 +71,7 @@ export const tokenUsed = script({
   item: ['digest'],
   repeatable: true,
   reply: (raw) => {
-    if (typeof raw !== 'number') throw new TypeError('token_used answered no integer');
+    if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
     return raw;
   },
 });
@@ -92,7 +92,7 @@ export const limitSet = script({
   args: ['digest', 'read', 'write', 'interval_s', 'only_new'],
   item: [],
   repeatable: false,
-  reply: (raw) => outcomeOf('limit_set', LIMIT_OUTCOMES, raw),
+  reply: (raw) => outcomeOf(LIMIT_OUTCOMES, raw),
 });
 
 /** True if the token had a limit. */
@@ -114,7 +114,7 @@ export const throttle = script({
   // Sending it twice would count twice.
   repeatable: false,
   reply: (raw) => {
-    if (typeof raw !== 'number') throw new TypeError('throttle answered no integer');
+    if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
     return raw;
   },
 });

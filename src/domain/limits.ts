@@ -7,7 +7,7 @@ export const MAX_NAME_LENGTH = 255;
 /** Most jobs in one bulk publish, to keep the script call short. */
 export const MAX_BULK_JOBS = 64;
 /** Most jobs that one lease request may ask for. */
-export const MAX_RESERVE_COUNT = 100;
+export const MAX_LEASE_COUNT = 100;
 /** Most jobs that one call cancels. */
 export const MAX_CANCELS = 64;
 /** Most acknowledgements in one call. */

@@ -9,7 +9,7 @@ import type {
   IdempotencyRecord,
   PublishOptions,
   QueueCounts,
-  ReserveRequest,
+  LeaseRequest,
   StoredJob,
 } from '../domain/job/job.js';
 import type { Durability } from '../domain/durability.js';
@@ -22,7 +22,7 @@ import type { ExtendedPath } from './extended-path.js';
 import { checkNames } from './core/checks.js';
 import { decodeId, encodeId } from './core/ids.js';
 import { nativeJobsOf, type NativeJobs } from './native-jobs.js';
-import type { LeaseRequest } from './lease/fetch-requests.js';
+import type { TimedLeaseRequest } from './lease/fetch-requests.js';
 import { findIdempotencyRecord } from './publish/idempotency-records.js';
 import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
@@ -217,10 +217,10 @@ export class QueueEngine {
    * @throws {QueueError} an error of the store, at the latest after the command timeout, or after the wait if that is
    *   longer
    */
-  reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+  lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     const { leases } = this.components;
-    if (hasTtr(request)) return leases.reserve(namespace, request);
-    return this.reserveForOwnTtr(namespace, request);
+    if (hasTtr(request)) return leases.lease(namespace, request);
+    return this.leaseForOwnTtr(namespace, request);
   }
 
   /**
@@ -375,10 +375,10 @@ export class QueueEngine {
     return this.components.recovery.runNow();
   }
 
-  private async reserveForOwnTtr(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+  private async leaseForOwnTtr(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     checkNames(namespace);
     const { ttr_ms } = await this.settings.of(namespace);
-    return this.components.leases.reserve(namespace, { ...request, ttrMs: ttr_ms, hasOwnTtr: true });
+    return this.components.leases.lease(namespace, { ...request, ttrMs: ttr_ms, hasOwnTtr: true });
   }
 
   private publisherFor(durability: Durability | undefined): Publisher {
@@ -387,7 +387,7 @@ export class QueueEngine {
   }
 }
 
-function hasTtr(request: ReserveRequest): request is LeaseRequest {
+function hasTtr(request: LeaseRequest): request is TimedLeaseRequest {
   return request.ttrMs !== undefined;
 }
 

@@ -30,7 +30,7 @@ export type {
   PublishOptions,
   QueueCounts,
   Receipt,
-  ReserveRequest,
+  LeaseRequest,
   StoredJob,
 } from '../domain/job/job.js';
 export type { Durability } from '../domain/durability.js';

@@ -14,7 +14,7 @@ import type {
   LeftOut,
   NewJob,
   PublishOptions,
-  ReserveRequest,
+  LeaseRequest,
 } from '../domain/job/job.js';
 import type { JobState } from '../domain/job/states.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
@@ -41,7 +41,7 @@ export class Routing {
    * True if a lease request must use the extended path at once: it takes turns, is of a server that pushes, or a queue of it is known to be
    * extended.
    */
-  isExtended(namespace: string, { inTurns, isPushed, queues }: ReserveRequest): boolean {
+  isExtended(namespace: string, { inTurns, isPushed, queues }: LeaseRequest): boolean {
     return inTurns === true || isPushed === true || this.extended.queues.hasAny(namespace, queues);
   }
 

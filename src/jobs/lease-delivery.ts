@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { VALID_MS } from '../auth/token-cache.js';
 import type { Caller } from '../domain/caller.js';
-import type { LeasedJob, ReserveRequest } from '../domain/job/job.js';
+import type { LeasedJob, LeaseRequest } from '../domain/job/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { RequestContext } from '../http/request/request-context.js';
@@ -27,7 +27,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
   ) {}
 
   /** Handles an admitted request context and makes sure that it is answered, now or later. */
-  lease(context: RequestContext, request: ReserveRequest, responder: LeaseResponder): void {
+  lease(context: RequestContext, request: LeaseRequest, responder: LeaseResponder): void {
     const { caller, server } = context;
     const waits = request.waitMs > 0;
     if (waits) server.loadShedder.park(context);
@@ -35,7 +35,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
     context.after(
       this.engines
         .forPool(caller.pool)
-        .reserve(caller.namespace, waits ? { ...request, signal: delivery.signal } : request),
+        .lease(caller.namespace, waits ? { ...request, signal: delivery.signal } : request),
       (jobs) => {
         const isLong = performance.now() - context.startedMs > VALID_MS;
         if (isLong && jobs.length > 0) this.deliverAfterWait(context, delivery, jobs, responder);

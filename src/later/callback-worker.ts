@@ -103,7 +103,7 @@ export class CallbackWorker {
   private async lease(count: number): Promise<readonly LeasedJob[]> {
     const { queues, namespace, queue, log } = this.parts;
     try {
-      return await queues.reserve(namespace, {
+      return await queues.lease(namespace, {
         ...{ queues: [queue], count, waitMs: WAIT_MS, signal: this.stopping.signal },
         // The extended path says how often a job has failed.
         ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },

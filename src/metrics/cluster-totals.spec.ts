@@ -146,7 +146,7 @@ describe('ClusterTotals', () => {
     const engine = new EngineMetrics(metrics, 'p', queues, namespaceTable(metrics, 5), 64);
     engine.published('ns', 'q', 3, 1);
     engine.leased('ns', 'q', 20);
-    engine.script('publish', 2, 1.5);
+    engine.script('simple_publish', 2, 1.5);
     totals.add(1, 1, await metrics.registry.getMetricsAsJSON());
     const lines = (of: string): string[] => of.split('\n').filter((line) => line !== '');
     expect(lines(await text()).sort()).toEqual(

@@ -120,7 +120,7 @@ describe('MetricsService', () => {
     engine.acked('ns', 'q', 30);
     engine.pumped('ns', { due: 60, returned: 2, died: 1, expired: 1 }, 3);
     engine.respawned('ns', 'q', 1);
-    engine.script('publish', 2, 1.5);
+    engine.script('simple_publish', 2, 1.5);
     service.http.record('/api/:namespace/:queue', 'PUT', 201, 4, { pool: 'default', namespace: 'ns' });
     service.http.rateLimited({ pool: 'default', namespace: 'ns' }, '01ABCDEF', 'produce');
 

@@ -332,7 +332,7 @@ export class TargetWorker {
 
   private lease(count: number, waitMs: number): Promise<LeasedJob[]> {
     const { queues, target } = this.known;
-    return this.parts.engine.reserve(this.parts.namespace, {
+    return this.parts.engine.lease(this.parts.namespace, {
       ...{ queues, count, waitMs, signal: this.waking.signal },
       ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),

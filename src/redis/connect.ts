@@ -27,7 +27,7 @@ function retryPauseMs(attempt: number): number {
 }
 
 /**
- * The driver never resends a command: it could run a reserve a second time. Our own deadline settles every call, and
+ * The driver never resends a command: it could run a lease script a second time. Our own deadline settles every call, and
  * `RedisPool.run` repeats the calls that may be repeated.
  */
 function baseOptions(options: PoolOptions): DriverOptions {

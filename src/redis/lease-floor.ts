@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Command } from 'ioredis';
 import type { Keys } from './keys.js';
-import { type Arg, flatten, type Script } from './scripts/script.js';
+import { type Arg, flatten, replyOf, type Script } from './scripts/script.js';
 import { beginRun } from './scripts/simple.js';
 import { scriptText } from './scripts/texts.js';
 import type { Send } from './set-up.js';
@@ -55,7 +55,8 @@ export class LeaseFloor {
     const isNode = key !== this.keys.run;
     const keys = { run: key, namespaces: isNode ? key : this.keys.namespaces };
     const args = { identity: history, jump: JUMP + randomInt(CHANCE), known: this.floor };
-    const { floor, beganMs } = beginRun.reply(
+    const { floor, beganMs } = replyOf(
+      beginRun,
       await send('EVAL', scriptText(beginRun.name).text, ...flatten(beginRun, keys, args, [])),
     );
     this.known.add(history);

@@ -22,7 +22,15 @@ import { parseInfo } from './parse-info.js';
 import { requireRights, rightsOf } from './rights.js';
 import { scanKeys } from './scan.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
-import { type Arg, EncodedCommand, flatten, type Item, type Script, ScriptCaller } from './scripts/script.js';
+import {
+  type Arg,
+  EncodedCommand,
+  flatten,
+  type Item,
+  replyOf,
+  type Script,
+  ScriptCaller,
+} from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
 import { type Admit, type Send, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
@@ -184,10 +192,10 @@ export class RedisPool {
       () => this.scripts.call(binding.name, this.floor.fill(binding, args)),
       {
         repeatable: binding.repeatable,
-        late: late && ((reply) => late(binding.reply(reply))),
+        late: late && ((reply) => late(replyOf(binding, reply))),
       },
     );
-    return binding.reply(raw);
+    return replyOf(binding, raw);
   }
 
   /** The connection path for a durability. Its further errors: `durability_unavailable`, `not_replicated`. */

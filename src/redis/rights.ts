@@ -1,5 +1,5 @@
 import type { Keys } from './keys.js';
-import { flatten } from './scripts/script.js';
+import { flatten, replyOf } from './scripts/script.js';
 import { checkRights } from './scripts/simple.js';
 import { scriptText } from './scripts/texts.js';
 import { type Send, SetUpError } from './set-up.js';
@@ -42,7 +42,8 @@ export function rightsOf(keys: Keys, isCluster: boolean, more: readonly string[]
 /** @throws {SetUpError} the Redis user lacks some; its message names them */
 export async function requireRights(send: Send, rights: readonly string[]): Promise<void> {
   const items = rights.map((right) => [right]);
-  const refused = checkRights.reply(
+  const refused = replyOf(
+    checkRights,
     await send('EVAL', scriptText(checkRights.name).text, ...flatten(checkRights, {}, {}, items)),
   );
   if (/* guard: missing-rights-are-found */ refused.length === 0) return;

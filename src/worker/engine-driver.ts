@@ -85,7 +85,7 @@ export class EngineDriver implements JobDriver {
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
     const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
     const jobs = await call(() =>
-      this.engine.reserve(this.namespace, {
+      this.engine.lease(this.namespace, {
         ...{ queues, count, waitMs, ttrMs, signal, confirms: true },
         ...(worker === undefined ? {} : { worker }),
         ...(order === 'round_robin' ? { inTurns: true } : {}),

@@ -233,7 +233,7 @@ describe('the fast path', () => {
     });
 
     /** Plays while a method of the engine is another one. */
-    async function replacing<M extends 'publish' | 'reserve'>(
+    async function replacing<M extends 'publish' | 'lease'>(
       method: M,
       other: Queues[M],
       play: () => Promise<void>,
@@ -248,10 +248,10 @@ describe('the fast path', () => {
 
     it.each([1, 2])('gives jobs as the router does, count=%i', async (count) => {
       for (let i = 0; i < 2 * count; i++) await app.publish('full?ttl=600&tries=3', 'hello');
-      const reserve = engine.reserve.bind(engine);
-      const timeless: typeof reserve = async (...args) =>
-        (await reserve(...args)).map((job) => ({ ...job, elapsedMs: 7, ttlLeftMs: 9_000 }));
-      await replacing('reserve', timeless, () =>
+      const lease = engine.lease.bind(engine);
+      const timeless: typeof lease = async (...args) =>
+        (await lease(...args)).map((job) => ({ ...job, elapsedMs: 7, ttlLeftMs: 9_000 }));
+      await replacing('lease', timeless, () =>
         expectEqualAnswers([get(`?ttr=60&count=${String(count)}`, 'full')], /"msg":"new job"/),
       );
     });
@@ -310,10 +310,10 @@ describe('the fast path', () => {
 
     it('gives jobs back that it could not put into an answer', async () => {
       const id = await app.publish('broken?tries=1');
-      const reserve = engine.reserve.bind(engine);
-      const broken: typeof reserve = async (...args) =>
-        (await reserve(...args)).map((job) => ({ ...job, body: null as unknown as Buffer }));
-      await replacing('reserve', broken, async () => {
+      const lease = engine.lease.bind(engine);
+      const broken: typeof lease = async (...args) =>
+        (await lease(...args)).map((job) => ({ ...job, body: null as unknown as Buffer }));
+      await replacing('lease', broken, async () => {
         expect(await app.get('broken')).toMatchObject({ status: 500 });
       });
       await waitFor(async () => (await app.engine.size(app.namespace, 'broken')) === 1);

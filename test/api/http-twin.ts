@@ -65,7 +65,7 @@ export class HttpTwin {
   async consume({ queues, count, ttrS }: PublishCall): Promise<void> {
     const { status, json } = await this.app.get(`${queues.join()}?ttr=${ttrS}&count=${count}`);
     const jobs = (status === 404 ? [] : [json].flat()) as Record<string, unknown>[];
-    const expected = this.model.reserve({ queues: [...queues], count, ttrMs: ttrS * 1_000 });
+    const expected = this.model.lease({ queues: [...queues], count, ttrMs: ttrS * 1_000 });
     expect(jobs).toMatchObject(
       expected.map(({ id, queue, body, attributes, triesLeft, ttlLeftMs }) => ({
         ...{ job_id: id, queue, attributes, remain_tries: triesLeft, msg: 'new job' },
@@ -81,7 +81,7 @@ export class HttpTwin {
     const ttrMs = Math.max(ttrS * 1_000, 1);
     const { status, json } = await this.native('leases', { queues, count, ttr_ms: ttrMs });
     expect(status).toBe(200);
-    const expected = this.model.reserve({ queues: [...queues], count, ttrMs });
+    const expected = this.model.lease({ queues: [...queues], count, ttrMs });
     expect((json as { jobs: unknown }).jobs).toMatchObject(
       expected.map(({ id, queue, attributes, triesLeft, attempts, lease, leaseEndsAtMs }) => ({
         ...{ id, queue, attributes, tries_left: triesLeft, attempts, lease, state: 'leased' },

@@ -118,7 +118,7 @@ describe('pumphouse import-lmstfy', () => {
     };
     expect([await dueMs('s'), await dueMs('l')]).toEqual([[50], [6, 7]]);
     expect(await peek(ids['done']!)).toBeNull();
-    expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([ids['first'], ids['second']]);
+    expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual([ids['first'], ids['second']]);
   }
 
   it('counts what there is in a dry run, and changes nothing', async () => {
@@ -212,7 +212,7 @@ describe('pumphouse import-lmstfy', () => {
     await lmstfy.redis.lpush(`q/${ns}/p`, (await lmstfy.redis.lindexBuffer(`q/${ns}/q`, 0))!);
 
     expect(await run({ isDrain: true })).toMatchObject({ ready: 2 });
-    const jobs = [...(await f.reserve('p')), ...(await f.reserve('q'))];
+    const jobs = [...(await f.lease('p')), ...(await f.lease('q'))];
     expect(jobs.map(({ body }) => body.toString()).sort()).toEqual(['one', 'two']);
   });
 

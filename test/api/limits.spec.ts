@@ -723,13 +723,13 @@ describe('bounds of connections', () => {
 
     it('is cut when no answer comes to it after it has closed its own side', async () => {
       const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
-      Object.assign(engine, { reserve: () => new Promise(() => undefined) });
+      Object.assign(engine, { lease: () => new Promise(() => undefined) });
       const connection = await app.openHalf();
       connection.socket.end(head('GET', `/api/${app.namespace}/never`, { 'X-Token': app.token }));
 
       expect(await connection.untilClosed()).toBe('');
       expect(await metric(app, 'pumphouse_http_in_flight')).toBe(0);
-      Reflect.deleteProperty(engine, 'reserve');
+      Reflect.deleteProperty(engine, 'lease');
     });
 
     it('is left alone while it reads, and while it waits', async () => {

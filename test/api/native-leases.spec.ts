@@ -617,7 +617,7 @@ describe('batch ack', () => {
       });
     const take = async (queue: string, count: number, ttrMs = 60_000): Promise<LeasedJob[]> => {
       for (let i = 0; i < count; i++) await app.publish(`${queue}?tries=5`);
-      return app.engine.reserve(app.namespace, { queues: [queue], count, ttrMs, waitMs: 0 });
+      return app.engine.lease(app.namespace, { queues: [queue], count, ttrMs, waitMs: 0 });
     };
     const left = async (...queues: string[]): Promise<number> => {
       const counts = await app.engine.counts(app.namespace, queues);

@@ -739,7 +739,7 @@ describe('defects of lmstfy', () => {
     });
 
     it('D13: a consume that fails says 503 with Retry-After, not "no job"', async () => {
-      broken(app, 'reserve');
+      broken(app, 'lease');
       for (const query of ['', '?count=10', '?timeout=1']) {
         const { status, json, headers } = await app.get(`any${query}`);
         expect({ status, json }).toEqual({ status: 503, json: { error: 'service unavailable' } });
@@ -797,7 +797,7 @@ describe('defects of lmstfy', () => {
     });
   });
 
-  type Method = 'reserve' | 'peekJob' | 'publish';
+  type Method = 'lease' | 'peekJob' | 'publish';
 
   /** Makes one call of the API's engine fail. */
   function broken(

@@ -26,7 +26,7 @@ describe('batches', () => {
       await f.close();
     });
 
-    const take = (...queues: string[]): Promise<LeasedJob[]> => f.reserve('', { queues });
+    const take = (...queues: string[]): Promise<LeasedJob[]> => f.lease('', { queues });
     const bodies = (leased: LeasedJob[][]): (string | undefined)[] =>
       leased.map(([job]) => job?.body.toString());
 
@@ -35,7 +35,7 @@ describe('batches', () => {
       batches.length = 0;
       const got = await Promise.all(Array.from({ length: 50 }, () => take('q')));
 
-      expect(batches).toEqual([['reserve', 1]]);
+      expect(batches).toEqual([['simple_lease', 1]]);
       expect(bodies(got)).toEqual(['a', 'b', 'c', ...new Array<undefined>(47).fill(undefined)]);
     });
 
@@ -54,8 +54,8 @@ describe('batches', () => {
       const got = (await Promise.all(ids.map(() => take('q')))).map(([one]) => one?.id);
 
       expect(batches).toEqual([
-        ['reserve', 1],
-        ['reserve', 1],
+        ['simple_lease', 1],
+        ['simple_lease', 1],
       ]);
       expect(new Set(got)).toEqual(new Set(ids));
     });
@@ -106,7 +106,7 @@ describe('batches', () => {
 
     const CALLS: readonly [keyof EngineObserver, (f: EngineFixture, id: string) => Promise<unknown>][] = [
       ['published', (f) => f.publish('q')],
-      ['leased', (f) => f.reserve('q')],
+      ['leased', (f) => f.lease('q')],
       ['acked', (f, id) => f.engine.ack(f.ns, 'q', id)],
     ];
 
@@ -122,8 +122,7 @@ describe('batches', () => {
         'q',
         Array.from({ length: 3 }, () => newJob()),
       );
-      if (method === 'acked')
-        await quiet.reserve(f.ns, { queues: ['q'], count: 3, ttrMs: 60_000, waitMs: 0 });
+      if (method === 'acked') await quiet.lease(f.ns, { queues: ['q'], count: 3, ttrMs: 60_000, waitMs: 0 });
       const ends = await Promise.race([
         Promise.allSettled(ids.map((id) => call(f, id))),
         sleep(2_000, 'some never end', { ref: false }),
@@ -176,7 +175,7 @@ describe('batch ack', () => {
         await f.engine.publishMany(f.ns, queue, jobs);
       }
       const leased: LeasedJob[] = [];
-      while (leased.length < count) leased.push(...(await f.reserve(queue, { count: 100 })));
+      while (leased.length < count) leased.push(...(await f.lease(queue, { count: 100 })));
       return leased;
     }
 
@@ -188,7 +187,7 @@ describe('batch ack', () => {
       const results = await f.engine.ackMany(f.ns, leased.map(ackOf));
 
       expect(results).toEqual(leased.map(() => 'acked'));
-      expect(scripts).toEqual(new Array<string>(8).fill('ack'));
+      expect(scripts).toEqual(new Array<string>(8).fill('simple_ack'));
       await f.engine.tidyNow(f.ns);
       expect(await f.keys()).toEqual([]);
     });
@@ -264,7 +263,7 @@ describe('batch ack', () => {
       const [q0, q1, lost] = await lease('q', 3);
       const [p0] = await lease('p', 1);
       await f.put('e', { type: 't' });
-      const [extended, simple] = [await f.reserve('e'), await f.publish('e')].flat() as [LeasedJob, string];
+      const [extended, simple] = [await f.lease('e'), await f.publish('e')].flat() as [LeasedJob, string];
       acked.length = 0;
       const any = ({ id, lease: number }: LeasedJob): Ack => ({ id, lease: number });
       const acks = [
@@ -300,7 +299,7 @@ describe('batch ack', () => {
       const leased = await lease('q', 3);
       f.nowMs += 60_000;
       await f.engine.pumpNow(f.ns);
-      const again = await f.reserve('q', { count: 2 });
+      const again = await f.lease('q', { count: 2 });
       const results = await f.engine.ackMany(f.ns, [...leased, ...again].map(ackOf));
 
       // The third waits for its next lease: until then its last lease holder is heard.
@@ -361,11 +360,11 @@ describe('batch ack', () => {
           else await f.put(queue, { id: queue, tries: 9, ...job });
           await f.engine.extended.controls.change(f.ns, queue, { maxRunning: 5, maxRunningPerKey: 1 });
           if (when === 'in its second attempt') {
-            const [{ id, lease }] = (await f.reserve(queue, { ttrMs: 10_000 })) as [LeasedJob];
+            const [{ id, lease }] = (await f.lease(queue, { ttrMs: 10_000 })) as [LeasedJob];
             await f.engine.extended.settling.settle(f.ns, [{ verb: 'retry', id, lease }]);
           }
           await f.put(queue, { id: `${queue}-held`, ...job });
-          leased.push(...(await f.reserve(queue, { ttrMs: 10_000 })));
+          leased.push(...(await f.lease(queue, { ttrMs: 10_000 })));
         }
         if (when === 'late') {
           await f.pass(10_001);

@@ -45,10 +45,10 @@ describe('bytes counted for quotas', () => {
       let nowMs = Date.now();
       const before = await open({ clock: () => nowMs });
       await before.publish('one', 'q', job('1'));
-      await before.reserve('one', { queues: ['q'], count: 1, ttrMs: 0, waitMs: 0 });
+      await before.lease('one', { queues: ['q'], count: 1, ttrMs: 0, waitMs: 0 });
       await before.pumpNow('one');
       await before.publish('one', 'q', job('22'));
-      await before.reserve('one', { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+      await before.lease('one', { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
       await before.publishMany('one', 'q', [job('333'), job('4444', { delayMs: 60_000 })]);
       await before.publish('one', 'far', job('55555', { delayMs: 3_600_000, attributes: { a: 'b' } }));
       await before.publish('two', 'q', job('666666', { id: 'chosen' }));
@@ -113,7 +113,7 @@ describe('bytes counted for quotas', () => {
       const publish = (queue: string, more = {}): Promise<string> =>
         engine.publish('ns', queue, job('12345', more));
       const take = (queue: string, ttrMs: number): Promise<unknown> =>
-        engine.reserve('ns', { queues: [queue], count: 1, ttrMs, waitMs: 0 });
+        engine.lease('ns', { queues: [queue], count: 1, ttrMs, waitMs: 0 });
       await publish('dead');
       await take('dead', 0);
       await engine.pumpNow('ns');
@@ -154,7 +154,7 @@ describe('bytes counted for quotas', () => {
       const halt = { isOver: false };
       const work = async (): Promise<void> => {
         while (!halt.isOver) {
-          const jobs = await engine.reserve('ns', { queues: ['q'], count: 7, ttrMs: 60_000, waitMs: 0 });
+          const jobs = await engine.lease('ns', { queues: ['q'], count: 7, ttrMs: 60_000, waitMs: 0 });
           await Promise.all(jobs.slice(0, 5).map(({ id }) => engine.ack('ns', 'q', id)));
           await engine.undo('ns', jobs.slice(5));
           await engine.publishMany('ns', 'q', [job('new'), job('')]);

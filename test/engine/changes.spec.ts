@@ -211,7 +211,7 @@ describe('changing a job', () => {
     // The policy counts: the job is tried again after its delay, and is dead with its second failure.
     const [[, id]] = jobs;
     const fail = async (): Promise<void> => {
-      const [job] = await f.fixture.reserve('q', { ttrMs: 10_000 });
+      const [job] = await f.fixture.lease('q', { ttrMs: 10_000 });
       expect(job).toMatchObject({ id });
       await f.path.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
     };
@@ -471,11 +471,11 @@ describe('purging a queue', () => {
         }
       };
       await publish({ tries: 1 });
-      await engine.reserve(ns, { queues: [queue], count: each, ttrMs: 1, waitMs: 0 });
+      await engine.lease(ns, { queues: [queue], count: each, ttrMs: 1, waitMs: 0 });
       f.nowMs += 10;
       await engine.pumpNow(ns);
       await publish();
-      await engine.reserve(ns, { queues: [queue], count: each, ttrMs: 1_000_000, waitMs: 0 });
+      await engine.lease(ns, { queues: [queue], count: each, ttrMs: 1_000_000, waitMs: 0 });
       await publish({ delayMs: 60_000 });
       await publish({ delayMs: 3_600_000 });
       await publish();
@@ -488,7 +488,7 @@ describe('purging a queue', () => {
     await engine.publish(ns, 'kept', newJob(), { idempotencyKey: 'once' });
     f.nowMs += 10;
     await engine.tidyNow(ns);
-    await engine.reserve(ns, { queues: ['without-publishes'], count: 1, ttrMs: 1, waitMs: 1 });
+    await engine.lease(ns, { queues: ['without-publishes'], count: 1, ttrMs: 1, waitMs: 1 });
     await engine.settings.set(ns, 'grace_ms', 1);
     return each * 10 + 2;
   }
@@ -599,7 +599,7 @@ describe('purging a queue', () => {
     it('tells those who hold a job that it is gone, and gives back what counted for a quota', async () => {
       await f.publish('q', { text: 'x'.repeat(50) });
       await f.publish('other', { text: 'y'.repeat(70) });
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
       const bytes = (): Promise<unknown> => f.pool.read('HGET', f.pool.keys.namespace(f.ns).meta, 'bytes');
       expect(await bytes()).toBe('120');
       let seen: unknown;
@@ -634,7 +634,7 @@ describe('waiting for the end of a job', () => {
     afterEach(() => f.close());
 
     const put = (job?: ExtendedJob): Promise<string> => f.put('q', job);
-    const lease = async () => (await f.reserve('q'))[0]!;
+    const lease = async () => (await f.lease('q'))[0]!;
     const watch = (id: string, waitMs = LONG_MS, signal?: AbortSignal): Promise<void> =>
       f.engine.extended.endWatch.wait(f.ns, id, waitMs, signal);
 

@@ -90,7 +90,7 @@ describe('a Redis whose clock is stepped', () => {
 
       expect(ids).toEqual([...ids].sort());
       const before = await redisMs();
-      const jobs = await f.reserve('q', { count: 5, ttrMs: 5_000 });
+      const jobs = await f.lease('q', { count: 5, ttrMs: 5_000 });
       expect(jobs.map(({ id }) => id)).toEqual(ids.slice(0, 5));
       const after = await redisMs();
       for (const { leaseEndsAtMs } of jobs) {
@@ -105,10 +105,10 @@ describe('a Redis whose clock is stepped', () => {
     step(-60);
     await f.publish('later', { delayMs: 700 });
     const since = performance.now();
-    const [lease] = await f.reserve('q', { ttrMs: 700 });
+    const [lease] = await f.lease('q', { ttrMs: 700 });
     await f.engine.ack(f.ns, 'q', lease?.id ?? '');
 
-    const [job] = await f.reserve('later', { waitMs: 10_000 });
+    const [job] = await f.lease('later', { waitMs: 10_000 });
 
     expect(job?.queue).toBe('later');
     expect(performance.now() - since).toBeGreaterThanOrEqual(695);
@@ -145,7 +145,7 @@ describe('a Redis whose clock is stepped', () => {
     scripts.length = 0;
     await sleep(1_000);
 
-    expect(scripts.filter((name) => name === 'pump').length).toBeLessThan(20);
+    expect(scripts.filter((name) => name === 'maintenance_pump').length).toBeLessThan(20);
   });
 
   it('is the only clock: a server whose own is ten minutes off mints ids and deadlines as the others do', async () => {
@@ -162,7 +162,7 @@ describe('a Redis whose clock is stepped', () => {
       tries: 1,
     });
 
-    const [first, second] = await other.engine.reserve(f.ns, {
+    const [first, second] = await other.engine.lease(f.ns, {
       queues: ['q'],
       count: 2,
       ttrMs: 1_000,

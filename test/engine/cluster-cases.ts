@@ -46,7 +46,7 @@ function simple<K extends string, A extends string, I extends string, R>(
   mayTake: Case['mayTake'] = nothing,
 ): Case {
   return {
-    name: binding.label ?? binding.name,
+    name: binding.label,
     call: (seeded) => ({
       binding,
       args: { clock_ms: String(seeded.nowMs), deadline_ms: 0, ...args(seeded) },
@@ -123,7 +123,7 @@ export const CASES: readonly Case[] = [
     name: 'publish of extended jobs',
   },
   simple(
-    scripts.reserve,
+    scripts.lease,
     () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),
     () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
@@ -131,12 +131,12 @@ export const CASES: readonly Case[] = [
   // A queue without some of its keys stops a script in any case; this one has all of them.
   {
     ...simple(
-      scripts.reserve,
+      scripts.lease,
       () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),
       () => [['q', 4, 4, 60_000, '1']],
       ({ expired }) => expired,
     ),
-    name: 'reserve from one queue',
+    name: 'lease from one queue',
   },
   simple(
     scripts.ack,

@@ -52,7 +52,7 @@ describe('scripts of simple jobs', () => {
       const publish = (count: number, job = {}): Promise<string[]> =>
         engine.publishMany(ns, 'q', jobsLike(count, job));
       const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
-        engine.reserve(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0, confirms: ttrMs === 600_000 });
+        engine.lease(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0, confirms: ttrMs === 600_000 });
       const dead = await publish(2);
       await reserve(0);
       await engine.pumpNow(ns);
@@ -242,7 +242,7 @@ describe('scripts of extended jobs', () => {
         return (await engine.extended.publishing.publish(ns, [whole]))[0]?.id ?? '';
       };
       const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
-        engine.reserve(ns, {
+        engine.lease(ns, {
           queues: ['q'],
           count: 1,
           ttrMs,
@@ -258,7 +258,7 @@ describe('scripts of extended jobs', () => {
       });
       // A lease in another queue, whose answer may not have left.
       await engine.publish(ns, 'p', newJob());
-      await engine.reserve(ns, { queues: ['p'], count: 1, ttrMs: 600_000, waitMs: 0, confirms: true });
+      await engine.lease(ns, { queues: ['p'], count: 1, ttrMs: 600_000, waitMs: 0, confirms: true });
       await engine.publish(ns, 'q', newJob({ tries: 1 }));
       await reserve(0);
       await engine.pumpNow(ns);

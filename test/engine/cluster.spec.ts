@@ -71,7 +71,7 @@ describe('a Cluster', () => {
     it('wakes a waiting consumer', async () => {
       const producer = new QueueEngine(pool);
       for (const ns of Array.from({ length: 6 }, () => randomNamespace())) {
-        const waiting = engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 10_000 });
+        const waiting = engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 10_000 });
         await waitFor(async () => (await pool.read('EXISTS', `{${ns}}:waiting`)) === 1);
         const since = performance.now();
         const id = await producer.publish(ns, 'q', newJob());
@@ -100,7 +100,7 @@ describe('a Cluster', () => {
         Promise.all([
           server.publish(ns, 'q', newJob({ ttlMs: 600_000 })).then((id) => stored.add(id), bear),
           server
-            .reserve(ns, { queues: ['q'], count: 1, ttrMs: 600_000, waitMs: 0 })
+            .lease(ns, { queues: ['q'], count: 1, ttrMs: 600_000, waitMs: 0 })
             .then((jobs) => jobs.forEach(({ id }) => given.add(id)), bear),
         ]);
       for (let i = 0; i < 8; i++) await engine.publish(ns, 'q', newJob()).then((id) => stored.add(id));
@@ -116,7 +116,7 @@ describe('a Cluster', () => {
       for (const error of refusals) expect(error).toMatchObject({ code: 'pool_unavailable' });
       expect(refusals).not.toEqual([]);
       await waitFor(() => engine.publish(ns, 'q', newJob()).then((id) => stored.add(id)), 5_000);
-      const rest = await engine.reserve(ns, { queues: ['q'], count: 100, ttrMs: 600_000, waitMs: 0 });
+      const rest = await engine.lease(ns, { queues: ['q'], count: 100, ttrMs: 600_000, waitMs: 0 });
       for (const { id } of rest) given.add(id);
       expect(given).toEqual(stored);
       await server.stop();
@@ -134,12 +134,12 @@ describe('a Cluster', () => {
       const ns = randomNamespace();
       const { owner } = await cluster.ownerOf(`{${ns}}`);
       const id = await server.publish(ns, 'q', newJob());
-      const waiting = server.reserve(ns, { queues: ['waited'], count: 1, ttrMs: 60_000, waitMs: 25_000 });
+      const waiting = server.lease(ns, { queues: ['waited'], count: 1, ttrMs: 60_000, waitMs: 25_000 });
       await waitFor(async () => (await hasty.read('EXISTS', `{${ns}}:waiting`)) === 1);
       await cluster.kill(owner);
       const calls = [
         (): Promise<unknown> => server.publish(ns, 'q', newJob()),
-        (): Promise<unknown> => server.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 }),
+        (): Promise<unknown> => server.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 }),
         (): Promise<unknown> => server.ack(ns, 'q', id),
         (): Promise<unknown> => server.size(ns, 'q'),
       ];
@@ -162,7 +162,7 @@ describe('a Cluster', () => {
 
   async function everyOperation(engine: QueueEngine, ns: string): Promise<void> {
     const reserve = (queue: string, ttrMs = 60_000): Promise<{ id: string; lease: number }[]> =>
-      engine.reserve(ns, { queues: ['none', queue], count: 10, ttrMs, waitMs: 2_000 });
+      engine.lease(ns, { queues: ['none', queue], count: 10, ttrMs, waitMs: 2_000 });
     const first = await engine.publish(ns, 'q', newJob({ tries: 3, attributes: { a: 'b' }, ttlMs: 60_000 }));
     await engine.publishMany(ns, 'later', [newJob({ delayMs: 50 }), newJob({ delayMs: 60 })]);
     expect((await engine.peekQueue(ns, 'q'))?.id).toBe(first);
@@ -297,7 +297,7 @@ describe('nodes that fail', () => {
       // As clients do: on a slow machine one of its looks may fall into the silence, and time out as every call does.
       const wait = (retries: number): Promise<LeasedJob[]> =>
         engine
-          .reserve(first, { queues: ['w'], count: 1, ttrMs: 60_000, waitMs: 20_000 })
+          .lease(first, { queues: ['w'], count: 1, ttrMs: 60_000, waitMs: 20_000 })
           .catch((error: unknown) => {
             if (retries === 0) throw error;
             expect(error).toMatchObject({ code: 'pool_unavailable' });
@@ -350,7 +350,7 @@ describe('nodes that fail', () => {
       const dying = new QueueEngine(pool);
       await dying.publish(second, 'later', newJob({ delayMs: 100 }));
       expect(
-        await engine.reserve(second, { queues: ['later'], count: 1, ttrMs: 60_000, waitMs: 8_000 }),
+        await engine.lease(second, { queues: ['later'], count: 1, ttrMs: 60_000, waitMs: 8_000 }),
       ).toHaveLength(1);
 
       proxies[0]!.dropsReplies = false;
@@ -363,7 +363,7 @@ describe('nodes that fail', () => {
       await proxies[0]!.down();
       // What is sent before the end of the connection is seen may have run.
       await sleep(100);
-      const reserving = engine.reserve(first, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+      const reserving = engine.lease(first, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
       await sleep(200);
       await proxies[0]!.up();
 
@@ -377,7 +377,7 @@ describe('nodes that fail', () => {
       const keys = await move.keysAt(move.source);
       for (const key of keys.slice(0, keys.length / 2)) await move.moveKey(key);
 
-      const calls = [publish(ns), engine.reserve(ns, { queues: ['q'], count: 5, ttrMs: 60_000, waitMs: 0 })];
+      const calls = [publish(ns), engine.lease(ns, { queues: ['q'], count: 5, ttrMs: 60_000, waitMs: 0 })];
       for (const key of await move.keysAt(move.source)) await move.moveKey(key);
       await move.finish();
 
@@ -504,7 +504,7 @@ describe('wake-ups in a Cluster', () => {
     });
 
     const wait = (ns: string, waitMs = 20_000): Promise<LeasedJob[]> =>
-      engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
+      engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
 
     const subscribers = async (node: ClusterNode, ns: string): Promise<number> => {
       const [, count] = (await node.redis.call('PUBSUB', 'SHARDNUMSUB', `p:{${ns}}:wake`)) as [

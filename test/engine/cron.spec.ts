@@ -27,7 +27,7 @@ const set = (
   });
 };
 const get = () => recurrings().get(f.ns, 'r');
-const take = async (queue = 'q') => (await f.reserve(queue, { count: 100 })).map(({ id }) => id);
+const take = async (queue = 'q') => (await f.lease(queue, { count: 100 })).map(({ id }) => id);
 const made = async (): Promise<number> => (await get()).made;
 const at = (text: string): number => Date.parse(text);
 
@@ -151,7 +151,7 @@ async function slotsMade(seconds: number): Promise<ReadonlyMap<number, number>> 
   const times = new Map<number, number>();
   for (let i = 0; i < seconds; i++) {
     await f.pass(SECOND);
-    for (const { id, lease } of await f.reserve('q', { count: 100 })) {
+    for (const { id, lease } of await f.lease('q', { count: 100 })) {
       times.set((await f.find(id))!.publishedAtMs ?? 0, f.nowMs);
       await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease }]);
     }
@@ -236,7 +236,7 @@ describe('overlap', () => {
   it('skip: makes no job while the earlier one has not ended', async () => {
     await set('* * * * *', { overlap: 'skip' });
     await f.pass(MINUTE);
-    const [job] = await f.reserve('q', { count: 1 });
+    const [job] = await f.lease('q', { count: 1 });
     await f.pass(2 * MINUTE);
     expect(await get()).toMatchObject({ made: 1, skipped: 2, lastSkip: { reason: 'overlap' } });
     await f.engine.ackMany(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease }]);

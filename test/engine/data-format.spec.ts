@@ -138,7 +138,7 @@ describe('the data format', () => {
         await outlast();
 
         expect(await engine.respawn(NS, 'q', 3, 60_000)).toBe(3);
-        const jobs = await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+        const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
         expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
         for (const job of jobs) expect(job.body.toString()).toBe(body);
         expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
@@ -155,7 +155,7 @@ describe('the data format', () => {
       const engine = await connect();
       expect(await engine.counts(NS, ['q'])).toMatchObject([{ ready: 1, scheduled: 1, leased: 1 }]);
       await engine.pumpNow(NS);
-      const jobs = await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+      const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
 
       expect(jobs.map(({ id, lease }) => [id, lease])).toEqual([
         ['ready', 1],
@@ -182,7 +182,7 @@ describe('the data format', () => {
       const engine = await connect();
       nowMs = dueMs;
       await engine.pumpNow(NS);
-      expect(await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 })).toEqual([]);
+      expect(await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 })).toEqual([]);
       await engine.tidyNow(NS);
       expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
     });
@@ -209,7 +209,7 @@ describe('the data format', () => {
         const engine = new QueueEngine(pool);
         expect(pool.status).toMatchObject({ up: true, degraded: ['full'] });
         expect(await redis.get('pumphouse:format')).toBe('1');
-        const jobs = await engine.reserve(NS, request);
+        const jobs = await engine.lease(NS, request);
         expect(jobs).toHaveLength(3);
         for (const { id, lease } of jobs) expect(await engine.ack(NS, 'q', id, lease)).toBe(true);
 
@@ -279,7 +279,7 @@ describe('stores of older builds', () => {
 
     /** Leases and acknowledges all that is ready. */
     async function work(engine: QueueEngine, queue = 'mail'): Promise<[string, number, unknown][]> {
-      const jobs = await engine.reserve(NS, { queues: [queue], count: 50, ttrMs: 1_000, waitMs: 0 });
+      const jobs = await engine.lease(NS, { queues: [queue], count: 50, ttrMs: 1_000, waitMs: 0 });
       for (const { id, lease } of jobs) expect(await engine.ack(NS, queue, id, lease)).toBe(true);
       return jobs.map(({ body, triesLeft, attributes }) => [body.toString(), triesLeft, attributes]);
     }
@@ -335,7 +335,7 @@ describe('stores of older builds', () => {
       const extended = { queue: 'mail', body: Buffer.from('rich'), priority: -5, tags: ['new'] };
       await engine.extended.publishing.publish(NS, [extended]);
       const request = { queues: ['mail'], count: 2, ttrMs: 10_000, waitMs: 0 };
-      const [first, second] = await engine.reserve(NS, request);
+      const [first, second] = await engine.lease(NS, request);
       expect([first, second].map((job) => job?.body.toString())).toEqual(['rich', 'ready']);
       // A simple job of the old format becomes an extended one.
       const { id, lease } = second!;
@@ -369,7 +369,7 @@ describe('stores of older builds', () => {
     const given = withStore('format-3');
     const MILL = 'mill';
     const work = (engine: QueueEngine, queues = ['work'], count = 50): Promise<LeasedJob[]> =>
-      engine.reserve(MILL, { queues, count, ttrMs: 600_000, waitMs: 0 });
+      engine.lease(MILL, { queues, count, ttrMs: 600_000, waitMs: 0 });
     const idsOf = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
     /** But for what docs/states.md says of early servers: a job that they cancelled has the place of a done one. */
     const audit = async (): Promise<string[]> =>
@@ -508,9 +508,7 @@ describe('stores of older builds', () => {
   describe('a store in which a version before 0.2.0 put jobs into two places', () => {
     const given = withStore('damaged');
     const drain = async (engine: QueueEngine, queue: string): Promise<string[]> =>
-      (await engine.reserve(NS, { queues: [queue], count: 50, ttrMs: 60_000, waitMs: 0 })).map(
-        ({ id }) => id,
-      );
+      (await engine.lease(NS, { queues: [queue], count: 50, ttrMs: 60_000, waitMs: 0 })).map(({ id }) => id);
 
     it('is damaged as it was found: jobs in two places, wrong counts, and jobs without a queue', async () => {
       const problems = (await Audit.of(given.redis, NS)).join('; ');
@@ -527,7 +525,7 @@ describe('stores of older builds', () => {
 
     it('does not delete a queue whose jobs are not counted', async () => {
       const engine = await given.open();
-      await engine.reserve(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
+      await engine.lease(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
       for (const { id } of given.store.leases) await engine.ack(NS, 'counted', id);
       for (const id of ['counted-2', 'counted-3', 'counted-4']) await engine.ack(NS, 'counted', id);
       expect(await engine.counts(NS, ['counted'])).toMatchObject([{ ready: 0, leased: 0 }]);
@@ -567,7 +565,7 @@ describe('stores of older builds', () => {
         { queue: 'recovered' },
         { queue: 'mail', ttlMs: 0, tries: 'reset' },
       );
-      const back = await engine.reserve(NS, { queues: ['mail'], count: 9, ttrMs: 60_000, waitMs: 0 });
+      const back = await engine.lease(NS, { queues: ['mail'], count: 9, ttrMs: 60_000, waitMs: 0 });
       expect(back.map(({ body }) => body.toString()).sort()).toEqual(['lost and simple', 'lost-extended']);
       expect(await Audit.of(given.redis, NS)).toEqual([]);
     });

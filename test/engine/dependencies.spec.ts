@@ -437,7 +437,7 @@ describe('many dependents', () => {
 
     /** Its lease holder fails it, so that its dependents follow their policy. */
     async function cancelLeased(): Promise<void> {
-      const [job] = await f.reserve('users');
+      const [job] = await f.lease('users');
       await f.engine.extended.leaseOperations.fail(f.ns, {
         id: 'one',
         lease: job?.lease ?? 0,

@@ -189,7 +189,7 @@ describe('durability', () => {
       const f = await engineOn(master.url, { durability: 'replicated:1' });
       await expect(f.publish('q')).rejects.toMatchObject({ code: 'durability_unavailable' });
       await f.engine.publish(f.ns, 'q', newJob(), { durability: 'memory' });
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
     });
 

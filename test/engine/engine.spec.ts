@@ -18,7 +18,7 @@ describe('the engine', () => {
     const id = await f.publish('q', { tries: 3, ttlMs: 60_000 });
     f.nowMs += 1_000;
 
-    const [job] = await f.reserve('q', { ttrMs: 5_000 });
+    const [job] = await f.lease('q', { ttrMs: 5_000 });
 
     expect(job).toEqual({
       id,
@@ -41,7 +41,7 @@ describe('the engine', () => {
     const body = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
     await f.publish('q', { body, attributes: { color: 'rød', '': 'empty key' } });
 
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
 
     expect(job?.body.equals(body)).toBe(true);
     expect(job?.attributes).toEqual({ color: 'rød', '': 'empty key' });
@@ -52,7 +52,7 @@ describe('the engine', () => {
     await f.publish('high', { text: 'high' });
     const request = { queues: ['high', 'low'], count: 1, ttrMs: 1_000, waitMs: 0 };
 
-    const got = await Promise.all([1, 2, 3].map(() => f.engine.reserve(f.ns, request)));
+    const got = await Promise.all([1, 2, 3].map(() => f.engine.lease(f.ns, request)));
 
     expect(got.map(([job]) => job?.queue)).toEqual(['high', 'low', undefined]);
   });
@@ -72,11 +72,11 @@ describe('the engine', () => {
 
   it('gives a job back when its lease runs out, and buries it when its tries are used up', async () => {
     const id = await f.publish('q', { tries: 2, ttlMs: 100_000 });
-    await f.reserve('q', { ttrMs: 1_000 });
+    await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
 
-    const [second] = await f.reserve('q', { ttrMs: 1_000 });
+    const [second] = await f.lease('q', { ttrMs: 1_000 });
     expect(second).toMatchObject({ id, triesLeft: 0, attempts: 2, lease: 2 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
@@ -89,14 +89,14 @@ describe('the engine', () => {
 
   it('respawns the oldest dead jobs with one try and a new ttl, and deletes others', async () => {
     for (const text of ['a', 'b', 'c']) await f.publish('q', { text });
-    await f.reserve('q', { count: 3, ttrMs: 0 });
+    await f.lease('q', { count: 3, ttrMs: 0 });
     await f.engine.pumpNow(f.ns);
 
     expect(await f.engine.respawn(f.ns, 'q', 2, 5_000)).toBe(2);
     expect(await f.engine.deleteDead(f.ns, 'q', 9)).toBe(1);
     expect(await f.engine.respawn(f.ns, 'q', 2, 5_000)).toBe(0);
 
-    const jobs = await f.reserve('q', { count: 5 });
+    const jobs = await f.lease('q', { count: 5 });
     expect(jobs.map((job) => [job.body.toString(), job.triesLeft, job.ttlLeftMs])).toEqual([
       ['a', 0, 5_000],
       ['b', 0, 5_000],
@@ -106,7 +106,7 @@ describe('the engine', () => {
   it('acknowledges a job in every state, and leaves nothing of it', async () => {
     const ready = await f.publish('q', { attributes: { a: 'b' } });
     const scheduled = await f.publish('q', { delayMs: 9_000 });
-    const [leased] = await f.reserve('q');
+    const [leased] = await f.lease('q');
     expect(leased?.id).toBe(ready);
     const second = await f.publish('q');
     const third = await f.publish('q');
@@ -133,15 +133,15 @@ describe('the engine', () => {
       },
     ]);
     expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id: third });
-    expect((await f.reserve('q')).map((job) => job.id)).toEqual([third]);
+    expect((await f.lease('q')).map((job) => job.id)).toEqual([third]);
   });
 
   it('D8: refuses a stale owner, whose acknowledgement changes nothing', async () => {
     const id = await f.publish('q', { tries: 3 });
-    const [stale] = await f.reserve('q', { ttrMs: 1_000 });
+    const [stale] = await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
-    const [present] = await f.reserve('q', { ttrMs: 1_000 });
+    const [present] = await f.lease('q', { ttrMs: 1_000 });
 
     await expect(f.engine.ack(f.ns, 'q', id, stale?.lease)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
@@ -150,13 +150,13 @@ describe('the engine', () => {
 
   it('puts what is undone back to the front, in order, the try not spent and the lease number not lowered', async () => {
     for (const text of ['a', 'b', 'c']) await f.publish('q', { text, tries: 1 });
-    const taken = await f.reserve('q', { count: 2 });
+    const taken = await f.lease('q', { count: 2 });
 
     await f.engine.undo(f.ns, taken);
     await f.engine.undo(f.ns, taken);
 
     expect(await f.size('q')).toBe(3);
-    const again = await f.reserve('q', { count: 5 });
+    const again = await f.lease('q', { count: 5 });
     expect(again.map((job) => [job.body.toString(), job.triesLeft, job.lease])).toEqual([
       ['a', 0, 2],
       ['b', 0, 2],
@@ -166,9 +166,9 @@ describe('the engine', () => {
 
   it('does not undo what has moved on', async () => {
     const id = await f.publish('q', { tries: 2 });
-    const [old] = await f.reserve('q', { ttrMs: 0 });
+    const [old] = await f.lease('q', { ttrMs: 0 });
     await f.engine.pumpNow(f.ns);
-    const [present] = await f.reserve('q');
+    const [present] = await f.lease('q');
 
     await f.engine.undo(f.ns, [old!]);
 
@@ -187,7 +187,7 @@ describe('the engine', () => {
     const id = await f.publish('q');
     f.nowMs += 1_000;
 
-    expect((await f.reserve('q')).map((job) => job.id)).toEqual([id]);
+    expect((await f.lease('q')).map((job) => job.id)).toEqual([id]);
     expect(await f.size('q')).toBe(0);
   });
 
@@ -209,7 +209,7 @@ describe('the engine', () => {
 
     expect(await f.engine.peekJob(f.ns, 'q', old)).toBeNull();
     expect(await f.size('q')).toBe(1);
-    expect((await f.reserve('q', { count: 5 })).map((job) => job.id)).toEqual([id]);
+    expect((await f.lease('q', { count: 5 })).map((job) => job.id)).toEqual([id]);
     expect(await f.engine.republish(f.ns, 'q', 'doesnotexist', newJob())).toHaveLength(26);
   });
 
@@ -225,7 +225,7 @@ describe('the engine', () => {
 
   it('destroys the ready jobs only', async () => {
     await f.publish('q', { tries: 2 });
-    await f.reserve('q', { ttrMs: 5_000 });
+    await f.lease('q', { ttrMs: 5_000 });
     await f.publish('q', { delayMs: 5_000, text: 'later' });
     for (let i = 0; i < 20; i++) {
       await f.engine.publishMany(
@@ -246,7 +246,7 @@ describe('the engine', () => {
   it('drops an expired job wherever it is', async () => {
     const scheduled = await f.publish('q', { delayMs: 1_000, ttlMs: 1_000 });
     const leased = await f.publish('q', { ttlMs: 2_000, tries: 5 });
-    await f.reserve('q', { ttrMs: 600_000 });
+    await f.lease('q', { ttrMs: 600_000 });
     f.nowMs += 2_000;
     await f.engine.pumpNow(f.ns);
 
@@ -297,7 +297,7 @@ describe('the engine', () => {
   it('D17: forgets empty queues and namespaces without a trace', async () => {
     for (let i = 0; i < 150; i++) {
       const id = await f.publish(`reply-${i}`);
-      await f.reserve(`reply-${i}`);
+      await f.lease(`reply-${i}`);
       await f.engine.ack(f.ns, `reply-${i}`, id);
     }
     await f.publish('kept', { delayMs: 5_000 });

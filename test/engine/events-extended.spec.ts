@@ -19,7 +19,7 @@ describe('events of the extended path', () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await put('q', { type: 'mail', tags: ['a', 'b'], tries: 5 });
     const simple = await f.publish('q', { tries: 2 });
-    const lease = () => f.reserve('q', { count: 2, ttrMs: 1_000 });
+    const lease = () => f.lease('q', { count: 2, ttrMs: 1_000 });
 
     const [job] = (await lease()).filter((one) => one.id === id);
     await f.engine.extended.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
@@ -48,7 +48,7 @@ describe('events of the extended path', () => {
     const listening = await Listening.to(f.engine, f.ns);
     const complete = async (body: Buffer, contentType: string, keeps: boolean): Promise<void> => {
       const id = await put('q', { type: 'mail', ...(keeps ? { retentionMs: 60_000 } : {}) });
-      const [job] = await f.reserve('q', { worker: 'w' });
+      const [job] = await f.lease('q', { worker: 'w' });
       const result = { body, contentType };
       await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
     };
@@ -61,7 +61,7 @@ describe('events of the extended path', () => {
     await complete(Buffer.from([0, 255, 1]), 'image/x', true);
     await complete(Buffer.from([0, 255, 1]), json, true);
     const [plain] = [await f.publish('q')];
-    const [simple] = await f.reserve('q');
+    const [simple] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', plain, simple!.lease);
     await listening.received(21);
     const acked = listening.events.filter(({ name }) => name === 'acked').map(({ facts }) => facts);
@@ -81,7 +81,7 @@ describe('events of the extended path', () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await put('q', { type: 'mail', retentionMs: 60_000 });
     await f.engine.extended.tags.track(f.ns, id);
-    const [job] = await f.reserve('q', { worker: 'w' });
+    const [job] = await f.lease('q', { worker: 'w' });
     const result = { body: Buffer.from('1'), contentType: 'application/json' };
     await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
     const found = await f.engine.native.find(f.ns, id);
@@ -121,7 +121,7 @@ describe('events of the extended path', () => {
       await tags.untrack(f.ns, id);
     };
     await all();
-    await f.reserve('q', { worker: 'w' });
+    await f.lease('q', { worker: 'w' });
     await all();
     await listening.received(12);
     const names = ['log', 'changed', 'changed', 'tracked', 'untracked'];
@@ -137,7 +137,7 @@ describe('events of the extended path', () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;
     const lease = async (worker: string): Promise<{ id: string; lease: number }> => {
-      const [job] = await f.reserve('q', { ttrMs: 1_000, worker });
+      const [job] = await f.lease('q', { ttrMs: 1_000, worker });
       return { id: job!.id, lease: job!.lease };
     };
     const id = await put('q', { type: 'mail', tries: 20 });

@@ -56,9 +56,9 @@ describe('listeners to events', () => {
     for (let i = 0; i < 3; i++) await f.publish('q');
     await listening.received(3);
     await f.pool.read('CONFIG', 'SET', 'maxmemory', '1mb');
-    const [job] = await f.reserve('q', { ttrMs: 500 });
+    const [job] = await f.lease('q', { ttrMs: 500 });
     await f.engine.ack(f.ns, 'q', job!.id);
-    await f.reserve('q', { ttrMs: 1_000 });
+    await f.lease('q', { ttrMs: 1_000 });
     await waitFor(async () => (await f.engine.counts(f.ns, ['q']))[0]!.dead === 1, 5_000);
     await waitFor(() => dropped.count > 0, 5_000);
 

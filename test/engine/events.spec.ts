@@ -85,12 +85,12 @@ describe('events', () => {
     const id = await f.publish('q', { tries: 3, delayMs: 5_000, ttlMs: 1_000_000 });
     f.nowMs += 5_000;
     await f.engine.pumpNow(f.ns);
-    const [first] = await f.reserve('q', { ttrMs: 1_000 });
+    const [first] = await f.lease('q', { ttrMs: 1_000 });
     await f.engine.undo(f.ns, [first!]);
-    await f.reserve('q', { ttrMs: 1_000 });
+    await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
-    await f.reserve('q');
+    await f.lease('q');
     await f.engine.ack(f.ns, 'q', id);
 
     const names = ['published', 'ready', 'leased', 'released', 'leased', 'timed_out', 'leased', 'acked'];
@@ -103,11 +103,11 @@ describe('events', () => {
   it('tell of the end that a job comes to without a consumer', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const dead = await f.publish('dead');
-    await f.reserve('dead', { ttrMs: 1_000 });
+    await f.lease('dead', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
     await f.engine.respawn(f.ns, 'dead', 1, 0);
-    await f.reserve('dead', { ttrMs: 1_000 });
+    await f.lease('dead', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
     await f.engine.deleteDead(f.ns, 'dead', 1);
@@ -132,7 +132,7 @@ describe('events', () => {
       await f.publish('old'),
     ];
     f.nowMs += 1_000;
-    await f.reserve('met');
+    await f.lease('met');
     await f.engine.tidyNow(f.ns);
     await f.engine.pumpNow(f.ns);
     await f.engine.destroy(f.ns, 'destroyed');
@@ -155,13 +155,13 @@ describe('events', () => {
   it('cost nothing and leave nothing while there is no subscriber', async () => {
     const all = new Set<string>();
     for (let i = 0; i < 5; i++) await f.publish('q', { tries: 2 });
-    await f.reserve('q', { count: 2, ttrMs: 1_000 });
+    await f.lease('q', { count: 2, ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
-    for (const { id } of await f.reserve('q', { count: 5 })) await f.engine.ack(f.ns, 'q', id);
+    for (const { id } of await f.lease('q', { count: 5 })) await f.engine.ack(f.ns, 'q', id);
     for (const key of await f.keys()) all.add(key);
     for (const name of scripts) all.add(name);
-    expect([...all].filter((one) => /listening|events|tell|listen/.test(one))).toEqual([]);
+    expect([...all].filter((one) => /listening|events/.test(one))).toEqual([]);
     expect(await watchedUntil()).toBe(0);
   });
 

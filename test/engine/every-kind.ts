@@ -21,7 +21,7 @@ async function fillSimple(engine: QueueEngine, ns: string): Promise<void> {
   const publish = (queue: string, job = {}): Promise<string> =>
     engine.publish(ns, queue, newJob({ tries: 2, ...job }));
   const lease = (queue: string, ttrMs: number, confirms = false): Promise<unknown> =>
-    engine.reserve(ns, { queues: [queue], count: 1, ttrMs, waitMs: 0, confirms });
+    engine.lease(ns, { queues: [queue], count: 1, ttrMs, waitMs: 0, confirms });
   await publish('simple', { tries: 1 });
   await lease('simple', 1);
   await new Promise((done) => setTimeout(done, 5));
@@ -47,7 +47,7 @@ async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
   const put = (id: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<unknown> =>
     extended.publishing.publish(ns, [{ queue: 'work', id, body: Buffer.from(text), tries: 3, ...job }]);
   const leaseOne = async (): Promise<{ id: string; lease: number }> => {
-    const [job] = await engine.reserve(ns, {
+    const [job] = await engine.lease(ns, {
       ...{ queues: ['work'], count: 1, ttrMs: HOUR_MS, waitMs: 0, worker: 'host-1' },
     });
     return { id: job!.id, lease: job!.lease };
@@ -74,7 +74,7 @@ async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
   });
   await extended.controls.pause(ns, 'paused');
   for (const id of ['running', 'held']) await put(id, { queue: 'limited', concurrencyKey: 'k' });
-  await engine.reserve(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
+  await engine.lease(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
   await put('ends', { priority: -9 });
   await put('after', { dependsOn: ['ends'] });
   await operations.complete(ns, [await leaseOne()]);
@@ -96,7 +96,7 @@ async function fillNamespace(engine: QueueEngine, ns: string): Promise<void> {
   await engine.settings.set(ns, 'ttr_ms', 30_000);
   await extended.targets.change(ns, 'billing', () => ({ value: '{}' }));
   await extended.targets.push(ns, 'simple', 'billing');
-  await engine.reserve(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
+  await engine.lease(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
   const leave = await engine.events.subscribe(ns, null, {
     take: () => undefined,
     missed: () => undefined,

@@ -16,8 +16,8 @@ describe('a job of the process that waits for it', () => {
     ({ f, client } = await EngineFixture.alone(['--appendonly', 'yes', '--appendfsync', 'always']));
     // Scripts that are sent for the first time are sent twice.
     await f.publish('warm');
-    await f.reserve('warm');
-    await f.reserve('warm');
+    await f.lease('warm');
+    await f.lease('warm');
     calls = [];
     monitor = await client.monitor();
     monitor.on('monitor', (_time: string, [command = '', name = '', message = '']: string[]) => {
@@ -34,7 +34,7 @@ describe('a job of the process that waits for it', () => {
   /** Waits that have found the queue empty. */
   async function waiters(count: number): Promise<Promise<string[]>[]> {
     const waits = Array.from({ length: count }, () =>
-      f.reserve('q', { waitMs: 5_000 }).then((jobs) => jobs.map(({ id }) => id)),
+      f.lease('q', { waitMs: 5_000 }).then((jobs) => jobs.map(({ id }) => id)),
     );
     await sleep(WAKE_UP_MS);
     calls = [];
@@ -122,7 +122,7 @@ describe('a job of the process that waits for it', () => {
 
   it('whose waiter has gone in the same turn stays in the queue', async () => {
     const gone = new AbortController();
-    const wait = f.reserve('q', { waitMs: 5_000, signal: gone.signal });
+    const wait = f.lease('q', { waitMs: 5_000, signal: gone.signal });
     await sleep(WAKE_UP_MS);
     const published = f.publish('q');
     gone.abort();
@@ -130,7 +130,7 @@ describe('a job of the process that waits for it', () => {
     const id = await published;
     await sleep(WAKE_UP_MS);
 
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     expect(job).toMatchObject({ id, attempts: 1 });
   });
 });

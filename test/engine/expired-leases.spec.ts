@@ -34,7 +34,7 @@ describe('a lease that expires', () => {
   const settings = (change: SettingsChange): Promise<boolean> =>
     f.engine.extended.controls.change(f.ns, 'q', change);
   const lease = async (): Promise<LeasedJob> => {
-    const [job] = await f.reserve('q', { ttrMs: TTR_MS, worker: 'w1' });
+    const [job] = await f.lease('q', { ttrMs: TTR_MS, worker: 'w1' });
     return job!;
   };
   /** Leases the only ready job and lets the lease expire. */
@@ -92,10 +92,10 @@ describe('a lease that expires', () => {
       expect(job?.failure).toMatchObject({ group: 'lease_expired', atMs: f.nowMs });
       expect(job!.dueAtMs! - f.nowMs).toBeLessThanOrEqual(delayMs);
       expect(job!.dueAtMs! - f.nowMs).toBeGreaterThanOrEqual(delayMs * (1 - JITTER) - 1);
-      expect(await f.reserve('q')).toEqual([]);
+      expect(await f.lease('q')).toEqual([]);
       f.nowMs = job!.dueAtMs! - 1;
       await f.pass(0);
-      expect(await f.reserve('q')).toEqual([]);
+      expect(await f.lease('q')).toEqual([]);
       await f.pass(1);
     }
     await crash();
@@ -150,7 +150,7 @@ describe('a lease that expires', () => {
     await f.pass(SECOND_MS);
     expect(await f.counts()).toMatchObject({ ready: 1 });
     expect(await stalled()).toEqual([1]);
-    await f.reserve('q', { worker: 'w2' });
+    await f.lease('q', { worker: 'w2' });
     expect(await stalled()).toEqual([0, 0]);
   });
 
@@ -250,7 +250,7 @@ describe('a lease that expires', () => {
     expect(await beat()).toMatchObject([{ status: 'lease_lost', state: 'dead' }]);
 
     const simple = await f.publish('q2');
-    const [held] = await f.reserve('q2', { ttrMs: TTR_MS });
+    const [held] = await f.lease('q2', { ttrMs: TTR_MS });
     await expect(f.engine.ack(f.ns, 'q2', simple, held!.lease + 1)).rejects.toMatchObject(lost('leased'));
   });
 
@@ -309,7 +309,7 @@ describe('a lease that expires', () => {
       expect(await f.find(id)).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 30_000, crashes: 1 });
       expect((await f.find(id))?.failure === null).toBe(failures === 0);
       await f.pass(30_000);
-      expect(await f.reserve('q')).toHaveLength(1);
+      expect(await f.lease('q')).toHaveLength(1);
     });
 
     it('the policy counts where it is longer, and the job’s own grace instead of the queue’s', async () => {
@@ -354,7 +354,7 @@ describe('a lease that expires', () => {
       // The ids are in the other order than the leases.
       for (const text of ['c', 'b', 'a']) await f.publish('q', { text, tries: 3, id: `id-${text}` });
       for (const text of ['c', 'b', 'a']) {
-        const [job] = await f.reserve('q', { ttrMs: TTR_MS - 'abc'.indexOf(text) - 1 });
+        const [job] = await f.lease('q', { ttrMs: TTR_MS - 'abc'.indexOf(text) - 1 });
         expect(job?.body.toString()).toBe(text);
       }
       await f.publish('q', { text: 'd' });

@@ -27,7 +27,7 @@ describe('expiry', () => {
     /** One job in each state that ends with the ttl: ready, scheduled near and far, leased. */
     async function oneOfEach(ttlMs: number): Promise<string[]> {
       const leased = await f.publish('q', { ttlMs, tries: 5 });
-      await f.reserve('q', { ttrMs: 36_000_000 });
+      await f.lease('q', { ttrMs: 36_000_000 });
       return [
         leased,
         await f.publish('q', { ttlMs }),
@@ -106,7 +106,7 @@ describe('expiry', () => {
         }
         await expiring(60, 5_000);
         expect(await f.size('q')).toBe(61);
-        expect(await f.reserve('q')).toMatchObject([{ id: first }]);
+        expect(await f.lease('q')).toMatchObject([{ id: first }]);
       });
 
       it('leaves no trace, though hundreds that stay are before it', async () => {
@@ -145,8 +145,8 @@ describe('expiry', () => {
         await f.engine.tidyNow(f.ns);
         expect([await f.size('q'), await entries()]).toEqual([6_120, 6_660]);
 
-        expect(await f.reserve('q', { count: 100 })).toHaveLength(100);
-        expect(await f.reserve('q', { count: 30 })).toHaveLength(30);
+        expect(await f.lease('q', { count: 100 })).toHaveLength(100);
+        expect(await f.lease('q', { count: 30 })).toHaveLength(30);
         expect([await f.size('q'), await entries()]).toEqual([5_990, 5_990]);
       });
 
@@ -213,7 +213,7 @@ describe('expiry', () => {
         await f.engine.tidyNow(f.ns);
 
         expect([await f.size('q'), await entries()]).toEqual([1, 1]);
-        expect(await f.reserve('q')).toMatchObject([{ id: stays }]);
+        expect(await f.lease('q')).toMatchObject([{ id: stays }]);
       });
     });
   });
@@ -237,7 +237,7 @@ describe('retention of finished jobs', () => {
     for (let i = 0; i < count; i++) {
       f.nowMs += 1;
       await extended().publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
-      const [leased] = await f.reserve(job.queue ?? 'q');
+      const [leased] = await f.lease(job.queue ?? 'q');
       const { id = '', lease = 0 } = leased ?? {};
       await extended().leaseOperations.complete(f.ns, [{ id, lease }]);
       ids.push(id);
@@ -278,7 +278,7 @@ describe('retention of finished jobs', () => {
 
   it('keeps as the owner says, whatever the job says', async () => {
     await extended().publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), retentionMs: 1_000 }]);
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     const { id = '', lease = 0 } = job ?? {};
     await extended().leaseOperations.complete(f.ns, [{ id, lease, retentionMs: 5_000 }]);
     f.nowMs += 4_999;
@@ -292,7 +292,7 @@ describe('retention of finished jobs', () => {
 
   it('keeps a plain job too, if its owner wants it', async () => {
     const id = await f.publish('plain');
-    const [job] = await f.reserve('plain');
+    const [job] = await f.lease('plain');
     await extended().leaseOperations.complete(f.ns, [{ id, lease: job?.lease ?? 0, retentionMs: 1_000 }]);
     expect(await find(id)).toBe('done');
     f.nowMs += 1_000;
@@ -355,7 +355,10 @@ describe('retention of finished jobs', () => {
 
   it('goes in bounded steps, however many are over at once', async () => {
     const steps: number[] = [];
-    const observer = { ...silentObserver, script: (name: string) => name === 'full_tick' && steps.push(1) };
+    const observer = {
+      ...silentObserver,
+      script: (name: string) => name === 'extended_run_timers' && steps.push(1),
+    };
     const pumper = await EngineFixture.open({ clock: () => f.nowMs, observer });
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -365,7 +368,7 @@ describe('retention of finished jobs', () => {
         retentionMs: 1_000,
       }));
       await extended().publishing.publish(f.ns, jobs);
-      const leased = await f.reserve('q', { count: 64 });
+      const leased = await f.lease('q', { count: 64 });
       await extended().leaseOperations.complete(f.ns, leased);
       ids.push(...leased.map(({ id }) => id));
     }
@@ -385,7 +388,7 @@ describe('retention of finished jobs', () => {
 describe('keys without a ttl', () => {
   /** Jobs of every kind, some ended by each of the ways there are. */
   async function mixedRun(f: EngineFixture): Promise<void> {
-    const lease = (count: number, ttrMs: number): Promise<LeasedJob[]> => f.reserve('q', { count, ttrMs });
+    const lease = (count: number, ttrMs: number): Promise<LeasedJob[]> => f.lease('q', { count, ttrMs });
     for (const body of [Buffer.from('short'), Buffer.alloc(3_000, 'x')]) {
       for (const attributes of [{}, { attributes: { a: 'b' } }]) {
         const job = newJob({ body, ttlMs: 36_000_000, tries: 2, ...attributes });
@@ -412,9 +415,9 @@ describe('keys without a ttl', () => {
     await f.engine.pumpNow(f.ns);
     await f.engine.respawn(f.ns, 'q', 2, 60_000);
     await f.engine.tidyNow(f.ns);
-    await f.reserve('q', { count: 3 });
+    await f.lease('q', { count: 3 });
     await f.publish('q', { delayMs: 60_000 });
-    await f.reserve('without-publishes', { waitMs: 1 });
+    await f.lease('without-publishes', { waitMs: 1 });
   }
 
   describe('the keys of a namespace', () => {
@@ -440,10 +443,10 @@ describe('keys without a ttl', () => {
       const f = await EngineFixture.withClock();
       const job = newJob({ ttlMs: 10_000, tries: 3, attributes: { a: 'b' } });
       await f.engine.publishMany(f.ns, 'q', [job, job, job]);
-      await f.reserve('q', { ttrMs: 1_000 });
+      await f.lease('q', { ttrMs: 1_000 });
       f.nowMs += 1_000;
       await f.engine.pumpNow(f.ns);
-      await f.reserve('q', { ttrMs: 3_600_000 });
+      await f.lease('q', { ttrMs: 3_600_000 });
       await f.engine.publishMany(f.ns, 'q', [
         { ...job, delayMs: 1_000 },
         { ...job, delayMs: 300_000 },

@@ -14,7 +14,7 @@ export class ExtendedFixture {
   }
 
   lease(queue: string, count = 1, worker = '', ttrMs = 10_000): Promise<LeasedJob[]> {
-    return this.f.engine.reserve(this.f.ns, { queues: [queue], count, ttrMs, waitMs: 0, worker });
+    return this.f.engine.lease(this.f.ns, { queues: [queue], count, ttrMs, waitMs: 0, worker });
   }
 
   /** Leases and fails up to `count` jobs of the queue. @returns how many */

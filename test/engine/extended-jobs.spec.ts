@@ -25,7 +25,7 @@ describe('extended jobs', () => {
   const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
 
   async function lease(queue: string, count = 1, worker = '') {
-    return f.engine.reserve(f.ns, { queues: queue.split(','), count, ttrMs: 10_000, waitMs: 0, worker });
+    return f.engine.lease(f.ns, { queues: queue.split(','), count, ttrMs: 10_000, waitMs: 0, worker });
   }
 
   it('leases what was published, and acknowledges it', async () => {
@@ -129,7 +129,7 @@ describe('extended jobs', () => {
     const id = await put('q', { priority: 1 });
     const simple = await f.publish('q');
 
-    const jobs = await f.reserve('q', { count: 2 });
+    const jobs = await f.lease('q', { count: 2 });
 
     expect(jobs.map((job) => job.id)).toEqual([simple, id]);
     expect(
@@ -534,7 +534,7 @@ describe('extended jobs', () => {
     expect(await extended().workers.find(f.ns, 'w')).toMatchObject({ leased: 1 });
     await f.engine.undo(f.ns, job ? [job] : []);
     expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'ready', attempts: 0 });
-    expect((await f.reserve(queue))[0]?.id).toBe(id);
+    expect((await f.lease(queue))[0]?.id).toBe(id);
   });
 });
 
@@ -548,7 +548,7 @@ describe('settings of extended queues', () => {
     const put = (job?: ExtendedJob): Promise<string> => f.put('q', { type: 't', ...job });
 
     async function lease(): Promise<LeasedJob> {
-      const [job] = await f.reserve('q', { ttrMs: 0, worker: 'w' });
+      const [job] = await f.lease('q', { ttrMs: 0, worker: 'w' });
       if (!job) throw new Error('there was no job');
       return job;
     }
@@ -631,7 +631,7 @@ describe('states of extended jobs', () => {
     f.put(queue, { type: 't', retentionMs: KEPT_MS, ttlMs: TTL_MS, ...job });
 
   async function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
-    return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0, worker: 'w' });
+    return f.engine.lease(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0, worker: 'w' });
   }
 
   const later = (ms: number): Promise<void> => f.pass(ms);

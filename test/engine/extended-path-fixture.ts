@@ -43,7 +43,7 @@ export class ExtendedPathFixture {
   }
 
   lease(queue = 'q', count = 100): Promise<LeasedJob[]> {
-    return this.fixture.engine.reserve(this.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
+    return this.fixture.engine.lease(this.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
   }
 
   async pump(): Promise<void> {

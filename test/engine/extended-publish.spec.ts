@@ -10,7 +10,7 @@ import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
 
 /** Names of scripts in metrics. */
-const [SIMPLE, EXTENDED] = ['publish', 'full_put'];
+const [SIMPLE, EXTENDED] = ['simple_publish', 'extended_publish'];
 
 const withoutIds = (published: readonly PublishedJob[]): object[] =>
   published.map(({ state, existing }) => ({ state, existing }));
@@ -120,7 +120,7 @@ describe('a publish of extended jobs', () => {
   ])('keeps the order of a batch in which some jobs have a type, with %s', async (_name, more) => {
     const jobs = jobsOf({ type: 'a', ...more }, more, { type: 'b', ...more }, more);
     const ids = (await f.engine.native.publish(f.ns, jobs)).map(({ id }) => id);
-    expect((await f.reserve('q', { count: 4 })).map(({ id }) => id)).toEqual(ids);
+    expect((await f.lease('q', { count: 4 })).map(({ id }) => id)).toEqual(ids);
   });
 
   it('makes a queue extended that has simple jobs, and keeps their order', async () => {
@@ -129,7 +129,7 @@ describe('a publish of extended jobs', () => {
     const third = await f.publish('q');
     expect(scripts).not.toContain(EXTENDED);
 
-    const leased = await f.reserve('q', { count: 3 });
+    const leased = await f.lease('q', { count: 3 });
     expect(leased.map(({ id }) => id)).toEqual([first, second?.id, third]);
     expect(leased[1]).toMatchObject({ extended: { type: 'mail', tags: ['t'] }, triesLeft: 4 });
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 3 }]);
@@ -174,18 +174,18 @@ describe('a publish of extended jobs', () => {
       expect(await f.find(late!.id)).toMatchObject({ state: 'scheduled', dueAtMs: dueMs });
       expect(await f.find(far!.id)).toMatchObject({ dueAtMs: f.nowMs + 86_400_000 });
       await f.pass(4_999);
-      expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([now?.id]);
+      expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual([now?.id]);
       await f.pass(1);
-      expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([late?.id]);
+      expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual([late?.id]);
       await f.engine.ackMany(
         f.ns,
         [late, now].map((job) => ({ queue: 'q', id: job!.id })),
       );
       f.nowMs = dueMs - 5_000 + 86_400_000 - 1;
       await f.engine.pumpNow(f.ns);
-      expect(await f.reserve('q')).toEqual([]);
+      expect(await f.lease('q')).toEqual([]);
       await f.pass(1);
-      expect((await f.reserve('q')).map(({ id }) => id)).toEqual([far?.id]);
+      expect((await f.lease('q')).map(({ id }) => id)).toEqual([far?.id]);
       expect(await extendedQueues()).toEqual([]);
     });
 
@@ -206,7 +206,7 @@ describe('a publish of extended jobs', () => {
         { ready: 1, scheduled: 0 },
       ]);
       await f.pass(1_000);
-      expect((await f.reserve('a', { count: 9 })).map(({ body }) => body.toString())).toEqual(['0', '2']);
+      expect((await f.lease('a', { count: 9 })).map(({ body }) => body.toString())).toEqual(['0', '2']);
       expect(await extendedQueues()).toEqual([]);
     });
 

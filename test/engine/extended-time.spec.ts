@@ -38,7 +38,7 @@ describe('no script of the extended path holds Redis for long', () => {
       await f.engine.extended.publishing.publish(f.ns, jobs(Math.min(left, 32), job));
   }
 
-  const lease = (count: number) => f.reserve('q', { count, worker: 'w' });
+  const lease = (count: number) => f.lease('q', { count, worker: 'w' });
 
   async function bury(count: number): Promise<void> {
     await seed(count);

@@ -70,7 +70,7 @@ describe('slots of far jobs', () => {
       }
       await at(dueMs);
       expect(await counts()).toEqual({ ready: 1, scheduled: 0 });
-      expect(await f.reserve('q')).toMatchObject([{ id, lease: 1, attributes: { a: 'b' } }]);
+      expect(await f.lease('q')).toMatchObject([{ id, lease: 1, attributes: { a: 'b' } }]);
     });
 
     it('begins a millisecond after what is kept by its due time', async () => {
@@ -84,7 +84,7 @@ describe('slots of far jobs', () => {
     it('is found in time by a server that gets no notification, also when its clock jumps', async () => {
       await f.publish('q', { delayMs: HOUR_MS });
       f.engine.start();
-      const got = f.reserve('q', { waitMs: 20_000 });
+      const got = f.lease('q', { waitMs: 20_000 });
       f.nowMs += HOUR_MS;
 
       expect(await got).toHaveLength(1);
@@ -298,7 +298,7 @@ describe('opening slots of far jobs', () => {
 
     it('that are late hold up the leases of their queue for a few steps only', async () => {
       await f.publish('q', { tries: 2, text: 'leased' });
-      await f.reserve('q', { ttrMs: 1_000 });
+      await f.lease('q', { ttrMs: 1_000 });
       await publishMany(new Array<number>(600).fill(HOUR_MS));
       f.nowMs += DAY_MS;
       await f.engine.pumpNow(f.ns);
@@ -312,7 +312,7 @@ describe('opening slots of far jobs', () => {
       const [, opensMs] = await dueQueues();
       f.nowMs = Number(opensMs) + 1_000;
       await f.publish('small', { tries: 2 });
-      await f.reserve('small', { ttrMs: 100 });
+      await f.lease('small', { ttrMs: 100 });
       // The slot is due before the lease, and stays so for some eighty steps.
       f.nowMs += 500;
       const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
@@ -342,8 +342,7 @@ describe('opening slots of far jobs', () => {
       expect(moved).toBe(2_000);
       expect(await Audit.of(redis, f.ns)).toEqual([]);
       const got: string[] = [];
-      for (let i = 0; i < 40; i++)
-        got.push(...(await f.reserve(`q${i}`, { count: 100 })).map(({ id }) => id));
+      for (let i = 0; i < 40; i++) got.push(...(await f.lease(`q${i}`, { count: 100 })).map(({ id }) => id));
       expect(got).toHaveLength(2_000);
       expect(new Set(got)).toEqual(ids);
       await Promise.all(servers.map((server) => server.stop()));
@@ -378,7 +377,7 @@ describe('opening slots of far jobs', () => {
 
       f.nowMs += DAY_MS + 120 * SLOT_MS;
       await f.engine.pumpNow(f.ns);
-      expect(await f.reserve('q')).toMatchObject([{ id: ids.at(-1) }]);
+      expect(await f.lease('q')).toMatchObject([{ id: ids.at(-1) }]);
       expect(await slotKeys()).toEqual([]);
     });
 
@@ -391,7 +390,7 @@ describe('opening slots of far jobs', () => {
 
       f.nowMs += HOUR_MS;
       await f.engine.pumpNow(f.ns);
-      expect(await f.reserve('q')).toMatchObject([{ id }]);
+      expect(await f.lease('q')).toMatchObject([{ id }]);
       expect(await Audit.of(redis, f.ns)).toEqual([]);
     });
   });

@@ -60,8 +60,8 @@ describe('connections', () => {
         publish: () => engine.publish(ns, 'q', newJob()),
         publishMany: () => engine.publishMany(ns, 'q', [newJob(), newJob()]),
         republish: () => engine.republish(ns, 'q', 'old', newJob()),
-        reserve: () => engine.reserve(ns, { ...request, waitMs: 0 }),
-        wait: () => engine.reserve(ns, { ...request, waitMs: 60_000 }),
+        lease: () => engine.lease(ns, { ...request, waitMs: 0 }),
+        wait: () => engine.lease(ns, { ...request, waitMs: 60_000 }),
         undo: () => engine.undo(ns, [{ id: 'x', lease: 1 }]),
         ack: () => engine.ack(ns, 'q', 'x'),
         peekQueue: () => engine.peekQueue(ns, 'q'),
@@ -136,7 +136,7 @@ describe('connections', () => {
       const ids = [await sent].flat();
 
       const left = (
-        await witness.engine.reserve(f.ns, { queues: ['q'], count: 10, ttrMs: 1_000, waitMs: 0 })
+        await witness.engine.lease(f.ns, { queues: ['q'], count: 10, ttrMs: 1_000, waitMs: 0 })
       ).map(({ id }) => id);
       expect(left.filter((id) => id !== 'old')).toEqual(ids);
       expect(ids).toHaveLength(jobs);
@@ -144,11 +144,11 @@ describe('connections', () => {
     });
 
     it('reserve is never sent twice', async () => {
-      await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      await witness.engine.lease(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
       await f.publish('q');
       await f.publish('q');
       proxy.dropsReplies = true;
-      const refused = f.reserve('q').catch((error: unknown) => error);
+      const refused = f.lease('q').catch((error: unknown) => error);
       await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
       proxy.dropsReplies = false;
       proxy.cut();
@@ -158,25 +158,25 @@ describe('connections', () => {
       // What it leased has come back. Had it run twice, the second job would be leased, or under its second lease now.
       await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
       const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
-      expect(await witness.engine.reserve(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
+      expect(await witness.engine.lease(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
     });
 
     it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
       const first = await f.publish('q', { tries: 1 });
       const second = await f.publish('q', { tries: 1 });
       // Redis knows the script from here on.
-      await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      await witness.engine.lease(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
       await afterProbe();
       proxy.replyDelayMs = TIMEOUT_MS + 150;
 
       // So short a lease has no record by which it could be found.
-      await expect(f.reserve('q', { ttrMs: 999 })).rejects.toMatchObject({ code: 'pool_unavailable' });
+      await expect(f.lease('q', { ttrMs: 999 })).rejects.toMatchObject({ code: 'pool_unavailable' });
       expect(await witness.engine.size(f.ns, 'q')).toBe(1);
       proxy.replyDelayMs = 0;
       await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
 
       const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
-      expect(await witness.engine.reserve(f.ns, request)).toMatchObject([
+      expect(await witness.engine.lease(f.ns, request)).toMatchObject([
         // The second lease in all: the script ran once, and the number did not go back.
         { id: first, triesLeft: 0, attempts: 1, lease: 2 },
         { id: second, triesLeft: 0, attempts: 1, lease: 1 },
@@ -184,7 +184,7 @@ describe('connections', () => {
     });
 
     it('a consumer that waits survives a short outage and gets its job afterwards', async () => {
-      const waiting = f.reserve('q', { waitMs: 20_000 });
+      const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       await proxy.down();
       await sleep(1_500);
@@ -197,7 +197,7 @@ describe('connections', () => {
     });
 
     it('a wait that ends while Redis is away fails, rather than saying that there is no job', async () => {
-      const waiting = f.reserve('q', { waitMs: 2_500 }).catch((error: unknown) => error);
+      const waiting = f.lease('q', { waitMs: 2_500 }).catch((error: unknown) => error);
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       await proxy.down();
       expect(await waiting).toMatchObject({ code: 'pool_unavailable' });
@@ -212,7 +212,7 @@ describe('connections', () => {
     });
 
     it('detects a half-open connection within ten seconds; no request waits in vain', async () => {
-      const waiting = f.reserve('q', { waitMs: 20_000 });
+      const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       const since = performance.now();
       proxy.halfOpen();
@@ -245,7 +245,7 @@ describe('connections', () => {
       await waitFor(() => !f.pool.status.up, 10_000);
       await admin.call('ACL', 'SETUSER', 'default', 'allchannels');
       await waitFor(() => f.pool.status.up && witness.pool.status.up, 10_000);
-      const waiting = f.reserve('q', { waitMs: 20_000 });
+      const waiting = f.lease('q', { waitMs: 20_000 });
       await afterProbe();
       const woken = new Promise((resolve) => f.pool.onWake((...given) => resolve(given)));
       await witness.engine.publish(f.ns, 'q', newJob());
@@ -280,7 +280,7 @@ describe('connections', () => {
           (id) => stored.add(id),
           () => undefined,
         );
-        if (i % 3 === 0) await f.reserve('q', { ttrMs: 1 }).catch(() => undefined);
+        if (i % 3 === 0) await f.lease('q', { ttrMs: 1 }).catch(() => undefined);
       }
       proxy.cutAfterReplyBytes(Number.POSITIVE_INFINITY);
       await sleep(20);
@@ -313,7 +313,7 @@ describe('restarts', () => {
       const work = async (queue: string): Promise<void> => {
         while (goesOn()) {
           await f.publish(queue, { delayMs: cycles % 5 === 0 ? 5 : 0 });
-          const [job] = await f.reserve(queue, { waitMs: 5_000 });
+          const [job] = await f.lease(queue, { waitMs: 5_000 });
           expect(await f.engine.ack(f.ns, queue, job?.id ?? '', job?.lease)).toBe(true);
           cycles++;
         }
@@ -346,14 +346,14 @@ describe('restarts', () => {
       };
       const consume = async (): Promise<void> => {
         while (!state.isOver) {
-          const [job] = await f.reserve('q', { ttrMs: 2_000 }).catch(() => []);
+          const [job] = await f.lease('q', { ttrMs: 2_000 }).catch(() => []);
           if (!job) await sleep(5);
           else if (await f.engine.ack(f.ns, 'q', job.id, job.lease).catch(() => false)) acked.add(job.id);
           // It may have been applied, while its answer died with Redis.
           else unsure.add(job.id);
         }
       };
-      const waiting = f.reserve('waited', { waitMs: 25_000 });
+      const waiting = f.lease('waited', { waitMs: 25_000 });
       const work = Promise.all([produce(), produce(), produce(), consume()]);
       for (let i = 0; i < 3; i++) {
         await sleep(400);
@@ -437,7 +437,7 @@ describe('how much a script reads', () => {
       const ids = await publish(0, 120);
       for (let i = 0; i < ids.length; i += 2) await f.engine.ack(f.ns, 'q', ids[i]!);
       for (let i = 0; i < 10; i++) {
-        const [jobs, counts] = await readsDuring(() => f.reserve('q'));
+        const [jobs, counts] = await readsDuring(() => f.lease('q'));
         expect(jobs).toHaveLength(1);
         expect(counts.length).toBeGreaterThan(0);
         expect(sumOf(counts)).toBeLessThanOrEqual(16);
@@ -446,7 +446,7 @@ describe('how much a script reads', () => {
 
     it('are at most twice as many as were seen to be short: a line', async () => {
       await publish(8, 92);
-      const [jobs, counts] = await readsDuring(() => f.reserve('q', { count: 100 }));
+      const [jobs, counts] = await readsDuring(() => f.lease('q', { count: 100 }));
       expect(jobs.length).toBeGreaterThan(50);
       expect(counts[0]).toBe(8);
       expect(Math.max(...counts)).toBeLessThanOrEqual(16);

@@ -1,5 +1,5 @@
 import type { Log } from '../../src/domain/log.js';
-import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job/job.js';
+import type { LeasedJob, NewJob, QueueCounts, LeaseRequest } from '../../src/domain/job/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
@@ -108,13 +108,13 @@ export class EngineFixture {
     return this.other.publish(this.ns, queue, newJob(job));
   }
 
-  reserve(queue: string, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> {
-    return this.engine.reserve(this.ns, { queues: [queue], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
+  lease(queue: string, request: Partial<LeaseRequest> = {}): Promise<LeasedJob[]> {
+    return this.engine.lease(this.ns, { queues: [queue], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
   }
 
   /** The bodies of up to 100 jobs leased now. */
   async drain(queue: string): Promise<string[]> {
-    return (await this.reserve(queue, { count: 100 })).map((job) => job.body.toString());
+    return (await this.lease(queue, { count: 100 })).map((job) => job.body.toString());
   }
 
   size(queue: string): Promise<number> {

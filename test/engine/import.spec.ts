@@ -49,7 +49,7 @@ describe('import from lmstfy', () => {
       const attributes = { a: 'b' };
       expect(await take(job(2, { attributes, ttlLeftMs: 5_000 }), job(1))).toBe('stored,stored');
 
-      const [here, second, first] = await f.reserve('q', { count: 9 });
+      const [here, second, first] = await f.lease('q', { count: 9 });
       expect(here?.body.toString()).toBe('here');
       expect(second).toMatchObject({
         id: `${ID}02`,
@@ -85,9 +85,7 @@ describe('import from lmstfy', () => {
       f.nowMs += 1_000;
       await f.engine.pumpNow(f.ns);
 
-      expect(await f.reserve('q', { count: 9 })).toMatchObject([
-        { id: `${ID}02`, triesLeft: 0, attempts: 2 },
-      ]);
+      expect(await f.lease('q', { count: 9 })).toMatchObject([{ id: `${ID}02`, triesLeft: 0, attempts: 2 }]);
       expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: `${ID}03`, size: 1 });
     });
 
@@ -98,7 +96,7 @@ describe('import from lmstfy', () => {
       f.nowMs += 60_000;
       expect(await f.engine.respawn(f.ns, 'q', 9, 0)).toBe(4);
 
-      expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual(
+      expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual(
         ids.map((number) => `${ID}0${number}`),
       );
     });
@@ -241,7 +239,7 @@ describe('an import that is resumed', () => {
           steps = breaker.calls;
           const done: string[] = [];
           const work = async (): Promise<void> => {
-            for (const job of await f.reserve('q', { count: 9 })) {
+            for (const job of await f.lease('q', { count: 9 })) {
               done.push(job.body.toString());
               await f.engine.ack(f.ns, 'q', job.id, job.lease);
             }

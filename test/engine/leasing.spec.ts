@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { MAX_RESERVE_COUNT } from '../../src/domain/limits.js';
+import { MAX_LEASE_COUNT } from '../../src/domain/limits.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
@@ -32,12 +32,12 @@ describe('long polls', () => {
 
     const registered = (queue: string, g = f): Promise<unknown> =>
       waitFor(() => g.pool.read('HEXISTS', `{${g.ns}}:waiting`, queue));
-    const reserves = (): number => calls.filter((name) => name === 'reserve').length;
+    const reserves = (): number => calls.filter((name) => name === 'simple_lease').length;
 
     it('gets a job that is published later, at once', async () => {
       const took: number[] = [];
       for (let i = 0; i < 20; i++) {
-        const wait = f.reserve('q', { waitMs: 5_000 });
+        const wait = f.lease('q', { waitMs: 5_000 });
         await registered('q');
         const publishedMs = performance.now();
         const id = await f.publishFromOtherEngine('q');
@@ -54,7 +54,7 @@ describe('long polls', () => {
       EventEmitter.setMaxListeners(0, halt.signal);
       const served: string[] = [];
       const waits = Array.from({ length: 1_000 }, async () => {
-        const jobs = await f.reserve('q', { waitMs: 60_000, signal: halt.signal });
+        const jobs = await f.lease('q', { waitMs: 60_000, signal: halt.signal });
         served.push(...jobs.map((job) => job.id));
       });
       await registered('q');
@@ -73,7 +73,7 @@ describe('long polls', () => {
     });
 
     it('is one of a thousand, and a thousand jobs serve all of them', async () => {
-      const waits = Array.from({ length: 1_000 }, () => f.reserve('q', { waitMs: 20_000 }));
+      const waits = Array.from({ length: 1_000 }, () => f.lease('q', { waitMs: 20_000 }));
       await registered('q');
       const publishedMs = performance.now();
       for (let i = 0; i < 1_000; i += 50) {
@@ -91,7 +91,7 @@ describe('long polls', () => {
     });
 
     it('gets its job within a second although the wake-up was lost', async () => {
-      const wait = f.reserve('q', { waitMs: 10_000 });
+      const wait = f.lease('q', { waitMs: 10_000 });
       await registered('q');
       await f.pool.read('HDEL', `{${f.ns}}:waiting`, 'q');
       const publishedMs = performance.now();
@@ -102,7 +102,7 @@ describe('long polls', () => {
     });
 
     it('is still registered when its flag would have ended, and asks nothing for that', async () => {
-      const wait = f.reserve('q', { waitMs: 7_000 });
+      const wait = f.lease('q', { waitMs: 7_000 });
       await registered('q');
       calls.length = 0;
       await sleep(6_000);
@@ -111,7 +111,7 @@ describe('long polls', () => {
       expect(endsMs).toBeGreaterThan(Date.now());
       // In a Cluster the namespace's channel was subscribed to only then, and what came before was not heard.
       expect(reserves()).toBeLessThanOrEqual(f.pool.options.clusterNodes ? 1 : 0);
-      expect(calls.filter((name) => name === 'renew').length).toBeGreaterThan(3);
+      expect(calls.filter((name) => name === 'simple_register_waiters').length).toBeGreaterThan(3);
       const id = await f.publishFromOtherEngine('q');
       expect(await wait).toMatchObject([{ id }]);
     });
@@ -119,7 +119,7 @@ describe('long polls', () => {
     it('waits on several queues, and the first that has a job serves it', async () => {
       const request = { queues: ['a', 'b', 'c'], count: 2, ttrMs: 1_000, waitMs: 5_000 };
       for (const queue of ['b', 'c', 'a']) {
-        const wait = f.engine.reserve(f.ns, request);
+        const wait = f.engine.lease(f.ns, request);
         await registered(queue);
         const publishedMs = performance.now();
         await f.publishFromOtherEngine(queue);
@@ -131,8 +131,8 @@ describe('long polls', () => {
     it('takes no job with it when it goes', async () => {
       const halt = new AbortController();
       EventEmitter.setMaxListeners(0, halt.signal);
-      const gone = Array.from({ length: 25 }, () => f.reserve('q', { waitMs: 9_000, signal: halt.signal }));
-      const stay = Array.from({ length: 25 }, () => f.reserve('q', { waitMs: 9_000 }));
+      const gone = Array.from({ length: 25 }, () => f.lease('q', { waitMs: 9_000, signal: halt.signal }));
+      const stay = Array.from({ length: 25 }, () => f.lease('q', { waitMs: 9_000 }));
       await registered('q');
       const publishing = Array.from({ length: 50 }, () => f.publish('q', { tries: 1 }));
       halt.abort();
@@ -151,7 +151,7 @@ describe('long polls', () => {
       await Promise.all([f.publish('q', { tries: 1 }), f.publish('q', { tries: 1 })]);
       const gone = new AbortController();
       const waits = [gone.signal, undefined, gone.signal].map((signal) =>
-        f.reserve('q', { ...request, ...(signal && { signal }) }),
+        f.lease('q', { ...request, ...(signal && { signal }) }),
       );
       gone.abort();
 
@@ -162,12 +162,12 @@ describe('long polls', () => {
 
       calls.length = 0;
       const last = new AbortController();
-      const wait = f.reserve('q', { ...request, signal: last.signal });
+      const wait = f.lease('q', { ...request, signal: last.signal });
       last.abort();
       expect(await wait).toEqual([]);
       await new Promise(setImmediate);
       expect(await f.size('q')).toBe(1);
-      expect(calls).toEqual(['counts']);
+      expect(calls).toEqual(['simple_count_jobs']);
     });
 
     it.each([0, 5_000])('gives back what was leased while it went, its wait being %i ms', async (waitMs) => {
@@ -175,7 +175,7 @@ describe('long polls', () => {
       let undone = 0;
       for (let i = 0; i < 40; i++) {
         const halt = new AbortController();
-        const wait = f.reserve('q', { waitMs, signal: halt.signal, ttrMs: 600_000 });
+        const wait = f.lease('q', { waitMs, signal: halt.signal, ttrMs: 600_000 });
         // The batch has left with the second turn; its reply is under way or has come.
         for (let turn = 0; turn < 1 + (i % 4); turn++) await new Promise(setImmediate);
         halt.abort();
@@ -192,7 +192,7 @@ describe('long polls', () => {
       f.engine.start();
       const other = new QueueEngine(f.pool);
       const next = async (act: () => Promise<unknown>): Promise<void> => {
-        const wait = f.reserve('q', { waitMs: 5_000, ttrMs: 600_000 });
+        const wait = f.lease('q', { waitMs: 5_000, ttrMs: 600_000 });
         await registered('q');
         const begunMs = performance.now();
         await act();
@@ -200,18 +200,18 @@ describe('long polls', () => {
         expect(performance.now() - begunMs).toBeLessThan(AT_ONCE_MS);
       };
       const first = await f.publish('q', { tries: 3 });
-      const [lease] = await f.reserve('q', { ttrMs: 600_000 });
+      const [lease] = await f.lease('q', { ttrMs: 600_000 });
       await next(() => f.engine.undo(f.ns, [lease!]));
       await next(() => other.republish(f.ns, 'q', first, newJob({ tries: 1 })));
       await next(() => f.publish('q', { delayMs: 50 }));
 
       await f.publish('q', { tries: 1, text: 'dies' });
-      await f.reserve('q', { ttrMs: 1 });
+      await f.lease('q', { ttrMs: 1 });
       await waitFor(async () => (await f.engine.deadLetterHead(f.ns, 'q')).size === 1);
       await next(() => f.engine.respawn(f.ns, 'q', 1, 0));
 
       await f.publish('q', { tries: 2 });
-      await f.reserve('q', { ttrMs: 50 });
+      await f.lease('q', { ttrMs: 50 });
       await next(() => Promise.resolve());
       await other.stop();
     });
@@ -220,7 +220,7 @@ describe('long polls', () => {
       const g = await EngineFixture.open();
       for (let i = 0; i < 10; i++) {
         const [here, there] = i % 2 === 0 ? [f, g] : [g, f];
-        const wait = here.engine.reserve(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 5_000 });
+        const wait = here.engine.lease(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 5_000 });
         await registered('q');
         const publishedMs = performance.now();
         const id = await there.engine.publish(f.ns, 'q', newJob());
@@ -234,7 +234,7 @@ describe('long polls', () => {
       const g = await EngineFixture.open();
       for (let i = 0; i < 100; i++) {
         const queue = `q${i}`;
-        const wait = f.reserve(queue, { waitMs: 5_000 });
+        const wait = f.lease(queue, { waitMs: 5_000 });
         // The two travel on connections of their own, and arrive within a fraction of a millisecond, in either order.
         const sentMs = performance.now();
         await g.engine.publish(f.ns, queue, newJob());
@@ -246,7 +246,7 @@ describe('long polls', () => {
 
     it('leaves in time, with nothing', async () => {
       const beganMs = performance.now();
-      expect(await f.reserve('q', { waitMs: 300 })).toEqual([]);
+      expect(await f.lease('q', { waitMs: 300 })).toEqual([]);
       const tookMs = performance.now() - beganMs;
       expect(tookMs).toBeGreaterThanOrEqual(299);
       expect(tookMs).toBeLessThan(300 + AT_ONCE_MS);
@@ -257,7 +257,7 @@ describe('long polls', () => {
       const timers = jest.spyOn(globalThis, 'setTimeout');
       let ended = false;
       const waits = [2 ** 31, 4_294_967_295_000].map((waitMs) =>
-        f.reserve('q', { waitMs, signal: halt.signal }).finally(() => (ended = true)),
+        f.lease('q', { waitMs, signal: halt.signal }).finally(() => (ended = true)),
       );
       await sleep(200);
       expect(ended).toBe(false);
@@ -270,7 +270,7 @@ describe('long polls', () => {
     });
 
     it('is sent away, with nothing, when the server ends; so are later requests', async () => {
-      const waits = Array.from({ length: 200 }, (_, i) => f.reserve(`q${i % 7}`, { waitMs: 60_000 }));
+      const waits = Array.from({ length: 200 }, (_, i) => f.lease(`q${i % 7}`, { waitMs: 60_000 }));
       await registered('q0');
       const endedMs = performance.now();
       f.engine.endWaits();
@@ -278,13 +278,13 @@ describe('long polls', () => {
       expect(performance.now() - endedMs).toBeLessThan(AT_ONCE_MS);
 
       await f.publish('q0', { tries: 1 });
-      expect(await f.reserve('q0', { waitMs: 60_000 })).toEqual([]);
-      expect(await f.reserve('q0')).toHaveLength(1);
+      expect(await f.lease('q0', { waitMs: 60_000 })).toEqual([]);
+      expect(await f.lease('q0')).toHaveLength(1);
     });
 
     it('gives back what it gets in the moment in which the server ends', async () => {
       await Promise.all(Array.from({ length: 50 }, () => f.publish('q', { tries: 1 })));
-      const waits = Array.from({ length: 50 }, () => f.reserve('q', { waitMs: 5_000, ttrMs: 600_000 }));
+      const waits = Array.from({ length: 50 }, () => f.lease('q', { waitMs: 5_000, ttrMs: 600_000 }));
       await new Promise(setImmediate);
       await f.engine.stop();
       const served = (await Promise.all(waits)).flat().length;
@@ -312,7 +312,7 @@ describe('leasing from several queues in turns', () => {
   }
 
   function take(engine: QueueEngine, queues: string[], count = 1): Promise<LeasedJob[]> {
-    return engine.reserve(f.ns, { queues, count, ttrMs: 60_000, waitMs: 0, inTurns: true });
+    return engine.lease(f.ns, { queues, count, ttrMs: 60_000, waitMs: 0, inTurns: true });
   }
 
   it('gives the jobs of a short queue in turns with those of a very long one, whichever server asks (T22)', async () => {
@@ -351,7 +351,7 @@ describe('parts of a lease', () => {
       const observer = {
         ...silentObserver,
         script: (name: string, items: number) => {
-          if (name === 'full_lease') scripts.push(items);
+          if (name === 'extended_lease') scripts.push(items);
         },
       };
       f = await EngineFixture.withClock({ observer });
@@ -366,17 +366,17 @@ describe('parts of a lease', () => {
     };
 
     it('goes in parts: all of them, each once, in their order, and all can be undone', async () => {
-      const ids = await put(MAX_RESERVE_COUNT);
-      const jobs = await extended.lease('q', MAX_RESERVE_COUNT);
+      const ids = await put(MAX_LEASE_COUNT);
+      const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       expect(jobs.map(({ id }) => id)).toEqual(ids);
       expect(scripts).toHaveLength(2);
       await f.engine.undo(f.ns, jobs);
-      expect((await extended.lease('q', MAX_RESERVE_COUNT)).map(({ id }) => id)).toEqual(ids);
+      expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(ids);
     });
 
     it('is undone in its order however long each script takes, and as far as Redis takes them', async () => {
       const ids = await put(70);
-      const jobs = await extended.lease('q', MAX_RESERVE_COUNT);
+      const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       const run = f.pool.run.bind(f.pool);
       let calls = 0;
       f.pool.run = (async (...args: Parameters<typeof run>) => {
@@ -390,19 +390,19 @@ describe('parts of a lease', () => {
       expect(calls).toBe(3);
       f.pool.run = run;
       const rest = [...ids.slice(0, 6), ...ids.slice(38)];
-      expect((await extended.lease('q', MAX_RESERVE_COUNT)).map(({ id }) => id)).toEqual(rest);
+      expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(rest);
     });
 
     it('asks no further when a part found fewer than it could', async () => {
       await put(49);
-      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(49);
+      expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(49);
       expect(scripts).toHaveLength(1);
     });
 
     it('asks no further when there is much to carry', async () => {
       await put(60, 50_000);
-      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(50);
-      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(10);
+      expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
+      expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(10);
     });
 
     it('shares a script among so many consumers only as it has the time for', async () => {
@@ -420,7 +420,7 @@ describe('parts of a lease', () => {
         args[0].name === 'extended/lease' && ++calls === 2
           ? Promise.reject(new Error('away'))
           : run(...args)) as typeof f.pool.run;
-      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(50);
+      expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
     });
 
     it('refuses more tags in one call than a script has the time for', async () => {
@@ -465,10 +465,10 @@ describe('long payloads', () => {
     }
 
     /** Leases all, 100 at a time, and holds their bodies to what was published. */
-    async function reserveAll(): Promise<LeasedJob[]> {
+    async function leaseAll(): Promise<LeasedJob[]> {
       const all: LeasedJob[] = [];
       for (;;) {
-        const jobs = await f.reserve('q', { count: 100, ttrMs: 1_000 });
+        const jobs = await f.lease('q', { count: 100, ttrMs: 1_000 });
         if (jobs.length === 0) break;
         all.push(...jobs);
       }
@@ -486,16 +486,16 @@ describe('long payloads', () => {
 
     /** Everything that may happen to a job between its publish and its end. */
     async function wholeLife(): Promise<void> {
-      const first = await reserveAll();
+      const first = await leaseAll();
       await later(1_000);
-      const second = await reserveAll();
+      const second = await leaseAll();
       expect(second.map(({ lease }) => lease)).toEqual(first.map(() => 2));
       for (let i = 0; i < second.length; i += 50) await f.engine.undo(f.ns, second.slice(i, i + 50));
-      await reserveAll();
+      await leaseAll();
       await later(1_000);
       expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: bodies.size });
       expect(await f.engine.respawn(f.ns, 'q', bodies.size, 60_000)).toBe(bodies.size);
-      const last = await reserveAll();
+      const last = await leaseAll();
       const results = await f.engine.ackMany(
         f.ns,
         last.map(({ id, lease }) => ({ queue: 'q', id, lease })),
@@ -525,11 +525,11 @@ describe('long payloads', () => {
 
     it('come back byte for byte when 100 of the longest are asked for: more than one answer may hold', async () => {
       await publish(new Array<number>(100).fill(LONGEST), { tries: 2 });
-      const part = await f.reserve('q', { count: 100, ttrMs: 1_000 });
+      const part = await f.lease('q', { count: 100, ttrMs: 1_000 });
       expect(part.length).toBeGreaterThan(60);
       expect(part.length).toBeLessThan(100);
       await f.engine.undo(f.ns, part);
-      const all = await reserveAll();
+      const all = await leaseAll();
       expect(all.map(({ id }) => id)).toEqual([...bodies.keys()]);
     });
 
@@ -542,7 +542,7 @@ describe('long payloads', () => {
 
     it('are acknowledged together, 64 in a call, whatever else is under way', async () => {
       await publish(Array.from({ length: 64 }, (_, i) => SIZES[i % SIZES.length]!));
-      const leased = await f.reserve('q', { count: 40 });
+      const leased = await f.lease('q', { count: 40 });
       const results = await Promise.all([...bodies.keys()].map((id) => f.engine.ack(f.ns, 'q', id)));
 
       expect(results.every(Boolean)).toBe(true);

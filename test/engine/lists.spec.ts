@@ -464,7 +464,7 @@ describe('lists of jobs', () => {
     it('may change on a job that runs, and on one that is far ahead', async () => {
       const id = await f.publish('q');
       const far = await f.publish('q', { delayMs: 3_600_000 });
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
       await extended.path.tags.addTags(f.ns, id, ['hot']);
       await extended.path.tags.addTags(f.ns, far, ['later']);
 
@@ -568,7 +568,7 @@ describe('lists of jobs', () => {
   describe('workers', () => {
     it('do not keep a job that is cancelled when its lease runs out', async () => {
       const id = await f.put('q', { retentionMs: 60_000 });
-      await f.reserve('q', { worker: 'one', ttrMs: 1_000 });
+      await f.lease('q', { worker: 'one', ttrMs: 1_000 });
       await extended.path.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
       await f.pass(1_001);
 
@@ -631,10 +631,10 @@ describe('lists of jobs', () => {
       const admin = new Redis(redis.port, '127.0.0.1');
       try {
         await own.publish('q');
-        await own.reserve('q', { worker: 'one' });
+        await own.lease('q', { worker: 'one' });
         await admin.config('SET', 'maxmemory', '1');
 
-        expect(await own.reserve('q', { worker: 'two' })).toEqual([]);
+        expect(await own.lease('q', { worker: 'two' })).toEqual([]);
         const { items } = await own.engine.extended.workers.list(own.ns, { limit: 10 });
         expect(items.map(({ name }) => name)).toEqual(['one']);
       } finally {
@@ -705,7 +705,7 @@ describe('dead jobs', () => {
 
   it('lists and searches long messages in steps that each look at some of them', async () => {
     let pages = 0;
-    const script = (name: string): void => void (pages += name === 'full_page' ? 1 : 0);
+    const script = (name: string): void => void (pages += name === 'queries_list_jobs' ? 1 : 0);
     await f.close();
     f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
     extended = new ExtendedFixture(f);
@@ -800,7 +800,7 @@ describe('dead jobs', () => {
   it('moves to another queue, new ones too, rich and plain', async () => {
     const extendedId = await dead('q', 'g', { priority: 3 });
     const simple = await f.publish('q', { tries: 1 });
-    await f.reserve('q', { ttrMs: 1_000 });
+    await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_001;
     await f.engine.pumpNow(f.ns);
     f.nowMs += 1;
@@ -809,7 +809,7 @@ describe('dead jobs', () => {
       done: 2,
       cursor: null,
     });
-    expect((await f.reserve('fresh', { count: 2 })).map(({ id, queue }) => [id, queue])).toEqual([
+    expect((await f.lease('fresh', { count: 2 })).map(({ id, queue }) => [id, queue])).toEqual([
       [simple, 'fresh'],
       [extendedId, 'fresh'],
     ]);
@@ -857,7 +857,7 @@ describe('dead jobs', () => {
     expect(await f.engine.deleteDead(f.ns, 'q', 100)).toBe(3);
     expect(await extended.groups()).toEqual({});
     expect(await extended.tags()).toEqual({ t: 2 });
-    expect((await f.reserve('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    expect((await f.lease('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
   });
 
   it('lets go of those that wait for it: when it is back and done, and when it is deleted', async () => {

@@ -105,7 +105,7 @@ describe('the loops on a Redis of their own', () => {
     await store.client.del(namespaces);
     await waitFor(() => (sweep()?.lastRunMs ?? 0) > error.atMs, 5_000);
     await f.publish('q', { delayMs: 50 });
-    expect(await f.reserve('q', { waitMs: 5_000 })).toHaveLength(1);
+    expect(await f.lease('q', { waitMs: 5_000 })).toHaveLength(1);
   });
 });
 
@@ -121,7 +121,7 @@ describe('an observer', () => {
         : read(command, ...args);
     f.engine.start();
     await waitFor(() => labels.length > 0);
-    expect(labels).toEqual(['byte count']);
+    expect(labels).toEqual(['quota_backfill']);
     expect(f.engine.loops().find(({ name }) => name === 'quota_backfill')?.lastError?.message).toBe(
       'no store',
     );

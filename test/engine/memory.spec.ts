@@ -52,7 +52,7 @@ describe.each([
         Array.from({ length: count }, () => newJob({ attributes: { a: 'b' }, ...job })),
       );
     const reserve = (queue: string, ttrMs: number, engine = f.engine): Promise<LeasedJob[]> =>
-      engine.reserve(f.ns, { queues: [queue], count: 5, ttrMs, waitMs: 0 });
+      engine.lease(f.ns, { queues: [queue], count: 5, ttrMs, waitMs: 0 });
     await publish('q', 5, { ttlMs: 600_000 });
     await publish('mortal', 5);
     await publish('lapsing', 5, { tries: 3 });
@@ -103,7 +103,7 @@ describe.each([
   async function drain(): Promise<number> {
     let count = 0;
     for (;;) {
-      const jobs = await f.reserve('filler', { count: 100 });
+      const jobs = await f.lease('filler', { count: 100 });
       if (jobs.length === 0) return count;
       for (const { id, lease } of jobs) expect(await f.engine.ack(f.ns, 'filler', id, lease)).toBe(true);
       count += jobs.length;
@@ -112,7 +112,7 @@ describe.each([
 
   it('lets consumers wait, and serves them as soon as there is room again', async () => {
     await fill();
-    const waiting = f.reserve('q', { waitMs: 20_000 }).catch((error: unknown) => errors.push(error));
+    const waiting = f.lease('q', { waitMs: 20_000 }).catch((error: unknown) => errors.push(error));
     await sleep(200);
     expect(errors).toEqual([]);
     await expect(f.publish('q')).rejects.toMatchObject({ code: 'store_full' });
@@ -167,14 +167,14 @@ describe('a full disk', () => {
       );
 
       expect(error).toMatchObject({ code: 'disk_full' });
-      await expect(f.reserve('q')).rejects.toMatchObject({ code: 'disk_full' });
+      await expect(f.lease('q')).rejects.toMatchObject({ code: 'disk_full' });
       expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id: first });
       await waitFor(() => f.pool.status.degraded.includes('disk'));
       expect(f.pool.status.up).toBe(true);
 
       await limitFiles(redis.pid, 'unlimited');
       await waitFor(() => f.publish('q'), 10_000);
-      expect(await f.reserve('q')).toMatchObject([{ id: first }]);
+      expect(await f.lease('q')).toMatchObject([{ id: first }]);
       await f.close();
       await redis.stop();
     },

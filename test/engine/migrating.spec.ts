@@ -1,4 +1,4 @@
-import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job/job.js';
+import type { LeasedJob, NewJob, LeaseRequest } from '../../src/domain/job/job.js';
 import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
@@ -59,8 +59,8 @@ describe('a pool that migrates', () => {
 
     const publish = (queues: Queues, text: string, job: Partial<NewJob> = {}, queue = 'q'): Promise<string> =>
       queues.publish(p.ns, queue, newJob({ body: Buffer.from(text), ...job }));
-    const reserve = (queues: Queues, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> =>
-      queues.reserve(p.ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
+    const reserve = (queues: Queues, request: Partial<LeaseRequest> = {}): Promise<LeasedJob[]> =>
+      queues.lease(p.ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
     const bodies = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ body }) => body.toString());
     const sizes = async (queue = 'q'): Promise<number[]> => [
       await p.old.size(p.ns, queue),
@@ -199,9 +199,9 @@ describe('a pool that migrates', () => {
       const gate = new Promise<void>((resolve) => (open = resolve));
       const held = (engine: QueueEngine): Queues =>
         Object.assign(Object.create(engine) as QueueEngine, {
-          reserve: async (ns: string, request: ReserveRequest) => {
+          lease: async (ns: string, request: LeaseRequest) => {
             if (request.waitMs === 0) return [];
-            const jobs = await engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+            const jobs = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
             if (++arrived === 2) open();
             await gate;
             return jobs;
@@ -458,7 +458,7 @@ describe('native calls while a pool migrates', () => {
     const put = async (where: { native: QueueEngine['native'] }, more: Partial<NewExtendedJob> = {}) =>
       (await where.native.publish(ns, [job(more)]))[0]!.id;
     const lease = async (count = 1) =>
-      both.reserve(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
+      both.lease(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
     const sizes = async () => [await old.size(ns, 'q'), await next.size(ns, 'q')];
 
     it('publishes to the new pool, with all that jobs may say and a key', async () => {

@@ -1,5 +1,5 @@
 import type { NewJob, QueueCounts } from '../../src/domain/job/job.js';
-import type { LeaseRequest } from '../../src/engine/lease/fetch-requests.js';
+import type { TimedLeaseRequest } from '../../src/engine/lease/fetch-requests.js';
 import type { JobState } from '../../src/domain/job/states.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 
@@ -32,7 +32,7 @@ export interface ModelLease {
   readonly leaseEndsAtMs: number;
 }
 
-export type LeaseCall = Pick<LeaseRequest, 'queues' | 'count' | 'ttrMs'>;
+export type LeaseCall = Pick<TimedLeaseRequest, 'queues' | 'count' | 'ttrMs'>;
 
 /**
  * A model of the engine's namespace, in memory and without Redis: plain lists, without stale entries or packing. Time
@@ -71,13 +71,13 @@ export class QueueModel {
     return true;
   }
 
-  reserve({ queues, count, ttrMs }: LeaseCall): ModelLease[] {
+  lease({ queues, count, ttrMs }: LeaseCall): ModelLease[] {
     const leases: ModelLease[] = [];
     for (const queue of queues) {
       while (leases.length < count) {
         const job = this.takeHead(queue);
         if (!job) break;
-        leases.push(this.lease(job, ttrMs));
+        leases.push(this.leaseOne(job, ttrMs));
       }
     }
     return leases;
@@ -227,7 +227,7 @@ export class QueueModel {
     return undefined;
   }
 
-  private lease(job: ModelJob, ttrMs: number): ModelLease {
+  private leaseOne(job: ModelJob, ttrMs: number): ModelLease {
     job.state = 'leased';
     job.tries--;
     job.attempts++;

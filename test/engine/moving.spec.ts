@@ -145,7 +145,7 @@ describe('a pool that moves to another Redis', () => {
     const made = async (engine: QueueEngine): Promise<string[]> => {
       const ids: string[] = [];
       for (;;) {
-        const jobs = await engine.reserve(ns, { queues: ['made'], count: 100, ttrMs: HOUR_MS, waitMs: 0 });
+        const jobs = await engine.lease(ns, { queues: ['made'], count: 100, ttrMs: HOUR_MS, waitMs: 0 });
         if (jobs.length === 0) return ids;
         for (const job of jobs) {
           ids.push(job.id);
@@ -291,7 +291,7 @@ describe('a pool that moves to another Redis', () => {
     await old.extended.workers.stop(ns, 'session-1');
     const lease = async (engine: QueueEngine): Promise<{ id: string; lease: number }> => {
       await engine.publish(ns, 'q', newJob());
-      const [job] = await engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      const [job] = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
       return { id: job!.id, lease: job!.lease };
     };
     const leases = [await lease(old), await lease(next)];

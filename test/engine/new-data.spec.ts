@@ -33,7 +33,7 @@ const operations = (): EngineFixture['engine']['extended']['leaseOperations'] =>
 /** Publishes a job with 10 bytes and leases it. */
 async function leased(job: Partial<NewExtendedJob> = {}): Promise<{ id: string; lease: number }> {
   await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('0123456789'), tries: 3, ...job }]);
-  const [one] = await f.reserve('q');
+  const [one] = await f.lease('q');
   return { id: one!.id, lease: one!.lease };
 }
 
@@ -64,7 +64,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     expect((await f.find(one.id))?.state).toBe(verb === 'fail' ? 'dead' : 'ready');
 
     await f.engine.extended.dead.respawnIds(f.ns, [one.id], { ttlMs: 0, tries: 'reset' });
-    const [again] = await f.reserve('q');
+    const [again] = await f.lease('q');
     expect(again?.body).toEqual(ODD);
     // JSON needs no content type, and none is left.
     await operations()[verb](f.ns, {
@@ -82,7 +82,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     const one = await leased(job);
     await operations().retry(f.ns, { ...one, group: 'g', message: '', delayMs: 0 });
     expect(await stored(one.id)).toEqual(['0123456789', job.contentType ?? null]);
-    const [again] = await f.reserve('q');
+    const [again] = await f.lease('q');
     await operations().fail(f.ns, {
       id: one.id,
       lease: again!.lease,
@@ -135,7 +135,7 @@ it('are not stored for a caller without a lease, whatever the state', async () =
   await expect(operations().fail(f.ns, late)).rejects.toMatchObject(refused);
   await expect(operations().retry(f.ns, late)).rejects.toMatchObject(refused);
   expect(await operations().complete(f.ns, [late])).toEqual(['lease_lost']);
-  const [again] = await f.reserve('q');
+  const [again] = await f.lease('q');
   expect(await operations().complete(f.ns, [{ id: one.id, lease: again!.lease }])).toEqual(['done']);
   expect(await operations().complete(f.ns, [{ ...late, lease: again!.lease }])).toEqual(['not_found']);
   expect(await stored(one.id)).toEqual(['0123456789', null]);
@@ -170,7 +170,7 @@ it('come from one whose lease ran out, and from one whose job is to be cancelled
   await operations().retry(f.ns, { ...one, group: 'g', message: '', data: data('late but heard') });
   expect(await stored(one.id)).toEqual(['late but heard', null]);
   await f.pass(60_000);
-  const [again] = await f.reserve('q');
+  const [again] = await f.lease('q');
   await f.engine.extended.jobCanceller.cancel(f.ns, one.id, { graceMs: 60_000 });
   const given = { id: one.id, lease: again!.lease, group: 'g', message: '', data: data('end') };
   expect(await operations().retry(f.ns, given)).toMatchObject({ state: 'cancelled' });

@@ -14,7 +14,7 @@ describe('a job that workers without a handler release', () => {
   afterEach(() => f.close());
 
   const lease = async (worker = 'w1'): Promise<LeasedJob> => {
-    const [job] = await f.reserve('q', { ttrMs: TTR_MS, worker });
+    const [job] = await f.lease('q', { ttrMs: TTR_MS, worker });
     return job!;
   };
   const giveBack = ({ id, lease: number }: LeasedJob, options: { delayMs?: number; worker?: string } = {}) =>

@@ -36,7 +36,7 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
   it('run once, whatever they do: nothing is doubled', async () => {
     const act = [
       () => f.publish('q', { tries: 2, text: 'one' }),
-      () => f.reserve('q').then(([job]) => f.engine.undo(f.ns, [job!])),
+      () => f.lease('q').then(([job]) => f.engine.undo(f.ns, [job!])),
       () => f.publish('q', { delayMs: 3_600_000 }),
       () => f.engine.pumpNow(f.ns),
       () => f.engine.tidyNow(f.ns),
@@ -46,7 +46,7 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
       await one();
     }
     await forget();
-    const [job] = await f.reserve('q', { count: 5 });
+    const [job] = await f.lease('q', { count: 5 });
 
     expect(job).toMatchObject({ attempts: 1, lease: 2, triesLeft: 1 });
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
@@ -62,7 +62,7 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
       for (let round = 0; round < 40; round++) {
         const jobs = Array.from({ length: 100 }, (_, i) => f.publish(`q${i % 7}`, { tries: 1 }));
         ids.push(...(await Promise.all(jobs)));
-        const leases = Array.from({ length: 100 }, (_, i) => f.reserve(`q${i % 7}`, { ttrMs: 600_000 }));
+        const leases = Array.from({ length: 100 }, (_, i) => f.lease(`q${i % 7}`, { ttrMs: 600_000 }));
         got.push(...(await Promise.all(leases)).flat().map(({ id }) => id));
       }
     } finally {
@@ -79,7 +79,7 @@ describe('functions', () => {
   it('are used where Redis has them: no script is sent', async () => {
     const { client, f } = await EngineFixture.alone();
     await f.publish('q');
-    await f.reserve('q');
+    await f.lease('q');
     expect(await callsOf(client, 'fcall')).toBeGreaterThan(1);
     expect(await callsOf(client, 'evalsha')).toBe(0);
     await f.close();
@@ -115,7 +115,7 @@ describe('functions', () => {
     await expect(f.put('p', { type: 't', priority: 5 })).rejects.toThrow(/WRONGTYPE/);
     await client.restore(key, 0, bytes, 'REPLACE');
     await f.put('p', { type: 't', priority: 5 });
-    const leased = await f.reserve('p', { count: 10 });
+    const leased = await f.lease('p', { count: 10 });
     expect(leased).toHaveLength(2);
     expect(await f.audit()).toEqual([]);
     await f.close();
@@ -140,7 +140,7 @@ describe('functions', () => {
     await f.publish('q');
     await client.call('FUNCTION', 'FLUSH');
     await client.config('SET', 'maxmemory', '1mb');
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
     await expect(f.publish('q')).rejects.toMatchObject({ code: 'store_full' });
     await client.config('SET', 'maxmemory', '0');

@@ -71,7 +71,7 @@ const operation = fc.oneof(
     weight: 8,
     arbitrary: fc
       .array(leaseCall, { minLength: 1, maxLength: 3 })
-      .map((batch) => step('reserve', batch, (twin) => twin.reserve(batch))),
+      .map((batch) => step('lease', batch, (twin) => twin.lease(batch))),
   },
   {
     weight: 5,
@@ -232,7 +232,7 @@ describe('a job made again under its own id', () => {
     await f.publish('q', { id: 'same', delayMs: 60_000, ttlMs: 1_000 });
     await collectGarbage('same');
     await f.publish('q', { id: 'same', tries: 2 });
-    await f.reserve('q', { ttrMs: 600_000 });
+    await f.lease('q', { ttrMs: 600_000 });
     f.nowMs += 60_000;
     await f.engine.pumpNow(f.ns);
 
@@ -244,7 +244,7 @@ describe('a job made again under its own id', () => {
     await collectGarbage('same');
     await f.publish('q', { id: 'same', tries: 2 });
 
-    expect(await f.reserve('q', { count: 5 })).toHaveLength(1);
+    expect(await f.lease('q', { count: 5 })).toHaveLength(1);
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 });

@@ -70,7 +70,7 @@ describe('publishing many jobs', () => {
       [{ queues: ['a', 'b c'] }, 'queue has letters'],
       [{ queues: ['a,b'] }, 'queue has letters'],
     ])('is refused in a request: %j', async (request, message) => {
-      await expect(f.reserve('q', request)).rejects.toThrow(message);
+      await expect(f.lease('q', request)).rejects.toThrow(message);
     });
 
     it('is refused in a name', async () => {
@@ -133,7 +133,7 @@ describe('the publish time', () => {
       );
       expect(items).toMatchObject([{ id, publishedAtMs: atMs }]);
 
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
 
       expect(job).toMatchObject({ id, elapsedMs: 2_000 });
       await f.engine.stats.flush();
@@ -149,20 +149,20 @@ describe('the publish time', () => {
       await publish('simple');
       f.nowMs += days * DAY_MS;
 
-      expect(await f.reserve('q')).toMatchObject([{ elapsedMs: days * DAY_MS }]);
+      expect(await f.lease('q')).toMatchObject([{ elapsedMs: days * DAY_MS }]);
     });
 
     it('is known after leases, undos, time-outs and a respawn, to a few milliseconds', async () => {
       await publish('simple');
-      const jobs = await f.reserve('q');
+      const jobs = await f.lease('q');
       await f.engine.undo(f.ns, jobs);
       for (let i = 0; i < 9; i++) {
-        await f.reserve('q', { ttrMs: 1_000 });
+        await f.lease('q', { ttrMs: 1_000 });
         await f.pass(1_001);
       }
       expect(await f.engine.respawn(f.ns, 'q', 1, 0)).toBe(1);
 
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
 
       expect(9 * 1_001 - (job?.elapsedMs ?? 0)).toBeLessThanOrEqual(2);
       expect(9 * 1_001 - (job?.elapsedMs ?? 0)).toBeGreaterThanOrEqual(0);
@@ -173,9 +173,7 @@ describe('the publish time', () => {
       const id = await publish('simple');
       f.nowMs += 1_000;
       await f.put('q', { type: 't' });
-      expect(await f.reserve('q')).toMatchObject([
-        { id, elapsedMs: 1_000, publishedAtMs: atMs, extended: {} },
-      ]);
+      expect(await f.lease('q')).toMatchObject([{ id, elapsedMs: 1_000, publishedAtMs: atMs, extended: {} }]);
       await f.engine.extended.tags.addTags(f.ns, id, ['one']);
       f.nowMs += 500;
 
@@ -191,7 +189,7 @@ describe('the publish time', () => {
       await publish('simple');
       f.nowMs -= 3_600_000;
 
-      expect(await f.reserve('q')).toMatchObject([{ elapsedMs: 0 }]);
+      expect(await f.lease('q')).toMatchObject([{ elapsedMs: 0 }]);
     });
 
     it('is not known of a job that an older version stored', async () => {
@@ -202,7 +200,7 @@ describe('the publish time', () => {
       f.nowMs += 2_000;
 
       expect(await f.find(id)).toMatchObject({ publishedAtMs: null });
-      expect(await f.reserve('q')).toMatchObject([{ id, elapsedMs: 0 }]);
+      expect(await f.lease('q')).toMatchObject([{ id, elapsedMs: 0 }]);
     });
 
     it('costs no byte', async () => {
@@ -249,7 +247,7 @@ describe('idempotency keys', () => {
       const id = await publish();
       expect(await publish()).toBe(id);
       expect(await jobs()).toBe(1);
-      expect((await f.reserve('q'))[0]?.id).toBe(id);
+      expect((await f.lease('q'))[0]?.id).toBe(id);
     });
 
     it('is good for all servers at once', async () => {
@@ -287,7 +285,7 @@ describe('idempotency keys', () => {
       expect(second).toBe(first);
       expect(new Set([first, other, plain]).size).toBe(3);
       // The second call of the same key goes once more, and finds the record.
-      expect(scripts).toEqual(['publish', 'publish']);
+      expect(scripts).toEqual(['simple_publish', 'simple_publish']);
       expect(await jobs('q', 'r')).toBe(3);
     });
 
@@ -306,8 +304,8 @@ describe('idempotency keys', () => {
 
       expect(again).toBe(id);
       await expect(reused).rejects.toMatchObject({ code: 'idempotency_key_reused' });
-      expect(scripts).toEqual(['publish']);
-      expect((await f.reserve('q'))[0]?.id).toBe(plain);
+      expect(scripts).toEqual(['simple_publish']);
+      expect((await f.lease('q'))[0]?.id).toBe(plain);
       expect((await f.engine.queues(f.ns)).toSorted()).toEqual(['q', 'stays']);
     });
 
@@ -415,7 +413,7 @@ describe('idempotency keys', () => {
     it('has the pump come for a delayed job, and wakes who waits for a ready one', async () => {
       const live = await EngineFixture.open();
       live.engine.start();
-      const waits = live.reserve('q', { waitMs: 10_000 });
+      const waits = live.lease('q', { waitMs: 10_000 });
       await live.engine.publish(live.ns, 'q', newJob({ delayMs: 30 }), KEY);
       expect(await waits).toHaveLength(1);
       await live.close();
@@ -453,7 +451,7 @@ describe('idempotency keys', () => {
       proxy.dropsReplies = true;
       await expect(send()).rejects.toMatchObject({ code: 'pool_unavailable' });
       const stored = (
-        await witness.engine.reserve(f.ns, { queues: ['q'], count: 9, ttrMs: 60_000, waitMs: 0 })
+        await witness.engine.lease(f.ns, { queues: ['q'], count: 9, ttrMs: 60_000, waitMs: 0 })
       ).map(({ id }) => id);
       expect(stored).toHaveLength(count);
       for (const id of stored) await witness.engine.ack(f.ns, 'q', id);
@@ -660,7 +658,7 @@ describe('idempotency keys of the native API', () => {
         short.engine.extended.publishing.publish(f.ns, [job(), job({ id: 'mine' })], KEY);
       proxy.dropsReplies = true;
       await expect(send()).rejects.toMatchObject({ code: 'pool_unavailable' });
-      const stored = await witness.engine.reserve(f.ns, {
+      const stored = await witness.engine.lease(f.ns, {
         queues: ['q'],
         count: 9,
         ttrMs: 60_000,

@@ -57,7 +57,7 @@ describe('the pump', () => {
     const cycle = async (i: number): Promise<void> => {
       await sleep((i * 97) % 2_000);
       const delayMs = 200 + ((i * 37) % 1_300);
-      const wait = f.reserve(`q${i}`, { waitMs: 10_000 });
+      const wait = f.lease(`q${i}`, { waitMs: 10_000 });
       const sentMs = performance.now();
       await f.publish(`q${i}`, { delayMs });
       expect(await wait).toHaveLength(1);
@@ -84,9 +84,9 @@ describe('the pump', () => {
       await sleep((i * 71) % 1_500);
       await f.publish(`q${i}`, { tries: 2 });
       const sentMs = performance.now();
-      const [first] = await f.reserve(`q${i}`, { ttrMs: 1_000 });
+      const [first] = await f.lease(`q${i}`, { ttrMs: 1_000 });
       const gotMs = performance.now();
-      const [second] = await f.reserve(`q${i}`, { ttrMs: 1_000, waitMs: 5_000 });
+      const [second] = await f.lease(`q${i}`, { ttrMs: 1_000, waitMs: 5_000 });
       expect([first?.lease, second?.lease]).toEqual([1, 2]);
       // From the moment in which the lease may have begun, to be never early; from its answer, to be not late.
       const nowMs = performance.now();
@@ -122,7 +122,7 @@ describe('the pump', () => {
       );
       expect(Math.max(...dues.filter((_, at) => at % 2 === 1))).toBeGreaterThanOrEqual(publishMs);
       const leaseMs = await earliest();
-      const [job] = await f.reserve(`l${i}`, { ttrMs: 600_000 });
+      const [job] = await f.lease(`l${i}`, { ttrMs: 600_000 });
       expect(job?.leaseEndsAtMs).toBeGreaterThanOrEqual(leaseMs);
     }
   });
@@ -130,7 +130,7 @@ describe('the pump', () => {
   it('T10: is woken by an earlier due time while it sleeps for a later one', async () => {
     await f.publish('q', { delayMs: 2_000, text: 'later' });
     await sleep(50);
-    const wait = f.reserve('q', { waitMs: 10_000 });
+    const wait = f.lease('q', { waitMs: 10_000 });
     const sentMs = performance.now();
     await f.publish('q', { delayMs: 300, text: 'sooner' });
 
@@ -140,7 +140,7 @@ describe('the pump', () => {
     expect(tookMs).toBeGreaterThanOrEqual(300);
     expect(tookMs).toBeLessThan(300 + LATE_MAX_MS);
     expect(await f.drain('q')).toEqual([]);
-    expect((await f.reserve('q', { waitMs: 5_000 }))[0]?.body.toString()).toBe('later');
+    expect((await f.lease('q', { waitMs: 5_000 }))[0]?.body.toString()).toBe('later');
     expect(performance.now() - sentMs).toBeGreaterThanOrEqual(1_900);
   });
 
@@ -151,7 +151,7 @@ describe('the pump', () => {
     await dying.engine.publish(f.ns, 'q', newJob({ delayMs: 200 }));
     await dying.pool.close();
 
-    expect(await f.reserve('q', { waitMs: 5_000 })).toHaveLength(1);
+    expect(await f.lease('q', { waitMs: 5_000 })).toHaveLength(1);
     expect(performance.now() - sentMs).toBeLessThan(200 + 1_000 + LATE_MAX_MS);
   });
 
@@ -164,7 +164,7 @@ describe('the pump', () => {
     await dying.engine.publish(f.ns, 'q', newJob({ delayMs: 200 }));
     await dying.pool.close();
 
-    expect(await f.reserve('q', { waitMs: 5_000 })).toHaveLength(1);
+    expect(await f.lease('q', { waitMs: 5_000 })).toHaveLength(1);
     await f.pool.read('SREM', namespaces, ...spoilt);
     for (const name of spoilt) await f.pool.read('DEL', f.pool.keys.namespace(name).due);
   });
@@ -174,10 +174,10 @@ describe('the pump', () => {
     await f.publish('q', { tries: 2 });
     const sentMs = performance.now();
     const request = { queues: ['q'], count: 1, ttrMs: 400, waitMs: 0 };
-    expect(await dying.engine.reserve(f.ns, request)).toHaveLength(1);
+    expect(await dying.engine.lease(f.ns, request)).toHaveLength(1);
     await dying.pool.close();
 
-    expect(await f.reserve('q', { waitMs: 5_000 })).toHaveLength(1);
+    expect(await f.lease('q', { waitMs: 5_000 })).toHaveLength(1);
     const tookMs = performance.now() - sentMs;
     expect(tookMs).toBeGreaterThanOrEqual(400);
     expect(tookMs).toBeLessThan(400 + 1_000 + LATE_MAX_MS);
@@ -227,7 +227,7 @@ describe('two servers that pump the same namespace', () => {
 
     async function reserve(): Promise<string[]> {
       const request = { queues, count: 100, ttrMs: 600_000, waitMs: 0 };
-      return (await f.engine.reserve(f.ns, request)).map((job) => job.id);
+      return (await f.engine.lease(f.ns, request)).map((job) => job.id);
     }
   });
 });

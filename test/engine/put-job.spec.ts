@@ -100,7 +100,7 @@ describe('a job that is put under an id', () => {
 
     // Each of them is leased once: nothing of the former jobs is left behind, also when their times come.
     await f.pass(90_000_000);
-    const leased = await f.reserve('q', { count: 100, ttrMs: 10_000 });
+    const leased = await f.lease('q', { count: 100, ttrMs: 10_000 });
     const ids = [
       'ready-simple',
       'ready',
@@ -120,7 +120,7 @@ describe('a job that is put under an id', () => {
       Array.from({ length: 20 }, (_, i) => put('one', { body: Buffer.from(String(i)) })),
     );
     expect(puts.filter(({ isReplaced }) => !isReplaced)).toHaveLength(1);
-    expect(await f.reserve('q', { count: 10, ttrMs: 10_000 })).toHaveLength(1);
+    expect(await f.lease('q', { count: 10, ttrMs: 10_000 })).toHaveLength(1);
     const races = await Promise.allSettled(
       Array.from({ length: 8 }, () => put('two', {}, { isOnlyNew: true })),
     );
@@ -191,7 +191,7 @@ it.each([{ jobsPerQueue: 1 }, { bytes: 10 }])(
       for (const bytes of [10, 4]) expect(await put('one', bytes)).toMatchObject({ isReplaced: true });
       const refused = { code: 'jobsPerQueue' in quota ? 'queue_full' : 'namespace_full' };
       await expect(put('other', 7)).rejects.toMatchObject(refused);
-      expect(await f.reserve('q', { count: 5, ttrMs: 1_000 })).toHaveLength(1);
+      expect(await f.lease('q', { count: 5, ttrMs: 1_000 })).toHaveLength(1);
     } finally {
       await f.close();
     }

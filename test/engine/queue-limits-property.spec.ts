@@ -41,7 +41,7 @@ class Trial {
 
   async lease(count: number, worker: boolean): Promise<void> {
     const request = { queues: ['q'], count, ttrMs: TTR_MS, waitMs: 0, ...(worker ? { worker: 'w' } : {}) };
-    const jobs = await this.f.engine.reserve(this.f.ns, request);
+    const jobs = await this.f.engine.lease(this.f.ns, request);
     if (this.isPaused) expect(jobs).toEqual([]);
     this.leases.push(...jobs);
   }
@@ -121,7 +121,7 @@ class Trial {
     await this.pause(false);
     for (let round = 0; round < 40; round++) {
       await this.pass(TTR_MS, true);
-      const jobs = await this.f.reserve('q', { count: 100 });
+      const jobs = await this.f.lease('q', { count: 100 });
       await Promise.all(jobs.map(({ id, lease }) => this.f.engine.ack(this.f.ns, 'q', id, lease)));
     }
     const [counts] = await this.f.engine.counts(this.f.ns, ['q']);
@@ -236,14 +236,14 @@ it('leaks no slot in ten thousand crashes (T23)', async () => {
   await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 38, maxRunningPerKey: 8 });
   try {
     for (let crashes = 0; crashes < 10_000;) {
-      const leased = await f.reserve('q', { count: 100, ttrMs: TTR_MS });
+      const leased = await f.lease('q', { count: 100, ttrMs: TTR_MS });
       expect(leased).toHaveLength(38);
       crashes += leased.length;
       f.nowMs += TTR_MS;
       await f.engine.pumpNow(f.ns);
     }
     for (let left = 50; left > 0;) {
-      const leased = await f.reserve('q', { count: 100 });
+      const leased = await f.lease('q', { count: 100 });
       await Promise.all(leased.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
       expect(leased.length).toBeGreaterThan(0);
       left -= leased.length;

@@ -23,7 +23,7 @@ describe('limits on running jobs', () => {
 
   const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
   function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
-    return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
+    return f.engine.lease(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
   }
 
   const counts = (queue?: string) => f.counts(queue);
@@ -135,7 +135,7 @@ describe('limits on running jobs', () => {
 
     it('goes back to the front, also if its answer may not have left', async () => {
       const [first] = [await f.publish('q'), await f.publish('q')];
-      await f.reserve('q', { ttrMs: 1_000, confirms: true });
+      await f.lease('q', { ttrMs: 1_000, confirms: true });
       await pass(1_001);
       await f.engine.pumpNow(f.ns);
 
@@ -358,7 +358,7 @@ describe('rate limits', () => {
         published += 64;
       }
       const engine = random % 2 === 0 ? f.engine : other;
-      const jobs = await engine.reserve(f.ns, { queues: ['q'], count: 100, ttrMs: 600_000, waitMs: 0 });
+      const jobs = await engine.lease(f.ns, { queues: ['q'], count: 100, ttrMs: 600_000, waitMs: 0 });
       starts.push(...jobs.map(() => f.nowMs));
     }
     expect(mostIn(starts, WINDOW_MS)).toBeLessThanOrEqual(120);
@@ -386,7 +386,7 @@ describe('rate limits', () => {
     const serve = async (engine: QueueEngine): Promise<void> => {
       while (starts.length < 70) {
         const request = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 2_000 };
-        for (const { leaseEndsAtMs } of await engine.reserve(f.ns, request)) starts.push(leaseEndsAtMs);
+        for (const { leaseEndsAtMs } of await engine.lease(f.ns, request)) starts.push(leaseEndsAtMs);
       }
     };
     const all = Promise.all([f.engine, f.engine, other, other].map(serve));
@@ -414,7 +414,7 @@ describe('rate limits', () => {
 
     /** A waiter that found nothing, and is registered, gets a job by `act`, and by one wake-up. */
     async function expectWoken(act: () => Promise<void>): Promise<void> {
-      const waiting = f.reserve('q', { waitMs: 5_000 });
+      const waiting = f.lease('q', { waitMs: 5_000 });
       const { waiting: key } = f.pool.keys.namespace(f.ns);
       await waitFor(async () => (await f.pool.read('HEXISTS', key, 'q')) === 1, 2_000);
       woken.length = 0;
@@ -438,7 +438,7 @@ describe('rate limits', () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
-      await f.reserve('q');
+      await f.lease('q');
 
       await expectWoken(async () => {
         await f.engine.ack(f.ns, 'q', id);
@@ -449,7 +449,7 @@ describe('rate limits', () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       await f.publish('q', { tries: 1 });
       await f.publish('q');
-      await f.reserve('q', { ttrMs: 1_000 });
+      await f.lease('q', { ttrMs: 1_000 });
 
       await expectWoken(async () => {
         f.nowMs += 1_001;
@@ -464,7 +464,7 @@ describe('rate limits', () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1, leaseGraceMs: 60_000 });
       await f.publish('q', options);
       await f.publish('q');
-      await f.reserve('q', { ttrMs: 1_000 });
+      await f.lease('q', { ttrMs: 1_000 });
 
       await expectWoken(async () => {
         f.nowMs += 1_001;
@@ -476,7 +476,7 @@ describe('rate limits', () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
-      await f.reserve('q');
+      await f.lease('q');
 
       await expectWoken(async () => {
         await f.engine.republish(f.ns, 'q', id, newJob({ delayMs: 30_000 }));
@@ -487,7 +487,7 @@ describe('rate limits', () => {
       await f.engine.extended.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 1_000, burst: 1 } });
       await f.publish('q');
       await f.publish('q');
-      await f.reserve('q');
+      await f.lease('q');
 
       await expectWoken(async () => {
         f.nowMs += 1_000;
@@ -531,15 +531,15 @@ describe('pause, resume and settings', () => {
   async function fillAll(): Promise<void> {
     await put('q', { retentionMs: 100_000 });
     await put('q', { retentionMs: 100_000, tries: 1 });
-    const [done, dead] = await f.reserve('q', { count: 2 });
+    const [done, dead] = await f.lease('q', { count: 2 });
     await extended().leaseOperations.complete(f.ns, [{ id: done?.id ?? '', lease: 1 }]);
     await extended().leaseOperations.fail(f.ns, { id: dead?.id ?? '', lease: 1, group: 'g', message: '' });
     await f.publish('q');
     await put('q');
-    await f.reserve('q', { count: 2 });
+    await f.lease('q', { count: 2 });
     await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
     for (let i = 0; i < 3; i++) await put('q', { concurrencyKey: 'a' });
-    await f.reserve('q', { count: 9 });
+    await f.lease('q', { count: 9 });
     for (const priority of [-1, 0, 1]) await put('q', { priority });
     for (let i = 0; i < 5; i++) await f.publish('q');
     for (const delayMs of [1_000, 5_000_000]) {
@@ -604,7 +604,7 @@ describe('pause, resume and settings', () => {
         override async count(...query: Parameters<QueuePurger['count']>): Promise<Purged> {
           const counted = await super.count(...query);
           await f.pass(1_000);
-          const [done] = await f.reserve('other', { count: 1 });
+          const [done] = await f.lease('other', { count: 1 });
           await f.engine.ack(f.ns, 'other', on, done?.lease ?? 0);
           await f.engine.pumpNow(f.ns);
           late = await f.publish('q');
@@ -645,7 +645,7 @@ describe('pause, resume and settings', () => {
   it('keeps no more ended jobs than it is set to, from then on and of those that are there', async () => {
     const end = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) await put('q', { retentionMs: 100_000 });
-      const jobs = await f.reserve('q', { count });
+      const jobs = await f.lease('q', { count });
       await extended().leaseOperations.complete(f.ns, jobs);
       await f.engine.pumpNow(f.ns);
     };
@@ -675,7 +675,7 @@ describe('pause, resume and settings', () => {
         priority: -5,
         retry,
       });
-      const [job] = await f.reserve('q', { ttrMs: 0, worker: 'w' });
+      const [job] = await f.lease('q', { ttrMs: 0, worker: 'w' });
       expect(job?.leaseEndsAtMs).toBe(f.nowMs + 4_000);
       await extended().leaseOperations.complete(f.ns, [{ id, lease: 1 }]);
       expect((await extended().jobReader.find(f.ns, id))?.state).toBe('done');
@@ -725,16 +725,16 @@ describe('pause, resume and settings', () => {
       await f.publish('other');
       // What is in it stays in it, whatever becomes of it.
       await f.engine.republish(f.ns, 'q', id, simple());
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
       await extended().settling.settle(f.ns, [
         { verb: 'retry', id: job?.id ?? '', lease: 1, options: { group: 'g' } },
       ]);
-      await f.reserve('q');
+      await f.lease('q');
       await f.engine.ack(f.ns, 'q', job?.id ?? '');
       await expect(f.publish('q')).rejects.toMatchObject(refused);
       f.nowMs += 1_000;
       await f.engine.pumpNow(f.ns);
-      const [last] = await f.reserve('q');
+      const [last] = await f.lease('q');
       await f.engine.ack(f.ns, 'q', last?.id ?? '');
 
       await f.publish('q');

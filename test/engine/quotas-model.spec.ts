@@ -60,7 +60,7 @@ const ACTS: Readonly<Record<string, Act>> = {
       id: id(a),
       job: job(b, a),
     }),
-  reserve: (twin, a, b, name) => twin.reserve([{ queues: [name], count: 1 + a, ttrMs: 120 * b }]),
+  lease: (twin, a, b, name) => twin.lease([{ queues: [name], count: 1 + a, ttrMs: 120 * b }]),
   ack: (twin, a, _b, name) => twin.ack(name, twin.ids.at(-1 - (a % twin.ids.length))!, 0),
   undo: (twin, a) => twin.undo(twin.leases.slice(-1 - (a % 3))),
   later: async (twin, a, b) => {
@@ -73,7 +73,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   deleteDead: (twin, a, _b, name) => twin.deleteDead(name, 1 + (a % 3)),
 };
 const step = fc.record({
-  act: fc.constantFrom(...Object.keys(ACTS), 'publish', 'publish', 'reserve', 'reserve', 'later', 'later'),
+  act: fc.constantFrom(...Object.keys(ACTS), 'publish', 'publish', 'lease', 'lease', 'later', 'later'),
   a: small,
   b: small,
   queue,

@@ -89,11 +89,11 @@ describe('quotas', () => {
       it('count scheduled, leased and dead jobs, and those far ahead', async () => {
         const f = await withQuotas({ jobsPerQueue: 5 });
         await f.publish('q', { tries: 1 });
-        await f.reserve('q', { ttrMs: 1_000 });
+        await f.lease('q', { ttrMs: 1_000 });
         f.nowMs += 1_000;
         await f.engine.pumpNow(f.ns);
         await f.publish('q');
-        await f.reserve('q');
+        await f.lease('q');
         await f.publish('q', { delayMs: 1_000 });
         await f.publish('q', { delayMs: 3_600_000 });
         await f.publish('q');
@@ -138,7 +138,7 @@ describe('quotas', () => {
       it('never keep dead jobs from coming back', async () => {
         const f = await withQuotas({ jobsPerQueue: 1 });
         await f.publish('q');
-        await f.reserve('q', { ttrMs: 1 });
+        await f.lease('q', { ttrMs: 1 });
         f.nowMs += 1;
         await f.engine.pumpNow(f.ns);
         expect(await f.engine.respawn(f.ns, 'q', 1, 0)).toBe(1);
@@ -224,7 +224,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(5);
         const refused = f.engine.publishMany(f.ns, 'q', jobsOf(2, 3), { idempotencyKey: 'other' });
         await expect(refused).rejects.toMatchObject({ code: 'namespace_full' });
-        expect((await f.reserve('q'))[0]).toMatchObject({ attributes: { a: 'b' } });
+        expect((await f.lease('q'))[0]).toMatchObject({ attributes: { a: 'b' } });
         await f.engine.publishMany(f.ns, 'q', jobsOf(1, 3), { idempotencyKey: 'another' });
         expect(await Audit.of(redis, f.ns)).toEqual([]);
       });
@@ -322,7 +322,7 @@ describe('settings of a namespace', () => {
     it('outlive the queues of their namespace, which is forgotten as any other', async () => {
       await settings().set(f.ns, 'grace_ms', 500);
       await f.publish('q');
-      const [job] = await f.reserve('q');
+      const [job] = await f.lease('q');
       await f.engine.ack(f.ns, 'q', job!.id);
       f.nowMs += 60_000;
       await f.engine.tidyNow(f.ns);

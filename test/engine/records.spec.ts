@@ -29,7 +29,7 @@ describe('leases whose answers may not have left', () => {
 
   const records = (): Promise<number> => redis.hlen(`{${f.ns}}:sending`);
   const reserve = (engine = killed, count = 1, ttrMs = TTR_MS): Promise<LeasedJob[]> =>
-    engine.reserve(f.ns, { queues: ['q'], count, ttrMs, waitMs: 0, confirms: true });
+    engine.lease(f.ns, { queues: ['q'], count, ttrMs, waitMs: 0, confirms: true });
   async function expireLeases(): Promise<void> {
     f.nowMs += TTR_MS;
     await f.engine.pumpNow(f.ns);
@@ -47,7 +47,7 @@ describe('leases whose answers may not have left', () => {
     f.nowMs += 1;
     await f.engine.pumpNow(f.ns);
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: 0 });
-    const again = await f.reserve('q', { count: 2 });
+    const again = await f.lease('q', { count: 2 });
     expect(again.map((job) => [job.id, job.triesLeft, job.attempts, job.lease]).sort()).toEqual(
       [
         [id, 0, 2, 2],
@@ -61,7 +61,7 @@ describe('leases whose answers may not have left', () => {
     await reserve();
     await expireLeases();
     expect(await f.find(id)).toMatchObject({ state: 'ready', tries: 1, triesLeft: 1, attempts: 1 });
-    await f.reserve('q', { ttrMs: TTR_MS });
+    await f.lease('q', { ttrMs: TTR_MS });
     await expireLeases();
     expect(await f.find(id)).toMatchObject({ state: 'dead', tries: 1, triesLeft: 0, attempts: 2 });
 
@@ -98,7 +98,7 @@ describe('leases whose answers may not have left', () => {
 
   it('are charged in a library, which has them when the call returns', async () => {
     const id = await f.publish('q', { tries: 1 });
-    await f.reserve('q', { ttrMs: TTR_MS });
+    await f.lease('q', { ttrMs: TTR_MS });
     await expireLeases();
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
@@ -121,7 +121,7 @@ describe('leases whose answers may not have left', () => {
       await expireLeases();
       expect(await f.size('q')).toBe(1);
       // Undone in between: it is remembered all the same.
-      await f.engine.undo(f.ns, await f.reserve('q'));
+      await f.engine.undo(f.ns, await f.lease('q'));
     }
     await reserve();
     await expireLeases();
@@ -189,7 +189,7 @@ describe('leases whose answers may not have left', () => {
       'but not when a later lease expired as usual: %s',
       async (kind) => {
         const job = await late(kind);
-        const [next] = await f.reserve('q', { ttrMs: TTR_MS });
+        const [next] = await f.lease('q', { ttrMs: TTR_MS });
         expect(next).toMatchObject({ id: job.id, triesLeft: 2 });
         await expireLeases();
         expect(await f.find(job.id)).toMatchObject({ triesLeft: 2, attempts: 2 });
@@ -273,16 +273,16 @@ describe('a reserve whose reply was lost', () => {
     const last = await f.publish('q', { tries: 1 });
     const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
     // Redis knows the script from here on: else the lost reply would be that it does not.
-    await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
+    await witness.engine.lease(f.ns, { ...request, queues: ['empty'] });
     proxy.dropsReplies = true;
-    const refused = Promise.allSettled(ids.map(() => f.engine.reserve(f.ns, request)));
+    const refused = Promise.allSettled(ids.map(() => f.engine.lease(f.ns, request)));
     await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === count);
     proxy.dropsReplies = false;
     proxy.cut();
     for (const { status } of await refused) expect(status).toBe('rejected');
     await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === count + 1, 2_000);
 
-    const given = await witness.engine.reserve(f.ns, { ...request, count: 100 });
+    const given = await witness.engine.lease(f.ns, { ...request, count: 100 });
     expect(given.map(({ id }) => id)).toEqual([...ids, last]);
     expect(given[0]).toMatchObject({ triesLeft: 0, attempts: 1, lease: 2 });
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
@@ -304,15 +304,15 @@ describe('a reserve whose reply was lost', () => {
       const witness = await EngineFixture.open({}, { url: redis.url });
       const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
       const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
-      await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
+      await witness.engine.lease(f.ns, { ...request, queues: ['empty'] });
       await f.publish('q', { tries: 1 });
       const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
 
-      const [job] = await f.engine.reserve(f.ns, request);
+      const [job] = await f.engine.lease(f.ns, request);
       expect(await client.hlen(`{${f.ns}}:sending`)).toBe(1);
       if (kind === 'that never ran') proxy.halfOpen();
       else proxy.dropsReplies = true;
-      await expect(f.engine.reserve(f.ns, request)).rejects.toMatchObject({ code: 'pool_unavailable' });
+      await expect(f.engine.lease(f.ns, request)).rejects.toMatchObject({ code: 'pool_unavailable' });
       proxy.dropsReplies = false;
       proxy.cut();
       await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0, 5_000);
@@ -334,12 +334,12 @@ describe('a reserve whose reply was lost', () => {
     const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 1_000 });
     const request = { queues: ['q'], count: 1, ttrMs: 3_600_000 };
     // Redis knows the script from here on: else the lost reply would be that it does not.
-    await witness.engine.reserve(f.ns, { ...request, waitMs: 0 });
+    await witness.engine.lease(f.ns, { ...request, waitMs: 0 });
     const id = await f.publish('q', { tries: 1 });
     proxy.dropsReplies = true;
-    const refused = f.engine.reserve(f.ns, { ...request, waitMs: 0 }).catch(() => null);
+    const refused = f.engine.lease(f.ns, { ...request, waitMs: 0 }).catch(() => null);
     await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
-    const next = witness.engine.reserve(f.ns, { ...request, waitMs: 9_000 });
+    const next = witness.engine.lease(f.ns, { ...request, waitMs: 9_000 });
     proxy.dropsReplies = false;
     proxy.cut();
     expect(await refused).toBeNull();
@@ -360,7 +360,7 @@ describe('a full Redis', () => {
     await admin.config('SET', 'maxmemory', 1_000_000);
     await expect(f.publish('q')).rejects.toMatchObject({ code: 'store_full' });
     const request = { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: 0, confirms: true };
-    expect(await f.engine.reserve(f.ns, request)).toHaveLength(1);
+    expect(await f.engine.lease(f.ns, request)).toHaveLength(1);
     expect(await admin.hlen(`{${f.ns}}:sending`)).toBe(1);
     admin.disconnect();
     await f.close();

@@ -22,7 +22,7 @@ const get = (id = 'r') => recurrings().get(f.ns, id);
 const pass = (ms: number): Promise<void> => f.pass(ms);
 const find = (id: string) => f.find(id);
 /** Takes all that is ready. @returns ids */
-const take = async (queue = 'q') => (await f.reserve(queue, { count: 100 })).map(({ id }) => id);
+const take = async (queue = 'q') => (await f.lease(queue, { count: 100 })).map(({ id }) => id);
 
 it('makes a job for each slot, in its time, with and without consumers', async () => {
   const beganMs = f.nowMs;
@@ -350,7 +350,7 @@ it('honours a unique key: a slot whose job may not be made is skipped', async ()
   await set(SECOND, { template });
   await pass(3 * SECOND);
   expect(await get()).toMatchObject({ made: 1, skipped: 3 });
-  const [job] = await f.reserve('q');
+  const [job] = await f.lease('q');
   await f.engine.ack(f.ns, 'q', job?.id ?? '');
   await pass(SECOND);
 
@@ -484,7 +484,7 @@ describe('names of the jobs of a recurring job', () => {
     // So that an earlier server beside this one finds the same key.
     expect(await options()).toContain(JSON.stringify(OWN));
 
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', job?.id ?? '');
     await pass(10 * SECOND);
     expect(await take()).toEqual(['r-2']);
@@ -505,7 +505,7 @@ describe('names of the jobs of a recurring job', () => {
     await set(10 * SECOND, { overlap: 'skip' });
     await pass(0);
     await storeAsBefore('r-1');
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', job?.id ?? '');
     const mine = await f.put('mine', { unique: { key: FORMER, mode: 'reject' } });
     await pass(10 * SECOND);
@@ -517,7 +517,7 @@ describe('names of the jobs of a recurring job', () => {
   it('change when a dead job of an earlier server is put back', async () => {
     await set(10 * SECOND, { overlap: 'skip', template: { queue: 'q', body: Buffer.from('x'), tries: 1 } });
     await pass(0);
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     await f.engine.native.fail(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
     await storeAsBefore('r-1');
     await f.engine.extended.dead.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });

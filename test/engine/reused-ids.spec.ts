@@ -360,12 +360,12 @@ describe('states of simple jobs', () => {
     scheduled: (f) => f.publish('q', { ttlMs: 100_000, delayMs: 100_000 }),
     leased: async (f) => {
       const id = await f.publish('q', { ttlMs: 100_000, tries: 2 });
-      await f.reserve('q', { ttrMs: 10_000 });
+      await f.lease('q', { ttrMs: 10_000 });
       return id;
     },
     dead: async (f) => {
       const id = await f.publish('q', { ttlMs: 100_000 });
-      await f.reserve('q', { ttrMs: 0 });
+      await f.lease('q', { ttrMs: 0 });
       await f.engine.pumpNow(f.ns);
       return id;
     },
@@ -394,11 +394,11 @@ describe('states of simple jobs', () => {
       await later(f, 50_000);
       return id;
     },
-    reserve: (f) => f.reserve('q').then(() => undefined),
+    lease: (f) => f.lease('q').then(() => undefined),
     'the lease runs out, tries left or not charged': (f) => later(f, 10_000).then(() => undefined),
     'the lease runs out, no try left': async (f) => {
       await later(f, 10_000);
-      await f.reserve('q', { ttrMs: 10_000 });
+      await f.lease('q', { ttrMs: 10_000 });
       await later(f, 10_000);
       return undefined;
     },

@@ -175,7 +175,7 @@ describe('the rights that a server needs', () => {
       // The loops, with what expired meanwhile.
       const other = await EngineFixture.open({}, as('exact'));
       const done = await other.engine.publish(other.ns, 'w', newJob({ tries: 1 }));
-      const waiting = other.reserve('wait', { waitMs: 5_000 });
+      const waiting = other.lease('wait', { waitMs: 5_000 });
       await app.engine.publish(other.ns, 'wait', newJob());
       expect(await waiting).toHaveLength(1);
       expect(done).not.toBe('');
@@ -224,7 +224,7 @@ describe('the rights in a Cluster', () => {
         ...{ username: 'exact', password: 'pw' },
       };
       const f = EngineFixture.over(await RedisPool.connect('default', options, silentLog));
-      const waiting = f.reserve('q', { waitMs: 10_000 });
+      const waiting = f.lease('q', { waitMs: 10_000 });
       await f.publishFromOtherEngine('q');
       const [job] = await waiting;
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);

@@ -7,6 +7,7 @@ import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';
 /** What a script takes; replies do not matter here. */
 interface Binding {
   readonly name: string;
+  readonly label: string;
   readonly keys: readonly string[];
   readonly args: readonly string[];
   readonly item: readonly string[];
@@ -59,6 +60,16 @@ function assignments(names: string): [string, string][] {
 describe('lua', () => {
   it('has a binding for every command, and a command for every binding', () => {
     expect(BINDINGS.map(({ name }) => name).sort()).toEqual(luaFiles('commands'));
+  });
+
+  it('has a label of its own for every command: folder_file', () => {
+    const labels = BINDINGS.map(({ label }) => label);
+    expect(labels.sort()).toEqual(
+      luaFiles('commands')
+        .map((path) => path.replace('/', '_'))
+        .sort(),
+    );
+    expect(new Set(labels).size).toBe(labels.length);
   });
 
   it('has no module that is never used', () => {

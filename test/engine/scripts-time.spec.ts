@@ -34,28 +34,28 @@ describe('no script holds Redis for long', () => {
       Promise.resolve(() => seed(64, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } })),
     'reserve of 100 × 1 KiB': async () => {
       await seed(100, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } });
-      return () => f.reserve('q', { count: 100 });
+      return () => f.lease('q', { count: 100 });
     },
     'reserve behind 3,000 stale entries': async () => {
       const ids = await seed(3_000);
       await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
       await seed(1);
-      return () => f.reserve('q');
+      return () => f.lease('q');
     },
     'reserve behind 3,000 expired jobs': async () => {
       await seed(3_000, { ttlMs: 10, body: BODY, attributes: { a: 'b' } });
       nowMs += 10;
       await seed(1);
-      return () => f.reserve('q');
+      return () => f.lease('q');
     },
     'ack of 64': async () => {
       await seed(64, { body: BODY });
-      const jobs = await f.reserve('q', { count: 64 });
+      const jobs = await f.lease('q', { count: 64 });
       return () => Promise.all(jobs.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
     },
     'undo of 100': async () => {
       await seed(100, { body: BODY, ttlMs: 600_000 });
-      const jobs = await f.reserve('q', { count: 100 });
+      const jobs = await f.lease('q', { count: 100 });
       return () => f.engine.undo(f.ns, jobs);
     },
     'pump of 10,000 due jobs': async () => {
@@ -67,17 +67,17 @@ describe('no script holds Redis for long', () => {
       await f.engine.destroy(f.ns, 'q');
       await seed(2_000);
       await seed(1_000, { tries: 1 });
-      for (let i = 0; i < 30; i++) await f.reserve('q', { count: 100, ttrMs: 1_000 });
+      for (let i = 0; i < 30; i++) await f.lease('q', { count: 100, ttrMs: 1_000 });
       nowMs += 1_000;
       return () => f.engine.pumpNow(f.ns);
     },
     'another look at 256 queues, whose jobs are all leased': async () => {
       for (let i = 0; i < 256; i++) await f.publish(`look-${i}`);
       const queues = Array.from({ length: 256 }, (_, i) => `look-${i}`);
-      await f.reserve('', { queues, count: 100 });
-      await f.reserve('', { queues, count: 100 });
-      await f.reserve('', { queues, count: 100 });
-      const waits = queues.map((queue) => f.reserve(queue, { waitMs: 1_500 }));
+      await f.lease('', { queues, count: 100 });
+      await f.lease('', { queues, count: 100 });
+      await f.lease('', { queues, count: 100 });
+      const waits = queues.map((queue) => f.lease(queue, { waitMs: 1_500 }));
       await sleep(100);
       return () => Promise.all(waits);
     },
@@ -87,13 +87,13 @@ describe('no script holds Redis for long', () => {
     },
     'respawn of 2,000': async () => {
       await seed(2_000, { tries: 1, body: BODY });
-      for (let i = 0; i < 25; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      for (let i = 0; i < 25; i++) await f.lease('q', { count: 100, ttrMs: 0 });
       await f.engine.pumpNow(f.ns);
       return () => f.engine.respawn(f.ns, 'q', 2_000, 600_000);
     },
     'delete of 2,000 dead': async () => {
       await seed(2_000, { tries: 1, body: BODY });
-      for (let i = 0; i < 100; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      for (let i = 0; i < 100; i++) await f.lease('q', { count: 100, ttrMs: 0 });
       await f.engine.pumpNow(f.ns);
       return () => f.engine.deleteDead(f.ns, 'q', 2_000);
     },

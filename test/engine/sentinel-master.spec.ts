@@ -73,7 +73,7 @@ describe('who is believed to be the master of a Sentinel group', () => {
         return (await witness.size('q')) > 0;
       });
       // Wake-ups come from there too.
-      const waiting = engine.reserve(witness.ns, {
+      const waiting = engine.lease(witness.ns, {
         queues: ['wake'],
         count: 1,
         ttrMs: 1_000,

@@ -23,8 +23,8 @@ describe('a Sentinel group', () => {
     await group.stop();
   });
 
-  function reserve(waitMs: number): ReturnType<QueueEngine['reserve']> {
-    return engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
+  function reserve(waitMs: number): ReturnType<QueueEngine['lease']> {
+    return engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
   }
 
   it('is found through its sentinels', async () => {

@@ -37,11 +37,11 @@ describe('statistics', () => {
   it('tell how long jobs waited and ran, by the process that saw it, of all servers together', async () => {
     for (let i = 0; i < 3; i++) await f.publish('q');
     f.nowMs += 2_500;
-    const [first] = await f.reserve('q');
+    const [first] = await f.lease('q');
     f.nowMs += 1_000;
     await f.engine.ack(f.ns, 'q', first!.id, first!.lease);
     f.nowMs += 61_500;
-    const [one, two] = await second.reserve(f.ns, { queues: ['q'], count: 2, ttrMs: 4_000_000, waitMs: 0 });
+    const [one, two] = await second.lease(f.ns, { queues: ['q'], count: 2, ttrMs: 4_000_000, waitMs: 0 });
     f.nowMs += 3_600_000;
     await second.ackMany(f.ns, [{ queue: 'q', id: one!.id, lease: one!.lease }]);
     await f.engine.ack(f.ns, 'q', two!.id);
@@ -61,7 +61,7 @@ describe('statistics', () => {
     const listed = async (): Promise<string[]> =>
       (await admin.list(f.ns, { after: '', limit: 10 })).queues.map(({ counts }) => counts.queue);
     await f.publish('q');
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', job!.id, job!.lease);
     await f.engine.stats.flush();
     await f.engine.tidyNow(f.ns);
@@ -94,7 +94,7 @@ describe('statistics', () => {
   it('tell how long a plain job ran that is acknowledged with a result', async () => {
     await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 5 });
     await f.publish('q');
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     f.nowMs += 1_500;
     const result = { body: Buffer.from('1'), contentType: 'application/json' };
     await f.engine.native.complete(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease, result }]);
@@ -107,7 +107,7 @@ describe('statistics', () => {
     await f.publish('q', { tries: 2 });
     await f.publish('other', { tries: 1 });
     for (const queues of [['q', 'other'], ['q']]) {
-      await f.engine.reserve(f.ns, { queues, count: 2, ttrMs: 1_000, waitMs: 0 });
+      await f.engine.lease(f.ns, { queues, count: 2, ttrMs: 1_000, waitMs: 0 });
       f.nowMs += 1_000;
       await f.engine.pumpNow(f.ns);
     }
@@ -131,7 +131,7 @@ describe('statistics', () => {
       ]);
     }
     const lease = async (queue: string): Promise<{ id: string; lease: number }> => {
-      const [job] = await f.engine.reserve(f.ns, { queues: [queue], count: 1, ttrMs: 9_000, waitMs: 0 });
+      const [job] = await f.engine.lease(f.ns, { queues: [queue], count: 1, ttrMs: 9_000, waitMs: 0 });
       return { id: job!.id, lease: job!.lease };
     };
     const [done, moved] = [await lease('done'), await lease('moved')];
@@ -162,7 +162,7 @@ describe('statistics', () => {
     const on = { dependsOn: ['base'], onDependencyFailure: 'fail' as const };
     await f.put('base', { id: 'base' });
     await f.put('clock', on);
-    const [base] = await f.reserve('base');
+    const [base] = await f.lease('base');
     await second.extended.leaseOperations.fail(f.ns, {
       id: 'base',
       lease: base!.lease,
@@ -175,7 +175,7 @@ describe('statistics', () => {
     await f.engine.extended.jobUpdater.change(f.ns, changed, { dependsOn: ['base'] });
     await f.engine.extended.jobUpdater.log(f.ns, changed, 'it is dead: this is no failure');
     const moved = await f.put('from', { onDependencyFailure: 'fail' });
-    const [job] = await f.reserve('from');
+    const [job] = await f.lease('from');
     const next = { queue: 'move', dependsOn: ['base'] };
     await f.engine.extended.leaseOperations.complete(f.ns, [{ id: moved, lease: job!.lease, next }]);
     await f.put('ignore', { ...on, onDependencyFailure: 'cancel' });
@@ -190,7 +190,7 @@ describe('statistics', () => {
   it('do not count as a retry that the lease of a job that is being cancelled ran out', async () => {
     for (const tries of [1, 3]) {
       const id = await f.put('q', { tries });
-      await f.reserve('q', { ttrMs: 1_000 });
+      await f.lease('q', { ttrMs: 1_000 });
       await f.engine.extended.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
       await f.pass(1_000);
       expect(await f.find(id)).toMatchObject({ state: 'cancelled' });
@@ -202,7 +202,7 @@ describe('statistics', () => {
 
   it('do not take for a run what was acknowledged after its lease', async () => {
     await f.publish('q', { tries: 2 });
-    const [job] = await f.reserve('q', { ttrMs: 1_000 });
+    const [job] = await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_001;
     await f.engine.ack(f.ns, 'q', job!.id);
     await f.engine.stats.flush();
@@ -263,7 +263,7 @@ describe('statistics', () => {
 
   it('of a queue outlive it, and of a namespace too', async () => {
     await f.publish('q');
-    const [job] = await f.reserve('q');
+    const [job] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', job!.id);
     await f.engine.stats.flush();
     await f.engine.tidyNow(f.ns);
@@ -349,7 +349,7 @@ describe('statistics', () => {
 
   it('T66: have nothing of a purged namespace that another server had not written yet', async () => {
     await f.publish('old');
-    await second.reserve(f.ns, { queues: ['old'], count: 1, ttrMs: 60_000, waitMs: 0 });
+    await second.lease(f.ns, { queues: ['old'], count: 1, ttrMs: 60_000, waitMs: 0 });
     f.nowMs += 1_000;
     expect(await f.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
     expect(await f.keys()).toEqual([]);
@@ -359,7 +359,7 @@ describe('statistics', () => {
     // The namespace is made again at once, and its own numbers count.
     f.nowMs += 1_000;
     await f.publish('new');
-    await second.reserve(f.ns, { queues: ['new'], count: 1, ttrMs: 60_000, waitMs: 0 });
+    await second.lease(f.ns, { queues: ['new'], count: 1, ttrMs: 60_000, waitMs: 0 });
     await second.stats.flush();
     expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual(['new']);
   });
@@ -396,7 +396,7 @@ describe('statistics', () => {
   it('are not made when their history is of no day', async () => {
     const engine = new QueueEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
     await engine.publish(f.ns, 'q', newJob());
-    await engine.reserve(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
+    await engine.lease(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
     await engine.stats.flush();
 
     expect((await f.keys()).filter((key) => key.includes('}:t'))).toEqual([]);

@@ -214,7 +214,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     await f.put('q', { id, ...withPushUrl(new globalThis.URL(`${origin}/x`), keyed) });
   };
   const lease = async (count = 100): Promise<LeasedJob[]> =>
-    f.engine.reserve(f.ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0 });
+    f.engine.lease(f.ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0 });
   const idsOf = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ id }) => id);
   /** Moves the time, and runs the timers that are due then. */
   async function pass(ms: number): Promise<void> {
@@ -259,7 +259,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     const own = (action: BreakerChange['action']): Promise<unknown> =>
       targets.changeBreaker(f.ns, changeOf('t', { action, tryMs: 6_000 }));
     const request = { queues: ['q'], count: 100, ttrMs: 60_000, waitMs: 0 };
-    const leasePushed = (): Promise<LeasedJob[]> => f.engine.reserve(f.ns, { ...request, isPushed: true });
+    const leasePushed = (): Promise<LeasedJob[]> => f.engine.lease(f.ns, { ...request, isPushed: true });
     const simple = await f.publish('q', { ttlMs: 0 });
     await f.put('q', { id: 'typed', type: 'mail' });
     await publish(ALIVE, 'alive');

@@ -78,7 +78,7 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
   /** A consumer waits, a job comes, it is woken, and acknowledges. */
   async function work(ns: string, withinMs = 10_000): Promise<void> {
     const request = { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: withinMs };
-    const waiting = engine.reserve(ns, request);
+    const waiting = engine.lease(ns, request);
     const id = await waitFor(() => producer.publish(ns, 'q', newJob()), withinMs);
     const [job] = await waiting;
     expect(job).toMatchObject({ id });
@@ -104,7 +104,7 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
 
   it('goes on when a replica takes over, with those who wait', async () => {
     const request = { queues: ['later'], count: 1, ttrMs: TTR_MS, waitMs: SOON_MS };
-    const waiting = namespaces.map((ns) => engine.reserve(ns, request));
+    const waiting = namespaces.map((ns) => engine.lease(ns, request));
     for (const ns of namespaces)
       await waitFor(async () => (await pool.read('EXISTS', `{${ns}}:waiting`)) === 1);
     await failOver(group);

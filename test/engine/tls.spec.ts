@@ -54,7 +54,7 @@ describe('a Redis with TLS that asks for certificates', () => {
     const engine = new QueueEngine(pool);
     const ns = randomNamespace();
     try {
-      const waiting = engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 20_000 });
+      const waiting = engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 20_000 });
       const id = await engine.publish(ns, 'q', {
         body: Buffer.alloc(200_000, 7),
         delayMs: 0,

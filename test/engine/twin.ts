@@ -60,13 +60,13 @@ export class Twin {
     this.expectStored(queue, fresh, result, oldId);
   }
 
-  async reserve(batch: readonly LeaseCall[]): Promise<void> {
+  async lease(batch: readonly LeaseCall[]): Promise<void> {
     const all = await Promise.all(
-      batch.map((request) => this.f.engine.reserve(this.ns, { ...request, waitMs: 0 })),
+      batch.map((request) => this.f.engine.lease(this.ns, { ...request, waitMs: 0 })),
     );
     all.forEach((jobs, i) => {
       const seen = jobs.map(visible);
-      expect(seen).toEqual(this.model.reserve(batch[i]!));
+      expect(seen).toEqual(this.model.lease(batch[i]!));
       for (const { id, lease, queue, body } of seen) {
         this.leases.push({ id, lease, queue });
         const life = this.lives.get(body)!;

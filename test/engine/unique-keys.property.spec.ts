@@ -81,7 +81,7 @@ class World {
   }
 
   async lease(queue: string): Promise<void> {
-    const [job] = await this.f.engine.reserve(this.f.ns, {
+    const [job] = await this.f.engine.lease(this.f.ns, {
       queues: [queue],
       count: 1,
       ttrMs: TTR_MS,

@@ -29,7 +29,7 @@ async function put(...args: Parameters<typeof job>): Promise<PublishedJob> {
 }
 
 async function lease(queue = 'q') {
-  const [leased] = await f.engine.reserve(f.ns, { queues: [queue], count: 1, ttrMs: 10_000, waitMs: 0 });
+  const [leased] = await f.engine.lease(f.ns, { queues: [queue], count: 1, ttrMs: 10_000, waitMs: 0 });
   return { id: leased?.id ?? '', lease: leased?.lease ?? 0, text: leased?.body.toString() };
 }
 

@@ -87,7 +87,7 @@ describe('worker sessions', () => {
   it('extend the leases of simple and extended jobs, and make no simple job an extended one', async () => {
     const simple = await f.publish('plain', { tries: 3 });
     const withType = await extended.put('rich');
-    const leases = [...(await f.reserve('plain')), ...(await extended.lease('rich', 1, 'mailer-1'))];
+    const leases = [...(await f.lease('plain')), ...(await extended.lease('rich', 1, 'mailer-1'))];
     f.nowMs += 9_000;
     expect(statuses(await beat('mailer-1', leases, INFO))).toEqual(['extended', 'extended']);
 
@@ -173,7 +173,7 @@ describe('worker sessions', () => {
       );
       await Promise.all(Array.from({ length: 50 }, () => extended.put('rich')));
       leases.push(
-        ...(await f.reserve('q', { count: 100 })),
+        ...(await f.lease('q', { count: 100 })),
         ...(await extended.lease('rich', 100, 'mailer-1')),
       );
     }
@@ -245,7 +245,7 @@ describe('worker sessions', () => {
     const observer = { ...silentObserver, script: (name: string) => void calls.push(name) };
     const many = await EngineFixture.withClock({ observer });
     await many.put('q', { type: 't' });
-    await many.engine.reserve(many.ns, {
+    await many.engine.lease(many.ns, {
       ...{ queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0, worker: 'w-stalled' },
     });
     const { workers } = many.pool.keys.namespace(many.ns);
@@ -260,7 +260,7 @@ describe('worker sessions', () => {
 
     expect(queues).toMatchObject([{ stalled: 1, counts: { queue: 'q' } }]);
     // Each of these looks at 500 workers; none reads a session.
-    expect(calls.filter((name) => name === 'queries/stalled_workers').length).toBe(20);
+    expect(calls.filter((name) => name === 'queries_stalled_workers').length).toBe(20);
     expect(calls.length).toBeLessThan(30);
     await many.close();
   });
@@ -365,7 +365,7 @@ describe('a worker session on a full store', () => {
     const admin = new Redis(store.port, '127.0.0.1');
     try {
       await f.publish('q', { tries: 3 });
-      const leases = await f.reserve('q');
+      const leases = await f.lease('q');
       const heartbeat = { ttrMs: TTR_MS, leases };
       const { workers } = f.engine.extended;
       await workers.heartbeat(f.ns, 'mailer-1', { ...heartbeat, info: INFO });

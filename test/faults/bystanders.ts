@@ -58,7 +58,7 @@ export function startLeaseholders(
   const request = { queues: ['orders'], count: 1, ttrMs: ttrS * 1_000, waitMs: 500 };
   return startAll(clients, async () => {
     const sentMs = performance.now();
-    const jobs = await engine.reserve(namespace, request).catch(() => sleep(50, []));
+    const jobs = await engine.lease(namespace, request).catch(() => sleep(50, []));
     for (const { id, body, lease, triesLeft } of jobs) {
       journal.add({ op: 'delivered', id, body: body.toString(), sentMs, triesLeft, lease });
       if (random() < 0.03) await sleep(ttrS * 1_000 + 300);

@@ -56,7 +56,7 @@ const OPERATIONS: readonly Operation[] = [
     seed: (world) => world.publish(70),
     run: async (server, { ns }) => {
       const request = { queues: ['empty', 'q'], count: 66, ttrMs: TTR_MS, waitMs: 0, confirms: true };
-      const [job] = await server.reserve(ns, request);
+      const [job] = await server.lease(ns, request);
       job?.receipt?.arrived();
       await server.stop();
     },
@@ -137,7 +137,7 @@ class World {
     await this.publish(count, { tries });
     for (let left = count; left > 0; left -= 100) {
       const request = { queues: ['q'], count: Math.min(left, 100), ttrMs: TTR_MS, waitMs: 0 };
-      this.leased.push(...(await this.witness.reserve(this.ns, request)));
+      this.leased.push(...(await this.witness.lease(this.ns, request)));
     }
   }
 
@@ -190,7 +190,7 @@ describe('T2: a server that dies', () => {
   ): Promise<{ before: object; after: object; sent: number }> {
     const world = new World(pool, client);
     await world.publish(2, { tries: 9 });
-    await world.witness.reserve(world.ns, { queues: ['q'], count: 2, ttrMs: 3_600_000, waitMs: 0 });
+    await world.witness.lease(world.ns, { queues: ['q'], count: 2, ttrMs: 3_600_000, waitMs: 0 });
     await seed?.(world);
     const before = await world.state();
     const proxy = await StepProxy.start(redis.port);
@@ -218,9 +218,9 @@ describe('T2: a server that dies', () => {
     const ready = await witness.size(ns, 'q');
     const request = { queues: ['q'], count: 100, ttrMs: TTR_MS, waitMs: 0 };
     const ids: string[] = [];
-    for (let jobs = await witness.reserve(ns, request); jobs.length > 0;) {
+    for (let jobs = await witness.lease(ns, request); jobs.length > 0;) {
       ids.push(...jobs.map(({ id }) => id));
-      jobs = await witness.reserve(ns, request);
+      jobs = await witness.lease(ns, request);
     }
     expect(ids).toHaveLength(ready);
     expect(new Set(ids).size).toBe(ready);

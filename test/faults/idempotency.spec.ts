@@ -174,7 +174,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
     }, GIVE_UP_MS);
     proxy.dropsReplies = false;
     proxy.cut();
-    const [, job] = await apps[0].engine.reserve(namespace, {
+    const [, job] = await apps[0].engine.lease(namespace, {
       queues: ['k'],
       count: 2,
       ttrMs: 60_000,

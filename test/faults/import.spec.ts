@@ -106,7 +106,7 @@ describe('an import that follows a lmstfy server', () => {
     };
     const newWorker = async (): Promise<void> => {
       while (!isOver) {
-        const jobs = await engine.reserve(ns, { queues: ['p', 'q'], count: 5, ttrMs: 30_000, waitMs: 200 });
+        const jobs = await engine.lease(ns, { queues: ['p', 'q'], count: 5, ttrMs: 30_000, waitMs: 200 });
         for (const { id, queue, lease, body } of jobs) {
           await engine.ack(ns, queue, id, lease);
           here++;

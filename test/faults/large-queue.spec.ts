@@ -46,7 +46,7 @@ describe(`a queue of ${JOBS} jobs`, () => {
     });
     const takes = await cost('take and acknowledge', async () => {
       for (let i = 0; i < 20; i++) {
-        const jobs = await f.reserve('q', { count: 50 });
+        const jobs = await f.lease('q', { count: 50 });
         await Promise.all(jobs.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
       }
     });

@@ -56,11 +56,11 @@ describe('a lease', () => {
     const [one, two] = [await server(), await server()];
     const { ns } = one;
     const take = (engine: QueueEngine): Promise<LeasedJob[]> =>
-      engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: 5_000 });
+      engine.lease(ns, { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: 5_000 });
     const id = await one.engine.publish(ns, 'q', newJob({ tries: 3 }));
     const [old] = await take(one.engine);
     // The lease holder sleeps; the lease expires and another worker gets the job.
-    const [present] = await two.engine.reserve(ns, {
+    const [present] = await two.engine.lease(ns, {
       queues: ['q'],
       count: 1,
       ttrMs: 600_000,
@@ -100,7 +100,7 @@ describe('a lease', () => {
           const { engine } = servers[Math.floor(random() * servers.length)]!;
           const request = { queues: ['mutex'], count: 1, ttrMs: TTR_MS, waitMs: 200 };
           const sentMs = performance.now();
-          const [job] = await engine.reserve(ns, request).catch(() => []);
+          const [job] = await engine.lease(ns, request).catch(() => []);
           if (!job) continue;
           // A token is given out only once.
           expect(held.has(job.lease)).toBe(false);

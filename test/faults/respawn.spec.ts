@@ -48,7 +48,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
         tags: ['t'],
       }));
       await publishing.publish(f.ns, jobs);
-      const leased = await f.reserve('q', { count: jobs.length, ttrMs: 600_000 });
+      const leased = await f.lease('q', { count: jobs.length, ttrMs: 600_000 });
       expect(leased).toHaveLength(jobs.length);
       await settling.settle(
         f.ns,

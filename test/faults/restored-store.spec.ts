@@ -79,7 +79,7 @@ const ackOf = ({ queue, id, lease }: LeasedJob) => ({ queue, id, lease });
 
 async function leaseAll(f: EngineFixture): Promise<LeasedJob[]> {
   const jobs: LeasedJob[] = [];
-  for (const queue of QUEUES) jobs.push(...(await f.reserve(queue)));
+  for (const queue of QUEUES) jobs.push(...(await f.lease(queue)));
   return jobs;
 }
 
@@ -140,13 +140,13 @@ describe('a Redis that is restored from an older file', () => {
       { queue: 'changed', body: Buffer.from('old'), tries: 9 },
     ]);
     const id = changed!.id;
-    await f.engine.native.release(f.ns, { ...(await f.reserve('changed'))[0]!, delayMs: 0, isCounted: true });
+    await f.engine.native.release(f.ns, { ...(await f.lease('changed'))[0]!, delayMs: 0, isCounted: true });
     store.backUp();
-    const [lost] = await f.reserve('changed');
+    const [lost] = await f.lease('changed');
     await store.restart({ restores: true });
     await f.engine.native.change(f.ns, id, { data: { body: Buffer.from('new') } });
     expect(await f.engine.ackMany(f.ns, [ackOf(lost!)])).toEqual(['lease_lost']);
-    expect((await f.reserve('changed'))[0]?.body.toString()).toBe('new');
+    expect((await f.lease('changed'))[0]?.body.toString()).toBe('new');
   });
 
   it.each([
@@ -159,22 +159,22 @@ describe('a Redis that is restored from an older file', () => {
       await f.engine.native.publish(f.ns, [{ queue: 'dead', body: Buffer.from('x'), tries: 1, ...id }]);
     }
     const count = 2 + more.length;
-    await f.reserve('dead', { count, ttrMs: 1 });
+    await f.lease('dead', { count, ttrMs: 1 });
     f.engine.start();
     await waitFor(async () => (await f.counts('dead'))?.dead === count, 10_000);
     store.backUp();
     await f.engine.respawn(f.ns, 'dead', count, 0);
-    const lost = await f.reserve('dead', { count });
+    const lost = await f.lease('dead', { count });
     await store.restart({ restores: true });
     await f.engine.respawn(f.ns, 'dead', count, 0);
     // Before the next lease too: a job that waits may be acknowledged by its last lease holder.
     expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
-    expect(await f.reserve('dead', { count })).toHaveLength(count);
+    expect(await f.lease('dead', { count })).toHaveLength(count);
     expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
   });
 
   it('has no floor when it is new, and counts from one', async () => {
-    expect((await f.reserve('simple'))[0]?.lease).toBe(1);
+    expect((await f.lease('simple'))[0]?.lease).toBe(1);
   });
 });
 
@@ -192,7 +192,7 @@ describe('an ordinary restart of Redis', () => {
 
     const sentMs = Date.now();
     await f.engine.native.publish(f.ns, [{ queue: 'later', id: 'order-17', body: Buffer.from('x') }]);
-    const [later] = await f.reserve('later');
+    const [later] = await f.lease('later');
     expect(later).not.toHaveProperty('extended');
     expect(Math.abs((later?.publishedAtMs ?? 0) - sentMs)).toBeLessThan(30_000);
     expect(await f.engine.ackMany(f.ns, [ackOf(later!)])).toEqual(['acked']);
@@ -206,7 +206,7 @@ describe('an ordinary restart of Redis', () => {
     await waitFor(() => other.pool.status.up, 10_000);
     const late = await store.connect();
     const leases = [];
-    for (const server of [f, other, late]) leases.push(...(await server.reserve('q')));
+    for (const server of [f, other, late]) leases.push(...(await server.lease('q')));
     expect(new Set(leases.map(({ lease }) => lease)).size).toBe(1);
     for (const server of [other, late]) await server.close();
   });

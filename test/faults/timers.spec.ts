@@ -51,7 +51,7 @@ describe('two servers', () => {
         const server = i % 2 === 0 ? f : g;
         const request = { queues: ['timed'], count: 1, ttrMs: 60_000, waitMs: 500 };
         while (late.length < JOBS) {
-          for (const { body } of await server.engine.reserve(f.ns, request)) {
+          for (const { body } of await server.engine.lease(f.ns, request)) {
             const { sentMs, delayMs } = sent.get(body.toString())!;
             late.push(performance.now() - sentMs - delayMs);
           }
@@ -94,7 +94,7 @@ describe('two servers', () => {
           'load',
           Array.from({ length: batch }, () => newJob()),
         );
-        const jobs = await g.engine.reserve(f.ns, {
+        const jobs = await g.engine.lease(f.ns, {
           queues: ['load'],
           count: batch,
           ttrMs: 60_000,

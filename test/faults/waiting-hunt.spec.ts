@@ -49,7 +49,7 @@ class Hunt {
       const queues = [...new Set([this.queue(), this.queue()])];
       const signal = AbortSignal.any([cancel.signal, this.halt.signal]);
       const request = { queues, count: 1, ttrMs: 3_600_000, waitMs: 5_000, signal };
-      for (const { id, queue, lease } of await server.engine.reserve(this.ns, request)) {
+      for (const { id, queue, lease } of await server.engine.lease(this.ns, request)) {
         if (this.deliveredMs.has(id)) this.twice++;
         this.deliveredMs.set(id, performance.now());
         await server.engine.ack(this.ns, queue, id, lease);

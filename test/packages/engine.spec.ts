@@ -35,7 +35,7 @@ const pool = await RedisPool.connect('mine', { url, allowUnsafe: false, keyPrefi
 const engine = new QueueEngine(pool, { observer });
 engine.start();
 const id: string = await engine.publish(namespace, 'other', { body: Buffer.from('hello'), delayMs: 20, ttlMs: 0, tries: 1 });
-const leased: LeasedJob[] = await engine.reserve(namespace, { queues: ['other'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
+const leased: LeasedJob[] = await engine.lease(namespace, { queues: ['other'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
 await engine.ack(namespace, 'other', id, leased[0]?.lease ?? 0);
 await engine.stop();
 await pool.close();

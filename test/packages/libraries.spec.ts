@@ -16,7 +16,7 @@ const observer: EngineObserver = { ...silentObserver, acked: () => void acked++ 
 const pool = await RedisPool.connect('mine', { url, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 }, log);
 const engine = new QueueEngine(pool, { observer });
 engine.start();
-const waiting: Promise<LeasedJob[]> = engine.reserve(namespace, { queues: ['mail'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
+const waiting: Promise<LeasedJob[]> = engine.lease(namespace, { queues: ['mail'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
 const id: string = await engine.publish(namespace, 'mail', { body: Buffer.from('hello'), delayMs: 20, ttlMs: 0, tries: 1 });
 const [job] = await waiting;
 if (job?.id !== id || job.body.toString() !== 'hello') throw new Error('another job came');

@@ -32,7 +32,7 @@ export const FAILURES = [
     test: 'reserve is never sent twice',
   },
   {
-    name: 'a reserve that may have run is not repeated',
+    name: 'a lease script that may have run is not repeated',
     file: 'src/redis/scripts/simple.ts',
     from: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: false,",
     to: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: true,",

@@ -30,7 +30,7 @@ export const LEASES = [
     test: 'does not undo what has moved on',
   },
   {
-    name: 'undo when the consumer went while Redis ran its reserve',
+    name: 'undo when the consumer went while Redis ran its lease script',
     file: 'src/engine/lease/leases.ts',
     from: 'if (jobs.length > 0 && signal?.aborted) {',
     to: 'if (jobs.length < 0 && signal?.aborted) {',
@@ -94,13 +94,13 @@ export const LEASES = [
     test: 'is given out once',
   },
   {
-    name: 'reserve-or-register is one step',
+    name: 'lease or register is one step',
     file: 'src/engine/lease/leases.ts',
-    from: 'const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);',
+    from: 'const run = this.runner.run(script as typeof leaseScript, namespace, args, items, late);',
     to: `const apart = items.map((item) => [...item.slice(0, 4), '0']);
     const flags = items.map(([names = '', , enough = 1, ttr = 0]) => [names, 0, enough, ttr, '1']);
-    const run = this.runner.run(script as typeof reserveScript, namespace, args, apart, late).then(async (reply) => {
-      await this.runner.run(reserveScript, namespace, { ...args, record: '' }, flags);
+    const run = this.runner.run(script as typeof leaseScript, namespace, args, apart, late).then(async (reply) => {
+      await this.runner.run(leaseScript, namespace, { ...args, record: '' }, flags);
       return reply;
     });`,
     spec: WAITING,

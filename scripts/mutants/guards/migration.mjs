@@ -41,8 +41,8 @@ export const MIGRATION = [
   {
     name: 'migrating: a job is acknowledged where it is',
     file: 'src/engine/migration/migrating-wait.ts',
-    from: 'const second = await reserveFrom(other);',
-    to: 'const second = await reserveFrom(one);',
+    from: 'const second = await leaseFrom(other);',
+    to: 'const second = await leaseFrom(one);',
     spec: MIGRATING,
     test: 'acknowledges a job where it is',
   },

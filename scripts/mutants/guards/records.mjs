@@ -97,7 +97,7 @@ export const RECORD_GUARDS = [
     test: 'are known until the last answer has left',
   },
   {
-    name: 'records: a reserve whose reply was lost is given back',
+    name: 'records: a lease script whose reply was lost is given back',
     file: 'src/engine/lease/leases.ts',
     from: 'this.records.failed(batch, error)',
     to: 'void error',
@@ -153,7 +153,7 @@ export const RECORD_GUARDS = [
     test: 'goes when its client has gone',
   },
   {
-    name: 'records: what has left is not taken back for a reserve that never ran',
+    name: 'records: what has left is not taken back for a lease script that never ran',
     file: 'lua/commands/simple/reclaim_undelivered.lua',
     from: 'if not batch or batch[1] == left_ms then',
     to: 'if not batch then',

@@ -19,7 +19,7 @@ export const SCRIPTS = [
     to: '',
     spec: MOVE,
     env: LONG,
-    test: 'pump goes through',
+    test: 'maintenance_pump goes through',
     env: MOVE_WHOLE,
   },
   {
@@ -53,7 +53,7 @@ export const SCRIPTS = [
     env: MOVE_WHOLE,
   },
   {
-    name: 'free first: reserve',
+    name: 'free first: lease',
     file: 'lua/commands/simple/lease.lua',
     from: '-- Write: all lists are trimmed before anything is added.',
     to: 'redis.call("HSET", meta, "grows", 1)',
@@ -77,13 +77,13 @@ export const SCRIPTS = [
     test: 'can be drained',
   },
   {
-    name: 'touch first: reserve reads jobs together',
+    name: 'touch first: lease reads jobs together',
     file: 'lua/modules/queues/ready_list_reader.lua',
     from: 'redis.call("MGET", unpack(keys))',
     to: '(function()\n    local found = {}\n    for i, key in ipairs(keys) do\n      found[i] = redis.call("MGET", key)[1]\n    end\n    return found\n  end)()',
     spec: MOVE,
     env: LONG,
-    test: 'the namespace first, its jobs last reserve from one queue goes',
+    test: 'the namespace first, its jobs last lease from one queue goes',
     env: MOVE_WHOLE,
   },
   {

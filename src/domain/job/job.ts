@@ -134,7 +134,7 @@ export interface Receipt {
 }
 
 /** Options of a lease request. */
-export interface ReserveRequest {
+export interface LeaseRequest {
   /** In order of priority: the second one is tried if the first is empty. */
   readonly queues: readonly string[];
   /** 1 … 100 jobs. */

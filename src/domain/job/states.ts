@@ -43,7 +43,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'start', to: 'leased', by: 'import of a leased job' },
   { from: 'start', to: 'dead', by: 'import of a dead job' },
   { from: 'scheduled', to: 'ready', by: 'it is due' },
-  { from: 'ready', to: 'leased', by: 'reserve' },
+  { from: 'ready', to: 'leased', by: 'lease' },
   { from: 'leased', to: 'ready', by: 'the lease runs out, tries left or not charged' },
   { from: 'leased', to: 'ready', by: 'undo' },
   { from: 'leased', to: 'dead', by: 'the lease runs out, no try left' },

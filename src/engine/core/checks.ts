@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
-import type { Ack, NewJob, ReserveRequest } from '../../domain/job/job.js';
-import { MAX_ACKS, MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../../domain/limits.js';
+import type { Ack, NewJob, LeaseRequest } from '../../domain/job/job.js';
+import { MAX_ACKS, MAX_BULK_JOBS, MAX_LEASE_COUNT, MAX_TRIES } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
 
 /** Longest duration that the engine accepts, in milliseconds: an expiry has 48 bits. */
@@ -43,9 +43,9 @@ export function checkAcks(namespace: string, acks: readonly Ack[]): void {
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkRequest({ count, ttrMs, waitMs, queues }: ReserveRequest): void {
+export function checkRequest({ count, ttrMs, waitMs, queues }: LeaseRequest): void {
   if (queues.length === 0) throw invalid('queues', 'names one queue at least');
-  checkNumber('count', count, 1, MAX_RESERVE_COUNT);
+  checkNumber('count', count, 1, MAX_LEASE_COUNT);
   if (ttrMs !== undefined) checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
   checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
 }

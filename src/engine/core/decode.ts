@@ -10,6 +10,7 @@ import {
   triesIn,
 } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Raw } from '../../redis/scripts/script.js';
+import { lease } from '../../redis/scripts/simple.js';
 import type { LeasedJob, StoredJob } from '../../domain/job/job.js';
 import { decodeId } from './ids.js';
 import { elapsedSince, hasPublishTime, publishedAtMs, timeOrNull } from './published-at.js';
@@ -19,7 +20,7 @@ export interface PeekedJob extends StoredJob {
   readonly state: JobState;
 }
 
-/** What decoding needs to know of the requests that share one item of a reserve script. */
+/** What decoding needs to know of the requests that share one item of a lease script. */
 interface LeaseGroup {
   readonly queues: readonly string[];
   readonly ttrMs: number;
@@ -28,7 +29,7 @@ interface LeaseGroup {
 }
 
 /** What a fetch request of a batch got. */
-export interface Reserved {
+export interface FetchResult {
   readonly jobs: LeasedJob[];
   /** The script had to end early: the request must be sent again for the clients that got no job. */
   readonly again: boolean;
@@ -62,17 +63,17 @@ export function decodeJob(
 }
 
 /**
- * Decodes the reply of reserve: distributes the jobs of each group of requests to its members, in the order of their
+ * Decodes the reply of the lease script: distributes the jobs of each group of requests to its members, in the order of their
  * requests.
  *
  * @returns what each request got; and how many expired jobs the script found
  */
-export function decodeReserved(
+export function decodeLeases(
   raw: Raw['raw'],
   groups: readonly LeaseGroup[],
   requests: number,
-): { readonly items: Reserved[]; readonly expired: number } {
-  const items = new Array<Reserved>(requests);
+): { readonly items: FetchResult[]; readonly expired: number } {
+  const items = new Array<FetchResult>(requests);
   const run = { nowMs: integerAt(raw, 1), nowCeilMs: integerAt(raw, 2), floor: integerAt(raw, 3) };
   let at = 4;
   for (const group of groups) {
@@ -91,7 +92,7 @@ export function decodeReserved(
 }
 
 /** Gives one job to each member, which stands for a client that requested one; all jobs to a single member. */
-function deal({ members }: LeaseGroup, jobs: LeasedJob[], again: boolean, items: Reserved[]): void {
+function deal({ members }: LeaseGroup, jobs: LeasedJob[], again: boolean, items: FetchResult[]): void {
   const [alone] = members;
   if (members.length === 1 && alone !== undefined) {
     items[alone] = { jobs, again, isExtended: false };
@@ -114,7 +115,7 @@ interface Found {
 function decodeFound(value: number | Buffer | undefined): Found {
   const texts = Buffer.isBuffer(value) ? value.toString().split('\n') : undefined;
   const found = texts ? Number(texts[0]) : Number(value);
-  if (!Number.isInteger(found)) throw new TypeError('reserve does not say how many it found');
+  if (!Number.isInteger(found)) throw new TypeError(`${lease.label}: the reply has no number of jobs`);
   return { count: found < 0 ? -1 - found : found, again: found < 0, texts };
 }
 

@@ -216,11 +216,7 @@ export class ScriptRunner {
     const sentMs = performance.now();
     const reply = await this.path.run(binding, this.pool.keys.namespace(namespace), all, items, late);
     const receivedMs = performance.now();
-    this.observer.script(
-      binding.label ?? binding.name,
-      binding.count?.(items) ?? items.length,
-      receivedMs - sentMs,
-    );
+    this.observer.script(binding.label, binding.count?.(items) ?? items.length, receivedMs - sentMs);
     if (!this.clock) this.pool.clock.sample(sentMs, receivedMs, reply.nowMs);
     return reply;
   }

@@ -2,7 +2,7 @@ import type { NewJob } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { writeEvents } from '../../redis/scripts/simple.js';
-import type { Reserved } from '../core/decode.js';
+import type { FetchResult } from '../core/decode.js';
 import { encodeId } from '../core/ids.js';
 import { Loop } from '../timers/loop.js';
 import type { EngineObserver } from '../core/observer.js';
@@ -45,7 +45,7 @@ export class EventWriter {
     timers: Timers,
   ) {
     this.loop = new Loop({
-      ...{ name: 'event_listeners', label: 'events', pool: pool.name, timers, observer },
+      ...{ name: 'event_listeners', pool: pool.name, timers, observer },
       run: () => this.refresh(),
       pauseMs: () => REFRESH_MS,
     });
@@ -104,7 +104,7 @@ export class EventWriter {
   }
 
   /** Records events of leased jobs: the results of the fetch requests of a batch. */
-  leased(namespace: string, answers: readonly Reserved[]): void {
+  leased(namespace: string, answers: readonly FetchResult[]): void {
     if (!this.received.has(namespace)) return;
     for (const { id, queue, attempts } of answers.flatMap(({ jobs }) => jobs)) {
       this.add(namespace, 'leased', queue, encodeId(id) ?? NO_ID, `{"attempt":${String(attempts)}}`);
@@ -153,7 +153,7 @@ export class EventWriter {
       // Negative: the namespace has no listeners any more, and this process has not read that yet.
       if (written >= 0) this.observer.emitted(written, items.length - written);
     } catch (error) {
-      this.observer.loopError('events', error);
+      this.observer.loopError('event_writer', error);
       this.observer.emitted(0, items.length);
     }
   }

@@ -65,7 +65,8 @@ function detailsOf(
   [value, queue, score, extras, needs, users, failed]: readonly unknown[],
   nowMs: number,
 ): JobDetails | null {
-  if (!Buffer.isBuffer(value)) throw new QueueError('internal', 'full_look has no value');
+  if (!Buffer.isBuffer(value))
+    throw new QueueError('internal', `${readJobs.label}: the reply has no value of a job`);
   if (value.length === 0) return null;
   const x = fieldsOf(extras);
   const field = (name: string): string | undefined => x.get(name)?.toString();

@@ -22,7 +22,7 @@ export interface StoredFacts {
   readonly field: (name: string) => string | undefined;
 }
 
-/** Decodes a job of the reply of full_page.lua, from index `at` on. */
+/** Decodes a job of the reply of queries/list_jobs, from index `at` on. */
 export function listedJobOf(raw: readonly (number | Buffer)[], at: number, nowMs: number): JobSummary {
   const text = (i: number): string => bytesAt(raw, at + i).toString();
   const x = JSON.parse(text(4)) as Readonly<Record<string, string | undefined>>;

@@ -13,7 +13,7 @@ export interface Slot {
   isSuspect: boolean;
 }
 
-/** A batch of leases, from before the reserve until all of its responses have left: one script call, many consumers. */
+/** A batch of leases, from before the lease script until all of its responses have left: one script call, many consumers. */
 export class Batch implements Receipt {
   jobs = 0;
   endsAtMs = 0;
@@ -46,7 +46,7 @@ export class Batch implements Receipt {
   }
 }
 
-/** A slot whose reserve was sent but whose reply never came; `sentMs` on the clock of `performance.now`. */
+/** A slot whose lease script was sent but whose reply never came; `sentMs` on the clock of `performance.now`. */
 export interface Lost {
   readonly slot: Slot;
   readonly sentMs: number;
@@ -54,7 +54,7 @@ export interface Lost {
 
 /** The slots of one server in one namespace. */
 export class DeliveryLog {
-  /** Slots whose reserve failed: its reply was lost, so it may have run. */
+  /** Slots whose lease script failed: its reply was lost, so it may have run. */
   readonly lost = new Map<Slot, Lost>();
   /** Slots whose removal has an unknown outcome: the removal is retried, and the slot is not used any more. */
   readonly retired: Slot[] = [];
@@ -79,7 +79,7 @@ export class DeliveryLog {
     return new Batch(this, this.stale.pop() ?? this.clean.pop() ?? this.make());
   }
 
-  /** Returns a slot whose reserve found nothing or did not run: its entry in Redis has not changed. */
+  /** Returns a slot whose lease script found nothing or did not run: its entry in Redis has not changed. */
   putBack(slot: Slot): void {
     (slot.isStale ? this.stale : this.clean).push(slot);
   }

@@ -20,7 +20,7 @@ const TICK_MS = 250;
 const SHORTEST_LEASE_MS = 1_000;
 /** Jobs with an entry that one server may have open per namespace: the pump reads all of them when a lease expires. */
 const MOST_OPEN_JOBS = 2_048;
-/** Maximum number of slots per namespace whose reserve has an unknown outcome. */
+/** Maximum number of slots per namespace whose lease script has an unknown outcome. */
 const MOST_LOST = 1_024;
 /** A batch is closed this long after its leases ended, in milliseconds; checked every `ENDED_EVERY` ticks. */
 const ENDED_MS = 10_000;
@@ -31,7 +31,7 @@ const LATE_MARGIN_MS = 1_000;
 /**
  * Keeps an entry in Redis for each batch of leases until its responses have left this server (lua/modules/jobs/deliveries.lua writes
  * it, atomically with the leases). If this server dies first, the leases expire without using a try. If only the reply
- * of a reserve is lost, the leases are given back as soon as Redis can be reached.
+ * of a lease script is lost, the leases are given back as soon as Redis can be reached.
  */
 export class DeliveryLogs {
   readonly loop: Loop;
@@ -56,13 +56,13 @@ export class DeliveryLogs {
     timers: Timers,
   ) {
     this.loop = new Loop({
-      ...{ name: 'delivery_log', label: 'records', pool: pool.name, timers, observer },
+      ...{ name: 'delivery_log', pool: pool.name, timers, observer },
       run: () => Promise.resolve(this.tick()),
       pauseMs: () => (this.logs.size === 0 ? null : TICK_MS),
     });
   }
 
-  /** Opens an entry for a reserve whose shortest lease lasts `shortestMs`; undefined: these leases have no entry. */
+  /** Opens an entry for a lease script whose shortest lease lasts `shortestMs`; undefined: these leases have no entry. */
   take(namespace: string, shortestMs: number): Batch | undefined {
     if (shortestMs < SHORTEST_LEASE_MS) return undefined;
     const log = this.logOf(namespace);
@@ -70,7 +70,7 @@ export class DeliveryLogs {
     return log.take();
   }
 
-  /** Handles a failed reserve. It may have run: then its leases are given back. */
+  /** Handles a failed lease script. It may have run: then its leases are given back. */
   failed({ log, slot }: Batch, error: unknown): void {
     if (error instanceof Error && faultOf(error.cause) === 'not_run') {
       log.putBack(slot);
@@ -148,7 +148,7 @@ export class DeliveryLogs {
   }
 
   /**
-   * Gives back the leases of lost replies. Until its deadline a reserve may still start: a missing entry proves nothing
+   * Gives back the leases of lost replies. Until its deadline a lease script may still start: a missing entry proves nothing
    * before.
    */
   private async reclaimUndelivered(log: DeliveryLog): Promise<void> {

@@ -1,8 +1,8 @@
-import type { ReserveRequest } from '../../domain/job/job.js';
+import type { LeaseRequest } from '../../domain/job/job.js';
 import type { Item } from '../../redis/scripts/script.js';
 
 /** A request whose ttr is known. */
-export interface LeaseRequest extends ReserveRequest {
+export interface TimedLeaseRequest extends LeaseRequest {
   readonly ttrMs: number;
   /** On the extended path, the ttr of the job or the default of its queue comes before `ttrMs`. */
   readonly hasOwnTtr?: boolean;
@@ -10,13 +10,13 @@ export interface LeaseRequest extends ReserveRequest {
 
 /** A request for jobs; with `waits`, an empty reply registers this server as waiting for the queues, atomically. */
 export interface FetchRequest {
-  readonly request: LeaseRequest;
+  readonly request: TimedLeaseRequest;
   readonly waits: boolean;
   /** Equal requests for one job each that it stands for, `request` among them; if omitted, it is one request. */
-  readonly sharedBy?: readonly LeaseRequest[];
+  readonly sharedBy?: readonly TimedLeaseRequest[];
 }
 
-type Terms = Pick<LeaseRequest, 'queues' | 'ttrMs'>;
+type Terms = Pick<TimedLeaseRequest, 'queues' | 'ttrMs'>;
 
 /**
  * Fetch requests that are sent as one item: many requests for one job each from the same queues share one check of
@@ -93,6 +93,6 @@ export function presentPartOf(fetch: FetchRequest): FetchRequest | null {
   return present.length > 0 ? { ...fetch, sharedBy: present } : null;
 }
 
-function isPresent({ signal }: LeaseRequest): boolean {
+function isPresent({ signal }: TimedLeaseRequest): boolean {
   return signal?.aborted !== true;
 }

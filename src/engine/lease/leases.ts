@@ -1,16 +1,16 @@
-import type { LeasedJob, ReserveRequest } from '../../domain/job/job.js';
+import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';
 import {
   deliver,
   registerWaiters,
-  reserve as reserveScript,
+  lease as leaseScript,
   undo as undoScript,
 } from '../../redis/scripts/simple.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkNames, checkRequest } from '../core/checks.js';
-import { decodeReserved, type Reserved } from '../core/decode.js';
+import { decodeLeases, type FetchResult } from '../core/decode.js';
 import type { DeliveryLogs } from './delivery-logs.js';
 import type { EventWriter } from '../events/writer.js';
 import { encodeId } from '../core/ids.js';
@@ -18,14 +18,20 @@ import { InFlight } from './in-flight.js';
 import type { EngineObserver } from '../core/observer.js';
 import { decodeExtendedLeases, extendedItemOf } from './extended-leases.js';
 import { partOf, restOf, weightOfPart } from './extended-parts.js';
-import { type FetchRequest, groupsOf, itemOf, type LeaseRequest, presentPartOf } from './fetch-requests.js';
+import {
+  type FetchRequest,
+  groupsOf,
+  itemOf,
+  type TimedLeaseRequest,
+  presentPartOf,
+} from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
 import type { LeaseDurations } from '../settle/lease-durations.js';
 import { type Hand, LongPollManager, type WaitersByQueue } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
 const FLAG_MS = 5_000;
-/** A reserve stops taking jobs at this many bytes. */
+/** A lease script stops taking jobs at this many bytes. */
 const MAX_BYTES_OUT = 4_194_304;
 /**
  * Batch weight of a job to lease, in proportion to its cost in time: 500 of them fill a script (about 1.5 ms of Redis).
@@ -36,7 +42,7 @@ const NAME_WEIGHT = 262;
 /** Reply code of lua/commands/simple/undo.lua for an extended job. */
 const EXTENDED = 2;
 
-const NOTHING_FOUND: Reserved = { jobs: [], again: false, isExtended: false };
+const NOTHING_FOUND: FetchResult = { jobs: [], again: false, isExtended: false };
 
 /** Reply of a lease script, its time (Unix ms), and the delivery log's batch for it. */
 interface LeaseAnswer {
@@ -47,7 +53,7 @@ interface LeaseAnswer {
 
 /** Operations of the extended path that leasing needs; see `Routing`. */
 export interface ExtendedLeasing {
-  isExtended(namespace: string, request: ReserveRequest): boolean;
+  isExtended(namespace: string, request: LeaseRequest): boolean;
   remember(namespace: string, queues: readonly string[]): void;
   seeWorker(namespace: string, worker: string): void;
   undo(namespace: string, leases: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void>;
@@ -56,7 +62,7 @@ export interface ExtendedLeasing {
 /** Leases jobs to consumers, and takes back leases that did not reach their consumer. */
 export class Leases {
   private readonly longPolls: LongPollManager;
-  private readonly requests: Batcher<FetchRequest, Reserved>;
+  private readonly requests: Batcher<FetchRequest, FetchResult>;
   /** Fetch requests for the extended path. */
   private readonly beginnings: Batcher<Item, undefined>;
   private readonly extendedRequests: Batcher<FetchRequest, LeasedJob[] | null>;
@@ -103,8 +109,8 @@ export class Leases {
     });
   }
 
-  /** See `QueueEngine.reserve`. */
-  reserve(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+  /** See `QueueEngine.lease`. */
+  lease(namespace: string, request: TimedLeaseRequest): Promise<LeasedJob[]> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, ...request.queues);
       checkRequest(request);
@@ -160,7 +166,7 @@ export class Leases {
   }
 
   /** Returns the jobs to a client that is still connected; otherwise gives them back and returns none. */
-  private deliver(namespace: string, { signal }: ReserveRequest, jobs: LeasedJob[]): LeasedJob[] {
+  private deliver(namespace: string, { signal }: LeaseRequest, jobs: LeasedJob[]): LeasedJob[] {
     if (jobs.length > 0 && signal?.aborted) {
       this.giveBack(namespace, jobs);
       return [];
@@ -204,7 +210,7 @@ export class Leases {
    */
   private async fetchForMany(
     namespace: string,
-    requests: readonly LeaseRequest[],
+    requests: readonly TimedLeaseRequest[],
     hand: Hand,
   ): Promise<void> {
     const [first] = requests;
@@ -225,12 +231,12 @@ export class Leases {
 
   private fetchShared(
     namespace: string,
-    request: LeaseRequest,
-    sharedBy: readonly LeaseRequest[],
-  ): Promise<Reserved> {
+    request: TimedLeaseRequest,
+    sharedBy: readonly TimedLeaseRequest[],
+  ): Promise<FetchResult> {
     this.underWay.begin();
     const weight = weightOf({ ...request, count: sharedBy.length });
-    return new Promise<Reserved>((resolve, reject) => {
+    return new Promise<FetchResult>((resolve, reject) => {
       this.requests.add(namespace, [{ request, waits: true, sharedBy }], weight, {
         done: (found, first) => resolve(found[first] ?? NOTHING_FOUND),
         failed: reject,
@@ -238,7 +244,7 @@ export class Leases {
     }).finally(() => this.underWay.end());
   }
 
-  private fetchForEach(namespace: string, requests: readonly LeaseRequest[], hand: Hand): Promise<void> {
+  private fetchForEach(namespace: string, requests: readonly TimedLeaseRequest[], hand: Hand): Promise<void> {
     return new Promise((resolve, reject) => {
       let open = requests.length;
       let failure: Error | null = null;
@@ -325,15 +331,15 @@ export class Leases {
     return found;
   }
 
-  private async runSimple(namespace: string, requests: readonly FetchRequest[]): Promise<Reserved[]> {
+  private async runSimple(namespace: string, requests: readonly FetchRequest[]): Promise<FetchResult[]> {
     const groups = groupsOf(requests);
     let shortestMs = Number.POSITIVE_INFINITY;
     for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
     const items = groups.map(itemOf);
-    const answer = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
-      decodeReserved(late, groups, requests.length).items.flatMap(({ jobs }) => jobs),
+    const answer = await this.runLease(namespace, leaseScript, items, shortestMs, (late) =>
+      decodeLeases(late, groups, requests.length).items.flatMap(({ jobs }) => jobs),
     );
-    const { items: found, expired } = decodeReserved(answer.raw, groups, requests.length);
+    const { items: found, expired } = decodeLeases(answer.raw, groups, requests.length);
     this.recordDelivery(
       namespace,
       requests,
@@ -353,7 +359,7 @@ export class Leases {
    */
   private async runLease(
     namespace: string,
-    script: typeof reserveScript | typeof extendedLease,
+    script: typeof leaseScript | typeof extendedLease,
     items: readonly Item[],
     shortestMs: number,
     jobsOf: (raw: Raw['raw']) => LeasedJob[],
@@ -363,7 +369,7 @@ export class Leases {
     const late = (reply: Raw): void => {
       if (reply.status === 0) this.giveBack(namespace, jobsOf(reply.raw));
     };
-    const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);
+    const run = this.runner.run(script as typeof leaseScript, namespace, args, items, late);
     if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
     const { raw, nowMs } = await run;
     return { raw, nowMs, batch };
@@ -426,6 +432,6 @@ async function fetchForPresent<R>(
   return parts.map((part) => (part === null ? nothing : (found.next().value ?? nothing)));
 }
 
-function weightOf({ count, queues }: ReserveRequest): number {
+function weightOf({ count, queues }: LeaseRequest): number {
   return count * TAKE_WEIGHT + (queues.length - 1) * NAME_WEIGHT;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeasedJob } from '../../domain/job/job.js';
-import type { LeaseRequest } from './fetch-requests.js';
+import type { TimedLeaseRequest } from './fetch-requests.js';
 import { type Hand, LongPollManager } from './long-poll-manager.js';
 
-const REQUEST: LeaseRequest = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 60_000 };
+const REQUEST: TimedLeaseRequest = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 60_000 };
 
 interface FetchCall {
-  readonly request: LeaseRequest;
-  readonly requests: readonly LeaseRequest[];
+  readonly request: TimedLeaseRequest;
+  readonly requests: readonly TimedLeaseRequest[];
   readonly slots: number;
   readonly hand: Hand;
   readonly answer: (...ids: string[]) => void;
@@ -51,12 +51,12 @@ class Fixture {
   );
 
   /** @returns the ids that it gets */
-  async wait(other: Partial<LeaseRequest> = {}): Promise<string[]> {
+  async wait(other: Partial<TimedLeaseRequest> = {}): Promise<string[]> {
     return (await this.manager.wait('ns', { ...REQUEST, ...other })).map(({ id }) => id);
   }
 
   /** Starts this many waits that found the queue empty. */
-  async idlers(count: number, other: Partial<LeaseRequest> = {}): Promise<Promise<string[]>[]> {
+  async idlers(count: number, other: Partial<TimedLeaseRequest> = {}): Promise<Promise<string[]>[]> {
     const waits: Promise<string[]>[] = [];
     for (let i = 0; i < count; i++) {
       waits.push(this.wait(other));
@@ -78,7 +78,7 @@ class Fixture {
   }
 }
 
-const idler = (fixture: Fixture, count = 1, other: Partial<LeaseRequest> = {}): Promise<void> =>
+const idler = (fixture: Fixture, count = 1, other: Partial<TimedLeaseRequest> = {}): Promise<void> =>
   fixture.idlers(count, other).then(() => undefined);
 
 const jobOf = (id: string): LeasedJob => ({ id }) as LeasedJob;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { LeasedJob } from '../../domain/job/job.js';
 import { MAX_TIMER_MS } from '../../domain/limits.js';
-import type { LeaseRequest } from './fetch-requests.js';
+import type { TimedLeaseRequest } from './fetch-requests.js';
 import { haveSameTerms } from './fetch-requests.js';
 
 /**
@@ -19,13 +19,13 @@ const LAST_BURST = 512;
 const MAX_CHECKED = 256;
 
 /** Receives jobs for a waiter: for the one of the request that is given, else for any of those that share the fetch. */
-export type Hand = (jobs: LeasedJob[], request?: LeaseRequest) => void;
+export type Hand = (jobs: LeasedJob[], request?: TimedLeaseRequest) => void;
 
 /**
  * Fetches jobs for equal requests, one job each (a single request may want more), and hands them over as they arrive.
  * Registers this server as waiting if not all get a job. Rejects if one of the requests failed.
  */
-type Fetch = (namespace: string, requests: readonly LeaseRequest[], hand: Hand) => Promise<void>;
+type Fetch = (namespace: string, requests: readonly TimedLeaseRequest[], hand: Hand) => Promise<void>;
 
 /** Registers this server as waiting for the queues that are empty. @returns the indexes of the others */
 type RegisterWaiters = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
@@ -35,7 +35,7 @@ export type WaitersByQueue = Map<string, Set<Waiter>>;
 
 interface Waiter {
   readonly namespace: string;
-  readonly request: LeaseRequest;
+  readonly request: TimedLeaseRequest;
   readonly queues: readonly string[];
   readonly endsAtMs: number;
   readonly settle: (jobs: LeasedJob[], error?: unknown) => void;
@@ -48,7 +48,7 @@ interface Waiter {
 }
 
 /**
- * Keeps long polls waiting in memory, without a connection each. An empty reserve registers this server as waiting,
+ * Keeps long polls waiting in memory, without a connection each. An empty fetch registers this server as waiting,
  * atomically, so the next job causes a wake-up. Wake-ups may be lost: each queue is checked again within a second.
  */
 export class LongPollManager {
@@ -80,7 +80,7 @@ export class LongPollManager {
   constructor(
     private readonly fetch: Fetch,
     private readonly registerWaiters: RegisterWaiters,
-    private readonly isSimple: (namespace: string, request: LeaseRequest) => boolean,
+    private readonly isSimple: (namespace: string, request: TimedLeaseRequest) => boolean,
     private readonly giveBack: (namespace: string, jobs: readonly LeasedJob[]) => void,
     private readonly onCount: (count: number) => void,
     private readonly onQueue: (namespace: string, isWaiting: boolean) => void = () => undefined,
@@ -95,7 +95,7 @@ export class LongPollManager {
    *
    * @returns the jobs, or [] if the time is over, the consumer has disconnected or the manager is closed
    */
-  wait(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+  wait(namespace: string, request: TimedLeaseRequest): Promise<LeasedJob[]> {
     if (this.isClosed) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => waiter.settle([]);

@@ -14,8 +14,6 @@ const DONE = 'done';
 /** Options of a walk over all jobs of a Redis. */
 export interface JobWalkOptions {
   readonly name: string;
-  /** See `LoopRecord`. */
-  readonly label?: string;
   /** Key that shows that a pass is running, or was completed. */
   readonly mark: string;
   /** How long a completed pass is valid, in milliseconds; `Infinity`: one pass for the lifetime of the store. */
@@ -50,9 +48,8 @@ export class JobWalk {
     timers: Timers,
     private readonly options: JobWalkOptions,
   ) {
-    const { name, label } = options;
     this.loop = new Loop({
-      ...{ name, pool: pool.name, timers, observer, ...(label !== undefined && { label }) },
+      ...{ name: options.name, pool: pool.name, timers, observer },
       run: () => this.checkOrWait(),
       pauseMs: () => (this.isOver ? null : CHECK_MS * (0.75 + Math.random() / 2)),
     });

@@ -28,7 +28,6 @@ export function quotaBackfill(
 ): JobWalk {
   return new JobWalk(pool, observer, timers, {
     name: 'quota_backfill',
-    label: 'byte count',
     mark: pool.keys.counted,
     goodForMs: COUNT_GOOD_FOR_MS,
     firstCheckMs: 0,

@@ -9,7 +9,7 @@ import type {
   IdempotencyRecord,
   PublishOptions,
   QueueCounts,
-  ReserveRequest,
+  LeaseRequest,
   StoredJob,
 } from '../../domain/job/job.js';
 import type { PeekedJob } from '../core/decode.js';
@@ -156,9 +156,9 @@ export class MigratingQueues implements Queues {
     );
   }
 
-  /** Like `QueueEngine.reserve`: tries the old pool first, then the new one; a long poll waits for both. */
-  reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
-    return this.waiting.reserve(namespace, request);
+  /** Like `QueueEngine.lease`: tries the old pool first, then the new one; a long poll waits for both. */
+  lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    return this.waiting.lease(namespace, request);
   }
 
   /** Like `QueueEngine.undo`, for each job in the pool that leased it. */

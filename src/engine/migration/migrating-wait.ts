@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { LeasedJob, ReserveRequest } from '../../domain/job/job.js';
+import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
 import type { Queues } from './served-queues.js';
 
 type Lease = Pick<LeasedJob, 'id' | 'lease'>;
@@ -14,8 +14,8 @@ export class MigratingWait {
     private readonly next: Queues,
   ) {}
 
-  /** See `MigratingQueues.reserve`. */
-  async reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+  /** See `MigratingQueues.lease`. */
+  async lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     const jobs = await this.tryBoth(namespace, request);
     if (jobs.length < request.count) {
       if (jobs.length === 0 && request.waitMs > 0) return this.wait(namespace, request);
@@ -42,7 +42,7 @@ export class MigratingWait {
   }
 
   /** Tries the old pool once. While it is unavailable it counts as empty, so that it never blocks the new one. */
-  private async tryBoth(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+  private async tryBoth(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     if (!this.old.isUp) return [];
     return this.take(this.old, namespace, { ...request, waitMs: 0 }).catch((error: unknown) => {
       if (isAway(error)) return [];
@@ -54,15 +54,15 @@ export class MigratingWait {
    * Waits on both pools. The first that has a job ends the other wait; if both return jobs, those beyond `count` are
    * given back.
    */
-  private async wait(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+  private async wait(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     const found = new AbortController();
     const signal = request.signal ? AbortSignal.any([request.signal, found.signal]) : found.signal;
-    const reserveFrom = async (queues: Queues): Promise<LeasedJob[]> => {
+    const leaseFrom = async (queues: Queues): Promise<LeasedJob[]> => {
       const jobs = await this.take(queues, namespace, { ...request, signal });
       if (jobs.length > 0) found.abort();
       return jobs;
     };
-    const [old, next] = await Promise.allSettled([reserveFrom(this.old), reserveFrom(this.next)]);
+    const [old, next] = await Promise.allSettled([leaseFrom(this.old), leaseFrom(this.next)]);
     const jobs = [...(old.status === 'fulfilled' ? old.value : [])];
     if (next.status === 'fulfilled') jobs.push(...next.value);
     else failUnless(jobs, next.reason);
@@ -72,8 +72,8 @@ export class MigratingWait {
     return this.deliver(namespace, request, jobs);
   }
 
-  private async take(queues: Queues, namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
-    const jobs = await queues.reserve(namespace, request);
+  private async take(queues: Queues, namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    const jobs = await queues.lease(namespace, request);
     for (const job of jobs) this.origins.set(job, queues);
     return jobs;
   }
@@ -81,7 +81,7 @@ export class MigratingWait {
   /** Returns the jobs to a consumer that is still connected; otherwise gives them back. */
   private async deliver(
     namespace: string,
-    { signal }: ReserveRequest,
+    { signal }: LeaseRequest,
     jobs: LeasedJob[],
   ): Promise<LeasedJob[]> {
     if (jobs.length === 0 || signal?.aborted !== true) return jobs;
@@ -106,17 +106,17 @@ function failUnless(jobs: readonly LeasedJob[], error: unknown): [] {
 /** Asks one pool, then the other. A result that is found wins over an error of the other pool. */
 export async function inEither<P, T>(
   [one, other]: readonly [P, P],
-  reserveFrom: (place: P) => Promise<T>,
+  leaseFrom: (place: P) => Promise<T>,
   isFound: (answer: T) => boolean,
 ): Promise<T> {
   let failure: unknown;
-  const first = await reserveFrom(one).catch((error: unknown) => {
+  const first = await leaseFrom(one).catch((error: unknown) => {
     if (!isAway(error)) throw error;
     failure = error;
     return undefined;
   });
   if (first !== undefined && isFound(first)) return first;
-  const second = await reserveFrom(other);
+  const second = await leaseFrom(other);
   if (!isFound(second) && failure !== undefined) throw asError(failure);
   return second;
 }

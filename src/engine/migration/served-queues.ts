@@ -15,7 +15,7 @@ export type Queues = Pick<
   | 'publishMany'
   | 'republish'
   | 'findIdempotencyRecord'
-  | 'reserve'
+  | 'lease'
   | 'undo'
   | 'ack'
   | 'ackMany'

@@ -209,5 +209,8 @@ function refusalOf(code: number, holder = ''): Error {
   if (code === LEASED) return new QueueError('leased', 'the job is leased: it cannot be replaced');
   if (code === HAS_DEPENDENTS)
     return new QueueError('has_dependents', 'other jobs depend on it: change it, or cancel them first');
-  return queueError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
+  return (
+    queueError(code) ??
+    new QueueError('internal', `${extendedPublish.label}: the reply has an unknown code, ${String(code)}`)
+  );
 }

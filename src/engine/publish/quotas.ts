@@ -60,7 +60,11 @@ export class NamespaceQuotas {
   /** The error for a call that a quota refused. */
   errorOf(namespace: string, { code, present }: QuotaRefusal): QueueError {
     const refused = REFUSED.get(code);
-    if (!refused) return new QueueError('internal', `a publish answered ${String(code)}`);
+    if (!refused)
+      return new QueueError(
+        'internal',
+        `the script that checks quotas returned an unknown code, ${String(code)}`,
+      );
     const [error, quota, unit] = refused;
     const most = this.of(namespace)[QUOTA_FIELDS[quota]];
     return new QueueError(

@@ -174,7 +174,8 @@ function textsOf(list: unknown): Map<string, string> {
 }
 
 function settingsOf(found: unknown, list: unknown): QueueSettings | null {
-  if (!Array.isArray(list)) throw new QueueError('internal', 'full_settings has no answer');
+  if (!Array.isArray(list))
+    throw new QueueError('internal', `${readQueueSettings.label}: the reply has no settings`);
   if (found !== 1) return null;
   const texts = textsOf(list);
   const number = (field: string): number | null => (texts.has(field) ? Number(texts.get(field)) : null);

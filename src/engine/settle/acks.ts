@@ -17,7 +17,15 @@ const ACK_BYTES = 100;
 /** Acknowledgements in one script call: a third of a millisecond of Redis, and all of a typical batch. */
 const ACKS_IN_ONE = 128;
 /** Codes of lua/commands/simple/ack.lua. */
-const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
+const ACK = {
+  missing: 0,
+  removed: 1,
+  refused: 2,
+  late: 3,
+  possible: 4,
+  neverLeased: 5,
+  isExtended: 6,
+} as const;
 /** Result of one acknowledgement, and its time, Unix ms. */
 interface Verdict {
   readonly code: number;
@@ -75,7 +83,7 @@ export class Acks {
               this.extended.stateOf(namespace, id).then((state) => reject(new LeaseLostError(state)), reject);
             } else resolve(result === 'acked');
           };
-          if (verdict?.code === ACK.full) {
+          if (verdict?.code === ACK.isExtended) {
             this.ackExtended(namespace, [ack]).then(([result = 'not_found']) => end(result), reject);
           } else end(this.judge(namespace, ack, verdict));
         },
@@ -98,7 +106,7 @@ export class Acks {
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void => {
         const judge = (ack: Ack, i: number): AckResult => this.judge(namespace, ack, verdicts[first + i]);
-        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
+        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.isExtended)) {
           this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
             resolve,
             reject,
@@ -116,10 +124,10 @@ export class Acks {
     verdicts: readonly Verdict[],
     judge: (ack: Ack, i: number) => AckResult,
   ): Promise<AckResult[]> {
-    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.full);
+    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.isExtended);
     const results = await this.ackExtended(namespace, elsewhere);
     return acks.map((ack, i) =>
-      verdicts[i]?.code === ACK.full ? (results.shift() ?? 'not_found') : judge(ack, i),
+      verdicts[i]?.code === ACK.isExtended ? (results.shift() ?? 'not_found') : judge(ack, i),
     );
   }
 

@@ -29,8 +29,6 @@ export class LoopRecord {
   constructor(
     readonly name: string,
     private readonly observer: EngineObserver,
-    /** Name of the loop for the observer: labels of metrics keep their old names. */
-    private readonly label = name,
   ) {}
 
   /** A run begins, `lagMs` later than planned. */
@@ -42,7 +40,7 @@ export class LoopRecord {
   fail(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.lastError = { message: message.slice(0, MAX_MESSAGE), atMs: Date.now() };
-    this.observer.loopError(this.label, error);
+    this.observer.loopError(this.name, error);
   }
 
   /** @param nextInMs null = no run is planned */

@@ -31,7 +31,7 @@ function settled(): Promise<void> {
 describe('a loop', () => {
   const TIMER = 'sweep:default';
   let timers: ManualTimers;
-  let errors: [label: string, error: unknown][];
+  let errors: [name: string, error: unknown][];
   beforeEach(() => {
     timers = new ManualTimers();
     errors = [];
@@ -40,7 +40,7 @@ describe('a loop', () => {
   function make(options: Partial<LoopOptions> = {}): Loop {
     const observer = {
       ...silentObserver,
-      loopError: (label: string, error: unknown): void => void errors.push([label, error]),
+      loopError: (name: string, error: unknown): void => void errors.push([name, error]),
     };
     const run = (): Promise<number> => Promise.resolve(3);
     const fixed = { name: 'sweep', pool: 'default', timers, observer };
@@ -95,12 +95,11 @@ describe('a loop', () => {
     const failure = new Error('no store');
     let isDown = true;
     const loop = make({
-      label: 'old name',
       run: () => (isDown ? Promise.reject(failure) : Promise.resolve(7)),
     });
     loop.schedule(0);
     await timers.fire(TIMER);
-    expect(errors).toEqual([['old name', failure]]);
+    expect(errors).toEqual([['sweep', failure]]);
     expect(loop.status()).toMatchObject({ moved: 0, lastError: { message: 'no store' } });
     isDown = false;
     await timers.fire(TIMER);

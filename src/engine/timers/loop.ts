@@ -10,8 +10,6 @@ export interface LoopOptions {
   readonly name: string;
   /** Name of the pool: loops of several pools may share their timers. */
   readonly pool: string;
-  /** See `LoopRecord`. */
-  readonly label?: string;
   readonly timers: Timers;
   readonly observer: EngineObserver;
   /** One run. @returns how many items it moved */
@@ -34,8 +32,8 @@ export class Loop {
   private isHastened = false;
 
   constructor(private readonly options: LoopOptions) {
-    const { name, pool, observer, label } = options;
-    this.record = new LoopRecord(name, observer, label);
+    const { name, pool, observer } = options;
+    this.record = new LoopRecord(name, observer);
     this.timer = `${name}:${pool}`;
   }
 

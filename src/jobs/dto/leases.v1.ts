@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_PERIOD_MS, MAX_RESERVE_COUNT } from '../../domain/limits.js';
+import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_PERIOD_MS, MAX_LEASE_COUNT } from '../../domain/limits.js';
 import { Optional } from '../../http/fields/field.js';
 import { Label, OneOf, Parts, QueueNames, Whole } from '../../http/fields/kinds.js';
 import { LeasedJobAnswer } from './job.v1.js';
@@ -11,7 +11,7 @@ export class LeasesFields {
     ['ordered', 'round_robin'],
   )
   order?: 'ordered' | 'round_robin';
-  @Optional() @Whole('Maximum number of jobs; default 1.', 1, MAX_RESERVE_COUNT) count?: number;
+  @Optional() @Whole('Maximum number of jobs; default 1.', 1, MAX_LEASE_COUNT) count?: number;
   @Optional()
   @Whole('How long to wait for a first job (long poll); default 0.', 0, MAX_PERIOD_MS)
   wait_ms?: number;
@@ -24,6 +24,6 @@ export class LeasesFields {
 }
 
 export class LeasesAnswer {
-  @Parts('The leased jobs; empty if there are none.', () => LeasedJobAnswer, MAX_RESERVE_COUNT)
+  @Parts('The leased jobs; empty if there are none.', () => LeasedJobAnswer, MAX_LEASE_COUNT)
   jobs!: LeasedJobAnswer[];
 }

@@ -7,7 +7,7 @@ import {
   MAX_ATTRIBUTE_KEY,
   MAX_ATTRIBUTE_VALUE,
   MAX_ATTRIBUTES,
-  MAX_RESERVE_COUNT,
+  MAX_LEASE_COUNT,
   MAX_TRIES,
   MAX_UINT32,
 } from '../../domain/limits.js';
@@ -54,7 +54,7 @@ export function consumeParameters(list: string, query: Query, defaults: LmstfyCo
   if (ttrS === undefined) throw invalid('invalid ttr');
   const timeoutS = wholeNumber(query, 'timeout', defaults.default_timeout_s, MAX_UINT32);
   if (timeoutS === undefined) throw invalid('invalid timeout');
-  const count = wholeNumber(query, 'count', 1, MAX_RESERVE_COUNT);
+  const count = wholeNumber(query, 'count', 1, MAX_LEASE_COUNT);
   if (count === undefined || count === 0) throw invalid('invalid count');
   const queues = list.includes(',') ? distinct(list) : [list];
   if (queues.length === 0) throw invalid('invalid queue name(s)');

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Admission } from '../../auth/admission.js';
-import type { ReserveRequest } from '../../domain/job/job.js';
+import type { LeaseRequest } from '../../domain/job/job.js';
 import { checkQueue } from '../../domain/rights.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { refuseParameters } from '../../http/fields/read.js';
@@ -40,7 +40,7 @@ export class V1Leasing {
   }
 }
 
-function requestOf(body: LeasesFields, waitMs: number): ReserveRequest {
+function requestOf(body: LeasesFields, waitMs: number): LeaseRequest {
   return {
     queues: body.queues,
     count: body.count ?? 1,

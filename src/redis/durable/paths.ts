@@ -9,7 +9,7 @@ import { DurableConnection, MARK, type Proof } from './connection.js';
 import type { RedisFault } from '../errors.js';
 import type { LeaseFloor } from '../lease-floor.js';
 import { type Safety, safetyOf, shortfallOf } from './safety.js';
-import { type Arg, EncodedCommand, flatten, type Item, type Script } from '../scripts/script.js';
+import { type Arg, EncodedCommand, flatten, type Item, replyOf, type Script } from '../scripts/script.js';
 import type { ScriptText } from '../scripts/texts.js';
 
 /** A connection path for scripts; see `RedisPool.run`. */
@@ -157,9 +157,9 @@ class DurablePath implements ScriptPath {
     const args = flatten(binding, keyOf, argOf, items);
     const raw = await this.calls.persist(() => this.send(binding.name, this.parts.fill(binding, args)), {
       repeatable: binding.repeatable,
-      late: late && ((reply) => late(binding.reply(reply))),
+      late: late && ((reply) => late(replyOf(binding, reply))),
     });
-    return binding.reply(raw);
+    return replyOf(binding, raw);
   }
 
   private async prove(key: string): Promise<void> {

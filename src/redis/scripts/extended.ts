@@ -20,7 +20,6 @@ const STORED_OTHERWISE = 4;
 
 export const extendedPublish = script({
   name: 'extended/publish',
-  label: 'full_put',
   keys: SPACE,
   args: [...TIMES, 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'],
   item: ['options', 'id', 'body', 'needs'],
@@ -44,7 +43,6 @@ export const extendedPublish = script({
 
 export const extendedLease = script({
   name: 'extended/lease',
-  label: 'full_lease',
   keys: [...SPACE, 'sending'],
   args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
   item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker', 'pushed'],
@@ -54,7 +52,6 @@ export const extendedLease = script({
 
 export const extendedSettle = script({
   name: 'extended/settle',
-  label: 'full_settle',
   keys: SPACE,
   args: TIMES,
   item: ['verb', 'id', 'lease', 'options', 'bytes'],
@@ -64,7 +61,6 @@ export const extendedSettle = script({
 
 export const runTimers = script({
   name: 'extended/run_timers',
-  label: 'full_tick',
   keys: [...SPACE, 'sending'],
   args: [...TIMES, 'limit', 'quotas'],
   item: [],
@@ -89,7 +85,6 @@ export const runTimers = script({
 
 export const readJobs = script({
   name: 'queries/read_jobs',
-  label: 'full_look',
   keys: ['meta'],
   args: TIMES,
   item: ['id'],
@@ -103,7 +98,6 @@ export const readJobs = script({
 
 export const changeQueue = script({
   name: 'extended/change_queue',
-  label: 'full_control',
   keys: ['meta', 'queues', 'due', 'waiting'],
   args: [...TIMES, 'queue', 'changes', 'event', 'makes'],
   item: [],
@@ -113,7 +107,6 @@ export const changeQueue = script({
 
 export const readQueueSettings = script({
   name: 'queries/read_queue_settings',
-  label: 'full_settings',
   keys: ['meta', 'queues'],
   args: TIMES,
   item: ['queue'],
@@ -127,7 +120,6 @@ export const readQueueSettings = script({
 
 export const purgeState = script({
   name: 'extended/purge_state',
-  label: 'full_purge',
   keys: SPACE,
   args: [...TIMES, 'queue', 'state', 'limit', 'skip', 'removes'],
   item: [],
@@ -137,7 +129,6 @@ export const purgeState = script({
 
 export const recoverJobs = script({
   name: 'extended/recover',
-  label: 'full_recover',
   keys: SPACE,
   args: [...TIMES, 'queue', 'group'],
   item: ['id'],
@@ -147,7 +138,6 @@ export const recoverJobs = script({
 
 export const deleteQueue = script({
   name: 'extended/delete_queue',
-  label: 'full_drop',
   keys: ['meta', 'queues', 'due', 'expiries'],
   args: [...TIMES, 'queue'],
   item: [],
@@ -157,7 +147,6 @@ export const deleteQueue = script({
 
 export const deleteJob = script({
   name: 'extended/delete_job',
-  label: 'full_delete',
   keys: SPACE,
   args: [...TIMES, 'id', 'force', 'severs'],
   item: [],
@@ -168,7 +157,6 @@ export const deleteJob = script({
 
 export const cancelJobs = script({
   name: 'extended/cancel',
-  label: 'full_cancel',
   keys: SPACE,
   args: [...TIMES, 'cascade', 'grace_ms'],
   item: ['id'],
@@ -178,7 +166,6 @@ export const cancelJobs = script({
 
 export const changeJob = script({
   name: 'extended/change',
-  label: 'full_change',
   keys: SPACE,
   args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
   item: [],
@@ -188,7 +175,6 @@ export const changeJob = script({
 
 export const readStates = script({
   name: 'queries/read_states',
-  label: 'full_states',
   keys: ['meta'],
   args: TIMES,
   item: ['id'],
@@ -198,7 +184,6 @@ export const readStates = script({
 
 export const jobQueues = script({
   name: 'maintenance/read_job_queues',
-  label: 'job_queues',
   keys: ['meta'],
   args: TIMES,
   item: ['id'],

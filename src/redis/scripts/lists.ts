@@ -6,7 +6,6 @@ const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
 
 export const tagJobs = script({
   name: 'extended/tag_jobs',
-  label: 'full_mark',
   keys: SPACE,
   args: [...TIMES, 'most_tags'],
   item: ['verb', 'id', 'tags'],
@@ -16,7 +15,6 @@ export const tagJobs = script({
 
 export const listJobs = script({
   name: 'queries/list_jobs',
-  label: 'full_page',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit', 'order'],
   item: [],
@@ -26,7 +24,6 @@ export const listJobs = script({
 
 export const deadLetterStep = script({
   name: 'queries/dead_letter',
-  label: 'full_dead',
   keys: SPACE,
   args: [...TIMES, 'verb', 'queue', 'filter', 'options', 'at', 'id', 'limit', 'scan_limit'],
   item: ['id'],
@@ -37,7 +34,6 @@ export const deadLetterStep = script({
 
 export const workersScript = script({
   name: 'extended/workers',
-  label: 'full_workers',
   keys: ['meta', 'workers'],
   args: [...TIMES, 'verb', 'scope'],
   item: ['worker'],
@@ -65,7 +61,6 @@ export const recordSession = script({
 
 export const listByIds = script({
   name: 'queries/list_by_ids',
-  label: 'full_by_ids',
   keys: ['meta', 'queues'],
   args: TIMES,
   item: ['id'],
@@ -75,7 +70,6 @@ export const listByIds = script({
 
 export const readData = script({
   name: 'queries/read_data',
-  label: 'full_data',
   keys: ['meta'],
   args: [...TIMES, 'most_bytes'],
   item: ['id'],
@@ -85,7 +79,6 @@ export const readData = script({
 
 export const countStalled = script({
   name: 'queries/count_stalled',
-  label: 'full_stalled',
   keys: ['meta'],
   args: [...TIMES, 'limit'],
   item: ['worker'],
@@ -104,7 +97,6 @@ export const stalledWorkers = script({
 
 export const listEndedTracked = script({
   name: 'queries/list_ended_tracked',
-  label: 'full_traces',
   keys: ['meta', 'traces'],
   args: [...TIMES, 'limit'],
   item: [],

@@ -3,7 +3,6 @@ import { answer, flatReply, script, TIMES, whole } from './script.js';
 /** The scripts of recurring jobs. Their timer is run by `fullTick`. */
 export const setRecurring = script({
   name: 'extended/set_recurring',
-  label: 'full_recur_set',
   keys: ['meta', 'due'],
   args: [
     ...TIMES,
@@ -52,7 +51,6 @@ export const runRecurring = script({
 
 export const deleteRecurring = script({
   name: 'extended/delete_recurring',
-  label: 'full_recur_end',
   keys: ['meta'],
   args: [...TIMES, 'id'],
   item: [],
@@ -71,7 +69,6 @@ export const repairTimes = script({
 
 export const readRecurring = script({
   name: 'queries/read_recurring',
-  label: 'full_recur_look',
   keys: ['meta'],
   args: [...TIMES, 'id', 'after', 'limit'],
   item: [],
@@ -85,7 +82,6 @@ export const readRecurring = script({
 
 export const countRecurring = script({
   name: 'queries/count_recurring',
-  label: 'full_recur_count',
   keys: ['meta'],
   args: [...TIMES, 'after', 'limit'],
   item: [],

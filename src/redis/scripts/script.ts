@@ -2,6 +2,7 @@ import type { Library } from '../lua/loader.js';
 import { faultOf } from '../errors.js';
 import {
   functionsOf,
+  labelOf,
   scriptLibrary,
   scriptText,
   type ScriptText,
@@ -13,12 +14,10 @@ import { Command } from 'ioredis';
 /** What a script takes: bytes go as they are. */
 export type Arg = string | number | Buffer;
 
-/** A script's binding: the names of its KEYS and ARGV in order, those of a batch's items, and the check of its reply. */
-export interface Script<K extends string, A extends string, I extends string, R> {
+/** The declaration of a script: the names of its KEYS and ARGV in order, those of a batch's items, and the check of its reply. */
+interface Declaration<K extends string, A extends string, I extends string, R> {
   /** The file in lua/commands, without `.lua`. */
   readonly name: string;
-  /** The script's name in metrics; stays when the file is renamed. */
-  readonly label?: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
   /** The arguments of one item; empty if it is no batch. */
@@ -30,11 +29,39 @@ export interface Script<K extends string, A extends string, I extends string, R>
   readonly reply: (raw: unknown) => R;
 }
 
+/** A script's binding. */
+export interface Script<K extends string, A extends string, I extends string, R> extends Declaration<
+  K,
+  A,
+  I,
+  R
+> {
+  /** Its name in metrics and errors, by `labelOf`. */
+  readonly label: string;
+}
+
 /** Declares a script. A missing key or a misspelt argument does not compile at the call. */
 export function script<const K extends string, const A extends string, const I extends string, R>(
-  binding: Script<K, A, I, R>,
+  declaration: Declaration<K, A, I, R>,
 ): Script<K, A, I, R> {
-  return binding;
+  return { ...declaration, label: labelOf(declaration.name) };
+}
+
+/**
+ * Checks and decodes the reply of a script.
+ *
+ * @throws {TypeError} it is not a reply of this script; the message begins with the label
+ */
+export function replyOf<R>(
+  { label, reply }: Pick<Script<never, never, never, R>, 'label' | 'reply'>,
+  raw: unknown,
+): R {
+  try {
+    return reply(raw);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new TypeError(/* guard: reply-error-names-script */ `${label}: ${message}`, { cause: error });
+  }
 }
 
 /**
@@ -59,7 +86,8 @@ export function flatten<K extends string, A extends string, R>(
   for (const arg of binding.args) flat.push(argOf[arg]);
   const size = binding.item.length;
   for (const item of items) {
-    if (item.length !== size) throw new TypeError(`an item of ${binding.name} has ${String(size)} arguments`);
+    if (item.length !== size)
+      throw new TypeError(`an item of ${binding.label} has ${String(size)} arguments`);
     for (const arg of item) flat.push(arg);
   }
   return flat;
@@ -67,21 +95,21 @@ export function flatten<K extends string, A extends string, R>(
 
 /** A reply that is a flat array of integers and byte strings. */
 export function flatReply(raw: unknown): readonly (number | Buffer)[] {
-  if (!Array.isArray(raw)) throw new TypeError('a script returned no array');
+  if (!Array.isArray(raw)) throw new TypeError('the reply is no array');
   return raw as readonly (number | Buffer)[];
 }
 
 /** An integer of a reply. */
 export function integerAt(reply: readonly (number | Buffer)[], index: number): number {
   const value = reply[index];
-  if (typeof value !== 'number') throw new TypeError(`a script's reply has no integer at ${String(index)}`);
+  if (typeof value !== 'number') throw new TypeError(`the reply has no integer at ${String(index)}`);
   return value;
 }
 
 /** A byte string of a reply. */
 export function bytesAt(reply: readonly (number | Buffer)[], index: number): Buffer {
   const value = reply[index];
-  if (!Buffer.isBuffer(value)) throw new TypeError(`a script's reply has no bytes at ${String(index)}`);
+  if (!Buffer.isBuffer(value)) throw new TypeError(`the reply has no bytes at ${String(index)}`);
   return value;
 }
 
@@ -210,7 +238,7 @@ export function encodeCommand(args: readonly Arg[]): Buffer {
 }
 
 function writeText(from: number, text: string): number {
-  reserve(from, text.length * 3);
+  makeRoom(from, text.length * 3);
   if (text.length <= SHORT) {
     let at = writeHead(from, DOLLAR, text.length);
     let seen = 0;
@@ -227,7 +255,7 @@ function writeText(from: number, text: string): number {
 
 function writeBytes(from: number, bytes: Buffer): number {
   const { length } = bytes;
-  reserve(from, length);
+  makeRoom(from, length);
   const at = writeHead(from, DOLLAR, length);
   if (length > SHORT) scratch.set(bytes, at);
   else for (let i = 0; i < length; i++) scratch[at + i] = bytes[i] ?? 0;
@@ -251,7 +279,7 @@ function writeEnd(at: number): number {
 }
 
 /** Makes room for `bytes` and their frame. */
-function reserve(at: number, bytes: number): void {
+function makeRoom(at: number, bytes: number): void {
   if (at + bytes + FRAME <= scratch.length) return;
   const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, at + bytes + FRAME));
   scratch.copy(larger, 0, 0, at);

@@ -18,7 +18,6 @@ import {
 
 export const register = script({
   name: 'maintenance/register',
-  label: 'register',
   keys: ['meta'],
   args: ['format', 'now_ms'],
   item: [],
@@ -28,7 +27,6 @@ export const register = script({
 
 export const unregister = script({
   name: 'maintenance/unregister',
-  label: 'unregister',
   keys: ['meta', 'queues', 'sending'],
   args: [],
   item: [],
@@ -39,7 +37,6 @@ export const unregister = script({
 
 export const publish = script({
   name: 'simple/publish',
-  label: 'publish',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
   args: [...TIMES, 'replaces', 'quotas', 'keyed', 'sizes'],
   item: ['options', 'id', 'body'],
@@ -53,7 +50,6 @@ export const publish = script({
 
 export const readIdempotencyRecord = script({
   name: 'simple/read_idempotency_record',
-  label: 'noted',
   keys: ['meta'],
   args: [...TIMES, 'digest', 'fingerprint'],
   item: [],
@@ -68,7 +64,6 @@ export const readIdempotencyRecord = script({
 
 export const backfillQuota = script({
   name: 'maintenance/backfill_quota',
-  label: 'count_bytes',
   keys: ['meta'],
   args: TIMES,
   item: ['id'],
@@ -76,9 +71,8 @@ export const backfillQuota = script({
   reply: whole,
 });
 
-export const reserve = script({
+export const lease = script({
   name: 'simple/lease',
-  label: 'reserve',
   keys: ['meta', 'queues', 'due', 'waiting', 'sending'],
   args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
   item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
@@ -88,7 +82,6 @@ export const reserve = script({
 
 export const registerWaiters = script({
   name: 'simple/register_waiters',
-  label: 'renew',
   keys: ['meta', 'queues', 'waiting'],
   args: [...TIMES, 'flag_ms'],
   item: ['name'],
@@ -98,7 +91,6 @@ export const registerWaiters = script({
 
 export const ack = script({
   name: 'simple/ack',
-  label: 'ack',
   keys: ['meta', 'queues'],
   args: TIMES,
   item: ['claim', 'size', 'ids'],
@@ -111,7 +103,6 @@ export const ack = script({
 
 export const undo = script({
   name: 'simple/undo',
-  label: 'undo',
   keys: ['meta', 'waiting', 'expiries'],
   args: TIMES,
   item: ['id', 'lease'],
@@ -130,7 +121,6 @@ export const deliver = script({
 
 export const reclaimUndelivered = script({
   name: 'simple/reclaim_undelivered',
-  label: 'recall',
   keys: ['meta', 'waiting', 'expiries', 'sending'],
   args: [...TIMES, 'record', 'left_ms'],
   item: [],
@@ -145,7 +135,6 @@ export const reclaimUndelivered = script({
 
 export const pump = script({
   name: 'maintenance/pump',
-  label: 'pump',
   keys: ['meta', 'due', 'waiting', 'expiries', 'sending', 'queues'],
   args: [...TIMES, 'limit'],
   item: [],
@@ -168,7 +157,6 @@ export const pump = script({
 
 export const peekQueue = script({
   name: 'simple/peek_queue',
-  label: 'peek_queue',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue', 'skip'],
   item: [],
@@ -178,7 +166,6 @@ export const peekQueue = script({
 
 export const peekJob = script({
   name: 'simple/peek_job',
-  label: 'peek_job',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue', 'id'],
   item: [],
@@ -188,7 +175,6 @@ export const peekJob = script({
 
 export const counts = script({
   name: 'simple/count_jobs',
-  label: 'counts',
   keys: ['meta', 'queues'],
   args: TIMES,
   item: ['queue'],
@@ -198,7 +184,6 @@ export const counts = script({
 
 export const destroy = script({
   name: 'simple/destroy',
-  label: 'destroy',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue', 'limit'],
   item: [],
@@ -208,7 +193,6 @@ export const destroy = script({
 
 export const deadHead = script({
   name: 'simple/dead_head',
-  label: 'dead_head',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue'],
   item: [],
@@ -222,7 +206,6 @@ export const deadHead = script({
 
 export const respawn = script({
   name: 'simple/respawn',
-  label: 'respawn',
   keys: ['meta', 'queues', 'waiting', 'expiries'],
   args: [...TIMES, 'queue', 'limit', 'ttl_ms'],
   item: [],
@@ -232,7 +215,6 @@ export const respawn = script({
 
 export const deleteDead = script({
   name: 'simple/delete_dead',
-  label: 'delete_dead',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue', 'limit'],
   item: [],
@@ -242,7 +224,6 @@ export const deleteDead = script({
 
 export const sweep = script({
   name: 'maintenance/sweep',
-  label: 'sweep',
   keys: ['meta', 'expiries'],
   args: [...TIMES, 'number', 'skip', 'earliest_ms', 'mark'],
   item: [],
@@ -252,7 +233,6 @@ export const sweep = script({
 
 export const recount = script({
   name: 'maintenance/recount',
-  label: 'recount',
   keys: ['meta'],
   args: [...TIMES, 'number'],
   item: [],
@@ -262,7 +242,6 @@ export const recount = script({
 
 export const tidy = script({
   name: 'maintenance/tidy',
-  label: 'tidy',
   keys: ['meta', 'queues', 'due', 'expiries', 'sending'],
   args: [...TIMES, 'cursor', 'every_ms', 'stalled_ms'],
   item: [],
@@ -272,7 +251,6 @@ export const tidy = script({
 
 export const importJobs = script({
   name: 'maintenance/import',
-  label: 'import',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'],
   args: [...TIMES, 'keep_ms'],
   item: ['options', 'id', 'source', 'body'],
@@ -282,7 +260,6 @@ export const importJobs = script({
 
 export const writeEvents = script({
   name: 'simple/write_events',
-  label: 'tell',
   keys: ['meta'],
   args: ['clock_ms', 'since_ms'],
   item: ['event', 'queue', 'id', 'facts'],
@@ -292,7 +269,6 @@ export const writeEvents = script({
 
 export const readEvents = script({
   name: 'simple/read_events',
-  label: 'listen',
   keys: ['listening', 'events'],
   args: ['after', 'count', 'keep_ms', 'most'],
   item: [],
@@ -302,7 +278,6 @@ export const readEvents = script({
 
 export const addStatistics = script({
   name: 'maintenance/add_statistics',
-  label: 'tally',
   keys: ['meta', 'settings'],
   args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most', 'since_ms'],
   item: ['queue', 'tally'],
@@ -317,7 +292,6 @@ export const addStatistics = script({
 
 export const changeSetting = script({
   name: 'maintenance/change_setting',
-  label: 'setting',
   keys: ['meta', 'settings'],
   args: [...TIMES, 'key', 'value', 'history_days'],
   item: [],
@@ -330,7 +304,6 @@ export const changeSetting = script({
 
 export const purge = script({
   name: 'maintenance/purge_index',
-  label: 'purge',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'queue', 'kind', 'limit'],
   item: [],
@@ -344,7 +317,6 @@ export const purge = script({
 
 export const purgeQueue = script({
   name: 'maintenance/purge_queue',
-  label: 'purge_queue',
   keys: ['meta', 'queues', 'due', 'expiries'],
   args: [...TIMES, 'queue', 'kinds'],
   item: [],
@@ -357,7 +329,6 @@ export const purgeQueue = script({
 
 export const purgeNamespace = script({
   name: 'maintenance/purge_namespace',
-  label: 'purge_space',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'is_marker'],
   item: ['key'],
@@ -418,7 +389,7 @@ export const ENGINE_SCRIPTS = [
   publish,
   readIdempotencyRecord,
   backfillQuota,
-  reserve,
+  lease,
   registerWaiters,
   ack,
   undo,

@@ -77,7 +77,12 @@ export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library
   return known;
 }
 
+/** The name of a script in metrics and errors: `folder_file` of its command. */
+export function labelOf(name: string): string {
+  return name.replaceAll(/\W/g, '_');
+}
+
 /** How the names of a script's function begin, in all versions. */
 export function functionsOf(name: string): string {
-  return `${FUNCTION_PREFIX}${name.replaceAll(/\W/g, '_')}_`;
+  return `${FUNCTION_PREFIX}${labelOf(name)}_`;
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { type Arg, encodeCommand } from './script.js';
+import { type Arg, encodeCommand, replyOf } from './script.js';
+import { deadHead } from './simple.js';
 
 /** Lengths around which the encoder changes its method or writes one more digit. */
 const LENGTHS = [0, 1, 9, 10, 11, 31, 32, 33, 99, 100, 999, 1_000, 9_999, 10_000, 65_535, 65_536, 70_000];
@@ -70,5 +71,18 @@ describe('a command on the wire', () => {
     );
 
     expect(encodeCommand(args).equals(Buffer.from(theirs))).toBe(true);
+  });
+});
+
+describe('the reply of a script', () => {
+  it('is decoded by its binding', () => {
+    expect(replyOf(deadHead, [0, 5, Buffer.from('id'), 3])).toMatchObject({ status: 0, nowMs: 5, size: 3 });
+  });
+
+  it.each([
+    ['nil', null, 'simple_dead_head: the reply is no array'],
+    ['a short array', [0, 5], 'simple_dead_head: the reply has no bytes at 2'],
+  ])('fails with the label of the script if it is not what the script returns: %s', (_name, raw, message) => {
+    expect(() => replyOf(deadHead, raw)).toThrow(message);
   });
 });

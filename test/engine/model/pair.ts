@@ -191,7 +191,7 @@ export class Pair {
     const { isUndelivered = false, ...options } = request;
     // A receipt that is never given stands for a server that was killed before its answer left.
     const confirms = isUndelivered ? { confirms: true } : {};
-    const jobs = await this.engine.reserve(this.ns, { ...options, ...confirms, waitMs: 0 });
+    const jobs = await this.engine.lease(this.ns, { ...options, ...confirms, waitMs: 0 });
     await this.read();
     lease(
       this.space,
