@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The benchmark: `npm run bench [-- FLAGS]`; docs/benchmark-notes.md says what is measured, and how.
+ * The benchmark: `npm run bench [-- FLAGS]`; docs/benchmarks.md says what is measured, and how.
  *
  *     --quick                 small sizes, each row once: under a minute
  *     --only "PART;…"         only the parts whose names contain one of these

@@ -16,6 +16,9 @@ const pagesIn = (folder, pattern) =>
 export const PAGES = [
   'README.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
   ...pagesIn('packages', /^[^/]+\/README\.md$/),
   ...pagesIn('examples', /^[^/]+\/README\.md$/),
   ...pagesIn('docs', /\.md$/),

@@ -12,11 +12,11 @@ const EXIT_FAILURE = 1;
 
 // While a server warms up, V8 may assume that some objects of a request live long and allocate them in the old
 // generation from then on. They keep the rest of their requests alive: a quarter of all processes used 50% more CPU per
-// request for as long as they ran (docs/benchmark-notes.md: `--no-allocation-site-pretenuring`).
+// request for as long as they ran (docs/adr/0043).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
 // The helper threads of a scavenge wait for a core, and the main thread waits for the last of them. On a busy machine
-// that took 100 ms and more, where the work itself takes 4 ms (docs/benchmark-notes.md, "Waiting").
+// that took 100 ms and more, where the work itself takes 4 ms (docs/adr/0043).
 setFlagsFromString('--no-parallel-scavenge');
 beginStart();
 

@@ -39,6 +39,7 @@ export default withMermaid(
           items: [
             { text: 'Overview', link: '/readme' },
             ...pagesOf('.'),
+            { text: 'Contributing', link: '/contributing' },
             { text: 'Changelog', link: '/changelog' },
           ],
         },

@@ -9,6 +9,8 @@ const PAGES = join(import.meta.dirname, '..', 'pages');
 const OUTSIDE = new Map([
   ['README.md', 'readme.md'],
   ['CHANGELOG.md', 'changelog.md'],
+  ['CONTRIBUTING.md', 'contributing.md'],
+  ['SECURITY.md', 'security-policy.md'],
   ...['packages', 'examples'].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .map((name) => `${folder}/${name}/README.md`)

@@ -50,8 +50,8 @@ describe.each(NAMES)('the package %s', (name) => {
     }
   });
 
-  it('has about the size that docs/development.md states', () => {
-    const page = readFileSync(join(PACKAGES.pumphouse, 'docs/development.md'), 'utf8');
+  it('has about the size that CONTRIBUTING.md states', () => {
+    const page = readFileSync(join(PACKAGES.pumphouse, 'CONTRIBUTING.md'), 'utf8');
     const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
     const [packedKb = 0] = row
       .split('|')
