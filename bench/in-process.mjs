@@ -9,11 +9,11 @@
  */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { startLoad } from './child.mjs';
-import { cpuSeconds } from './machine.mjs';
-import { median } from './quantiles.mjs';
-import { startStore } from './store.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { startLoad } from './load/child-process.mjs';
+import { cpuSeconds } from './measure/processes.mjs';
+import { median } from './measure/quantiles.mjs';
+import { startRedis } from './servers/redis.mjs';
 
 const SIZES = { full: { jobs: 20_000, rounds: 7 }, quick: { jobs: 3_000, rounds: 2 } };
 /** The steps of each library, in the order in which they move its jobs. @type {Record<string, Record<string, string>>} */
@@ -30,15 +30,15 @@ const MOST_US = 60;
 
 /** @typedef {{ process: number, Redis: number, rate: number }} Cost per job: CPU in us; jobs per second */
 
-/** @param {Pick<import('./alone.mjs').Options, 'program' | 'redis' | 'quick' | 'log'>} options */
+/** @param {Pick<import('./scenarios/standalone.mjs').Options, 'program' | 'redis' | 'quick' | 'log'>} options */
 export async function runInProcess({ program, redis, quick, log }) {
   const { jobs, rounds } = quick ? SIZES.quick : SIZES.full;
-  const store = await startStore(redis, 'off');
+  const store = await startRedis(redis, 'off');
   const url = `redis://127.0.0.1:${store.port}`;
   const engine = join(dirname(program), 'engine', 'index.js');
   const libraries = Object.keys(STEPS).map((library) => ({
     library,
-    load: startLoad('in-process-load.mjs'),
+    load: startLoad('library-process.mjs'),
   }));
   /** @type {Record<string, Cost[]>} */
   const costs = {};
@@ -58,14 +58,14 @@ export async function runInProcess({ program, redis, quick, log }) {
     for (const { load } of libraries) await load.stop();
     await store.stop();
   }
-  return { rows: Object.keys(STEPS).flatMap((library) => rowsOf(library, costs)) };
+  return { rows: Object.keys(STEPS).flatMap((library) => workloadsOf(library, costs)) };
 }
 
 /** @returns {Promise<Cost>} */
 async function costOf(store, load, { step, jobs }) {
   const startedMs = performance.now();
   const before = { process: cpuSeconds(load.pid), redis: store.cpu() };
-  await load.call('play', { step, jobs });
+  await load.call('run', { step, jobs });
   const seconds = (performance.now() - startedMs) / 1_000;
   return {
     process: ((cpuSeconds(load.pid) - before.process) / jobs) * 1e6,
@@ -74,8 +74,8 @@ async function costOf(store, load, { step, jobs }) {
   };
 }
 
-/** A row for each step of a library, and one for all of them. @param {string} library @param {Record<string, Cost[]>} costs @returns {import('./targets.mjs').Row[]} */
-function rowsOf(library, costs) {
+/** A row for each step of a library, and one for all of them. @param {string} library @param {Record<string, Cost[]>} costs @returns {import('./report/target-table.mjs').Row[]} */
+function workloadsOf(library, costs) {
   const rows = Object.entries(STEPS[library] ?? {}).map(([step, name]) => {
     const rounds = costs[`${library}-${step}`] ?? [];
     const of = (/** @type {keyof Cost} */ figure) => median(rounds.map((cost) => cost[figure]));
@@ -98,4 +98,4 @@ function rowsOf(library, costs) {
   ];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runInProcess);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runInProcess);

@@ -5,14 +5,14 @@
  *
  *     runNative({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
- * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are played several times, on one server; medians.
+ * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are measured several times, on one server; medians.
  */
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { startGenerator } from './generator.mjs';
-import { ack, BATCH, BODY, BULK, consume, cycle, MANY, publish } from './rows.mjs';
-import { NAMESPACE, startServer } from './stage.mjs';
-import { measureBare, medianOf } from './throughput.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { startGenerator } from './load/generator.mjs';
+import { ack, BATCH, BODY, BULK, consume, cycle, MANY, publish } from './load/workloads.mjs';
+import { NAMESPACE, startServer } from './servers/test-server.mjs';
+import { measureBare, medianOf } from './scenarios/throughput.mjs';
 
 const SIZES = {
   full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, rounds: 5 },
@@ -21,7 +21,7 @@ const SIZES = {
 const PATH = `/v1/${NAMESPACE}`;
 const TYPE = 'application/json';
 const TTR_MS = 3_600_000;
-const ROW_MS = 120_000;
+const WORKLOAD_MS = 120_000;
 /** What most jobs of a client library have. */
 const TYPED = { type: 'mail', tags: ['welcome'], retry: { kind: 'exponential', delay_ms: 1_000 } };
 
@@ -41,8 +41,8 @@ const jobOf = (queue, fields) => ({ queue, data: BODY.slice(2), ...fields });
 
 /** @param {string} after @param {object} body @param {number} total @param {object} variant */
 const call = (after, body, total, variant) => ({
-  ...{ play: 'repeat', method: 'POST', path: PATH, after, type: TYPE, body: JSON.stringify(body), total },
-  ...{ expect: after === '/jobs' ? 201 : 200, maxMs: ROW_MS },
+  ...{ requests: 'repeat', method: 'POST', path: PATH, after, type: TYPE, body: JSON.stringify(body), total },
+  ...{ expect: after === '/jobs' ? 201 : 200, maxMs: WORKLOAD_MS },
   ...variant,
 });
 
@@ -55,13 +55,13 @@ const lease = (queue, total, variant) =>
 
 /** @param {number} total @param {object} variant */
 const settle = (total, variant) => ({
-  ...{ play: 'settle', path: PATH, type: TYPE, expect: 200, total, maxMs: ROW_MS },
+  ...{ requests: 'settle', path: PATH, type: TYPE, expect: 200, total, maxMs: WORKLOAD_MS },
   ...variant,
 });
 
 /** @param {string} queue @param {number} total @param {object} variant */
 const nativeCycle = (queue, total, variant) => ({
-  ...{ play: 'nativeCycle', path: PATH, type: TYPE, total, maxMs: ROW_MS },
+  ...{ requests: 'nativeCycle', path: PATH, type: TYPE, total, maxMs: WORKLOAD_MS },
   ...{ job: JSON.stringify(jobOf(queue)), lease: JSON.stringify({ queues: [queue], ttr_ms: TTR_MS }) },
   ...variant,
 });
@@ -73,7 +73,7 @@ function fewRows(connections, total) {
     key: `${key}-${connections}`,
     name: `${key.replace('v1-', 'v1 ')}, ${connections} connection${connections === 1 ? '' : 's'}`,
     connections,
-    maxMs: ROW_MS,
+    maxMs: WORKLOAD_MS,
   });
   return [
     publish(queue, total, few('publish')),
@@ -88,13 +88,17 @@ function fewRows(connections, total) {
 }
 
 /** @param {{ jobs: number, cycles: number, lone: number }} size */
-function rowsOf({ jobs, cycles, lone }) {
+function workloadsOf({ jobs, cycles, lone }) {
   const many = jobs * 2;
   return [
     call('/jobs', jobOf('v1'), jobs, { key: 'v1-publish', name: 'v1 publish' }),
     lease('v1', jobs, { key: 'v1-lease', name: "v1 lease, with a worker's name" }),
     settle(jobs, { key: 'v1-ack', name: 'v1 ack' }),
-    call('/jobs', jobOf('keyed'), jobs, { key: 'v1-keyed', name: 'v1 publish with a key', play: 'keyed' }),
+    call('/jobs', jobOf('keyed'), jobs, {
+      key: 'v1-keyed',
+      name: 'v1 publish with a key',
+      requests: 'keyed',
+    }),
     nativeCycle('cycle', cycles, { key: 'v1-cycle', name: 'v1 cycle' }),
     call('/jobs', { jobs: Array(BULK).fill(jobOf('bulk')) }, Math.ceil(many / BULK), {
       ...{ key: 'v1-bulk', name: `v1 publish of ${BULK}, per job`, per: BULK },
@@ -103,7 +107,7 @@ function rowsOf({ jobs, cycles, lone }) {
       ...{ key: 'v1-many', name: `v1 lease of ${MANY}, per job`, per: MANY, with: { count: MANY } },
     }),
     settle(Math.floor(many / BATCH), {
-      ...{ key: 'v1-acks', name: `v1 acks of ${BATCH}, per job`, play: 'settleMany', per: BATCH },
+      ...{ key: 'v1-acks', name: `v1 acks of ${BATCH}, per job`, requests: 'settleMany', per: BATCH },
     }),
     call('/jobs', jobOf('settings'), jobs, {
       key: 'settings-publish',
@@ -122,42 +126,42 @@ function rowsOf({ jobs, cycles, lone }) {
   ];
 }
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runNative({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
-  const stage = await startServer({ program, redis, aof: 'off', workers });
+  const testServer = await startServer({ program, redis, aof: 'off', workers });
   const load = startGenerator();
   try {
-    await limitQueue(stage);
-    /** @type {import('./generator.mjs').Measured[]} */
-    const played = [];
+    await limitQueue(testServer);
+    /** @type {import('./load/generator.mjs').Measured[]} */
+    const measuredWorkloads = [];
     const bare = [await measureBare(load, size)];
     for (let round = 0; round <= size.rounds; round++) {
-      await load.connect(stage);
-      for (const row of rowsOf(size)) {
-        const measured = await load.measure(stage, row);
+      await load.connect(testServer);
+      for (const row of workloadsOf(size)) {
+        const measured = await load.measure(testServer, row);
         // The first round is to warm up.
-        if (round > 0) played.push(measured);
+        if (round > 0) measuredWorkloads.push(measured);
       }
       bare.push(
         await measureBare(load, size),
         await loneBare(load, size),
-        await loneStore(load, size, stage),
+        await loneStore(load, size, testServer),
       );
       log(`round ${round} of ${size.rounds}`);
     }
     const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
-    const keys = new Set(played.map(({ key }) => key));
-    const rows = Array.from(keys, (key) => medianOf(played.filter((row) => row.key === key)));
+    const keys = new Set(measuredWorkloads.map(({ key }) => key));
+    const rows = Array.from(keys, (key) => medianOf(measuredWorkloads.filter((row) => row.key === key)));
     rows.push(medianOf(bare.filter(({ key }) => key === 'store-1')));
     return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
-/** The bare server with one connection. @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size */
+/** The bare server with one connection. @param {import('./load/generator.mjs').Generator} load @param {{ lone: number }} size */
 async function loneBare(load, { lone }) {
   const row = { name: 'bare node:http, 1 connection', connections: 1 };
   return { ...(await measureBare(load, { bare: lone }, row)), key: 'bare-1' };
@@ -166,14 +170,14 @@ async function loneBare(load, { lone }) {
 /**
  * The bare server, with each body stored by one call of Redis: what a publish of one connection costs at least.
  *
- * @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size @param {import('./stage.mjs').Stage} stage
+ * @param {import('./load/generator.mjs').Generator} load @param {{ lone: number }} size @param {import('./servers/test-server.mjs').TestServer} testServer
  */
 async function loneStore(load, { lone }, { redisPort }) {
   const row = { name: 'bare node:http + one function of Redis, 1 connection', connections: 1 };
   return { ...(await measureBare(load, { bare: lone }, row, redisPort)), key: 'store-1' };
 }
 
-/** @param {import('./stage.mjs').Stage} stage */
+/** @param {import('./servers/test-server.mjs').TestServer} testServer */
 async function limitQueue({ port, token }) {
   const url = `http://127.0.0.1:${port}${PATH}/queues/settings`;
   const headers = { 'X-Token': token, 'Content-Type': TYPE };
@@ -181,7 +185,7 @@ async function limitQueue({ port, token }) {
   if (status >= 300) throw new Error(`no settings: status ${status}`);
 }
 
-/** @param {import('./generator.mjs').Measured} row @param {number} e @param {number} loneRate @returns {import('./targets.mjs').Row} */
+/** @param {import('./load/generator.mjs').Measured} row @param {number} e @param {number} loneRate @returns {import('./report/target-table.mjs').Row} */
 function judged({ key, name, rate, p50, p99, server, redis }, e, loneRate) {
   const sum = (server + redis) / e;
   const part = rate / loneRate;
@@ -203,4 +207,4 @@ function judged({ key, name, rate, p50, p99, server, redis }, e, loneRate) {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runNative);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runNative);

@@ -15,16 +15,16 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cleanly } from './alone.mjs';
-import { verdictsOf } from './gate.mjs';
-import { startGenerator } from './generator.mjs';
-import { findCounter } from './instructions.mjs';
-import { machine } from './machine.mjs';
-import { median } from './quantiles.mjs';
-import { markdown, percent, whole } from './report.mjs';
-import { EXTENDED, pairRows } from './rows.mjs';
-import { startServer } from './stage.mjs';
-import { medianOf } from './throughput.mjs';
+import { cleaningUp } from './scenarios/standalone.mjs';
+import { verdictsOf } from './report/gate.mjs';
+import { startGenerator } from './load/generator.mjs';
+import { findCounter } from './measure/instructions.mjs';
+import { machine } from './measure/processes.mjs';
+import { median } from './measure/quantiles.mjs';
+import { markdown, percent, whole } from './report/tables.mjs';
+import { EXTENDED, pairWorkloads } from './load/workloads.mjs';
+import { startServer } from './servers/test-server.mjs';
+import { medianOf } from './scenarios/throughput.mjs';
 
 const SIZE = { jobs: 25_000, cycles: 8_000, native: 8_000, lone: 3_000 };
 const WARM_ROUNDS = 2;
@@ -46,10 +46,10 @@ const { values: flags } = parseArgs({
 });
 
 /**
- * @typedef {import('./generator.mjs').Generator} Generator
- * @typedef {import('./generator.mjs').Measured} Measured
+ * @typedef {import('./load/generator.mjs').Generator} Generator
+ * @typedef {import('./load/generator.mjs').Measured} Measured
  * @typedef {Awaited<ReturnType<typeof startBuild>>} Server
- * @typedef {import('./instructions.mjs').CounterName} CounterName
+ * @typedef {import('./measure/instructions.mjs').CounterName} CounterName
  */
 
 /** What a row of one build costs per job: CPU in us, and instructions of Redis. @typedef {{ key: string, name: string, server: number, redis: number, instructions: number }} Cost */
@@ -57,38 +57,38 @@ const { values: flags } = parseArgs({
 /** @param {string} folder of the build @param {CounterName} [counts] */
 async function startBuild(folder, counts) {
   const program = join(resolve(folder), 'dist', 'main.js');
-  const stage = await startServer({ program, redis: flags.redis, aof: 'off', workers: 1, counts });
-  const [token = ''] = await stage.tokens([EXTENDED]);
+  const testServer = await startServer({ program, redis: flags.redis, aof: 'off', workers: 1, counts });
+  const [token = ''] = await testServer.tokens([EXTENDED]);
   const targets = [{ path: `/v1/${EXTENDED}`, token }];
   /** Of all rounds that count. @type {Measured[]} */
-  const played = [];
-  return { stage, targets, played };
+  const measuredWorkloads = [];
+  return { testServer, targets, measuredWorkloads };
 }
 
 /** @param {Generator} load @param {Server} server @param {any[]} rows */
-async function playRows(load, { stage, targets }, rows) {
-  await load.connect(stage);
+async function runWorkloads(load, { testServer, targets }, rows) {
+  await load.connect(testServer);
   await load.spread(EXTENDED, targets);
   /** @type {Measured[]} */
   const measured = [];
-  for (const row of rows) measured.push(await load.measure(stage, row));
+  for (const row of rows) measured.push(await load.measure(testServer, row));
   return measured;
 }
 
 /**
- * Plays all rows on each server in turns, and keeps what they cost, but for the warm-up rounds.
+ * Runs all workloads on each server in turns, and keeps what they cost, but for the warm-up rounds.
  *
  * @param {Generator} load
  * @param {Server[]} servers
  * @param {{ name: string, rounds: number, rows: any[] }} what
  */
-async function playRounds(load, servers, { name, rounds, rows }) {
+async function runInTurns(load, servers, { name, rounds, rows }) {
   const all = WARM_ROUNDS + rounds;
   for (let round = 0; round < all; round++) {
     for (const at of servers.keys()) {
       const server = /** @type {Server} */ (servers[(at + round) % servers.length]);
-      const measured = await playRows(load, server, rows);
-      if (round >= WARM_ROUNDS) server.played.push(...measured);
+      const measured = await runWorkloads(load, server, rows);
+      if (round >= WARM_ROUNDS) server.measuredWorkloads.push(...measured);
     }
     console.error(`${name}: round ${round + 1} of ${all}`);
   }
@@ -104,13 +104,13 @@ async function playRounds(load, servers, { name, rounds, rows }) {
  */
 async function countInstructions(load, folder, counter) {
   const server = await startBuild(folder, counter);
-  const batch = { connections: COUNTED_BATCH, hold: server.stage.pids?.server };
-  const rows = pairRows(COUNTED_SIZE).map((row) => ({ ...batch, ...row }));
-  await playRounds(load, [server], { name: `${counter}, ${folder}`, rounds: COUNTED_ROUNDS, rows });
-  await server.stage.stop();
+  const batch = { connections: COUNTED_BATCH, hold: server.testServer.pids?.server };
+  const rows = pairWorkloads(COUNTED_SIZE).map((row) => ({ ...batch, ...row }));
+  await runInTurns(load, [server], { name: `${counter}, ${folder}`, rounds: COUNTED_ROUNDS, rows });
+  await server.testServer.stop();
   /** @type {Map<string, number>} */
   const counts = new Map();
-  for (const { key, instructions = NaN } of server.played) {
+  for (const { key, instructions = NaN } of server.measuredWorkloads) {
     counts.set(key, Math.min(instructions, counts.get(key) ?? Infinity));
   }
   return counts;
@@ -118,8 +118,10 @@ async function countInstructions(load, folder, counter) {
 
 /** Medians over rounds, then over servers. @param {Server[]} servers @param {Map<string, number>} counts @returns {Cost[]} */
 function costsOf(servers, counts) {
-  return pairRows(SIZE).map(({ key, name }) => {
-    const medians = servers.map(({ played }) => medianOf(played.filter((row) => row.key === key)));
+  return pairWorkloads(SIZE).map(({ key, name }) => {
+    const medians = servers.map(({ measuredWorkloads }) =>
+      medianOf(measuredWorkloads.filter((row) => row.key === key)),
+    );
     const [server = NaN, redis = NaN] = ['server', 'redis'].map((part) =>
       median(medians.map((row) => row[part])),
     );
@@ -150,7 +152,7 @@ function costTable(before, now) {
 
 /** @param {ReturnType<typeof verdictsOf>} verdicts */
 function gateTable(verdicts) {
-  const cells = (/** @type {import('./gate.mjs').Verdict | undefined} */ verdict) =>
+  const cells = (/** @type {import('./report/gate.mjs').Verdict | undefined} */ verdict) =>
     verdict ? [percent(1 + verdict.change), percent(1 + verdict.bound)] : ['', ''];
   const rows = verdicts.map(({ name, instructions, server, met }) => [
     name,
@@ -164,7 +166,7 @@ function gateTable(verdicts) {
   });
 }
 
-await cleanly(async () => {
+await cleaningUp(async () => {
   if (!flags.before) throw new Error('--before names the checkout of the other build');
   const folders = flags.gate ? [flags.before, flags.before, flags.now] : [flags.before, flags.now];
   const load = startGenerator();
@@ -180,8 +182,12 @@ await cleanly(async () => {
     for (let i = 0; i < Number(flags.processes); i++) servers.push(await startBuild(folder));
     builds.push(servers);
   }
-  await playRounds(load, builds.flat(), { name: 'CPU', rounds: Number(flags.rounds), rows: pairRows(SIZE) });
-  for (const { stage } of builds.flat()) await stage.stop();
+  await runInTurns(load, builds.flat(), {
+    name: 'CPU',
+    rounds: Number(flags.rounds),
+    rows: pairWorkloads(SIZE),
+  });
+  for (const { testServer } of builds.flat()) await testServer.stop();
   await load.stop();
 
   const { cpu, node, startedAt } = machine(flags.redis);

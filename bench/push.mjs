@@ -4,12 +4,12 @@
  */
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../scripts/free-port.mjs';
-import { runAlone } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { startGenerator } from './generator.mjs';
-import { failingRow, measureFailing } from './push-failing.mjs';
-import { measureBare } from './throughput.mjs';
-import { onServer, NAMESPACE } from './stage.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { startGenerator } from './load/generator.mjs';
+import { failingRow, measureFailing } from './scenarios/failing-targets.mjs';
+import { measureBare } from './scenarios/throughput.mjs';
+import { withServer, NAMESPACE } from './servers/test-server.mjs';
 
 /** A namespace has at most 1,000 targets. */
 const SIZES = {
@@ -50,30 +50,33 @@ const HANGING = 0.1;
 /** Another namespace, which pushes beside them. */
 const SECOND = 'second';
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runPush({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
-  const sink = startLoad('push-sink.mjs');
+  const receiver = startLoad('push-receiver.mjs');
   try {
-    const { port } = await sink.call('listen');
-    return await onServer({ program, redis, aof: 'off', workers, settings: SETTINGS }, async (stage) => {
-      const [second] = await stage.tokens([SECOND]);
-      const bench = new Bench(stage, sink, `http://127.0.0.1:${port}`, second);
-      await bench.throughput('warm-up', size.warmUp);
-      const full = await bench.throughput('full', size.jobs);
-      const e = await bareCost(size);
-      log(`${Math.round(full.rate)} pushes a second`);
-      const idle = await bench.idle(size.single);
-      log(`idle: p50 ${idle.p50.toFixed(2)} ms`);
-      const all = await bench.isolation(size, '/');
-      const some = await bench.isolation(size, '/hang');
-      log('targets that hang');
-      const failing = await measureFailing(stage, `http://127.0.0.1:${await freePort()}/`, size);
-      log('targets that fail');
-      return { rows: [...rowsOf({ e, full, idle, all, some }), failingRow(failing)] };
-    });
+    const { port } = await receiver.call('listen');
+    return await withServer(
+      { program, redis, aof: 'off', workers, settings: SETTINGS },
+      async (testServer) => {
+        const [second] = await testServer.tokens([SECOND]);
+        const bench = new Bench(testServer, receiver, `http://127.0.0.1:${port}`, second);
+        await bench.throughput('warm-up', size.warmUp);
+        const full = await bench.throughput('full', size.jobs);
+        const e = await bareCost(size);
+        log(`${Math.round(full.rate)} pushes a second`);
+        const idle = await bench.idle(size.single);
+        log(`idle: p50 ${idle.p50.toFixed(2)} ms`);
+        const all = await bench.isolation(size, '/');
+        const some = await bench.isolation(size, '/hang');
+        log('targets that hang');
+        const failing = await measureFailing(testServer, `http://127.0.0.1:${await freePort()}/`, size);
+        log('targets that fail');
+        return { rows: [...workloadsOf({ e, full, idle, all, some }), failingRow(failing)] };
+      },
+    );
   } finally {
-    await sink.stop();
+    await receiver.stop();
   }
 }
 
@@ -88,10 +91,10 @@ async function bareCost(size) {
 }
 
 class Bench {
-  /** @param {import('./stage.mjs').Stage} stage @param {ReturnType<typeof startLoad>} sink @param {string} url @param {string} second token of the namespace `second` */
-  constructor(stage, sink, url, second) {
-    this.stage = stage;
-    this.sink = sink;
+  /** @param {import('./servers/test-server.mjs').TestServer} testServer @param {ReturnType<typeof startLoad>} receiver @param {string} url @param {string} second token of the namespace `second` */
+  constructor(testServer, receiver, url, second) {
+    this.testServer = testServer;
+    this.receiver = receiver;
     this.url = url;
     this.second = second;
   }
@@ -105,13 +108,13 @@ class Bench {
       const bodies = Array(Math.min(BULK, jobs - i)).fill(0);
       await this.call('PUT', 'api', `${name}/bulk`, bodies);
     }
-    const before = this.stage.cpu();
+    const before = this.testServer.cpu();
     const all = this.until(jobs);
     await this.call('POST', 'v1', `targets/${name}/resume`);
     const seconds = await all;
-    const after = this.stage.cpu();
+    const after = this.testServer.cpu();
     const us = (/** @type {'server' | 'redis'} */ of) => ((after[of] - before[of]) / jobs) * 1e6;
-    await this.sink.call('late');
+    await this.receiver.call('late');
     return { rate: jobs / seconds, server: us('server'), redis: us('redis') };
   }
 
@@ -125,7 +128,7 @@ class Bench {
       await pause(20);
     }
     await all;
-    return quantilesOf(await this.sink.call('late'));
+    return quantilesOf(await this.receiver.call('late'));
   }
 
   /**
@@ -151,8 +154,8 @@ class Bench {
     }
     await all;
     const seconds = (performance.now() - startedMs) / 1_000;
-    const late = quantilesOf(await this.sink.call('late'));
-    const second = quantilesOf(await this.sink.call('second'));
+    const late = quantilesOf(await this.receiver.call('late'));
+    const second = quantilesOf(await this.receiver.call('second'));
     return { rate: ((targets - apart) * each) / seconds, ...late, second };
   }
 
@@ -168,10 +171,10 @@ class Bench {
 
   /** Until so many more have come. @param {number} count @returns {Promise<number>} seconds from the first */
   async until(count) {
-    const before = await this.sink.call('count');
+    const before = await this.receiver.call('count');
     let startedMs = 0;
     for (;;) {
-      const come = (await this.sink.call('count')) - before;
+      const come = (await this.receiver.call('count')) - before;
       if (come > 0 && startedMs === 0) startedMs = performance.now();
       if (come >= count) return (performance.now() - startedMs) / 1_000;
       await pause(5);
@@ -185,7 +188,7 @@ class Bench {
     /** @type {unknown} */ body,
     namespace = NAMESPACE,
   ) {
-    const { port, token } = this.stage;
+    const { port, token } = this.testServer;
     const answer = await fetch(`http://127.0.0.1:${port}/${api}/${namespace}/${path}`, {
       ...{ method, headers: { 'x-token': namespace === SECOND ? this.second : token } },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -204,8 +207,8 @@ function quantilesOf(values) {
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** @returns {import('./targets.mjs').Row[]} */
-function rowsOf({ e, full, idle, all, some }) {
+/** @returns {import('./report/target-table.mjs').Row[]} */
+function workloadsOf({ e, full, idle, all, some }) {
   const { rate, cost, idleMs, share } = GOALS;
   const sum = (full.server + full.redis) / e;
   return [
@@ -246,4 +249,4 @@ function rowsOf({ e, full, idle, all, some }) {
 /** @param {{ rate: number, p50: number, p99: number }} run */
 const figuresOf = ({ rate, p50, p99 }) => ({ rate, p50, p99 });
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runPush);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runPush);

@@ -3,7 +3,7 @@
  * The benchmark: `npm run bench [-- FLAGS]`; docs/benchmarks.md says what is measured, and how.
  *
  *     --quick                 small sizes, each row once: under a minute
- *     --only "PART;…"         only the parts whose names contain one of these
+ *     --only "NAME;…"         only the scenarios whose names contain one of these
  *     --compare FILE          prints what has changed since the run that FILE holds
  *     --plot                  draws docs/growth.svg also of a quick run
  *     --out FILE              where the figures go as JSON, instead of bench/results/
@@ -13,25 +13,25 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cleanly } from './alone.mjs';
-import { comparison } from './compare.mjs';
-import { CONNECTIONS, startGenerator } from './generator.mjs';
-import { machine } from './machine.mjs';
-import { againstPart, PARTS } from './parts.mjs';
-import { BODY, BULK } from './rows.mjs';
-import { FULL, QUICK } from './sizes.mjs';
-import { BUILT_SERVER } from './stage.mjs';
-import { targetTable } from './targets.mjs';
+import { cleaningUp } from './scenarios/standalone.mjs';
+import { comparison } from './report/compare.mjs';
+import { CONNECTIONS, startGenerator } from './load/generator.mjs';
+import { machine } from './measure/processes.mjs';
+import { runningServerScenario, SCENARIOS } from './scenarios/all.mjs';
+import { BODY, BULK } from './load/workloads.mjs';
+import { FULL, QUICK } from './scenarios/sizes.mjs';
+import { BUILT_SERVER } from './servers/test-server.mjs';
+import { targetTable } from './report/target-table.mjs';
 
 /**
- * What every part works with.
+ * What every scenario works with.
  *
  * @typedef {object} Context
  * @property {string} program the built server's main file
  * @property {string} redis the redis-server program
  * @property {boolean} quick
  * @property {typeof FULL} size
- * @property {import('./generator.mjs').Generator} load
+ * @property {import('./load/generator.mjs').Generator} load
  * @property {ReturnType<typeof machine>} machine
  * @property {boolean} plot whether the growth of the backlog is drawn
  * @property {(text: string) => void} log gets progress messages
@@ -54,20 +54,27 @@ const { values: flags } = parseArgs({
   },
 });
 
-/** The parts to run, in their order. @returns {import('./parts.mjs').Part[]} */
-function wantedParts() {
+/** The scenarios to run, in their order. @returns {import('./scenarios/all.mjs').Scenario[]} */
+function wantedScenarios() {
   const numbers = (/** @type {string} */ list) => list.split(',').filter(Boolean).map(Number);
   if (flags.against) {
     const { token, admin, pid, 'redis-pid': redisPid } = flags;
     const known = { ...(token ? { token } : {}), ...(admin ? { admin } : {}) };
-    return [againstPart({ url: flags.against, ...known, pids: numbers(pid), redisPids: numbers(redisPid) })];
+    return [
+      runningServerScenario({
+        url: flags.against,
+        ...known,
+        pids: numbers(pid),
+        redisPids: numbers(redisPid),
+      }),
+    ];
   }
-  const names = flags.only?.split(';').map((part) => part.trim());
+  const names = flags.only?.split(';').map((wanted) => wanted.trim());
   const isInRun = ({ name, isQuick }) =>
-    names ? names.some((part) => name.includes(part)) : isQuick || !flags.quick;
-  const wanted = PARTS.filter(isInRun);
+    names ? names.some((wanted) => name.includes(wanted)) : isQuick || !flags.quick;
+  const wanted = SCENARIOS.filter(isInRun);
   if (wanted.length > 0) return wanted;
-  throw new Error(`no part of that name; there are: ${PARTS.map(({ name }) => name).join('; ')}`);
+  throw new Error(`no scenario of that name; there are: ${SCENARIOS.map(({ name }) => name).join('; ')}`);
 }
 
 /** @param {ReturnType<typeof machine>} about */
@@ -78,9 +85,9 @@ function heading({ cpu, cores, node, redis, commit, startedAt, loadAverageBefore
   );
 }
 
-await cleanly(async () => {
+await cleaningUp(async () => {
   const startedMs = performance.now();
-  const parts = wantedParts();
+  const scenarios = wantedScenarios();
   const about = machine(flags.redis);
   console.log(heading(about));
   /** @type {Context} */
@@ -96,7 +103,7 @@ await cleanly(async () => {
   };
   /** @type {Record<string, any>} */
   const figures = {};
-  for (const { name, run } of parts) {
+  for (const { name, run } of scenarios) {
     const partMs = performance.now();
     await run(context, figures);
     context.log(`${name}: ${((performance.now() - partMs) / 1_000).toFixed(1)} s`);

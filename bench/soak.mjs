@@ -12,13 +12,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cleanly } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { inspect, residentBytes } from './inside.mjs';
-import { machine } from './machine.mjs';
-import { markdown } from './report.mjs';
-import { blindSpots, judge, PROOF_TIMES, SERIES, warmUpOf, withLeak } from './soak-verdict.mjs';
-import { BUILT_SERVER, NAMESPACE, startServer } from './stage.mjs';
+import { cleaningUp } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { probeServer, residentBytes } from './measure/server-probe.mjs';
+import { machine } from './measure/processes.mjs';
+import { markdown } from './report/tables.mjs';
+import { blindSpots, judge, PROOF_TIMES, SERIES, warmUpOf, withLeak } from './report/soak-verdict.mjs';
+import { BUILT_SERVER, NAMESPACE, startServer } from './servers/test-server.mjs';
 
 /** Samples of a run, however long it is: slopes are found between all pairs of them. */
 const SAMPLES = 120;
@@ -46,18 +46,18 @@ const { values: flags } = parseArgs({
 
 /** Runs the load and samples. */
 async function soak(/** @type {number} */ totalS) {
-  const stage = await startServer({
+  const testServer = await startServer({
     program: flags.server,
     redis: flags.redis,
     aof: 'everysec',
     workers: Number(flags.workers),
   });
-  const inside = inspect(stage);
-  const load = startLoad('soak-load.mjs');
+  const probe = probeServer(testServer);
+  const load = startLoad('soak-process.mjs');
   // The AOF of a long run must be rewritten, as it is in production.
-  await inside.redis.config('SET', 'auto-aof-rewrite-percentage', 100);
+  await probe.redis.config('SET', 'auto-aof-rewrite-percentage', 100);
   try {
-    const to = { port: stage.port, token: stage.token, root: `/api/${NAMESPACE}` };
+    const to = { port: testServer.port, token: testServer.token, root: `/api/${NAMESPACE}` };
     const capacity = await load.call('capacity', to);
     const perSecond = flags.rate ? Number(flags.rate) : capacity * SHARE_OF_CAPACITY;
     console.log(
@@ -65,20 +65,20 @@ async function soak(/** @type {number} */ totalS) {
     );
     const leak = flags.leak === 'redis' ? LEAKED_JOBS : 0;
     await load.call('start', { perSecond, leak, breakOffsPerSecond: BREAK_OFFS_PER_SECOND });
-    const endLeak = flags.leak === 'server' ? leakPolls(stage) : async () => undefined;
-    const samples = await sampleAll({ stage, inside, load, totalS });
+    const endLeak = flags.leak === 'server' ? leakPolls(testServer) : async () => undefined;
+    const samples = await sampleAll({ testServer, probe, load, totalS });
     await endLeak();
     const account = await load.call('finish', { withinMs: FINISH_MS });
     return { samples, account, capacity, perSecond };
   } finally {
-    inside.close();
+    probe.close();
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
-/** @returns {Promise<import('./soak-verdict.mjs').Sample[]>} */
-async function sampleAll({ stage, inside, load, totalS }) {
+/** @returns {Promise<import('./report/soak-verdict.mjs').Sample[]>} */
+async function sampleAll({ testServer, probe, load, totalS }) {
   const startedMs = performance.now();
   const intervalMs = Math.max((totalS * 1_000) / SAMPLES, 500);
   const samples = [];
@@ -87,8 +87,8 @@ async function sampleAll({ stage, inside, load, totalS }) {
     const { inFlight, publish, delivery } = await load.call('sample');
     const sample = {
       seconds: (performance.now() - startedMs) / 1_000,
-      rss: residentBytes(stage.pids.server),
-      redis: await inside.usedMemory(),
+      rss: residentBytes(testServer.pids.server),
+      redis: await probe.usedMemory(),
       ...publish,
       deliveryP99: delivery.p99,
       inFlight,
@@ -99,7 +99,7 @@ async function sampleAll({ stage, inside, load, totalS }) {
   return samples;
 }
 
-/** @param {import('./soak-verdict.mjs').Sample} sample */
+/** @param {import('./report/soak-verdict.mjs').Sample} sample */
 function line({ seconds, rss, redis, p50, p99, deliveryP99, inFlight }) {
   const memory = `RSS ${(rss / MIB).toFixed(1)} MiB, Redis ${(redis / MIB).toFixed(1)} MiB`;
   const times = `publish p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms, delivery p99 ${deliveryP99.toFixed(2)} ms`;
@@ -107,14 +107,14 @@ function line({ seconds, rss, redis, p50, p99, deliveryP99, inFlight }) {
 }
 
 /** A leak of a server, seen from outside: long polls come and none ever goes. */
-function leakPolls(stage) {
-  const load = startLoad('poll-load.mjs');
+function leakPolls(testServer) {
+  const load = startLoad('poll-process.mjs');
   let count = 0;
   const timer = setInterval(() => {
     count += LEAKED_POLLS_PER_SECOND;
     const poll = {
-      port: stage.port,
-      token: stage.token,
+      port: testServer.port,
+      token: testServer.token,
       path: `/api/${NAMESPACE}/leak-`,
       count,
       queues: 100,
@@ -185,4 +185,4 @@ function prove(file) {
   if (rows.some(([, , found]) => found === 'NO')) process.exitCode = 1;
 }
 
-await cleanly(async () => (flags.prove ? prove(flags.prove) : run()));
+await cleaningUp(async () => (flags.prove ? prove(flags.prove) : run()));

@@ -9,10 +9,10 @@
  * By itself: `node bench/steady.mjs [--quick] [--workers N]`. AOF is off.
  */
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { median } from './quantiles.mjs';
-import { NAMESPACE, startBare, startServer } from './stage.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { median } from './measure/quantiles.mjs';
+import { NAMESPACE, startBare, startServer } from './servers/test-server.mjs';
 
 const ROOT = `/api/${NAMESPACE}`;
 const QUEUES = 8;
@@ -22,58 +22,64 @@ const SIZES = {
   quick: { rates: [1_000, 4_000], warmMs: 1_500, spanMs: 2_000, spans: 2 },
 };
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runSteady({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const bare = await bareCosts(size);
-  const stage = await startServer({ program, redis, aof: 'off', workers });
-  const load = startLoad('steady-load.mjs');
+  const testServer = await startServer({ program, redis, aof: 'off', workers });
+  const load = startLoad('steady-process.mjs');
   try {
-    const to = { port: stage.port, token: stage.token, root: ROOT, queues: QUEUES, workers: WORKERS };
-    await play({ stage, load, size, to, perSecond: size.rates.at(-1) ?? 0 });
+    const to = {
+      port: testServer.port,
+      token: testServer.token,
+      root: ROOT,
+      queues: QUEUES,
+      workers: WORKERS,
+    };
+    await measureAt({ testServer, load, size, to, perSecond: size.rates.at(-1) ?? 0 });
     const rows = [];
     for (const perSecond of size.rates) {
-      const figures = await play({ stage, load, size, to, perSecond });
+      const figures = await measureAt({ testServer, load, size, to, perSecond });
       rows.push(rowOf(perSecond, { bare: bare.get(perSecond) ?? NaN, ...figures }));
       log(`${perSecond} jobs/s: done`);
     }
     return { rows };
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
 /** @returns {Promise<Map<number, number>>} µs of CPU for three requests, by the rate of jobs */
 async function bareCosts({ rates, spanMs }) {
-  const stage = await startBare();
-  const load = startLoad('steady-load.mjs');
+  const testServer = await startBare();
+  const load = startLoad('steady-process.mjs');
   try {
-    const to = { port: stage.port, token: stage.token, root: ROOT };
+    const to = { port: testServer.port, token: testServer.token, root: ROOT };
     await load.call('bare', { ...to, perSecond: rates.at(-1), forMs: spanMs });
     const costs = new Map();
     for (const perSecond of rates) {
-      const before = stage.cpu().server;
+      const before = testServer.cpu().server;
       const jobs = await load.call('bare', { ...to, perSecond, forMs: spanMs });
-      costs.set(perSecond, ((stage.cpu().server - before) / jobs) * 1e6);
+      costs.set(perSecond, ((testServer.cpu().server - before) / jobs) * 1e6);
     }
     return costs;
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
-/** Plays one rate. @returns the median of each figure over its spans */
-async function play({ stage, load, size, to, perSecond }) {
+/** Measures one rate. @returns the median of each figure over its spans */
+async function measureAt({ testServer, load, size, to, perSecond }) {
   await load.call('start', { ...to, perSecond });
   await pause(size.warmMs);
   await load.call('sample');
   const spans = [];
   for (let i = 0; i < size.spans; i++) {
-    const before = { ...stage.cpu(), ...(await stage.calls()) };
+    const before = { ...testServer.cpu(), ...(await testServer.calls()) };
     await pause(size.spanMs);
-    const after = { ...stage.cpu(), ...(await stage.calls()) };
+    const after = { ...testServer.cpu(), ...(await testServer.calls()) };
     const { done, publish, delivery } = await load.call('sample');
     spans.push({
       server: ((after.server - before.server) / done) * 1e6,
@@ -90,10 +96,10 @@ async function play({ stage, load, size, to, perSecond }) {
   return Object.fromEntries(keys.map((key) => [key, median(spans.map((span) => span[key]))]));
 }
 
-/** @returns {import('./targets.mjs').Row} */
+/** @returns {import('./report/target-table.mjs').Row} */
 function rowOf(perSecond, values) {
   const name = `${perSecond.toLocaleString('en')} jobs/s to ${WORKERS} workers on long polls, per job`;
   return { key: `steady-${perSecond}`, name, values, unit: 'µs of CPU, ms', target: '', met: null };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) runAlone(runSteady);
+if (process.argv[1] === fileURLToPath(import.meta.url)) runStandalone(runSteady);

@@ -8,10 +8,10 @@
  * the one that keeps the clock is not busy with the load.
  */
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { inspect } from './inside.mjs';
-import { NAMESPACE, startServer } from './stage.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { probeServer } from './measure/server-probe.mjs';
+import { NAMESPACE, startServer } from './servers/test-server.mjs';
 
 const PATH = `/api/${NAMESPACE}`;
 const BULK = 64;
@@ -27,13 +27,13 @@ const SIZES = {
   quick: { late: 100, latePerSecond: 100, pairs: 25, rounds: 1, due: 10_000, warm: 8_000, rateMs: 500 },
 };
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runTiming({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
-  const stage = await startServer({ program, redis, aof: 'everysec', workers });
-  const [clock, load] = [startLoad('timing-load.mjs'), startLoad('timing-load.mjs')];
+  const testServer = await startServer({ program, redis, aof: 'everysec', workers });
+  const [clock, load] = [startLoad('timing-process.mjs'), startLoad('timing-process.mjs')];
   try {
-    const to = { port: stage.port, token: stage.token };
+    const to = { port: testServer.port, token: testServer.token };
     await load.call('publishClosed', { ...to, path: `${PATH}/warm`, total: size.warm });
     await clock.call('lateness', { ...to, ...latenessOf(size, 'warm-late'), jobs: size.late / 4 });
     const idle = await clock.call('lateness', { ...to, ...latenessOf(size, 'late') });
@@ -42,12 +42,12 @@ export async function runTiming({ program, redis, workers, quick, log }) {
     log('leases: done');
     const half = await atHalfLoad({ to, clock, load, size });
     log(`delays at half load, ${Math.round(half.rate)} publishes/s: done`);
-    const due = await dueAtOnce({ stage, to, clock, load, size });
-    return { rows: rowsOf({ idle, ttr, half, due }) };
+    const due = await dueAtOnce({ testServer, to, clock, load, size });
+    return { rows: workloadsOf({ idle, ttr, half, due }) };
   } finally {
     await clock.stop();
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
@@ -67,8 +67,8 @@ async function atHalfLoad({ to, clock, load, size }) {
 }
 
 /** Many jobs due at one instant: how soon all are ready, the longest script meanwhile, and what others notice. */
-async function dueAtOnce({ stage, to, clock, load, size }) {
-  const inside = inspect(stage);
+async function dueAtOnce({ testServer, to, clock, load, size }) {
+  const probe = probeServer(testServer);
   try {
     // Seconds that publishing takes, at 10,000 jobs per burst (slow machines manage that), and some to come to rest.
     const aheadS = Math.ceil(size.due / 10_000) + 4;
@@ -79,18 +79,18 @@ async function dueAtOnce({ stage, to, clock, load, size }) {
     await clock.call('startSteady', { ...to, path: `${PATH}/others`, perSecond: OTHERS_PER_SECOND });
     await pause(window.firstMs - 500 - Date.now());
     const early = await readyBefore(to, path, window.firstMs);
-    await inside.watchSlow(SLOW_US);
-    const before = stage.cpu();
+    await probe.watchSlow(SLOW_US);
+    const before = testServer.cpu();
     const readyMs = await untilReady(to, path, window);
-    const after = stage.cpu();
-    const scripts = await inside.slowScripts();
+    const after = testServer.cpu();
+    const scripts = await probe.slowScripts();
     const others = await clock.call('stopSteady', { fromMs: window.firstMs, toMs: readyMs });
     const seconds = (readyMs - window.firstMs) / 1_000;
     const perJob = (who) => ((after[who] - before[who]) / window.published) * 1e6;
     const cpu = { server: perJob('server'), redis: perJob('redis') };
     return { ...window, early, rate: window.published / seconds, seconds, scripts, others, cpu };
   } finally {
-    inside.close();
+    probe.close();
   }
 }
 
@@ -116,8 +116,8 @@ async function readySize({ port, token }, path) {
   return /** @type {{ size: number }} */ (await response.json()).size;
 }
 
-/** @returns {import('./targets.mjs').Row[]} */
-function rowsOf({ idle, ttr, half, due }) {
+/** @returns {import('./report/target-table.mjs').Row[]} */
+function workloadsOf({ idle, ttr, half, due }) {
   const row = (key, name, values, unit, target, met) => ({ key, name, values, unit, target, met });
   const late = ({ min, p50, p99, max }) => ({ earliest: min, p50, p99, max });
   const [longest = 0] = due.scripts;
@@ -184,4 +184,4 @@ function rowsOf({ idle, ttr, half, due }) {
   ];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runTiming);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runTiming);

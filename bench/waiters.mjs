@@ -7,13 +7,13 @@
  * By itself: `node bench/waiters.mjs [--quick] [--workers N]`. AOF is off. The polls are raw sockets of a process of its own.
  */
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { crowdOnOneQueue } from './crowd.mjs';
-import { gauge, inspect, openFileLimit, residentBytes, scrape } from './inside.mjs';
-import { median } from './quantiles.mjs';
-import { NAMESPACE, startBare, startServer } from './stage.mjs';
-import { bareSlope, FEW, MANY, QUEUES, slopeOf } from './waiter-memory.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { wakeOneOfMany } from './scenarios/shared-queue.mjs';
+import { gauge, probeServer, openFileLimit, residentBytes, scrape } from './measure/server-probe.mjs';
+import { median } from './measure/quantiles.mjs';
+import { NAMESPACE, startBare, startServer } from './servers/test-server.mjs';
+import { bareSlope, FEW, MANY, QUEUES, slopeOf } from './scenarios/waiter-memory.mjs';
 
 const PATH = `/api/${NAMESPACE}`;
 /** A publish a long way below what the server can do: its latency is the way, not the queue before it. */
@@ -34,7 +34,7 @@ const SIZES = {
   quick: { restMs: 800, idleMs: 1_500, paced: 300, closed: 5_000, wakes: 300, rounds: 7, warm: 8_000 },
 };
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runWaiters({ program, redis, workers, quick, log }) {
   if (openFileLimit() < MANY + SPARE_FILES)
     throw new Error(
@@ -43,56 +43,56 @@ export async function runWaiters({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const bare = { slope: await bareSlope(size.restMs), p99: await bareLatency(size) };
   log(`bare node:http: ${Math.round(bare.slope)} bytes of RSS per waiter`);
-  const stage = await startServer({ program, redis, aof: 'off', workers });
-  const load = startLoad('poll-load.mjs');
+  const testServer = await startServer({ program, redis, aof: 'off', workers });
+  const load = startLoad('poll-process.mjs');
   try {
-    return { rows: await measureStage({ stage, load, size, workers, bare, log }) };
+    return { rows: await measureServer({ testServer, load, size, workers, bare, log }) };
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
 /** What the machine does to a p99 today: that of a bare server at the same low rate. */
 async function bareLatency({ paced }) {
-  const stage = await startBare();
-  const load = startLoad('poll-load.mjs');
+  const testServer = await startBare();
+  const load = startLoad('poll-process.mjs');
   try {
-    const to = { port: stage.port, token: stage.token, path: PATH };
+    const to = { port: testServer.port, token: testServer.token, path: PATH };
     await load.call('publishClosed', { ...to, total: 2_000 });
     return (await load.call('publishPaced', { ...to, perSecond: LOW_RATE, total: paced })).p99;
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
 /** Everything on one server, from no waiter to MANY and back. */
-async function measureStage({ stage, load, size, workers, bare, log }) {
-  const inside = inspect(stage);
-  const { port, token } = stage;
+async function measureServer({ testServer, load, size, workers, bare, log }) {
+  const probe = probeServer(testServer);
+  const { port, token } = testServer;
   try {
     await load.call('publishClosed', { port, token, path: `${PATH}/warm`, total: size.warm });
-    const alone = await publishCost(stage, load, size);
+    const alone = await publishCost(testServer, load, size);
     log('without waiters: done');
-    const bytes = () => residentBytes(stage.pids.server);
-    const isThere = async (/** @type {number} */ count) => (await waitersOf(stage)) === count;
-    const slope = await slopeOf({ load, to: stage, bytes, isThere, restMs: size.restMs });
+    const bytes = () => residentBytes(testServer.pids.server);
+    const isThere = async (/** @type {number} */ count) => (await waitersOf(testServer)) === count;
+    const slope = await slopeOf({ load, to: testServer, bytes, isThere, restMs: size.restMs });
     log(`${MANY} waiters wait: ${Math.round(slope)} bytes of RSS each`);
-    const counted = await waitersOf(stage);
-    const connections = await inside.connections();
-    const idle = await idleShare(stage, size.idleMs);
-    const among = await publishCost(stage, load, size, idle);
+    const counted = await waitersOf(testServer);
+    const connections = await probe.connections();
+    const idle = await idleShare(testServer, size.idleMs);
+    const among = await publishCost(testServer, load, size, idle);
     const wakeUps = { path: `${PATH}/held-`, queues: QUEUES, perSecond: LOW_RATE };
     await load.call('wake', { port, token, ...wakeUps, count: size.wakes / 2 });
     const wake = await load.call('wake', { port, token, ...wakeUps, count: size.wakes });
     log('among waiters: done');
     await load.call('close');
     await pause(size.restMs);
-    const left = await waitersOf(stage);
-    const after = await publishCost(stage, load, size);
-    const crowd = await crowdOnOneQueue({ stage, load, inside, count: FEW, rounds: size.rounds });
-    return rowsOf({
+    const left = await waitersOf(testServer);
+    const after = await publishCost(testServer, load, size);
+    const shared = await wakeOneOfMany({ testServer, load, probe, count: FEW, rounds: size.rounds });
+    return workloadsOf({
       workers,
       bare,
       slope,
@@ -104,30 +104,30 @@ async function measureStage({ stage, load, size, workers, bare, log }) {
       among,
       after,
       wake,
-      crowd,
+      shared,
     });
   } finally {
-    inside.close();
+    probe.close();
   }
 }
 
-/** Long polls that the server says it holds. @param {import('./stage.mjs').Stage} stage */
-async function waitersOf(stage) {
-  return gauge(await scrape(stage), 'pumphouse_waiters');
+/** Long polls that the server says it holds. @param {import('./servers/test-server.mjs').TestServer} testServer */
+async function waitersOf(testServer) {
+  return gauge(await scrape(testServer), 'pumphouse_waiters');
 }
 
 /**
  * A publish to a queue without waiters: its latency at a low rate; its CPU at full rate, the median of three, without
  * what the server does meanwhile anyway (`idle`, in percent of a core).
  */
-async function publishCost(stage, load, { paced, closed }, idle = { server: 0, redis: 0 }) {
-  const to = { port: stage.port, token: stage.token, path: `${PATH}/unwatched` };
+async function publishCost(testServer, load, { paced, closed }, idle = { server: 0, redis: 0 }) {
+  const to = { port: testServer.port, token: testServer.token, path: `${PATH}/unwatched` };
   const { p50, p99 } = await load.call('publishPaced', { ...to, perSecond: LOW_RATE, total: paced });
   const costs = [];
   for (let i = 0; i < 3; i++) {
-    const before = stage.cpu();
+    const before = testServer.cpu();
     const { operations, seconds } = await load.call('publishClosed', { ...to, total: closed });
-    const after = stage.cpu();
+    const after = testServer.cpu();
     const spent = after.server + after.redis - before.server - before.redis;
     costs.push(((spent - (seconds * (idle.server + idle.redis)) / 100) / operations) * 1e6);
   }
@@ -135,18 +135,18 @@ async function publishCost(stage, load, { paced, closed }, idle = { server: 0, r
 }
 
 /** Percent of a core that server and Redis use while nothing happens. */
-async function idleShare(stage, idleMs) {
-  const before = stage.cpu();
+async function idleShare(testServer, idleMs) {
+  const before = testServer.cpu();
   const startedMs = performance.now();
   await pause(idleMs);
   const seconds = (performance.now() - startedMs) / 1_000;
-  const after = stage.cpu();
+  const after = testServer.cpu();
   const share = (/** @type {'server' | 'redis'} */ who) => ((after[who] - before[who]) / seconds) * 100;
   return { server: share('server'), redis: share('redis') };
 }
 
-/** @returns {import('./targets.mjs').Row[]} */
-function rowsOf({
+/** @returns {import('./report/target-table.mjs').Row[]} */
+function workloadsOf({
   workers,
   bare,
   slope,
@@ -158,7 +158,7 @@ function rowsOf({
   among,
   after,
   wake,
-  crowd,
+  shared,
 }) {
   const without = {
     p50: (alone.p50 + after.p50) / 2,
@@ -223,17 +223,17 @@ function rowsOf({
       wake.p50 <= 1.5 && wake.p99 <= 5,
     ),
     row(
-      'crowd',
+      'shared',
       `lease scripts for 1 job, ${FEW} waiters on its queue`,
-      { median: crowd.leases.p50, most: crowd.leases.max, 'all scripts, median': crowd.evals.p50 },
+      { median: shared.leases.p50, most: shared.leases.max, 'all scripts, median': shared.evals.p50 },
       'calls',
       `${workers}, at most ${2 * workers}`,
-      crowd.leases.min >= 1 && crowd.leases.p50 <= workers && crowd.leases.max <= 2 * workers,
+      shared.leases.min >= 1 && shared.leases.p50 <= workers && shared.leases.max <= 2 * workers,
     ),
     row(
-      'crowd-latency',
+      'shared-latency',
       `publish sent → job in hand, ${FEW} waiters on its queue`,
-      { p50: crowd.latency.p50, max: crowd.latency.max },
+      { p50: shared.latency.p50, max: shared.latency.max },
       'ms',
       '',
       null,
@@ -241,4 +241,4 @@ function rowsOf({
   ];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runWaiters);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runWaiters);

@@ -10,10 +10,10 @@
  * request that waits.
  */
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { pause, startLoad } from './child.mjs';
-import { NAMESPACE, startBare, startServer } from './stage.mjs';
-import { startStore } from './store.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { pause, startLoad } from './load/child-process.mjs';
+import { NAMESPACE, startBare, startServer } from './servers/test-server.mjs';
+import { startRedis } from './servers/redis.mjs';
 
 const PATH = `/api/${NAMESPACE}/woken-`;
 const CROWDS = [1, 100, 1_000];
@@ -22,19 +22,19 @@ const PER_SECOND = 50;
 const WAIT_S = 1_800;
 const SIZES = { full: { wakes: 1_000, warm: 300 }, quick: { wakes: 250, warm: 100 } };
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runWakeUps({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const rows = [];
   for (const count of CROWDS) {
-    const stage = await startServer({ program, redis, aof: 'off', workers });
-    rows.push(await rowOf({ stage, count, size }));
+    const testServer = await startServer({ program, redis, aof: 'off', workers });
+    rows.push(await rowOf({ testServer, count, size }));
     log(`${count} on one queue: done`);
   }
-  const store = await startStore(redis, 'off');
-  const stage = await startBare(store.port);
+  const store = await startRedis(redis, 'off');
+  const testServer = await startBare(store.port);
   try {
-    const row = await rowOf({ stage, count: 1, size });
+    const row = await rowOf({ testServer, count: 1, size });
     rows.push({ ...row, key: 'wake-bare', name: 'bare node:http + one function of Redis, 1 poll' });
     log('bare: done');
   } finally {
@@ -43,26 +43,26 @@ export async function runWakeUps({ program, redis, workers, quick, log }) {
   return { rows };
 }
 
-/** Plays a row, and stops its server. */
-async function rowOf({ stage, count, size }) {
-  const load = startLoad('poll-load.mjs');
+/** Measures a row, and stops its server. */
+async function rowOf({ testServer, count, size }) {
+  const load = startLoad('poll-process.mjs');
   try {
-    return await wakeUps({ stage, load, count, size });
+    return await wakeUps({ testServer, load, count, size });
   } finally {
     await load.stop();
-    await stage.stop();
+    await testServer.stop();
   }
 }
 
-async function wakeUps({ stage, load, count, size }) {
-  const { port, token } = stage;
+async function wakeUps({ testServer, load, count, size }) {
+  const { port, token } = testServer;
   await load.call('open', { port, token, path: PATH, count, queues: 1, waitS: WAIT_S });
   const wake = (/** @type {number} */ wakes) =>
     load.call('wake', { port, token, path: PATH, queues: 1, count: wakes, perSecond: PER_SECOND });
   await wake(size.warm);
   await pause(1_000);
-  const idle = await cpuOf(stage, () => pause((size.wakes / PER_SECOND) * 1_000));
-  const { value: latency, ...busy } = await cpuOf(stage, () => wake(size.wakes));
+  const idle = await cpuOf(testServer, () => pause((size.wakes / PER_SECOND) * 1_000));
+  const { value: latency, ...busy } = await cpuOf(testServer, () => wake(size.wakes));
   const perWake = (/** @type {'server' | 'redis'} */ part) =>
     Math.round(((busy[part] - idle[part]) / size.wakes) * 1_000_000);
   const values = { p50: latency.p50, p99: latency.p99, server: perWake('server'), redis: perWake('redis') };
@@ -76,12 +76,12 @@ async function wakeUps({ stage, load, count, size }) {
   };
 }
 
-/** @template T @param {import('./stage.mjs').Stage} stage @param {() => Promise<T>} act */
-async function cpuOf(stage, act) {
-  const before = stage.cpu();
+/** @template T @param {import('./servers/test-server.mjs').TestServer} testServer @param {() => Promise<T>} act */
+async function cpuOf(testServer, act) {
+  const before = testServer.cpu();
   const value = await act();
-  const after = stage.cpu();
+  const after = testServer.cpu();
   return { value, server: after.server - before.server, redis: after.redis - before.redis };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runWakeUps);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runWakeUps);

@@ -9,11 +9,11 @@
  */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runAlone } from './alone.mjs';
-import { startLoad } from './child.mjs';
-import { cpuSeconds } from './machine.mjs';
-import { median } from './quantiles.mjs';
-import { NAMESPACE, onServer } from './stage.mjs';
+import { runStandalone } from './scenarios/standalone.mjs';
+import { startLoad } from './load/child-process.mjs';
+import { cpuSeconds } from './measure/processes.mjs';
+import { median } from './measure/quantiles.mjs';
+import { NAMESPACE, withServer } from './servers/test-server.mjs';
 
 const SIZES = {
   full: { jobs: 40_000, rounds: 5, waits: 200 },
@@ -30,21 +30,25 @@ const HTTP_MS = 1.5;
 /** @typedef {{ process: number, server: number, Redis: number, sum: number, rate: number }} Cost per job: CPU in us; jobs per second */
 /** @typedef {{ p50: number, p99: number }} Wait ms */
 
-/** @param {import('./alone.mjs').Options} options */
+/** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runWorkers(options) {
-  /** @type {import('./targets.mjs').Row[]} */
+  /** @type {import('./report/target-table.mjs').Row[]} */
   const rows = [];
   for (const aof of /** @type {const} */ (['off', 'everysec'])) {
-    rows.push(...(await onServer({ ...options, workers: 1, aof }, (stage) => measure(stage, aof, options))));
+    rows.push(
+      ...(await withServer({ ...options, workers: 1, aof }, (testServer) =>
+        measure(testServer, aof, options),
+      )),
+    );
   }
   return { rows };
 }
 
-/** @param {import('./stage.mjs').Stage} stage @param {'off' | 'everysec'} aof @param {import('./alone.mjs').Options} options */
-async function measure(stage, aof, { program, quick, log }) {
+/** @param {import('./servers/test-server.mjs').TestServer} testServer @param {'off' | 'everysec'} aof @param {import('./scenarios/standalone.mjs').Options} options */
+async function measure(testServer, aof, { program, quick, log }) {
   const { jobs, rounds, waits } = quick ? SIZES.quick : SIZES.full;
   const names = /** @type {Name[]} */ (Object.keys(NAMES));
-  const loads = names.map((name) => ({ name, load: startLoad('workers-load.mjs') }));
+  const loads = names.map((name) => ({ name, load: startLoad('worker-process.mjs') }));
   /** @type {Record<Name, { costs: Cost[], waits: Wait[] }>} */
   const found = {
     bullmq: { costs: [], waits: [] },
@@ -52,9 +56,9 @@ async function measure(stage, aof, { program, quick, log }) {
     http: { costs: [], waits: [] },
   };
   const where = {
-    redis: `redis://127.0.0.1:${stage.redisPort}`,
-    url: `http://127.0.0.1:${stage.port}`,
-    token: stage.token,
+    redis: `redis://127.0.0.1:${testServer.redisPort}`,
+    url: `http://127.0.0.1:${testServer.port}`,
+    token: testServer.token,
     namespace: NAMESPACE,
     dist: program,
     client: join(dirname(program), '..', 'packages', 'client', 'dist', 'node.js'),
@@ -64,7 +68,7 @@ async function measure(stage, aof, { program, quick, log }) {
     for (let round = 0; round <= rounds; round++) {
       for (const { name, load } of loads) {
         await load.call('fill', { jobs });
-        const cost = await costOf(stage, load, jobs);
+        const cost = await costOf(testServer, load, jobs);
         const wait = await load.call('wait', { jobs: waits });
         // The first round is to warm up.
         if (round === 0) continue;
@@ -84,9 +88,9 @@ async function measure(stage, aof, { program, quick, log }) {
   ];
 }
 
-/** @param {import('./stage.mjs').Stage} stage @param {ReturnType<typeof startLoad>} load @param {number} jobs @returns {Promise<Cost>} */
-async function costOf(stage, load, jobs) {
-  const cpu = () => ({ process: cpuSeconds(load.pid), ...stage.cpu() });
+/** @param {import('./servers/test-server.mjs').TestServer} testServer @param {ReturnType<typeof startLoad>} load @param {number} jobs @returns {Promise<Cost>} */
+async function costOf(testServer, load, jobs) {
+  const cpu = () => ({ process: cpuSeconds(load.pid), ...testServer.cpu() });
   const startedMs = performance.now();
   const before = cpu();
   await load.call('work', { jobs });
@@ -108,7 +112,7 @@ function medianOf(rounds) {
   return Object.fromEntries(pairs);
 }
 
-/** @param {Name} name @param {string} aof @param {Cost} cost @param {Cost} bullmq @returns {import('./targets.mjs').Row} */
+/** @param {Name} name @param {string} aof @param {Cost} cost @param {Cost} bullmq @returns {import('./report/target-table.mjs').Row} */
 function costRow(name, aof, cost, bullmq) {
   /** @type {{ cpu?: number, rate?: number }} */
   const goal = name === 'bullmq' ? {} : GOALS[name];
@@ -131,7 +135,7 @@ function costRow(name, aof, cost, bullmq) {
   };
 }
 
-/** @param {Name} name @param {string} aof @param {Wait} wait @param {Wait} bullmq @returns {import('./targets.mjs').Row} */
+/** @param {Name} name @param {string} aof @param {Wait} wait @param {Wait} bullmq @returns {import('./report/target-table.mjs').Row} */
 function waitRow(name, aof, wait, bullmq) {
   const most = name === 'http' ? HTTP_MS : name === 'redis' ? bullmq.p50 : undefined;
   return {
@@ -144,4 +148,4 @@ function waitRow(name, aof, wait, bullmq) {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runWorkers);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runStandalone(runWorkers);
