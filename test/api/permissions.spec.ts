@@ -478,6 +478,20 @@ describe('permissions by queue', () => {
         }
       });
 
+      it('of other queues keeps its lease requests that wait', async () => {
+        const [mine, theirs] = [await limited('consume'), await limited('consume', 'later')];
+        await begin(theirs, 'waits-long');
+        const lease = { queues: ['later'], worker: 'waits-long', wait_ms: 60_000 };
+        const answer = theirs('POST', 'leases', lease);
+        const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
+        await waitFor(async () => /^pumphouse_waiters\{.*\} 1$/m.test(await metrics()));
+        // A foreign session and none are answered in the same way.
+        expect((await mine('DELETE', 'workers/waits-long/waits')).status).toBe(204);
+        const id = await publish({ queue: 'later' });
+        expect((await answer).json).toMatchObject({ jobs: [{ id }] });
+        await call('DELETE', `jobs/${id}?force=true`);
+      });
+
       it('of its queues goes on with another token for them, and with a token for all', async () => {
         const first = await limited('consume', 'b,a');
         const rotated = await limited('consume,publish', 'a,b');
