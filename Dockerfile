@@ -1,4 +1,4 @@
-# Not built by us yet: the machine that Pumphouse is developed on cannot run containers. scripts/docker-steps.mjs runs its steps there
+# Not built by us yet: the machine that Pumphouse is developed on cannot run containers. scripts/image/docker-steps.mjs runs its steps there
 # without one.
 # Two stages: the compilers stay behind in the first.
 

@@ -1,4 +1,4 @@
-import { REFUSED_IDENTIFIERS } from './scripts/refused-words.mjs';
+import { REFUSED_IDENTIFIERS } from './scripts/checks/refused-words.mjs';
 
 /** Rules that hold the house style; formatting is oxfmt's. They are those of typescript-eslint's `strictTypeChecked`, and a few more. */
 export default {
@@ -100,7 +100,7 @@ export default {
         'typescript/unbound-method': 'error',
         'typescript/unified-signatures': 'error',
         'typescript/use-unknown-in-catch-callback-variable': 'error',
-        // scripts/check-words.mjs refuses them in Lua, and other words everywhere.
+        // scripts/checks/words.mjs refuses them in Lua, and other words everywhere.
         'id-denylist': ['error', ...REFUSED_IDENTIFIERS, 'word', 'words'],
         // Only src/config reads the environment.
         'node/no-process-env': 'error',

@@ -3,7 +3,7 @@
  * soon a job that is published while nothing else happens is sent, and what targets that hang or fail cost the others.
  */
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../scripts/free-port.mjs';
+import { freePort } from '../scripts/setup/free-port.mjs';
 import { runStandalone } from './scenarios/standalone.mjs';
 import { pause, startLoad } from './load/child-process.mjs';
 import { startGenerator } from './load/generator.mjs';

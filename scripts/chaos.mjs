@@ -9,7 +9,7 @@
  *     PUMPHOUSE_CHAOS_ROUNDS=5 npm run chaos               less of it
  *     PUMPHOUSE_CHAOS_HISTORY=DIR npm run chaos            keeps the histories of sound runs too
  *
- * The history of a run that failed is kept in any case; `node scripts/check-history.mjs FILE` checks it again.
+ * The history of a run that failed is kept in any case; `node scripts/checks/history.mjs FILE` checks it again.
  */
 import { spawn } from 'node:child_process';
 import { redisWithWaitAof } from './setup/newer-redis.mjs';

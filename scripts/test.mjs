@@ -14,7 +14,7 @@ import { debianSteps, isUsable } from './setup/plan.mjs';
 import { inspectMachine, serversOnPath } from './setup/machine.mjs';
 import { carryOut } from './setup/redis.mjs';
 import { JEST, onPath, ROOT, run, log } from './setup/run.mjs';
-import { smoke } from './smoke.mjs';
+import { smoke } from './checks/smoke.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 const MINUTE_MS = 60_000;
@@ -59,8 +59,8 @@ const STAGES = [
       { name: 'format', group: 'lint', run: () => quietly(['oxfmt', '--check']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },
       { name: 'prose', group: 'lint', run: () => silently(['npm', 'run', '--silent', 'lint:prose']) },
-      { name: 'links', group: 'lint', run: () => silently([process.execPath, 'scripts/links.mjs']) },
-      { name: 'words', group: 'lint', run: () => silently([process.execPath, 'scripts/check-words.mjs']) },
+      { name: 'links', group: 'lint', run: () => silently([process.execPath, 'scripts/checks/links.mjs']) },
+      { name: 'words', group: 'lint', run: () => silently([process.execPath, 'scripts/checks/words.mjs']) },
     ],
   ],
   [[{ name: 'smoke', group: 'smoke', run: smoke }]],

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { brokenLinks, PAGES, withoutCode } from '../scripts/links.mjs';
+import { brokenLinks, PAGES, withoutCode } from '../scripts/checks/links.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

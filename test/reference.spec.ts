@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { referencePages } from '../scripts/reference/pages.mjs';
+import { referencePages } from '../scripts/docs/pages.mjs';
 import * as config from '../src/config/config.js';
 import * as keys from '../src/config/keys.js';
 import * as load from '../src/config/load.js';

@@ -2,7 +2,7 @@
 import net from 'node:net';
 import { counterOf } from '../measure/instructions.mjs';
 import { cpuSeconds, start, stop, temporaryFolder, until } from '../measure/processes.mjs';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 
 const HOST = '127.0.0.1';
 

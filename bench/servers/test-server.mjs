@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cpuSeconds, start, startModule, stop, until } from '../measure/processes.mjs';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { startRedis } from './redis.mjs';
 
 /** The built server that is measured unless another one is named. */

@@ -16,7 +16,7 @@ const SETTINGS = [
   'packages/client/package.json',
   'packages/client/tsconfig.json',
   'packages/engine/package.json',
-  'scripts/engine-package.mjs',
+  'scripts/build/engine-package.mjs',
 ];
 
 /**

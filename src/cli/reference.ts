@@ -5,7 +5,7 @@ const WIDTH = 100;
 /** The options that all commands have are shown once, at the top. */
 const CONNECTION = /\nConnection:\n(?: .*\n)*/;
 
-/** The reference of all commands as Markdown: their help texts. `scripts/cli-reference.mjs` writes it to docs/. */
+/** The reference of all commands as Markdown: their help texts. `scripts/docs/cli-reference.mjs` writes it to docs/. */
 export function reference(): string {
   const root = program({ out: () => undefined, err: () => undefined });
   const commands = everyCommand(root).filter((command) => command === root || isShown(command));
@@ -13,7 +13,7 @@ export function reference(): string {
   const [first, ...others] = commands.map((command) => [pathOf(command), helpOf(command)] as const);
   return [
     '# Command reference',
-    'Written by `scripts/cli-reference.mjs` from the program: do not edit. [How to use it](../cli.md).',
+    'Written by `npm run docs:reference` from the program: do not edit. [How to use it](../cli.md).',
     ...(first ? section(first[0], first[1]) : []),
     ...others.flatMap(([path, help]) => section(path, help.replace(CONNECTION, ''))),
   ]

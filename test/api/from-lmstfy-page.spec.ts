@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { LmstfyStore } from '../support/lmstfy-store.js';
 import { endWithUs } from '../support/redis-process.mjs';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';

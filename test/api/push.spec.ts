@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { AckLinks, type AckRef } from '../../src/push/ack-links.js';
 import { Seal } from '../../src/push/seal.js';
 import { PoolRegistry } from '../../src/redis/redis.module.js';

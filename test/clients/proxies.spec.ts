@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 import { languagesIn } from './languages.js';

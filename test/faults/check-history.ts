@@ -1,5 +1,5 @@
 /**
- * Checks the saved histories that the command line names. Run by `node scripts/check-history.mjs FILE…`, for Node.js itself does not
+ * Checks the saved histories that the command line names. Run by `node scripts/checks/history.mjs FILE…`, for Node.js itself does not
  * read TypeScript.
  */
 import { check, isSound, recovered } from './checkers.js';

@@ -144,7 +144,7 @@ describe('the checkers of a run', () => {
     const sound = save('sound.jsonl', [publish, accepted, delivered(2), acked]);
     const bad = save('bad.jsonl', [publish, accepted]);
     expect(readHistory(sound)).toEqual({ rules, entries: [publish, accepted, delivered(2), acked] });
-    const args = ['scripts/check-history.mjs'];
+    const args = ['scripts/checks/history.mjs'];
     const { stdout } = await run(process.execPath, [...args, sound], { cwd: ROOT });
     expect(stdout).toContain('lost: 0');
     await expect(run(process.execPath, [...args, sound, bad], { cwd: ROOT })).rejects.toMatchObject({

@@ -113,7 +113,7 @@ export class Trial {
     console.log(
       `PUMPHOUSE_CHAOS_SEED=${SEED}: ${counts.join(', ')}, recovered ${recovered(history).length}, dead ${dead.length}`,
     );
-    if (!isSound) console.log(`what the clients saw: node scripts/check-history.mjs ${file}`);
+    if (!isSound) console.log(`what the clients saw: node scripts/checks/history.mjs ${file}`);
     else if (KEPT === undefined) rmSync(dirname(file), { recursive: true });
   }
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { endWithUs } from './redis-process.mjs';
 import { waitFor } from './redis.js';
 

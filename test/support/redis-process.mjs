@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 
 /**
  * Starts a real redis-server on a free port of 127.0.0.1, with the durability that production has (AOF everysec,

@@ -6,7 +6,7 @@ import { SLOWNESS } from './scale.js';
 
 const SLOTS = 16_384;
 
-export { freePort } from '../../scripts/free-port.mjs';
+export { freePort } from '../../scripts/setup/free-port.mjs';
 export { startRedis, withoutWaitAof } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
 

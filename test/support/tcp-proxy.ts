@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 
 interface Link {
   readonly client: Socket;

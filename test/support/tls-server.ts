@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import type { TestCa } from './certificates.js';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { endWithUs } from './redis-process.mjs';
 import { testRedisUrl, waitFor } from './redis.js';
 

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { inspect } from 'node:util';
-import { freePort } from '../../scripts/free-port.mjs';
+import { freePort } from '../../scripts/setup/free-port.mjs';
 import { connect } from '../../src/worker/index.js';
 import { randomNamespace, type RedisProcess, startRedis } from '../support/redis.js';
 

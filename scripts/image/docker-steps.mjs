@@ -1,7 +1,7 @@
-// Plays the steps of the Dockerfile without a container: each stage in a root of its own, as scripts/clean-root.sh makes
+// Plays the steps of the Dockerfile without a container: each stage in a root of its own, as scripts/image/clean-root.sh makes
 // it. Then it starts the server as the image would, and checks it. As root, on a Debian with debootstrap:
 //
-//   node scripts/docker-steps.mjs DIR
+//   node scripts/image/docker-steps.mjs DIR
 //
 // What differs from Docker: Node.js is that of this machine, the network and the process ids are those of this machine,
 // and the ports are free ones. HEAD is built, without what is not committed. `rm -r --one-file-system DIR` removes all.
@@ -11,9 +11,9 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'n
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { contextNames, parseDockerfile } from './dockerfile.mjs';
-import { freePort } from './free-port.mjs';
+import { freePort } from '../setup/free-port.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..', '..');
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** What a command needs to reach registries, as in clean-root.sh. */
 const KEPT = /^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|npm_config_[a-z_]+)$/;
@@ -27,7 +27,7 @@ const START_MS = 30_000;
 
 const [dirName] = process.argv.slice(2);
 if (dirName === undefined || process.getuid?.() !== 0) {
-  console.error('usage, as root: node scripts/docker-steps.mjs DIR');
+  console.error('usage, as root: node scripts/image/docker-steps.mjs DIR');
   process.exit(2);
 }
 const dir = resolve(dirName);

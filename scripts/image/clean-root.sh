@@ -2,9 +2,9 @@
 # Makes a Debian 12 with nothing in it but Node.js and npm, and clones HEAD into it: to see `npm test` and `npm start` as a new machine
 # does. As root, on a Debian with debootstrap. Registries are reached as this machine reaches them.
 #
-#   scripts/clean-root.sh DIR                      makes DIR, if it is not there, and clones HEAD to DIR/root/pumphouse
-#   scripts/clean-root.sh DIR npm test             the same, then runs the command there as root
-#   scripts/clean-root.sh --user DIR npm start     … as a user without sudo
+#   scripts/image/clean-root.sh DIR                      makes DIR, if it is not there, and clones HEAD to DIR/root/pumphouse
+#   scripts/image/clean-root.sh DIR npm test             the same, then runs the command there as root
+#   scripts/image/clean-root.sh --user DIR npm start     … as a user without sudo
 #
 # Nothing is mounted in DIR as others see it. `rm -r --one-file-system DIR` removes it.
 set -eu

@@ -4,7 +4,7 @@ import semver from 'semver';
 /** The oldest of each line of Node.js that package.json allows and that is maintained. */
 const NODES = ['20.19.0', '22.12.0', '24.0.0'];
 
-const { packages } = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));
+const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'));
 /** What `npm ci --omit=dev` installs. */
 const installed = Object.entries(packages).filter(
   ([path, { dev }]) => path.startsWith('node_modules/') && !dev,

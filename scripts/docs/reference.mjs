@@ -2,14 +2,14 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import 'reflect-metadata';
-import { referencePages, SOURCES } from './reference/pages.mjs';
+import { referencePages, SOURCES } from './pages.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDER = join(ROOT, 'docs', 'reference');
 
 const modules = {};
 for (const [name, path] of Object.entries(SOURCES)) {
-  modules[name] = await import(new URL(`../dist/${path}`, import.meta.url).href);
+  modules[name] = await import(new URL(`../../dist/${path}`, import.meta.url).href);
 }
 const document = JSON.parse(readFileSync(join(ROOT, 'dist', 'openapi', 'document.json'), 'utf8'));
 rmSync(join(FOLDER, 'api'), { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contextNames, parseDockerfile } from './dockerfile.mjs';
 
-describe('the Dockerfile as scripts/docker-steps.mjs reads it', () => {
+describe('the Dockerfile as scripts/image/docker-steps.mjs reads it', () => {
   it('has stages with steps; continued lines are one step, comments none', () => {
     const text = [
       ...['FROM a AS build', '# comment', 'COPY --from=x --chown=me "a b" ./', 'RUN one \\', ' && two'],

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import 'reflect-metadata';
 
-const BUILD = new URL('../dist/', import.meta.url);
+const BUILD = new URL('../../dist/', import.meta.url);
 const built = (path) => import(new URL(path, BUILD).href);
 
 const { apiDocumentOf } = await built('app/api-app.module.js');

@@ -1,4 +1,4 @@
-import { refusedIn, refusedInLua } from './check-words.mjs';
+import { refusedIn, refusedInLua } from './words.mjs';
 
 /** In two pieces, so that this file does not have the words. */
 const WORD = ['la', 'ne'].join('');

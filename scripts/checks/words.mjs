@@ -1,14 +1,14 @@
 /**
  * `npm run lint`: no words of `refused-words.mjs`. docs/glossary.md has the words of this project.
  *
- *     node scripts/check-words.mjs              all of src, lua, test, bench, scripts, packages and examples
- *     node scripts/check-words.mjs src/engine   one folder
+ *     node scripts/checks/words.mjs              all of src, lua, test, bench, scripts, packages and examples
+ *     node scripts/checks/words.mjs src/engine   one folder
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { INSTEAD, REFUSED_IDENTIFIERS } from './refused-words.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDERS = [
   'src',
   'lua',
@@ -23,7 +23,7 @@ const FOLDERS = [
 ];
 
 /** It has to spell them. */
-const LEFT_OUT = ['scripts/refused-words.mjs'];
+const LEFT_OUT = ['scripts/checks/refused-words.mjs'];
 /** Lower-case words of a line: identifiers are cut at underscores and at capitals, a plural counts as its singular. */
 function wordsOf(line) {
   return line

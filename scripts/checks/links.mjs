@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..', '..');
 
 const pagesIn = (folder, pattern) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,6 @@
 /**
  * The first steps of a new user, in a copy of the repository: `npm start`, paste the three printed lines, stop, start
- * again. Run by `npm test`, or by itself: `node scripts/smoke.mjs`. Needs packages and a Redis: `npm test` or
+ * again. Run by `npm test`, or by itself: `node scripts/checks/smoke.mjs`. Needs packages and a Redis: `npm test` or
  * `npm start` has seen to both.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -21,9 +21,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.mjs';
-import { Checks } from './setup/checks.mjs';
-import { onPath, ROOT } from './setup/run.mjs';
+import { freePort } from '../setup/free-port.mjs';
+import { Checks } from '../setup/checks.mjs';
+import { onPath, ROOT } from '../setup/run.mjs';
 
 /**
  * A second start has nothing to install and nothing to build: it takes less than this many times as long as loading the
