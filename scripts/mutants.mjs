@@ -46,7 +46,7 @@ const guards = GUARDS.filter(
   ({ name, id }, i) =>
     (words.length === 0 || words.some((word) => name.includes(word) || id === word)) &&
     i % shards === shard - 1,
-).map((guard) => (guard.id === undefined ? guard : marked(guard)));
+).map(located);
 const tree = mkdtempSync(join(tmpdir(), 'pumphouse-mutants-'));
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
@@ -61,8 +61,8 @@ try {
   rmSync(tree, { recursive: true, force: true });
 }
 
-/** A guard by marker: where it is, and the pattern of its test. */
-function marked(guard) {
+/** A guard with its file and the pattern of its test. */
+function located(guard) {
   return { ...guard, file: files.get(guard.id)[0], test: testNamePattern(guard.test) };
 }
 
@@ -93,10 +93,10 @@ async function withoutGuards() {
 
 /** @returns 'killed' if the named test failed and everything else about the run was in order; else what was not */
 async function withoutGuard(guard) {
-  const { file, spec, test, env } = guard;
+  const { id, off, file, spec, test, env } = guard;
   const path = join(tree, file);
   const text = readFileSync(path, 'utf8');
-  writeFileSync(path, mutantOf(guard, text));
+  writeFileSync(path, switchOff(file, text, id, off));
   try {
     const { passed, failed, broken } = await jest([spec], test, env);
     if (broken > 0) return `${spec} could not be run`;
@@ -105,10 +105,6 @@ async function withoutGuard(guard) {
   } finally {
     writeFileSync(path, text);
   }
-}
-
-function mutantOf({ id, file, off, from, to }, text) {
-  return id === undefined ? text.replace(from, () => to) : switchOff(file, text, id, off);
 }
 
 /** Runs the tests of some specs whose names match. */

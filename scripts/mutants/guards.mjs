@@ -51,28 +51,16 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /**
  * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off, and the test that must fail then.
  *
- * New guards have a marker in the code (`markers.mjs` says which forms there are):
+ * Each has a marker in the code (`markers.mjs` says which forms there are).
  *
- * @typedef {object} MarkedGuard
+ * @typedef {object} Guard
  * @property {string} id of its marker: a comment `guard: ID` in the code
  * @property {string} name what it ensures
  * @property {import('./markers.mjs').Off} off what switches it off
  * @property {string} spec the file of the test
  * @property {string} test its full name, as it is written: `describe › it`; placeholders of `each` stay
+ * @property {string} [titles] the file in which that name is written, if it is not the spec: one with tests that several specs have
  * @property {Readonly<Record<string, string>>} [env] environment of the run: a random test that meets the guard seldom has its seed here
- *
- * Older ones are a change of text:
- *
- * @typedef {object} PatchGuard
- * @property {string} name what is switched off
- * @property {string} file where it is
- * @property {string} from its text; occurs once in the file
- * @property {string} to what stands there when it is off
- * @property {string} spec the file of the test
- * @property {string} test its name, or a part of it, as a regular expression
- * @property {Readonly<Record<string, string>>} [env]
- *
- * @typedef {MarkedGuard | PatchGuard} Guard
  */
 
 /** @type {readonly Guard[]} */

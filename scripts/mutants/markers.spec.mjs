@@ -1,4 +1,4 @@
-import { markersOf, switchOff, unitOf } from './markers.mjs';
+import { markersOf, switchOff, unitsOf } from './markers.mjs';
 
 const TYPESCRIPT = `
 export function settle(job: Job, lease: number): boolean {
@@ -11,6 +11,8 @@ export function settle(job: Job, lease: number): boolean {
     one,
     two,
   ]);
+  if (/* guard: twice */ isOne(job) && /* guard: twice */ isTwo(job)) log();
+  else /* guard: all */ log({ /* guard: named */ a: 1 }, \`a\${/* guard: part */ b}b\`);
   return /* guard: encoded */ encode(job) && !isLate;
 }
 `;
@@ -60,10 +62,18 @@ describe('markers of guards', () => {
     ['clock', 'remove', 'const isLate = /* guard: clock */ job.isEnded;'],
     ['clock', 'false', '/* guard: clock */ false || /* guard: ended */ job.isEnded'],
     ['ended', 'remove', 'const isLate = /* guard: clock */ now() > job.ends;'],
-    ['undo', 'remove', '// guard: undo ; return'],
+    ['undo', 'remove', '// guard: undo ; if'],
     ['first', 'remove', '[ // guard: first two, ]'],
     ['encoded', 'unwrap', 'return /* guard: encoded */ job && !isLate'],
     ['encoded', { with: "''" }, "return /* guard: encoded */ '' && !isLate"],
+    ['encoded', { with: '[$&, $&]' }, '[encode(job), encode(job)] && !isLate'],
+    ['undo', { replace: 'log(); $&' }, '// guard: undo log(); undo(job, ['],
+    ['first', { behind: 1 }, '[ // guard: first two, one, ]'],
+    ['all', 'remove', 'else /* guard: all */ ;'],
+    ['named', 'remove', 'log({ /* guard: named */ },'],
+    ['named', { replace: 'b' }, 'log({ /* guard: named */ b },'],
+    ['part', { with: "''" }, "`a${/* guard: part */ ''}b`"],
+    ['twice', 'true', 'if (/* guard: twice */ true && /* guard: twice */ true)'],
   ])('TypeScript: %s, switched off by %j', (id, way, expected) => {
     expect(off('a.ts', TYPESCRIPT, id, way)).toContain(expected);
   });
@@ -77,6 +87,7 @@ describe('markers of guards', () => {
     ],
     ['tried', 'true', '(--[[ guard: tried ]] true and attempts > 0)'],
     ['fence', 'false', 'if false then return 2 end'],
+    ['fence', { behind: 1 }, '-- guard: fence return --[[ guard: parens ]] (a or b) and c if lease'],
     ['parens', 'remove', 'return --[[ guard: parens ]] c'],
     ['parens', 'true', 'return --[[ guard: parens ]] true and c'],
   ])('Lua: %s, switched off by %j', (id, way, expected) => {
@@ -93,9 +104,9 @@ describe('markers of guards', () => {
     expect(off(file, text, id, way)).toContain(expected);
   });
 
-  it('refuses a marker that is missing, or there twice, and an ending that does not fit', () => {
-    expect(() => unitOf('a.ts', TYPESCRIPT, 'none')).toThrow('has no marker "guard: none"');
-    expect(() => unitOf('a.ts', TYPESCRIPT + TYPESCRIPT, 'undo')).toThrow('has 2 markers');
+  it('refuses a marker that is missing, and a way that does not fit', () => {
+    expect(() => unitsOf('a.ts', TYPESCRIPT, 'none')).toThrow('has no marker "guard: none"');
     expect(() => switchOff('a.ts', TYPESCRIPT, 'clock', 'unwrap')).toThrow('is for a call');
+    expect(() => switchOff('a.ts', TYPESCRIPT, 'first', { behind: 2 })).toThrow('with others behind it');
   });
 });

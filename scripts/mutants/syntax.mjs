@@ -9,6 +9,7 @@ import ts from 'typescript';
  * @property {number} start offset of its first character; comments before it do not count
  * @property {number} end offset behind its last character
  * @property {boolean} isStop an expression that a marker stands before does not grow over it: `&&`, `||`, `??`, a ternary, a statement
+ * @property {boolean} isName the name of a property: a marker before it means the property
  * @property {'statement' | 'element' | undefined} list what it is a member of: a block, or a list with commas (or a class)
  * @property {SyntaxNode | undefined} value what `true`, `false` and `with` replace: the condition of an `if`, the value of a statement
  * @property {SyntaxNode | undefined} inner what `unwrap` leaves: the first argument of a call, the operand of `!` or `not`
@@ -25,6 +26,15 @@ export function parse(file, text) {
   return file.endsWith('.lua') ? parseLua(text) : parseTypeScript(file, text);
 }
 
+/**
+ * @param {string} file
+ * @param {string} text
+ * @returns {string[]} what is no syntax of its language
+ */
+export function syntaxErrors(file, text) {
+  return file.endsWith('.lua') ? chunkOf(text).errors : errorsOf(sourceOf(file, text));
+}
+
 /** Makes all nodes first, then what points from one to another. */
 function link(sources, rangeOf, featuresOf) {
   const made = new Map(sources.map((source) => [source.node, rangeOf(source)]));
@@ -38,7 +48,7 @@ function link(sources, rangeOf, featuresOf) {
 }
 
 function parseTypeScript(file, text) {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const source = sourceOf(file, text);
   const found = [];
   const visit = (node) => {
     if (node !== source) found.push({ node });
@@ -51,10 +61,16 @@ function parseTypeScript(file, text) {
       ({ node }) => ({ start: node.getStart(source), end: node.getEnd() }),
       ({ node }) => typeScriptFeatures(node),
     ),
-    errors: source.parseDiagnostics.map(({ messageText }) =>
-      ts.flattenDiagnosticMessageText(messageText, ' '),
-    ),
+    errors: errorsOf(source),
   };
+}
+
+function sourceOf(file, text) {
+  return ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+}
+
+function errorsOf(source) {
+  return source.parseDiagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
 const LOGICAL = new Set([
@@ -76,7 +92,9 @@ function typeScriptFeatures(node) {
       isLogical(node) ||
       ts.isConditionalExpression(node) ||
       isStatement ||
+      ts.isTemplateSpan(node) ||
       (isElement && !ts.isExpression(node)),
+    isName: ts.isObjectLiteralElementLike(parent) && parent.name === node,
     list: isStatement ? 'statement' : isElement ? 'element' : undefined,
     value: valueOf(node),
     inner: innerOf(node),
@@ -109,13 +127,8 @@ function innerOf(node) {
 }
 
 function parseLua(text) {
-  let chunk;
-  try {
-    // Redis has Lua 5.1. Offsets are those of the text, also behind characters beyond ASCII.
-    chunk = luaparse.parse(text, { ranges: true, luaVersion: '5.1' });
-  } catch (error) {
-    return { nodes: [], errors: [error.message] };
-  }
+  const { chunk, errors } = chunkOf(text);
+  if (chunk === undefined) return { nodes: [], errors };
   const found = [];
   const visit = (parent) => {
     for (const [key, child] of Object.entries(parent))
@@ -127,6 +140,15 @@ function parseLua(text) {
   };
   visit(chunk);
   return { nodes: link(found, (source) => luaRange(text, source), luaFeatures), errors: [] };
+}
+
+function chunkOf(text) {
+  try {
+    // Redis has Lua 5.1. Offsets are those of the text, also behind characters beyond ASCII.
+    return { chunk: luaparse.parse(text, { ranges: true, luaVersion: '5.1' }), errors: [] };
+  } catch (error) {
+    return { chunk: undefined, errors: [error.message] };
+  }
 }
 
 /** luaparse leaves the parentheses around an expression out of its range. */
@@ -148,6 +170,7 @@ function luaFeatures({ node, parent, key }) {
   const isOperand = parent.type === 'LogicalExpression';
   return {
     isStop: node.type === 'LogicalExpression' || isStatement || key === 'fields',
+    isName: parent.type === 'TableKeyString' && key === 'key',
     list: isStatement ? 'statement' : isElement ? 'element' : undefined,
     value: node.clauses?.[0].condition ?? node.condition ?? node.init?.[0] ?? luaValue(node),
     inner:

@@ -42,8 +42,8 @@ export function inspectMachine(machine = thisMachine()) {
     have: {
       servers: serversOnPath(machine),
       sudo: uid === 0 || !has('sudo') ? 'none' : asksNoPassword(env) ? 'free' : 'password',
-      policy: existsSync(join(root, 'usr/sbin/policy-rc.d')),
-      packaged: isPackaged('redis-server', root),
+      policy: /* guard: setup-keeps-policy */ existsSync(join(root, 'usr/sbin/policy-rc.d')),
+      packaged: /* guard: setup-keeps-service */ isPackaged('redis-server', root),
     },
   };
 }

@@ -56,6 +56,7 @@ export class AdminHttp {
     fastify.addHook('onRequest', (request, reply, done) => {
       ignoreType(request);
       const refusal = this.browsers.refusalOf(request);
+      // guard: admin-refuses-browsers
       if (refusal !== undefined) {
         this.audit.recordRefused(request, refusal.rule);
         void reply.code(403).send({ error: refusal.error });
@@ -102,7 +103,7 @@ export class AdminHttp {
 /** Fastify rejects invalid media types, such as the empty one of Go's `http.Post(url, "", nil)`; lmstfy does not check. */
 function ignoreType({ raw: { headers } }: FastifyRequest): void {
   if (isForm(headers['content-type'])) headers['content-type'] = FORM_TYPE;
-  else delete headers['content-type'];
+  else /* guard: admin-ignores-content-types */ delete headers['content-type'];
 }
 
 function challenge(reply: FastifyReply): void {

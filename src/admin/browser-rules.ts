@@ -45,6 +45,7 @@ export class BrowserRules {
   refusalOf({ method, url, headers }: BrowserRequest): BrowserRefusal | undefined {
     if (OPEN_TO_ALL.has(`${method} ${url.split('?', 1)[0] ?? ''}`)) return undefined;
     const { host = '', origin } = headers;
+    // guard: admin-refuses-other-sites
     if (!OWN_SITE.has(headers['sec-fetch-site']))
       return { rule: 'sec_fetch_site', error: 'a web page of another site must not call the admin port' };
     if (origin !== undefined && !isOfHost(origin, host))
@@ -57,7 +58,10 @@ export class BrowserRules {
   private isOwn(header: string): boolean {
     const { ipv6, name } = HOST_HEADER.exec(header)?.groups ?? {};
     if (ipv6 !== undefined) return isIPv6(ipv6);
-    return name !== undefined && (isIPv4(name) || this.names.has(name.toLowerCase()));
+    return (
+      name !== undefined &&
+      (isIPv4(name) || /* guard: host-name-must-be-known */ this.names.has(name.toLowerCase()))
+    );
   }
 }
 
@@ -66,5 +70,5 @@ function isOfHost(origin: string, host: string): boolean {
   const page = URL.canParse(origin) ? new URL(origin) : null;
   if (page === null || page.host === '') return false;
   const own = `${page.protocol}//${host}`;
-  return URL.canParse(own) && new URL(own).host === page.host;
+  return URL.canParse(own) && /* guard: origin-has-the-port-too */ new URL(own).host === page.host;
 }

@@ -17,5 +17,5 @@ export function beginStart(): void {
 
 /** Turns the optimising compilers on again. */
 export function endStart(): void {
-  for (const compiler of COMPILERS) setFlagsFromString(`--${compiler}`);
+  for (const compiler of COMPILERS) setFlagsFromString(/* guard: compilers-are-on-again */ `--${compiler}`);
 }

@@ -23,7 +23,11 @@ export async function checkSurroundings(
   pools: Readonly<Record<string, PoolOptions>>,
 ): Promise<void> {
   const tokens = tokenOptions(config);
-  const checks = Object.entries(pools).map(([name, options]) => checkPool(name, options));
+  const checks = Object.entries(pools).map(([name, options]) =>
+    // guard: every-redis-is-checked
+    checkPool(name, options),
+  );
+  // guard: token-redis-is-checked
   if (tokens !== undefined) checks.push(checkPool('tokens', tokens));
   await Promise.all([checkPort(config.admin), ...checks]);
 }
@@ -37,6 +41,6 @@ function checkPort({ host, port }: Config['admin']): Promise<void> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, () => server.close(() => resolve()));
+    server.listen({ host, /* guard: admin-port-is-tried */ port }, () => server.close(() => resolve()));
   });
 }

@@ -46,6 +46,7 @@ export class Admission {
     const proof = provenOn(context.request.socket, namespace, text);
     if (proof === undefined || rules.isSize === true) return this.admitUnknown(context, rules, text);
     const known = this.tokens.get(proof.caller.tokenId);
+    // guard: proof-is-of-one-record
     if (known !== proof.known) return this.check(context, rules, text, proof.caller.tokenId, known);
     return this.admitKnown(context, rules, text, proof.caller);
   }
@@ -110,6 +111,7 @@ export class Admission {
   ): Promise<void> | undefined {
     context.admitted = caller;
     const { limits, rights, pool, namespace, tokenId } = caller;
+    // guard: rights-on-every-admission
     if (rights !== null) checkRights(rights, rules, context.queue);
     const kind = rules.throttle;
     if (limits === null || kind === undefined || allowedBy(limits, kind) === 0) return undefined;
@@ -126,7 +128,9 @@ function invalidToken(): QueueError {
 
 function isSame(secret: Buffer, sent: string): boolean {
   const bytes = Buffer.from(sent);
-  return bytes.length === secret.length && timingSafeEqual(bytes, secret);
+  return (
+    bytes.length === secret.length && /* guard: tokens-in-constant-time */ timingSafeEqual(bytes, secret)
+  );
 }
 
 /** Records that a text was verified completely as a token of a namespace. */

@@ -37,5 +37,6 @@ export async function checkDependencies(
   if (!isForSomeQueues(rights) || ids.length === 0) return;
   const places = await jobs.placesOf(namespace, ids);
   const foreign = places.findIndex((place) => place !== null && !isForQueue(rights, place.queue));
+  // guard: no-dependency-on-other-queues
   if (foreign >= 0) throw notAllowed(rights, `the job ${ids[foreign] ?? ''} of depends_on`);
 }

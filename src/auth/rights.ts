@@ -8,9 +8,11 @@ import type { AccessRules } from './access.js';
  * @throws {QueueError} `verb_missing`, `queue_not_allowed`
  */
 export function checkRights(rights: Rights, rules: AccessRules, queues: string): void {
+  // guard: default-verb-is-admin
   checkVerb(rights, rules.verb ?? 'admin');
   if (rules.queues === 'one') checkQueue(rights, queues);
   else if (rules.queues === 'none') checkAllQueues(rights);
   else if (rules.queues === 'list')
-    for (const queue of queues.split(',')) if (queue !== '') checkQueue(rights, queue);
+    for (const queue of /* guard: each-queue-of-a-list-is-checked */ queues.split(','))
+      if (queue !== '') checkQueue(rights, queue);
 }

@@ -47,6 +47,7 @@ export class TokenCache {
     const known = this.known.get(digest);
     if (known) {
       const ageMs = this.now() - known.loadedAtMs;
+      // guard: cached-token-is-good-for-a-second
       if (ageMs < VALID_MS) {
         if (ageMs >= REFRESH_MS) this.refresh(digest);
         return known;
@@ -102,6 +103,7 @@ export class TokenCache {
     const known = { record, secret: Buffer.from(record.token), loadedAtMs };
     if (generation !== this.generation) return known;
     this.known.set(digest, known);
+    // guard: token-cache-bounded
     if (this.known.size > MAX_ENTRIES) this.dropOldest();
     return known;
   }

@@ -74,16 +74,19 @@ export async function changeEach<T extends object>(
       tried.push(one);
     } catch (error) {
       const failure = failureOf(error);
+      // guard: bulk-goes-on-after-an-error
       if (!failure || names.length === 1) throw error;
       tried.push({ [key]: name, ...failureObject(failure) });
       if (!session.isJson) session.err(`pumphouse: ${printable(name)}: ${printable(failure.message)}\n`);
       exit = Math.max(exit, failure.exit);
+      // guard: cli-ends-without-answer
       if (failure.exit === EXIT.failed) break;
     }
   }
   if (session.isJson) session.out(json(tried));
   else if (changed.length > 0) session.out(textOf(changed));
   const untried = names.length - tried.length;
+  // guard: bulk-fails-at-the-end
   if (exit === EXIT.ok) return;
   const failed = `${String(tried.length - changed.length)} of ${String(names.length)} failed`;
   throw new SomeFailed(untried === 0 ? failed : `${failed}, ${String(untried)} were not tried`, exit);

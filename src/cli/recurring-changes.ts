@@ -30,7 +30,7 @@ export function isUnchanged(fields: RecurringFields, stored: RecurringJob): bool
     job: templateOf(objectOf(job)),
     maxCatchUp: maxCatchUp ?? catchUpOf(backlog),
     catchUpMs: catchUpMs ?? null,
-    overlap: overlap ?? 'allow',
+    overlap: overlap ?? /* guard: dry-run-knows-the-defaults */ 'allow',
     paused: isPaused,
     note: isPaused ? (note ?? null) : null,
     ...unknown,
@@ -56,7 +56,9 @@ function scheduleOf({ firstAt, offsetMs, startAt, endAt, ...fields }: Fields): o
   if ('cron' in fields)
     return defined({ jitterMs: 0, ...fields, startAt: timeOf(startAt), endAt: timeOf(endAt) });
   // The first slot of a schedule with an offset is that of the time when it was stored.
-  if (offsetMs !== undefined || firstAt === undefined) return { ...fields, offsetMs: offsetMs ?? 0 };
+  if (offsetMs !== undefined || firstAt === undefined)
+    // guard: dry-run-compares-the-offset
+    return { ...fields, offsetMs: offsetMs ?? 0 };
   return { ...fields, firstAt: timeOf(firstAt) };
 }
 

@@ -116,7 +116,7 @@ export function openSession(command: Command, output: Output): Session {
     ...output,
     isJson,
     // JSON is for programs: no progress bars.
-    progressTo: isJson ? undefined : output.progressTo,
+    progressTo: /* guard: json-has-no-progress-bar */ isJson ? undefined : output.progressTo,
     timeoutMs,
     namespace: given.namespace ?? context.namespace,
     get client() {
@@ -139,7 +139,7 @@ function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): P
     ...{ url: given.url ?? context.url ?? DEFAULT_URL, namespace },
     token: secretOf(token, 'the token'),
     retry: { withinMs: timeoutMs, attemptMs: timeoutMs },
-    tls: tlsOf(filesOf(given, context)),
+    tls: /* guard: cli-api-ca */ tlsOf(filesOf(given, context)),
   };
   try {
     return new Pumphouse(options);
@@ -149,7 +149,12 @@ function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): P
 }
 
 function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): AdminClient {
-  const context = isSameServer(given.admin, kept.admin ?? DEFAULT_ADMIN) ? kept : {};
+  const context = /* guard: stored-ca-is-of-one-server */ isSameServer(
+    given.admin,
+    kept.admin ?? DEFAULT_ADMIN,
+  )
+    ? kept
+    : {};
   const url = new URL(given.admin ?? context.admin ?? DEFAULT_ADMIN);
   const account = accountOf(given.account, url) ?? context.account;
   return new AdminClient({ url, account, timeoutMs, tls: tlsOf(filesOf(given, context)) });

@@ -23,7 +23,8 @@ export function migrationProblems(
 ): Problem[] {
   const migrations = migrationsOf(pools);
   return [...migrations].flatMap(([name, target]) => {
-    const text = wrongWith(name, target, pools, placeOf) ?? circleOf(name, migrations);
+    const text =
+      wrongWith(name, target, pools, placeOf) ?? /* guard: migrating-no-circle */ circleOf(name, migrations);
     return text === undefined ? [] : [{ path: below(below('pools', name), 'migrate_to'), text }];
   });
 }

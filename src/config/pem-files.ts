@@ -42,7 +42,7 @@ export function readPemFile(file: string, isKey: boolean): string {
   const text = textOf(file);
   try {
     if (isKey) createPrivateKey(text);
-    else new X509Certificate(text);
+    else /* guard: file-must-be-a-certificate */ new X509Certificate(text);
     return text;
   } catch {
     const what = isKey ? 'private key (PEM, without a passphrase)' : 'certificate (PEM)';

@@ -29,6 +29,7 @@ export class DeadJobsService {
 
   /** @throws as `list` */
   async respawn(caller: Caller, selection: DeadSelection, options: Respawn): Promise<DeadStep> {
+    // guard: respawn-checks-target-queue
     if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
     checkQueueOrAll(caller.rights, selection.filter.queue);
     return this.extended(caller).dead.respawnSelected(caller.namespace, selection, options);

@@ -28,7 +28,7 @@ export function isJobId(id: string): boolean {
 
 /** True if `key` may be an idempotency key. */
 export function isIdempotencyKey(key: string): boolean {
-  return key.length <= MAX_IDEMPOTENCY_KEY && VISIBLE.test(key);
+  return key.length <= MAX_IDEMPOTENCY_KEY && /* guard: idempotency-header-checked */ VISIBLE.test(key);
 }
 
 const QUEUE_LIST = /^[-_,A-Za-z0-9]+$/;

@@ -62,6 +62,7 @@ export function checkAllQueues(rights: Rights | null): void {
  * Checks a call on one queue, or on the whole namespace if it names none. @throws as `checkQueue` and `checkAllQueues`
  */
 export function checkQueueOrAll(rights: Rights | null, queue: string | undefined): void {
+  // guard: lists-of-all-queues-need-the-right
   if (queue === undefined) checkAllQueues(rights);
   else checkQueue(rights, queue);
 }

@@ -11,6 +11,7 @@ export function checkPushUrl(
   rights: Rights | null,
   { attributes }: { readonly attributes?: Readonly<Record<string, string>> | null | undefined },
 ): void {
+  // guard: job-url-needs-permission
   if (Object.hasOwn(attributes ?? {}, PUSH_URL)) checkVerb(rights, 'push');
 }
 

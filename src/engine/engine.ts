@@ -134,7 +134,9 @@ export class QueueEngine {
   endWaits(): void {
     const { leases, events, extended } = this.components;
     leases.stop();
+    // guard: streams-end-with-engine
     events.close();
+    // guard: publish-wait-ends-with-server
     extended.endWatch.stop();
   }
 
@@ -207,7 +209,10 @@ export class QueueEngine {
     const found = await findIdempotencyRecord(publishers.runnerOf('memory'), namespace, record);
     // Check durability only if there is a record: the earlier publish may have been stored and then refused for lack of
     // it.
-    return found && findIdempotencyRecord(publishers.runnerOf(durability), namespace, record);
+    return (
+      found /* guard: migrating-key-durability */ &&
+      findIdempotencyRecord(publishers.runnerOf(durability), namespace, record)
+    );
   }
 
   /**
@@ -378,7 +383,11 @@ export class QueueEngine {
   private async leaseForOwnTtr(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     checkNames(namespace);
     const { ttr_ms } = await this.settings.of(namespace);
-    return this.components.leases.lease(namespace, { ...request, ttrMs: ttr_ms, hasOwnTtr: true });
+    return this.components.leases.lease(namespace, {
+      ...request,
+      ttrMs: /* guard: namespace-ttr-counts */ ttr_ms,
+      hasOwnTtr: true,
+    });
   }
 
   private publisherFor(durability: Durability | undefined): Publisher {

@@ -173,7 +173,7 @@ export class QueueAdmin {
       workers.awaitedQueues(namespace),
       recurrings.countByQueue(namespace),
       stats.queuesOf(namespace, today),
-      stats.queuesOf(namespace, today - 1),
+      stats.queuesOf(namespace, /* guard: traffic-of-yesterday-lists-queues */ today - 1),
     ]);
     // Consumers of lmstfy's API may wait for names that no queue can have.
     const legal = awaited.filter(isQueueName);

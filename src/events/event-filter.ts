@@ -27,9 +27,13 @@ export function filterOf(url: string, rights: Rights | null): EventFilter | null
   for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
   const patterns = rights?.queues ?? null;
   const checks = checksOf(wanted);
+  // guard: events-of-the-token
   if (patterns !== null)
     checks.push((event) =>
-      queuesOf(event).some((queue) => patterns.some((pattern) => matchesPattern(pattern, queue))),
+      queuesOf(event).some((queue) =>
+        // guard: token-of-the-left-queue-learns
+        patterns.some((pattern) => matchesPattern(pattern, queue)),
+      ),
     );
   return allOf(checks);
 }
@@ -51,7 +55,7 @@ function wantedOf(url: string): Map<string, Set<string>> {
   const problems = new Map<string, FieldProblem>();
   for (const [field, text] of new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1))) {
     if (field === TOKEN) continue;
-    const filter = FILTERS.get(field);
+    const filter = /* guard: event-filters-inherit-nothing */ FILTERS.get(field);
     if (!filter) {
       const shown = field.slice(0, SHOWN_CHARACTERS);
       problems.set(shown, { field: shown, rule: 'unknown field' });

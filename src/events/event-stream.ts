@@ -105,6 +105,7 @@ export class EventStream implements EventListener, ConnectionWatcher {
     if (this.isOver) return;
     const { response } = this.context;
     // Bytes that the system has not taken since the last write: the client reads slower than its events arrive.
+    // guard: unread-stream-is-cut
     if (response.writableLength > this.maxBufferBytes) {
       this.close('slow');
       response.destroy();

@@ -92,10 +92,12 @@ export class EventsService implements OnApplicationShutdown {
     const { max_streams, max_streams_per_token } = this.config.events;
     const { open, refused } = this.metrics;
     const own = this.ofToken.get(tokenId) ?? 0;
+    // guard: streams-of-a-token-are-bounded
     if (own >= max_streams_per_token) {
       refused.ofToken.value += 1;
       throw new QueueError('too_many_streams', 'too many event streams of this token');
     }
+    // guard: streams-are-bounded
     if (open.value >= max_streams) {
       refused.ofAll.value += 1;
       throw new QueueError('overloaded', 'too many event streams');
@@ -117,7 +119,9 @@ export class EventsService implements OnApplicationShutdown {
         () => (stream.confirmedMs = performance.now()),
         (error: unknown) => {
           const isUnknown = error instanceof QueueError && error.code === 'pool_unavailable';
-          if (!isUnknown || performance.now() - stream.confirmedMs > UNCONFIRMED_MS) stream.end('refused');
+          if (!isUnknown || performance.now() - stream.confirmedMs > UNCONFIRMED_MS)
+            // guard: stream-ends-with-its-token
+            stream.end('refused');
         },
       );
     }

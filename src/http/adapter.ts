@@ -159,6 +159,7 @@ export function listenerOptions({ max_header_bytes, header_timeout_ms, request_t
  * field.
  */
 export function answerHalfClosed(server: Server & { httpAllowHalfOpen?: boolean }): void {
+  // guard: half-closed-answered
   server.httpAllowHalfOpen = true;
 }
 
@@ -199,7 +200,9 @@ function refusedHead(request: IncomingMessage, response: ServerResponse): QueueE
  */
 function misrouted(request: FastifyRequest): QueueError | undefined {
   const { raw } = request;
-  if ((raw.url?.length ?? 0) > request.server.serverContext.maxUrlBytes) {
+  if (
+    (raw.url?.length ?? 0) > /* guard: connections-per-address */ request.server.serverContext.maxUrlBytes
+  ) {
     return new QueueError('uri_too_long', 'request URI too long');
   }
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {

@@ -38,7 +38,7 @@ export function installCors(server: Server, origins: readonly string[], context:
     if (request.url?.startsWith(PREFIX) === true) {
       // A cache must not give one origin the answer to another one, or to a program.
       if (!isPublic) response.setHeader('Vary', 'Origin');
-      if (origin !== undefined && (isPublic || allowed.has(origin))) {
+      if (origin !== undefined && /* guard: cors-for-listed-origins */ (isPublic || allowed.has(origin))) {
         response.setHeader('Access-Control-Allow-Origin', isPublic ? '*' : origin);
         if (isPreflight(request, context)) {
           answerPreflight(request, response, context);

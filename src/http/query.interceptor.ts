@@ -13,7 +13,8 @@ export class QueryInterceptor implements NestInterceptor {
   /** @throws {InputError} naming each parameter */
   intercept(execution: ExecutionContext, next: CallHandler): Observable<unknown> {
     const call = Reflect.getMetadata(CALL, execution.getHandler()) as CallDescription | undefined;
-    if (call !== undefined && call.query === undefined) refuseParameters(contextIn(execution).query);
+    if (call !== undefined && /* guard: unknown-parameters-are-refused */ call.query === undefined)
+      refuseParameters(contextIn(execution).query);
     return next.handle();
   }
 }

@@ -26,6 +26,7 @@ export class ChangesService {
    * @throws {QueueError} also `queue_not_allowed` and `pool_moving`
    */
   async cancel(caller: Caller, id: string, request: CancelRequest): Promise<Cancelled> {
+    // guard: cascade-needs-all-queues
     if (request.cascade === true) checkAllQueues(caller.rights);
     const jobs = await this.jobsFor(caller, id);
     return withVisibleDependents(jobs, caller, jobs.cancel(caller.namespace, id, request));
@@ -42,9 +43,10 @@ export class ChangesService {
     ids: readonly string[],
     request: CancelRequest,
   ): Promise<(readonly [id: string, CancelledOne])[]> {
+    // guard: cancel-many-cascade-rights
     if (request.cascade === true) checkAllQueues(caller.rights);
     const jobs = this.engines.forPool(caller.pool).native;
-    const visible = await visibleOf(jobs, caller, ids);
+    const visible = /* guard: cancel-within-rights */ await visibleOf(jobs, caller, ids);
     const cancel = (): Promise<CancelledOne[]> =>
       withVisibleDependents(jobs, caller, jobs.cancelMany(caller.namespace, visible, request));
     const results = visible.length === 0 ? [] : await cancel();

@@ -45,13 +45,14 @@ export class Delivery implements ConnectionWatcher {
    * ended. Usually the system has taken everything already, and nothing needs to be watched.
    */
   guard(response: ServerResponse, settle: (hasLeft: boolean) => void): void {
-    if (this.socket.destroyed || !response.writableEnded) {
+    if (this.socket.destroyed || /* guard: delivery-undoes-on-error */ !response.writableEnded) {
       this.done();
       settle(false);
       return;
     }
-    if (response.writableLength === 0 && this.socket.writable) {
+    if (/* guard: delivery-done-when-flushed */ response.writableLength === 0 && this.socket.writable) {
       this.done();
+      // guard: delivery-confirms
       settle(true);
       return;
     }
@@ -77,6 +78,7 @@ export class Delivery implements ConnectionWatcher {
   connectionClosed(): void {
     this.isWatching = false;
     this.controller?.abort();
+    // guard: delivery-undoes-on-close
     this.settle?.(false);
     this.settle = undefined;
   }

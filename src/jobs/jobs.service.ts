@@ -63,8 +63,15 @@ export class JobsService {
     }
     const key = options?.idempotencyKey;
     const recorded =
-      key === undefined ? options : { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) };
-    const allowed = jobs.map((job) => withinRights(caller.rights, job));
+      key === undefined
+        ? options
+        : /* guard: idempotency-header-reaches-engine */ {
+            ...options,
+            idempotencyRecord: nativeIdempotencyRecordOf(key, jobs),
+          };
+    const allowed = /* guard: unique-keys-within-rights */ jobs.map((job) =>
+      withinRights(caller.rights, job),
+    );
     const publishing = this.jobsOf(caller).publish(caller.namespace, allowed, recorded);
     return isForSomeQueues(caller.rights) ? this.withoutForeign(caller, publishing) : publishing;
   }
@@ -107,6 +114,7 @@ export class JobsService {
   ): Promise<JobDetails | null> {
     const jobs = this.jobsOf(caller);
     const [visible] = await visibleOf(jobs, caller, [id]);
+    // guard: wait-checks-the-queue-found
     if (visible === undefined) return null;
     return this.asVisible(caller, await jobs.waitForEnd(caller.namespace, id, waitMs, signal));
   }
@@ -121,7 +129,9 @@ export class JobsService {
     const lost = acks.flatMap(({ queue, id }, i) =>
       statuses[i] === 'lease_lost' ? [{ id, isIn: (present: string) => present === queue }] : [],
     );
-    const states = lost.length === 0 ? [] : await this.statesOf(caller, lost);
+    const states =
+      // guard: batch-acks-tell-the-states
+      lost.length === 0 ? [] : await this.statesOf(caller, lost);
     const next = states.values();
     return statuses.map((status) =>
       status === 'lease_lost' ? { status, state: next.next().value } : status,
@@ -158,7 +168,8 @@ export class JobsService {
   async ack(caller: Caller, ack: ExtendedAck): Promise<AckStatus> {
     const [status = 'not_found'] = await this.ackAll(caller, [ack]);
     if (status === 'not_found') throw jobNotFound(ack.id);
-    if (status === 'lease_lost') throw await this.leaseLost(caller, ack.id);
+    if (status === 'lease_lost')
+      throw /* guard: single-ack-tells-the-state */ await this.leaseLost(caller, ack.id);
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }
@@ -191,13 +202,17 @@ export class JobsService {
   private withVisibleState<T>(caller: Caller, id: string, operation: Promise<T>): Promise<T> {
     if (!isForSomeQueues(caller.rights)) return operation;
     return operation.catch(async (error: unknown) => {
-      throw error instanceof LeaseLostError ? await this.leaseLost(caller, id, error) : error;
+      throw /* guard: lost-lease-hides-other-queues */ error instanceof LeaseLostError
+        ? await this.leaseLost(caller, id, error)
+        : error;
     });
   }
 
   private async leaseLost(caller: Caller, id: string, cause?: Error): Promise<LeaseLostError> {
     // The job may have moved to another queue meanwhile.
-    const isIn = (queue: string): boolean => isForQueue(caller.rights, queue);
+    const isIn = (queue: string): boolean =>
+      // guard: state-of-own-queues-only
+      isForQueue(caller.rights, queue);
     const [state] = await this.statesOf(caller, [{ id, isIn }]);
     return new LeaseLostError(state, cause && { cause });
   }
@@ -222,6 +237,7 @@ export class JobsService {
   async checkJob(caller: Caller, id: string): Promise<void> {
     if (!isJobId(id)) throw jobNotFound(id);
     const [visible] = await visibleOf(this.jobsOf(caller), caller, [id]);
+    // guard: native-job-is-of-an-allowed-queue
     if (visible === undefined) throw jobNotFound(id);
   }
 
@@ -230,8 +246,15 @@ export class JobsService {
    * queues.
    */
   private async asVisible(caller: Caller, job: JobDetails | null): Promise<JobDetails | null> {
-    if (job === null || !isForQueue(caller.rights, job.queue)) return null;
-    return { ...job, dependents: await visibleOf(this.jobsOf(caller), caller, job.dependents) };
+    if (job === null || /* guard: get-checks-queue */ !isForQueue(caller.rights, job.queue)) return null;
+    return {
+      ...job,
+      dependents: /* guard: dependents-of-allowed-queues */ await visibleOf(
+        this.jobsOf(caller),
+        caller,
+        job.dependents,
+      ),
+    };
   }
 
   /**
@@ -253,6 +276,7 @@ export class JobsService {
       caller.namespace,
       holders.map(({ id }) => id),
     );
+    // guard: key-record-hides-other-queues
     if (places.some((place) => place !== null && !isForQueue(caller.rights, place.queue)))
       throw keyTakenElsewhere();
     return published;
@@ -267,7 +291,7 @@ export class JobsService {
 async function withoutForeignHolder(jobs: NativeJobs, caller: Caller, error: unknown): Promise<unknown> {
   if (!(error instanceof UniqueKeyTakenError)) return error;
   const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
-  return visible === undefined ? keyTakenElsewhere() : error;
+  return /* guard: holder-in-another-queue-is-hidden */ visible === undefined ? keyTakenElsewhere() : error;
 }
 
 function keyTakenElsewhere(): UniqueKeyTakenError {

@@ -38,6 +38,8 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
         .lease(caller.namespace, waits ? { ...request, signal: delivery.signal } : request),
       (jobs) => {
         const isLong = performance.now() - context.startedMs > VALID_MS;
+        // guard: native-lease-checks-the-token-again
+        // guard: token-is-checked-after-the-wait
         if (isLong && jobs.length > 0) this.deliverAfterWait(context, delivery, jobs, responder);
         else this.deliver(context, delivery, jobs, responder);
       },
@@ -79,7 +81,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
     } finally {
       delivery.guard(response, (hasLeft) => {
         if (hasLeft) confirmDelivery(jobs);
-        else this.undo(caller, jobs);
+        else /* guard: native-lease-is-undone */ this.undo(caller, jobs);
       });
     }
   }

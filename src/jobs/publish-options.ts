@@ -24,10 +24,13 @@ export function publishOptionsOf({ headers }: IncomingMessage): PublishOptions |
   if (durability === undefined && jobIds === undefined && key === undefined && ttl === undefined)
     return undefined;
   if (jobIds !== undefined && key !== undefined) throw invalid(`X-Job-ID ${EITHER_RULE}`);
+  // guard: idempotency-ttl-needs-a-key
   if (ttl !== undefined && key === undefined)
     throw invalid('Idempotency-TTL-Ms says how long an Idempotency-Key is kept: send both or neither');
   return {
-    ...(ttl === undefined ? {} : { idempotencyTtlMs: ttlMsOf(String(ttl)) }),
+    ...(ttl === undefined
+      ? {}
+      : { idempotencyTtlMs: /* guard: idempotency-ttl-is-passed-on */ ttlMsOf(String(ttl)) }),
     ...(key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key) }),
     ...(durability === undefined ? {} : { durability: durabilityOf(String(durability)) }),
     ...(jobIds === undefined ? {} : { retryOf: idsOf(String(jobIds)) }),
@@ -47,6 +50,7 @@ function idempotencyKeyOf(key: string | string[]): string {
 
 function ttlMsOf(text: string): number {
   const ttlMs = /^\d{4,10}$/.test(text) ? Number(text) : 0;
+  // guard: idempotency-ttl-has-a-range
   if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS) throw invalid(`Idempotency-TTL-Ms ${TTL_RULE}`);
   return ttlMs;
 }

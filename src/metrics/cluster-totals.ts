@@ -73,7 +73,11 @@ export class ClusterTotals {
    */
   add(id: number, answer: number, snapshot: MetricsSnapshot): void {
     const process = this.processes.get(id) ?? { answer: 0, last: new Map(), current: [] };
-    if (answer <= process.answer || this.ended.has(id)) return;
+    if (
+      /* guard: late-totals-count-once */ answer <= process.answer /* guard: ended-process-counts-once */ ||
+      this.ended.has(id)
+    )
+      return;
     const isSummed = ({ type }: MetricFamily): boolean => type === 'counter' || type === 'histogram';
     const last = this.addUp(snapshot.filter(isSummed), process.last);
     this.processes.set(id, { answer, last, current: snapshot.filter((family) => !isSummed(family)) });
@@ -81,6 +85,7 @@ export class ClusterTotals {
 
   /** A process has ended: its gauges go, what it has counted stays. */
   end(id: number): void {
+    // guard: ended-process-gauges-removed
     this.processes.delete(id);
     this.ended.add(id);
   }
@@ -105,7 +110,11 @@ export class ClusterTotals {
         const isNew = lines.some(({ key, line }) => line.value < (last.get(key) ?? 0));
         for (const { key, line } of lines) {
           next.set(key, line.value);
-          const more = line.value - (isNew ? 0 : (last.get(key) ?? 0));
+          const more =
+            line.value -
+            /* guard: cluster-sum-adds-differences */ (isNew
+              ? /* guard: released-queue-counts-from-zero */ 0
+              : (last.get(key) ?? 0));
           if (more === 0) unchanged.push({ key, family, line });
           else this.count(this.busyGroup(line), key, family, line, more);
         }
@@ -124,7 +133,9 @@ export class ClusterTotals {
     more: number,
   ): void {
     if (!group) return;
-    const labels = group.isShared ? sharedLabels(line.labels) : line.labels;
+    const labels = /* guard: labels-of-all-processes-are-bounded */ group.isShared
+      ? sharedLabels(line.labels)
+      : line.labels;
     const place = group.isShared ? keyOf(family.name, { ...line, labels }) : key;
     const sum = group.lines.get(place);
     if (sum) sum.value += more;
@@ -142,6 +153,7 @@ export class ClusterTotals {
     const { table, pool, namespace, name } = this.placeOf(line);
     if (!table) return this.own;
     if (namespace === OTHER && (name === OTHER || name === '')) return table.other(pool);
+    // guard: idle-queue-has-no-labels
     return table.peek(pool, namespace, name);
   }
 
@@ -187,6 +199,7 @@ function* seriesOf({ type, values }: MetricFamily): Generator<MetricLine[]> {
   let open: MetricLine[] = [];
   for (const line of values) {
     open.push(line);
+    // guard: histogram-series-together
     if (type === 'histogram' && !line.metricName?.endsWith('_count')) continue;
     yield open;
     open = [];

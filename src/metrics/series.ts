@@ -79,6 +79,7 @@ export class CounterFamily extends Counter {
 
   /** Ends a series. */
   end(cell: Cell): void {
+    // guard: counter-series-removed
     this.cells.delete(cell);
   }
 
@@ -146,6 +147,7 @@ export class HistogramFamily extends Histogram {
   }
 
   end(cell: HistogramCell): void {
+    // guard: histogram-series-removed
     this.series.delete(cell);
   }
 
@@ -296,6 +298,7 @@ export class SeriesTable<S> {
     // invalid.
     if (namespace === OTHER && (queue === OTHER || queue === '')) return this.other(pool);
     if (this.held >= this.limit) this.makeRoom(nowMs);
+    // guard: queue-series-bounded
     if (this.held >= this.limit) return this.other(pool);
     const series = this.kind.create(pool, namespace, queue);
     this.store({ pool, namespace, queue, series, firstSeenMs: nowMs, lastSeenMs: nowMs });

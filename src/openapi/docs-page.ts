@@ -97,6 +97,7 @@ export class DocsPage {
     if (known !== undefined) return known;
     const { type, read } = SOURCES[name];
     const file = { type, bytes: read() };
+    // guard: docs-bytes-shared
     this.files.set(name, file);
     return file;
   }

@@ -10,6 +10,7 @@ export class RegistryTimers implements Timers {
   set(name: string, delayMs: number, fire: () => void): void {
     this.clear(name);
     const timeout = setTimeout(() => {
+      // guard: fired-timer-leaves-registry
       this.registry.deleteTimeout(name);
       fire();
     }, delayMs);

@@ -29,6 +29,7 @@ export class PushAckController {
     const result = resultOf(body, context.request.headers['content-type']);
     const { native } = this.engines.forPool(pool);
     const [status] = await native.complete(namespace, [result === null ? job : { ...job, result }]);
+    // guard: ack-link-is-of-one-lease
     if (status !== 'done') throw new LeaseLostError(await stateOf(native, namespace, job));
   }
 }

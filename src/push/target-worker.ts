@@ -314,7 +314,9 @@ export class TargetWorker {
     const named = attributes?.[PUSH_URL];
     if (named === undefined) return { url: this.url, origin: '' };
     const url = pushUrlOf(named);
-    return url !== null && target.origins.includes(url.origin) ? { url, origin: url.origin } : null;
+    return url !== null && /* guard: job-url-origin-checked */ target.origins.includes(url.origin)
+      ? { url, origin: url.origin }
+      : null;
   }
 
   /** Whether a job of several origins may be sent now. @returns how long it is held back, 0 = it is sent */
@@ -336,7 +338,8 @@ export class TargetWorker {
       ...{ queues, count, waitMs, signal: this.waking.signal },
       ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
-      /* guard: own-url-open-leases-none */ ...(target.origins.length > 0 ? { isPushed: true } : {}),
+      // guard: own-url-open-leases-none
+      ...(target.origins.length > 0 ? { isPushed: true } : {}),
     });
   }
 
@@ -412,7 +415,7 @@ export class TargetWorker {
       return await send();
     } finally {
       metrics.inFlight.value -= 1;
-      metrics.timeOf(pool).observe(performance.now() - startMs);
+      metrics.timeOf(pool).observe(/* guard: push-duration-in-seconds */ performance.now() - startMs);
     }
   }
 
@@ -454,7 +457,10 @@ export class TargetWorker {
     await targets.change(namespace, name, (text) => {
       const target = text === null ? null : readTarget(text).target;
       // Several answers may say so at once.
-      outcome.isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
+      outcome.isPaused =
+        target !== null &&
+        target.pausedAtMs === null /* guard: old-url-gone-ignored */ &&
+        target.url === url.href;
       return outcome.isPaused && text !== null ? pauseOf(name, text, 'gone', targets.now()) : null;
     });
     if (!outcome.isPaused) return;

@@ -249,7 +249,7 @@ export class TargetsService {
     const secrets = this.seal.open(sealed, placeOf(namespace, name));
     if (secrets === null) {
       throw new QueueError(
-        'push_key_mismatch',
+        /* guard: other-key-file-is-named */ 'push_key_mismatch',
         `the secrets of target ${name} were encrypted with another push.key_file`,
       );
     }

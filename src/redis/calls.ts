@@ -71,13 +71,13 @@ export class Calls {
       const fail = (error: Error): void => {
         if (settle()) reject(error);
       };
-      const limitMs = Math.min(Math.max(withinMs, 1), MAX_TIMER_MS);
+      const limitMs = /* guard: own-deadline-ends-a-call */ Math.min(Math.max(withinMs, 1), MAX_TIMER_MS);
       const timer = setTimeout(() => fail(unavailable(this.pool)), limitMs);
       this.underWay.add(fail);
       send().then(
         (reply) => {
           if (settle()) resolve(reply);
-          else late?.(reply);
+          else /* guard: late-reply-is-undone */ late?.(reply);
         },
         (error: unknown) => fail(error instanceof Error ? error : new Error(String(error))),
       );
@@ -133,6 +133,7 @@ export class RedisClock {
     const backMs = this.offsetMs - offsetMs;
     this.roundTripMs = roundTripMs;
     this.takenAtMs = receivedMs;
+    // guard: clock-of-redis-counts
     this.offsetMs = offsetMs;
     if (/* guard: clock-set-back-is-seen */ backMs > SET_BACK_MS)
       for (const listener of this.whenSetBack) listener();

@@ -36,7 +36,7 @@ function baseOptions(options: PoolOptions): DriverOptions {
     // support RESP2.
     protocol: 2,
     replyMapping: 'legacy',
-    autoResendUnfulfilledCommands: false,
+    autoResendUnfulfilledCommands: /* guard: driver-never-resends */ false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     connectTimeout: Math.min(Math.max(options.commandTimeoutMs, 1_000), MAX_TIMER_MS),
@@ -45,7 +45,8 @@ function baseOptions(options: PoolOptions): DriverOptions {
     retryStrategy: retryPauseMs,
     // After a failover the old master answers READONLY, before Redis 7 within a script's error: the next connection
     // finds the new master. 1 = reconnect, resend nothing.
-    reconnectOnError: ({ message }) => (/(?:^|-)READONLY\b/.test(message) ? 1 : false),
+    reconnectOnError: ({ message }) =>
+      /(?:^|-)READONLY\b/.test(message) ? /* guard: replica-reconnected */ 1 : false,
     connectionName: 'pumphouse',
     lazyConnect: true,
     ...(options.username === undefined ? {} : { username: options.username }),
@@ -94,7 +95,7 @@ function limitGreeting(client: Redis, withinMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   client.on('connect', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => client.disconnect(true), withinMs).unref();
+    timer = /* guard: silent-redis-reconnected */ setTimeout(() => client.disconnect(true), withinMs).unref();
   });
   for (const event of ['ready', 'close']) client.on(event, () => clearTimeout(timer));
 }

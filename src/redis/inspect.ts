@@ -90,8 +90,9 @@ function checkVersion(version: string): void {
 async function checkFormat(client: Client, keys: Keys): Promise<void> {
   const found = await client.get(keys.format);
   if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
-  else if (Number(found) < DATA_FORMAT) await raiseFormat(client, keys);
-  else if (Number(found) > DATA_FORMAT) {
+  else if (/* guard: older-format-is-raised */ Number(found) < /* guard: format-raised */ DATA_FORMAT)
+    await raiseFormat(client, keys);
+  else if (/* guard: newer-format-is-refused */ Number(found) > DATA_FORMAT) {
     throw new NewerFormatError(
       `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,
     );
@@ -107,6 +108,7 @@ async function raiseFormat(client: Client, keys: Keys): Promise<void> {
     await client.set(keys.format, DATA_FORMAT);
   } catch (error) {
     const fault = faultOf(error);
+    // guard: full-redis-of-older-format-opens
     if (fault !== 'full' && fault !== 'disk') throw error;
   }
 }

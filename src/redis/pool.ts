@@ -131,6 +131,7 @@ export class RedisPool {
    */
   static async connect(name: string, options: PoolOptions, log: Log): Promise<RedisPool> {
     const problem = options.url === undefined ? null : redisUrlProblem(options.url);
+    // guard: error-hides-the-url
     if (problem !== null) throw new TypeError(`the Redis URL of pool ${name} ${problem}`);
     const pool = new RedisPool(name, options, log);
     try {
@@ -394,7 +395,10 @@ export class RedisPool {
       this.wakeStyle = this.store.hasShardedPubSub ? 'sharded' : 'plain';
       return new ClusterWakeups(client, nodes, calls, keys, this.wakeStyle, wakeListeners);
     }
-    const subscriber = this.openClient({ enableOfflineQueue: true, autoResubscribe: false });
+    const subscriber = this.openClient({
+      enableOfflineQueue: true,
+      autoResubscribe: /* guard: driver-does-not-subscribe */ false,
+    });
     if (isCluster(subscriber)) throw new TypeError('a Cluster has another kind of subscriber');
     const wakeups = new ChannelWakeups(subscriber, calls, keys.wakeChannel, wakeListeners);
     await this.connectBy(deadline, subscriber).catch((error: unknown) => {
@@ -424,6 +428,7 @@ export class RedisPool {
 
   /** Refuses access to a store with a newer data format. */
   private check(): void {
+    // guard: newer-store-left-alone
     if (this.newer) throw unavailable(this.name, this.newer);
     // guard: no-call-without-rights
     if (this.denial !== undefined) throw unavailable(this.name, new Error(this.denial));
@@ -452,6 +457,7 @@ export class RedisPool {
           this.isDenied = false;
           await this.checkRights();
         }
+        // guard: store-checked-while-running
         if (this.newer || isTurn) await this.inspect(true);
         if (this.isShort || isTurn) await this.checkDurability();
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
@@ -470,6 +476,7 @@ export class RedisPool {
   /** Not in a Cluster, where each node's connection is handled separately. */
   private reconnect(): void {
     if (this.nodes) return;
+    // guard: half-open-replaced
     if (this.client.status === 'ready') this.client.disconnect(true);
     this.wakeups?.disconnect(true);
   }

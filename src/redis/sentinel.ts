@@ -44,7 +44,7 @@ export class MasterFinder {
       ),
     );
     await Promise.race([Promise.all(all), this.first(all, found)]);
-    const [newest] = found.sort((a, b) => b.epoch - a.epoch);
+    const [newest] = found.sort((a, b) => /* guard: newest-election-counts */ b.epoch - a.epoch);
     if (newest) return newest;
     throw new Error(`All sentinels are unreachable, or do not know ${masterName}: ${reason}`);
   }
@@ -64,9 +64,14 @@ export class MasterFinder {
     const { sentinelPassword: password, tls } = this.target;
     const sentinel = new Redis({
       ...{ host, port, protocol: 2, lazyConnect: true, enableReadyCheck: false, disableClientInfo: true },
-      ...{ connectTimeout: SENTINEL_MS, commandTimeout: SENTINEL_MS, disconnectTimeout: OTHERS_MS },
+      ...{
+        connectTimeout: SENTINEL_MS,
+        /* guard: sentinel-hang-no-delay */ commandTimeout: SENTINEL_MS,
+        disconnectTimeout: OTHERS_MS,
+      },
       retryStrategy: () => null,
       ...(password === undefined ? {} : { password }),
+      // guard: sentinel-over-tls
       ...(tls === undefined ? {} : { tls: { ...tls } }),
     });
     let reason: Error | undefined;
@@ -157,6 +162,7 @@ export class MasterConnector extends AbstractConnector {
   private async compare(socket: Socket, { host, port, epoch }: Master): Promise<void> {
     const now = await this.finder.find().catch(() => undefined);
     if (!now || now.epoch < epoch || (now.host === host && now.port === port)) return;
+    // guard: sentinel-leaves-deposed
     if (this.stream === socket) this.disconnect();
   }
 }

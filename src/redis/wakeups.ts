@@ -47,7 +47,10 @@ export class ChannelWakeups implements Wakeups {
       dispatchWakeup(this.listeners, message),
     );
     // If it fails, the next probe tries again. The driver would not handle the error, and the process would end.
-    this.subscriber.on('ready', () => void this.subscribe().catch(() => undefined));
+    this.subscriber.on(
+      'ready',
+      () => void (/* guard: refused-subscription-ends-nothing */ this.subscribe().catch(() => undefined)),
+    );
     await this.calls.persist(() => this.subscribe(), { repeatable: true });
   }
 
@@ -66,7 +69,7 @@ export class ChannelWakeups implements Wakeups {
 
   /** Detects a half-open socket, or a missing subscription, which would silently lose wake-ups. */
   async probe(): Promise<void> {
-    const isSubscribed = this.subscriber.mode === 'subscriber';
+    const isSubscribed = /* guard: refused-subscription-retried */ this.subscriber.mode === 'subscriber';
     await this.calls.attempt(() => (isSubscribed ? this.subscriber.ping() : this.subscribe()));
   }
 

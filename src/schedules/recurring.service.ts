@@ -51,7 +51,10 @@ export class RecurringService {
         throw notAllowed(caller.rights, `the recurring job ${recurring.id}`);
     }
     await this.checkTemplate(caller, recurring);
-    const template = withinRights(caller.rights, recurring.template);
+    const template = /* guard: recurring-unique-keys-within-rights */ withinRights(
+      caller.rights,
+      recurring.template,
+    );
     return this.of(caller).set(caller.namespace, { ...recurring, template });
   }
 

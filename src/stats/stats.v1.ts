@@ -48,7 +48,7 @@ export function statsQueryOf(
   query: Query,
   today: number,
 ): { readonly queue: string | null; readonly day: number } {
-  const problems = unknownIn(query, StatsQuery);
+  const problems = unknownIn(/* guard: stats-parameters-refused */ query, StatsQuery);
   const { queue = null, day: text } = query;
   const isName = queue === null || isQueueName(queue);
   if (!isName && queue !== OTHER_QUEUES) problems.push({ field: 'queue', rule: QUEUE_RULE });

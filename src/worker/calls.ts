@@ -20,7 +20,7 @@ const MAX_PAUSE_MS = 1_000;
 export async function call<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   signal?.throwIfAborted();
   try {
-    return await (signal ? abortable(run(), signal) : run());
+    return await (signal ? /* guard: signal-ends-calls-in-process */ abortable(run(), signal) : run());
   } catch (error) {
     throw toClientError(error);
   }
@@ -76,6 +76,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     const stop = (): void => reject(reasonOf(signal));
     signal.addEventListener('abort', stop, { once: true });
     // A signal that has aborted before sends no event any more.
+    // guard: client-in-process-events-signal
     if (signal.aborted) stop();
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });

@@ -56,7 +56,7 @@ export class WorkersService {
     const { native } = this.engines.forPool(pool);
     const ids = leases.map((one) => one.id);
     const visible = new Set(await visibleOf(native, caller, ids));
-    const own = leases.filter((one) => visible.has(one.id));
+    const own = leases.filter((one) => /* guard: heartbeat-within-rights */ visible.has(one.id));
     const result = await this.workers(caller).heartbeat(namespace, id, {
       ...heartbeat,
       leases: own,
@@ -67,7 +67,9 @@ export class WorkersService {
     const lost = result.jobs.flatMap((job) => (job.status === 'lease_lost' ? [job.id] : []));
     const present = new Set(await visibleOf(native, caller, lost));
     const known = result.jobs.map((job) =>
-      job.status === 'lease_lost' && !present.has(job.id) ? notFoundOf(job.id) : job,
+      job.status === 'lease_lost' && /* guard: heartbeat-hides-other-queues */ !present.has(job.id)
+        ? notFoundOf(job.id)
+        : job,
     );
     const answers = known.values();
     const jobs = ids.map((one) => (visible.has(one) && answers.next().value) || notFoundOf(one));

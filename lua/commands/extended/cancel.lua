@@ -35,7 +35,7 @@ start_plan(due)
 local function code_of(job)
   if not job or job.is_gone or is_expired(job) then
     return 0
-  elseif job.state == DONE or job.state == CANCELLED then
+  --[[ guard: done-not-cancelled ]] elseif job.state == DONE or job.state == CANCELLED then
     return job.state == DONE and 3 or 4
   end
 end
@@ -76,18 +76,21 @@ for i = 5, #ARGV do
 end
 for i = 5, #ARGV do
   local job, code = job_of(ARGV[i]), 0
-  for _, id in ipairs(cascade ~= "1" and not code_of(job) and dependents_of(job) or {}) do
+  for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not code_of(job) and dependents_of(job) or {}) do
+    -- guard: cancel-many-together
     if not named[id] then
-      code, others[#others + 1] = 5, not shown[id] and #others < MOST_SHOWN and id or nil
+      code, others[#others + 1] = 5, --[[ guard: cancel-many-names-once ]] not shown[id] and #others < MOST_SHOWN and id or nil
       shown[id] = true
     end
   end
   reply[#reply + 1], reply[#reply + 2] = code, 0
 end
+-- guard: needed-not-cancelled-alone
 if #others > 0 then
   for _, id in ipairs(others) do
     reply[#reply + 1] = id
   end
+  -- guard: cancel-many-outside-dependent
   return reply
 end
 for i = 5, #ARGV do

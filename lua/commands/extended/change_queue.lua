@@ -29,6 +29,7 @@ end
 watch_waiters(waiting)
 
 local was_there = find_queue(queue) ~= nil
+-- guard: resume-makes-no-queue
 if not was_there and makes ~= "1" then
   return { 0, now_floor, 0, 0 }
 elseif not was_there and --[[ guard: queue-made-store-full ]] is_store_full() then
@@ -43,7 +44,7 @@ local number = number_of(queue)
 local settings, timers, events = queue_key("o", number), namespace_key("timers"), namespace_key("events")
 redis.call("EXISTS", meta, queues, due, waiting, settings, timers, events, queue_key("i", number))
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
-local set, gone = {}, { "seen" }
+local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
 for field, value in pairs(cjson.decode(changes)) do
   if value == false then
     gone[#gone + 1] = field

@@ -37,6 +37,7 @@ elseif job.state == LEASED and force ~= "1" then
   return { 0, now_floor, 0, 2 }
 end
 local dependents = severs ~= "1" and job.state < DONE and dependents_of(job) or {} -- After its end, its dependents know how it ended.
+-- guard: needed-job-not-deleted
 if #dependents > 0 then
   return { 0, now_floor, 0, 3, unpack(dependents) }
 end

@@ -33,7 +33,7 @@ local MOST_SLOTS, MOST_READ = 100, 1000
 local ready, stale, facts, far = queue_key("r", number), queue_key("g", number), queue_key("i", number), queue_key("f", number)
 redis.call("EXISTS", meta, due, expiries, ready, stale, facts, far, namespace_key("timers"))
 local length, head = redis.call("LLEN", ready), stale_head(number, MOST_READ)
-if head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or count_keys(number, "sldpSLbhz") > 0 then
+if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or count_keys(number, "sldpSLbhz") > 0 then
   return { 0, now_floor, 2 }
 end
 local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}
@@ -60,5 +60,6 @@ redis.call("HDEL", queues, queue)
 redis.call("ZREM", due, number)
 redis.call("ZREM", expiries, number)
 redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "S" .. number, "L" .. number)
+-- guard: queue-deletion-event
 write_events()
 return { 0, now_floor, 0 }

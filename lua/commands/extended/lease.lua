@@ -65,7 +65,7 @@ local function lease_job(job, place, item, reply)
     put(job, "worker", worker)
   end
   raise_lease(job)
-  job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), false
+  job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), --[[ guard: free-mark-ends-extended ]] false
   if is_extended(job) then
     put(job, "leased", now_floor)
   end
@@ -92,6 +92,7 @@ local function take_from(queue, share, item, reply)
     end
   end
   if item.in_turns and item.found > before then
+    -- guard: served-queue-is-last
     took_turn(queue.name, number)
   end
 end

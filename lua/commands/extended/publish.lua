@@ -55,7 +55,7 @@ for i = 8, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
   use_defaults(options)
-  local is_there = not options.minted or redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
+  local is_there = not options.minted or --[[ guard: resent-publish-finds-ids ]] redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
   local present = jobs[id] or is_there and job_of(id)
   -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
   local is_new = not is_taken(id, present, options.minted)
@@ -111,6 +111,7 @@ if digest ~= "" then
   for n, id in ipairs(stored) do
     stored[n] = idempotency_entry(states[n], codes[n] == "6", id)
   end
+  -- guard: idempotency-same-step-extended
   write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)
 end
 table.insert(early_steps, write_new_queues)

@@ -71,6 +71,7 @@ table.insert(early_steps, write_new_queues)
 place_debounced()
 -- Jobs that died because a dependency failed count as failures of their queues.
 for _, job in ipairs(changed) do
+  -- guard: statistics-dependency-death
   if job.has_failed_by_dependency then
     count_expired_lease("died", name_of(job.queue))
   end

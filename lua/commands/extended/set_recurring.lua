@@ -45,7 +45,7 @@ local key, all, timers = named_key("R", id), namespace_key("schedules"), namespa
 local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
 local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata")
 redis.call("EXISTS", meta, due, by_interval, by_cron, all, timers)
-if revision ~= "" and known[1] ~= revision then
+if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] known[1] ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
 end
 
@@ -59,7 +59,7 @@ local is_same = known[2] == schedule and known[6] == "0"
 local first, slot, runs
 if every_ms == 0 then
   -- Slots that were served do not come again. Those that are stored were not: with a jitter, later ones may have been.
-  local served = is_same and 0 or tonumber(known[5] or 0)
+  local served = --[[ guard: jittered-slots-survive-a-change ]] is_same and 0 or tonumber(known[5] or 0)
   local slots, from = slots_in(is_same and known[7] or new_slots), 1
   if is_ahead(served, now_ceil, slots[2] and slots[2] - now_ceil or math.huge) then
     served = 0
@@ -67,7 +67,7 @@ if every_ms == 0 then
   if is_same then
     complete, tzdata = known[8], known[9]
   end
-  while slots[from] and slots[from] <= served do
+  while slots[from] and slots[from] <= --[[ guard: cron-served-slot-once ]] served do
     from = from + 1
   end
   new_slots, slot = slots_text(slots, from), slots[from]
@@ -79,7 +79,7 @@ else
   if not slot then
     -- The first one that has not passed, and was not served.
     local last = tonumber(known[5] or 0)
-    slot = slot_after(tonumber(first), every_ms, math.max(now_ceil - 1, is_ahead(last, now_ceil, every_ms) and 0 or last))
+    slot = slot_after(tonumber(first), every_ms, --[[ guard: recurring-set-serves-once ]] math.max(now_ceil - 1, is_ahead(last, now_ceil, every_ms) and 0 or last))
   end
   runs = slot
 end
@@ -101,6 +101,7 @@ if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))
 end
 redis.call("ZADD", all, 0, id)
+-- guard: cron-kind-change-leaves-index
 redis.call("ZREM", every_ms == 0 and by_interval or by_cron, id)
 local by_time, timer = every_ms == 0 and by_cron or by_interval, every_ms == 0 and "C" or "R"
 if stored.paused == "1" or not runs then

@@ -36,14 +36,16 @@ local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "j
 redis.call("EXISTS", meta, due, by_cron, timers)
 local slots, last = slots_in(known[2]), known[3] or ""
 local end_of_known = #slots > 0 and text_of(slots[#slots]) or last
-if known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
+if --[[ guard: cron-slots-of-revision ]] known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
   return { 0, now_floor, 0, 0 }
 end
 local known_tzdata = known[6] or ""
+-- guard: cron-newer-zones-stay
 if replaces == "1" and known_tzdata > tzdata then
   return { 0, now_floor, 0, 0 }
 elseif replaces ~= "1" and known_tzdata < tzdata then
   -- The oldest version of all slots: so those are computed again.
+  -- guard: cron-oldest-zones-version
   tzdata = known_tzdata
 end
 
@@ -54,6 +56,7 @@ for _, slot in ipairs(slots) do
   end
 end
 for _, slot in ipairs(slots_in(new_slots)) do
+  -- guard: cron-slot-stored-once
   if slot > (all[#all] or 0) then
     all[#all + 1] = slot
   end

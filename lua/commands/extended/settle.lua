@@ -52,7 +52,7 @@ for i = 3, #ARGV, 5 do
     record_worker(lease > 0 and verb ~= "undo" and job.x.worker)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
-  local is_there = job and not job.is_gone and not is_expired(job)
+  local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, is_there and job.state or 0, at or 0, facts or ""
 end
 

@@ -43,6 +43,7 @@ for i = 4, #ARGV, 3 do
   local verb, id, n = ARGV[i], ARGV[i + 1], #reply
   local job = job_of(id)
   if not job or job.is_gone or is_expired(job) then
+    -- guard: untracked-job-leaves-no-trace
     if verb == "untrack" then
       remove_member(namespace_key("traces"), id)
     end

@@ -45,7 +45,7 @@ for i = 5, #ARGV do
   end
   reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
   -- A flag that was set before is no news.
-  if event_names[verb] and x[1] and not others[i] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
+  if event_names[verb] and x[1] and not others[i] and --[[ guard: session-repeated-request-silent ]] not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
     emit(event_names[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
   end
 end
@@ -61,9 +61,10 @@ for i = 5, #ARGV do
     -- guard: ended-session-ends-waits
     notify_ended(ARGV[i])
     redis.call("ZREM", workers, ARGV[i])
+    -- guard: ended-session-not-lost
     redis.call("ZREM", sessions, ARGV[i])
-    redis.call("UNLINK", leases, session)
-  elseif (does == "quiet" or does == "stop") and redis.call("EXISTS", session) == 1 then
+    redis.call("UNLINK", leases, --[[ guard: session-delete-complete ]] session)
+  elseif (does == "quiet" or does == "stop") and --[[ guard: request-needs-session ]] redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)
   end
 end

@@ -37,7 +37,7 @@ local key, mark = day_key(day), ":" .. source
 -- Read.
 redis.call("EXISTS", meta, settings, key, purge_key())
 local days = tonumber(redis.call("HGET", settings, "history_days") or default_days)
-if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_purge(since_ms) or tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
+if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_purge(since_ms) or --[[ guard: statistics-batch-once ]] tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
   return { 0, now_floor }
 end
 local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
@@ -45,6 +45,7 @@ local tallies, reply = {}, { 0, now_floor }
 for i = 9, #ARGV, 2 do
   local queue, more = ARGV[i], ARGV[i + 1]
   local known = tallies[queue] or redis.call("HGET", key, queue)
+  -- guard: statistics-queues-bounded
   if not known and queue ~= OTHERS and room <= 0 then
     reply[#reply + 1] = (i - 9) / 2
     queue = OTHERS
@@ -61,5 +62,6 @@ for queue, tally in pairs(tallies) do
   fields[#fields + 1] = tally
 end
 redis.call("HSET", key, unpack(fields))
+-- guard: statistics-day-expires
 redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))
 return reply

@@ -25,7 +25,7 @@ local is_known = redis.call("EXISTS", meta) == 1
 for i = 3, #ARGV do
   local key = job_key(ARGV[i])
   local flags = string.byte(redis.call("GETRANGE", key, FLAGS_FROM - 1, FLAGS_FROM - 1))
-  if is_known and flags and flags < COUNTED and not seen[key] then
+  if is_known and flags and --[[ guard: quota-backfill-once ]] flags < COUNTED and not seen[key] then
     seen[key] = true
     counted[#counted + 1] = { key = key, flags = flags + COUNTED }
     bytes = bytes + redis.call("STRLEN", key) - HEADER_BYTES

@@ -68,7 +68,7 @@ local function write_arrival(arrival)
     redis.call("ZADD", due, "LT", text_of(arrival.at), job.queue)
   else -- Behind the jobs that died before, by a 64th of a millisecond: the time of death is not known, the order is.
     local last = tonumber(redis.call("ZRANGE", dead, -1, -1, "WITHSCORES")[2] or 0)
-    redis.call("ZADD", dead, string.format("%.6f", math.max(now_ceil, last + 1 / 64)), id)
+    redis.call("ZADD", dead, string.format("%.6f", math.max(now_ceil, --[[ guard: import-dead-order ]] last + 1 / 64)), id)
   end
   put_value(job_key(id), pack_job(job) .. arrival.body)
   if arrival.attributes ~= "" then
@@ -83,11 +83,12 @@ for i = 4, #ARGV, 4 do
   local id, source = ARGV[i + 1], ARGV[i + 2]
   local arrival, n = read_arrival(ARGV[i]), #codes + 1
   local present = not seen[id] and read_job(id)
-  if seen[source] or redis.call("SISMEMBER", imported, source) == 1 then
+  if seen[source] or --[[ guard: import-knows-done ]] redis.call("SISMEMBER", imported, source) == 1 then
     codes[n] = 1
   elseif seen[id] then
     codes[n] = seen[id] == arrival.queue and 1 or 2
   elseif present and not is_expired(present) then
+    -- guard: import-keeps-id
     codes[n] = present.queue == find_queue(arrival.queue) and 1 or 2
   else
     codes[n], seen[source], seen[id] = 0, true, arrival.queue

@@ -9,5 +9,6 @@ Cost: O(1). A full Redis refuses neither command.
 ]]
 local meta = KEYS[1]
 
+-- guard: mark-before-each-wait
 redis.call("PEXPIRE", meta, 86400000)
 redis.call("PERSIST", meta)

@@ -38,22 +38,23 @@ local expired_keys, dead_jobs = {}, {}
 local function plan_move(kind, number, name, id, value)
   local api, state, flags, priority, tries, attempts, lease, at, entry, expires, free_retries = struct.unpack(HEADER, value or NO_JOB)
   -- A job whose key Redis removed, and that was published again under its own id, is elsewhere: this is a member that the earlier job left.
-  local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
-  local is_free = is_its_own and kind == "l" and free_retries < MAX_FREE_RETRIES and is_undelivered(sending, id, value)
+  local is_its_own = --[[ guard: due-time-is-of-one-job ]] at == number and state == (kind == "s" and SCHEDULED or LEASED)
+  local is_free = is_its_own and kind == "l" and free_retries < --[[ guard: simple-free-retries-end ]] MAX_FREE_RETRIES and --[[ guard: pump-reads-delivery-log ]] is_undelivered(sending, id, value)
   local what = kind == "s" and "ready" or "timed_out"
+  -- guard: pump-checks-expiry
   local has_ended = expires > 0 and expires <= now_floor
-  if not is_its_own or has_ended and not (kind == "l" and has_lease_settings(number)) then
+  if not is_its_own or has_ended and --[[ guard: limited-queue-ttl-ends ]] not (kind == "l" and has_lease_settings(number)) then
     counts.expired, what = counts.expired + 1, is_its_own and "expired"
     if is_its_own then
       mark_for_deletion(expired_keys, id, flags)
     end
-  elseif kind == "l" and (has_lease_settings(number) or not is_free and api == NATIVE_API) then
+  elseif kind == "l" and --[[ guard: undelivered-lease-follows-settings ]] (--[[ guard: expired-simple-obeys-settings ]] has_lease_settings(number) or --[[ guard: native-job-waits-by-its-policy ]] not is_free and api == NATIVE_API) then
     plan_hand_over(id, value, number, name)
     what = nil
-  elseif kind == "l" and tries == 0 and not is_free then
+  --[[ guard: pump-charges-last-try ]] elseif kind == "l" and tries == 0 and not is_free then
     counts.died, what = counts.died + 1, "died"
     count_expired_lease("died", name)
-    local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, free_retries)
+    local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, --[[ guard: dead-keeps-uncharged-try ]] --[[ guard: dead-keeps-free-retries ]] free_retries)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
     dead_jobs[#dead_jobs + 1] = job
@@ -91,12 +92,13 @@ local function plan_queue(number, share)
   local slot, is_late = near_slot(number)
   local step = { number = number, scheduled = {}, leased = {} }
   -- A late slot goes first and alone: else its jobs would come behind jobs that were due later.
+  -- guard: late-slot-first
   if not is_late then
     step.scheduled = plan_due("s", number, name, share)
     step.leased = plan_due("l", number, name, share * 2 - #step.scheduled)
   end
   -- Within its share: a slot of a million must not keep other queues waiting.
-  local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)
+  local quota = --[[ guard: huge-slot-bounded-step ]] math.min(limit, share * 2 - #step.scheduled - #step.leased)
   if slot and quota > 0 then
     step.opened = open_slot(number, slot, quota)
     limit = limit - step.opened.looked
@@ -115,6 +117,7 @@ end
 local function write_dead(job)
   redis.call("SETRANGE", job_key(job.id), 0, job.head)
   for _, key in ipairs(job.keys) do
+    -- guard: dead-list-has-no-ttl
     redis.call("PERSIST", key)
   end
   redis.call("ZADD", queue_key("d", job.number), now_floor, job.id)
@@ -122,7 +125,7 @@ end
 
 -- Read. While a slot moves to another node, an index that this script empties counts as moved for the rest of the script: what was taken out of it
 -- could not be written elsewhere. A key that never exists makes Redis answer TRYAGAIN before the first write until the whole slot has moved.
-redis.call("EXISTS", meta, expiries, namespace_key("never"))
+redis.call("EXISTS", meta, expiries, --[[ guard: pump-touches-first ]] namespace_key("never"))
 local plan, is_extended_due = {}, 0
 local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 32)
 local share = math.ceil(limit / math.max(#numbers, 1) / 2)
@@ -135,6 +138,7 @@ for _, text in ipairs(numbers) do
 end
 
 -- Write: every member of an index goes before anything is added.
+-- guard: pump-frees-before-it-adds
 for _, step in ipairs(plan) do
   redis.call("ZREM", due, step.number)
   drop_first("s", step.number, #step.scheduled)

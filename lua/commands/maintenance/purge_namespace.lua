@@ -29,7 +29,8 @@ for i = 4, #ARGV do
   keys[#keys + 1] = ARGV[i]
 end
 redis.call("EXISTS", meta, queues, purge_key(), unpack(keys))
-if redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1 then
+-- guard: new-namespace-survives-a-purge
+if --[[ guard: purge-keeps-new-queue ]] redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1 then
   return { 0, now_floor, -1 }
 end
 

@@ -27,7 +27,8 @@ redis.call("EXISTS", meta, ready, stale)
 local most = math.max(math.floor(MAX_ENTRIES / math.max(redis.call("LLEN", ready), 1)), 1)
 local gone = {}
 for _, entry in ipairs(redis.call("SRANDMEMBER", stale, math.min(most, MAX_MEMBERS))) do
-  gone[#gone + 1] = not redis.call("LPOS", ready, entry) and entry or nil
+  -- guard: recount-finds-missing-stale
+  gone[#gone + 1] = --[[ guard: recount-keeps-present-entries ]] not redis.call("LPOS", ready, entry) and entry or nil
 end
 
 -- Write.

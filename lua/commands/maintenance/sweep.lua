@@ -50,6 +50,7 @@ local function compact(ready, near_end)
     return near_end
   end
   local at_head = tombstones_in(redis.call("LRANGE", ready, 0, AT_HEAD - 1))
+  -- guard: sweep-trims-tombstones
   redis.call("LREM", ready, at_head, "")
   return near_end + at_head
 end
@@ -57,6 +58,7 @@ end
 -- Read.
 local ready, stale, facts = queue_key("r", number), queue_key("g", number), queue_key("i", number)
 redis.call("EXISTS", meta, ready, stale, facts, expiries)
+-- guard: sweep-ends-for-newer
 if skip > 0 and string.match(redis.call("HGET", facts, "sweep") or "", "%.(%d+)$") ~= mark then
   -- Another pass has begun, and has removed what this one counted.
   return { 0, now_floor, 0, 0, earliest_ms, 0 }
@@ -99,6 +101,7 @@ end
 for _, index in ipairs(new_tombstones) do
   redis.call("LSET", ready, index, "")
 end
+-- guard: sweep-drops-tombstones
 local removed = skip <= NEAR and tombstones + #new_tombstones or 0
 local gone = compact(ready, removed)
 if #new_tombstones ~= gone then

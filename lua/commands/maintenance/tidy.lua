@@ -34,7 +34,7 @@ local RECORD_GRACE_MS = 60000
 local function ended_records()
   local ended, some = {}, redis.call("HRANDFIELD", sending, 200, "WITHVALUES")
   local is_behind = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 1)[1]
-  for i = 1, is_behind and 0 or #some, 2 do
+  for i = 1, --[[ guard: tidy-waits-for-the-pump ]] is_behind and 0 or #some, 2 do
     if cmsgpack.unpack(some[i + 1])[1] < now_floor - RECORD_GRACE_MS then
       ended[#ended + 1] = some[i]
     end
@@ -77,10 +77,10 @@ for i = 1, #page[2], 2 do
     forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
     forgotten_due[#forgotten_due + 1] = number
   end
-  local looks_empty = live <= 0 and others == 0 and not is_far
+  local looks_empty = live <= 0 and others == 0 and --[[ guard: far-queue-not-forgotten ]] not is_far
   local is_read = looks_empty and length <= reads_left
   reads_left = reads_left - (is_read and length or 0)
-  if is_read and (length == 0 or stale_head(number, length).taken == length) then
+  if is_read and (length == 0 or --[[ guard: janitor-reads-empty-list ]] stale_head(number, length).taken == length) then
     local keys = { ready, stale, info, queue_key("f", number) }
     for _, slot in ipairs(slots) do
       keys[#keys + 1] = queue_key("f", number) .. ":" .. slot
@@ -89,7 +89,7 @@ for i = 1, #page[2], 2 do
     empty[#empty + 1] = { name = name, number = number, keys = keys, slots = slots }
   elseif facts[2] and now_floor - facts[2] > stalled_ms then
     reply[#reply + 1] = number
-  elseif not facts[2] and (expiry and tonumber(expiry) <= now_floor or stale_count > math.max(live, MANY_STALE)
+  elseif --[[ guard: one-sweep-per-list ]] not facts[2] and (expiry and tonumber(expiry) <= now_floor or --[[ guard: stale-list-swept ]] stale_count > math.max(live, MANY_STALE)
     or live < 0 or looks_empty or stale_count > 0 and number % TURNS == turn) then
     reply[#reply + 1] = number
   end
@@ -97,6 +97,7 @@ end
 
 -- Write.
 local forgotten = 0
+-- guard: tidy-drops-dead-records
 if #ended > 0 then
   redis.call("HDEL", sending, unpack(ended))
 end
@@ -112,6 +113,7 @@ for _, queue in ipairs(empty) do
     redis.call("ZREM", expiries, queue.number)
   end
 end
+-- guard: far-queue-back-in-due
 if #forgotten_due > 0 then
   redis.pcall("ZADD", due, unpack(forgotten_due))
 end

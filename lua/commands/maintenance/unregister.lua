@@ -14,19 +14,19 @@ local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 
 use_namespace(meta)
 
-if redis.call("EXISTS", queues, namespace_key("schedules")) > 0 then
+if redis.call("EXISTS", queues, --[[ guard: recurring-keeps-namespace ]] namespace_key("schedules")) > 0 then
   return 0
 end
 -- Sessions send heartbeats, so they are among the workers that were seen last. One that is missed here registers the namespace again.
 for _, worker in ipairs(redis.call("ZREVRANGE", namespace_key("workers"), 0, 99)) do
-  if redis.call("EXISTS", session_key(worker)) == 1 then
+  if --[[ guard: namespace-with-a-session-stays ]] redis.call("EXISTS", session_key(worker)) == 1 then
     return 0
   end
 end
 -- Without a queue there is no job: the keys that are left have times of jobs that ended earlier.
-local names = { "due", "expiries", "expiring", "keeping", "ended", "timers", "workers", "sessions", "tracked", "traces" }
+local names = { --[[ guard: forgotten-namespace-has-no-times ]] "due", --[[ guard: forgotten-namespace-has-no-times ]] "expiries", --[[ guard: forgotten-namespace-has-no-times ]] "expiring", --[[ guard: forgotten-namespace-has-no-times ]] "keeping", --[[ guard: forgotten-namespace-has-no-times ]] "ended", "timers", "workers", "sessions", "tracked", "traces" }
 for i, name in ipairs(names) do
   names[i] = namespace_key(name)
 end
-redis.call("DEL", meta, sending, unpack(names))
+redis.call("DEL", meta, --[[ guard: forgotten-namespace-keeps-no-records ]] sending, unpack(names))
 return 1

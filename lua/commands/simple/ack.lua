@@ -28,8 +28,8 @@ end
 local function code_of(state, attempts, present, lease)
   if lease > 0 then
     -- A job whose lease expired keeps that lease's number until it is leased again, or put back from the dead letter.
-    local is_held = state == LEASED or (state == READY or state == DEAD) and attempts > 0
-    return present == lease and is_held and "1" or "2"
+    local is_held = state == LEASED or --[[ guard: batch-ack-of-the-last-holder ]] (state == READY or state == DEAD) and --[[ guard: ack-needs-earlier-lease ]] attempts > 0
+    return --[[ guard: ack-compares-lease-numbers ]] present == lease and is_held and "1" or "2"
   elseif attempts == 0 then
     return "5"
   elseif state ~= LEASED then
@@ -44,7 +44,7 @@ local function queue_of_job(number)
   if not name then
     return "", number > 0
   end
-  return name, find_queue(name) ~= number or is_extended_queue[name]
+  return name, --[[ guard: ack-leaves-extended ]] find_queue(name) ~= number or --[[ guard: ack-leaves-extended ]] is_extended_queue[name]
 end
 
 -- What a claim does to jobs with the same header but for when they expire. Computed once for each claim and header.
@@ -98,7 +98,7 @@ for _, run in ipairs(runs) do
     local kind = kinds[head] or kind_of(claim, head)
     codes[at], names[#names + 1] = kind.code, kind.name
     local leased = kind.leased
-    if kind.is_there and (--[[ guard: ack-once-in-a-batch ]] seen[id] or expires > 0 and expires <= floor) then
+    if kind.is_there and (--[[ guard: ack-once-in-a-batch ]] seen[id] or --[[ guard: ack-checks-expiry ]] expires > 0 and expires <= floor) then
       codes[at] = "0"
     elseif leased then
       gone = gone + 1

@@ -42,6 +42,7 @@ for _, id in ipairs(ids) do
 end
 
 -- Write.
+-- guard: delete-frees-first
 if #ids > 0 then
   redis.call("ZREM", dead, unpack(ids))
 end

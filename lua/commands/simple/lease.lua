@@ -51,7 +51,7 @@ local function kind_of(head)
   if state == READY then
     local granted, is_for_extended = next_lease(kind)
     kind.is_for_extended = is_for_extended
-    kind.head = struct.pack(TO_LEASE, api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), granted)
+    kind.head = struct.pack(TO_LEASE, --[[ guard: free-mark-ends-simple ]] --[[ guard: lease-keeps-the-api ]] api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), granted)
     kind.logged = string.sub(kind.head, TRIES_FROM)
   end
   kinds[head] = kind
@@ -89,8 +89,8 @@ local function take_from_window(list, most, ttr_ms, before, attributes_of)
     local id, value, key = ids[i], values[i + 1], keys[i + 1]
     local head, expires = unpack_head(EXPIRY_APART, value or NO_JOB)
     local kind = kinds[head] or kind_of(head)
-    local is_live = kind.number == number and kind.entry == byte(window[i], -1) and not leased[id]
-    if not is_live or expires > 0 and expires <= now_floor then
+    local is_live = --[[ guard: lease-checks-queue-number ]] kind.number == number and --[[ guard: lease-checks-entry-number ]] kind.entry == byte(window[i], -1) and --[[ guard: lease-once-per-script ]] not leased[id]
+    if not is_live or --[[ guard: lease-checks-expiry ]] expires > 0 and expires <= now_floor then
       pass_by(list, window[i], id, kind.flags, is_live)
     elseif kind.is_for_extended then
       list.is_for_extended = true
@@ -182,7 +182,7 @@ for i = 6, #ARGV, 5 do
     end
     upto[#upto + 1] = found
   end
-  reply[found_at] = again and -1 - found or found
+  reply[found_at] = --[[ guard: big-lease-calls-run-again ]] again and -1 - found or found
   if filled > found_at and (#upto > 1 or next(attributes_of)) then
     reply[found_at] = with_details(reply[found_at], found, upto, attributes_of)
   end
@@ -192,6 +192,7 @@ for i = 6, #ARGV, 5 do
 end
 
 -- Write: all lists are trimmed before anything is added.
+-- guard: lease-frees-before-it-adds
 for _, list in ipairs(ready_lists) do
   trim_ready_list(list)
 end

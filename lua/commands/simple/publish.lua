@@ -45,6 +45,7 @@ if keyed ~= "" then
   known, count, stored = find_records(keyed)
   leave_out_known, write_records = leave_out, write_idempotency_records
 end
+-- guard: record-outlives-the-namespace
 if count * 3 == #ARGV - 6 then
   return { 0, now_floor, table.concat(known), unpack(stored) }
 elseif not read_last_queue() then
@@ -63,6 +64,7 @@ end
 if old and is_extended(old) then
   return { 3, now_floor, "" }
 end
+-- guard: draining-refusal-takes-no-quota
 if next(is_extended_queue) then
   --- @requires limits/queue_settings
   refuse_by_settings(ARGV, 7, codes, publish_kinds, old)
@@ -71,6 +73,7 @@ if next(is_extended_queue) then
     use_queue_defaults(ARGV, 7, codes, sizes)
   end
 end
+-- guard: publish-call-atomic
 if has_whole_kinds then
   --- @requires jobs/whole_calls
   refuse_parts(ARGV, 7, codes, sizes, quotas ~= "")

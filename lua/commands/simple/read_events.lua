@@ -28,6 +28,7 @@ if keep_ms > 0 then
   if not is_there then
     redis.call("XADD", events, "*", "e", "")
   end
+  -- guard: stream-deleted-after-last
   redis.call("PEXPIRE", events, keep_ms)
 elseif not is_there then
   return { "", 0 }
@@ -39,7 +40,7 @@ if after == "" then
   return reply
 end
 -- Entries are removed from the oldest on: while one that was read is there, no later one has been removed.
-reply[2] = #redis.call("XRANGE", events, "-", after, "COUNT", 1) == 0 and 1 or 0
+reply[2] = #redis.call("XRANGE", events, "-", after, "COUNT", 1) == 0 and --[[ guard: missing-events-reported ]] 1 or 0
 for _, entry in ipairs(redis.call("XRANGE", events, "(" .. after, "+", "COUNT", count)) do
   local of = {}
   for i = 1, #entry[2], 2 do

@@ -43,5 +43,6 @@ for i = 4, #ARGV do
 end
 
 -- Write.
+-- guard: recheck-registers-again
 register_waiters(waiting, flag_ms, empty)
 return reply

@@ -39,6 +39,7 @@ end
 -- Read.
 local dead = queue_key("d", number)
 local ids, jobs = redis.call("ZRANGE", dead, 0, limit - 1), {}
+-- guard: respawn-touches-first
 redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))
 for _, id in ipairs(ids) do
   jobs[id] = read_job(id)
@@ -47,6 +48,7 @@ for _, id in ipairs(ids) do
     if is_for_extended then
       return { 3, now_floor }
     end
+    -- guard: respawn-raises-the-lease
     jobs[id].lease = lease % 4294967296 -- It starts again: its last lease holder is refused.
     emit("respawned", queue, id)
   end

@@ -18,7 +18,7 @@ local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local due = {}
 for i = 2, #ARGV do
   local pool, used = unpack(redis.call("HMGET", base .. ARGV[i], "pool", "used"))
-  if pool and (not used or now_ms - used >= pause_ms or used - now_ms >= pause_ms) then
+  if --[[ guard: use-makes-no-token ]] pool and (not used or now_ms - used >= pause_ms or used - now_ms >= pause_ms) then
     due[#due + 1] = base .. ARGV[i]
   end
 end

@@ -80,8 +80,9 @@ function start_clock(clock_ms, deadline_ms)
   else
     local time = redis.call("TIME")
     local seconds_ms, part_ms = time[1] * 1000, time[2] / 1000
-    now_floor, now_ceil = seconds_ms + math.floor(part_ms), seconds_ms + math.ceil(part_ms)
+    now_floor, now_ceil = seconds_ms + math.floor(part_ms), seconds_ms + --[[ guard: now-ceil-is-the-next-millisecond ]] math.ceil(part_ms)
   end
+  -- guard: deadline-stops-script
   return deadline_ms > 0 and now_floor > deadline_ms
 end
 

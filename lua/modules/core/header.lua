@@ -39,7 +39,7 @@ end
 
 function pack_job(job)
   return struct.pack(HEADER, job.was_free and job.api + FREE_LEASE or job.api, job.state, job.flags, job.priority, job.tries, job.attempts,
-    job.lease, job.queue, job.entry, job.expires, job.free_retries)
+    job.lease, job.queue, job.entry, job.expires, --[[ guard: undo-keeps-free-retries ]] job.free_retries)
 end
 
 function with_entry_number(header, entry)
@@ -49,10 +49,11 @@ end
 -- An entry of a ready list is a hint: it is live only while the header says ready, in this queue, with the same entry number. Jobs of other
 -- priorities have no entry there.
 function is_live_entry(job, entry, number)
-  return job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number and job.priority == 0
+  return job and job.state == READY and --[[ guard: peek-checks-entry-number ]] job.entry == string.byte(entry, -1) and --[[ guard: peek-checks-queue-number ]] job.queue == number and --[[ guard: priority-job-not-in-list ]] job.priority == 0
 end
 
 function is_expired(job)
+  -- guard: peek-checks-expiry
   return job.expires > 0 and job.expires <= now_floor
 end
 
@@ -63,6 +64,7 @@ end
 -- In a slot that is moving to this node, a missing job may be one that has not arrived. Redis refuses a command with two keys then, which
 -- ends the script before it has changed anything.
 function assert_slot_stable(id)
+  -- guard: missing-job-touched
   redis.call("EXISTS", meta_key, job_key(id))
 end
 
@@ -101,7 +103,7 @@ function first_lease(is_minted)
   if is_minted then
     return 0, 0
   end
-  return now_floor % LOW, TIMED + TIME_FLAG * (math.floor(now_floor / LOW) % 16)
+  return --[[ guard: chosen-id-lease-from-clock ]] now_floor % LOW, --[[ guard: publish-time-beyond-31-bits ]] TIMED + TIME_FLAG * (math.floor(now_floor / LOW) % 16)
 end
 
 -- Unix ms, nil = not known.

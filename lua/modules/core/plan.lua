@@ -9,6 +9,7 @@
 -- slot has moved.
 function start_plan(due)
   due_key = due
+  -- guard: moving-slot-stops-script
   redis.call("EXISTS", meta_key, namespace_key("never"))
 end
 
@@ -93,6 +94,7 @@ function remove_member(key, member)
     local at = list.size + 1
     list.places[member], list[at], list.size = true, member, at
   end
+  -- guard: plan-drops-left-member
   if added then
     cancel_addition(added, member)
   end

@@ -9,7 +9,7 @@ headers_only = {}
 
 -- Returns the length of the longest value.
 local function read_some(values, keys, first, last)
-  local found, longest = redis.call("MGET", meta_key, unpack(keys, first, last)), 0
+  local found, longest = --[[ guard: ack-reads-jobs-together ]] redis.call("MGET", meta_key, unpack(keys, first, last)), 0
   for i = first, last do
     local value = found[i - first + 2]
     values[i] = value
@@ -31,11 +31,12 @@ function read_values(ids)
     local last = math.min(first + size - 1, #ids)
     -- At most twice as many as were short so far.
     longest = read_some(values, keys, first, last)
-    first, size = last + 1, longest > 0 and size * 2 or size
+    first, size = last + 1, longest > 0 and --[[ guard: ack-reads-grow-by-two ]] size * 2 or size
   end
   for i = first, #ids do
     local header = redis.call("GETRANGE", keys[i], "0", LAST_BYTE)
     values[i] = header ~= "" and header or assert_slot_stable(ids[i]) or false
+    -- guard: long-body-not-overwritten
     headers_only[ids[i]] = true
   end
   return values, keys

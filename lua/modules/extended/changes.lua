@@ -151,12 +151,13 @@ function change(job, wish, bytes, more, less)
     return 0
   elseif wish.log then
     make_extended(job)
+    -- guard: log-event-names-worker
     wish.log.worker = worker_facts(job).worker
     log_event("log", job, wish.log)
     return 1
   elseif not WAITING[job.state] then
     return 2
-  elseif wish.tries and wish.tries <= used_tries(job) then
+  --[[ guard: tries-above-attempts ]] elseif wish.tries and wish.tries <= used_tries(job) then
     return 6
   end
   local refusal = why_not(job, more, wish.only)

@@ -12,7 +12,7 @@ end
 
 -- How often a job may be leased in all; a simple one does not store it.
 function total_tries(job)
-  return tonumber(job.x.tries or job.tries + job.attempts - job.free_retries)
+  return tonumber(job.x.tries or --[[ guard: converted-job-keeps-its-tries ]] job.tries + job.attempts - job.free_retries)
 end
 
 -- A simple job moves to the index of extended jobs of its state; one that is about to move must have left its place before. One in the list of a far slot
@@ -24,7 +24,8 @@ function make_extended(job, has_left)
   local kind = not has_left and SIMPLE_INDEX[job.state]
   local key = kind and queue_key(kind, job.queue)
   -- This script may have planned another place for it.
-  local at = kind and (is_planned(key, job.id) and job.at or redis.call("ZSCORE", key, job.id))
+  local at = kind and (--[[ guard: planned-place-counts ]] is_planned(key, job.id) and job.at or redis.call("ZSCORE", key, job.id))
+  -- guard: far-job-stays-far-when-tagged
   if at then
     leave(job)
   end
@@ -34,13 +35,15 @@ function make_extended(job, has_left)
   end
   will_change(job)
   make_queue_extended(job.queue, name_of(job.queue))
-  put(job, "put", job.x.put or publish_time_of_lease(job))
+  put(job, "put", job.x.put or --[[ guard: conversion-keeps-publish-time ]] publish_time_of_lease(job))
   put(job, "tries", total_tries(job))
+  -- guard: conversion-keeps-failure
   if at and job.state == DEAD then -- A simple job has one cause of death.
     set_failure(job, "lease_expired", "its last lease ran out", nil)
     put(job, "fat", at)
     put(job, "ended", at)
   end
+  -- guard: conversion-registers-ttl
   if job.expires > 0 and job.state ~= DEAD then
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)

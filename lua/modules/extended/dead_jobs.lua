@@ -7,7 +7,7 @@
 function die(job, group, message, worker)
   make_extended(job, true)
   release_holds(job, "died")
-  job.expires, job.free_retries = 0, 0
+  job.expires, job.free_retries = --[[ guard: dead-jobs-do-not-expire ]] 0, 0
   put(job, "ended", now_floor)
   set_failure(job, group, message, worker)
   go(job, DEAD, now_floor)
@@ -17,6 +17,7 @@ end
 -- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). request: {ttl_ms, tries:
 -- number, "reset" or "keep", queue}. Returns false if another job holds its unique key by now: then it stays dead.
 function respawn(job, request)
+  -- guard: respawn-needs-the-unique-key
   if not retake_unique(job) then
     return false
   end
@@ -24,11 +25,13 @@ function respawn(job, request)
   local first_tries = total_tries(job)
   make_room_for_lease(job)
   leave(job)
+  -- guard: respawn-ends-old-leases
   raise_lease(job)
   job.free_retries, job.expires = 0, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
   job.tries = math.max(tonumber(request.tries) or is_new and first_tries or job.tries, 1)
+  -- guard: respawn-keep-tries-attempts
   job.attempts = is_new and 0 or job.attempts
-  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released", "no_handler" } or {}) do
+  for _, field in ipairs(is_extended(job) and { --[[ guard: respawn-clears-failure ]] "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released", "no_handler" } or {}) do
     put(job, field, nil)
   end
   if is_extended(job) and is_new then

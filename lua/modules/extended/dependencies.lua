@@ -41,7 +41,7 @@ function edge(job, command, key, ...)
 end
 
 function is_waiting(job)
-  return waiter(job).unmet + job.failed > 0 or job.x.waits == TYING
+  return waiter(job).unmet + job.failed > 0 or --[[ guard: blocked-until-edges-stored ]] job.x.waits == TYING
 end
 
 -- Lists show blocked jobs by publish time. It is negative if a dependency has failed.
@@ -82,7 +82,7 @@ end
 -- Makes a job depend on another. Returns how that one ended, if the job ends with it.
 local function tie(job, id)
   local on = job_of(id)
-  local outcome = on and (on.state == DEAD and "died" or on.state == CANCELLED and "cancelled")
+  local outcome = on and (on.state == DEAD and "died" or --[[ guard: kept-cancelled-job-fails-dependents ]] on.state == CANCELLED and "cancelled")
   if not on or not outcome and (on.is_gone or on.state == DONE or is_expired(on)) then
     return
   end
@@ -100,6 +100,7 @@ local function tie(job, id)
     -- A failed dependency on an earlier job with this id does not count any more.
     if redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
       job.failed = job.failed - 1
+      -- guard: failed-dependency-is-forgotten
       edge(job, "HDEL", named_key("f", job.id), id)
     end
     job.unmet = job.unmet + 1

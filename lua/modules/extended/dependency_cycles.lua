@@ -63,6 +63,7 @@ function why_not(job, ids, is_all)
       found = is_sure == nil and found or is_sure
     end
   end
+  -- guard: dependency-circle-refused
   if found then
     return "dependency_cycle"
   elseif found == nil or count > MOST_NEEDS then

@@ -14,7 +14,7 @@ end
 local index_keys = { t = {}, y = {}, F = {}, w = {} }
 function index_key(kind, name)
   local keys = index_keys[kind]
-  keys[name] = keys[name] or namespace_key(kind .. ":" .. name)
+  keys[name] = keys[name] or namespace_key(kind .. --[[ guard: index-names-are-no-keys ]] ":" .. name)
   return keys[name]
 end
 
@@ -49,7 +49,7 @@ end
 -- The jobs of each worker, by the end of its lease. A job whose lease expired stays with its worker, as a stalled one, until another worker leases it or
 -- it goes elsewhere.
 local function update_worker(job, was, worker)
-  if was.worker and (was.worker ~= worker or was.state ~= job.state and not job.is_stalled) then
+  if was.worker and (was.worker ~= worker or --[[ guard: worker-index-follows-the-job ]] was.state ~= job.state and not job.is_stalled) then
     remove_member(index_key("w", was.worker), job.id)
   end
   if worker and job.state == LEASED and job.at then
@@ -113,11 +113,11 @@ end
 
 local NOTHING = {}
 local function update_indexes_of(job)
-  local was, is = job.was or NOTHING, is_extended(job) and not job.is_gone and job.x or NOTHING
+  local was, is = job.was or NOTHING, is_extended(job) and --[[ guard: gone-job-in-no-index ]] not job.is_gone and job.x or NOTHING
   decide_tags(job, was, is)
   update_tags(job, indexed_tags(was), indexed_tags(is))
   keep_index("y", job, was.type, is.type, job.x.put)
-  keep_index("F", job, was.state == DEAD and was.fgroup, job.state == DEAD and is.fgroup, job.x.ended, "groups")
+  keep_index("F", job, was.state == DEAD and was.fgroup, --[[ guard: group-index-dead-only ]] job.state == DEAD and is.fgroup, job.x.ended, "groups")
   update_worker(job, was, is.worker)
   update_tracked(job, was, is.tracked)
 end

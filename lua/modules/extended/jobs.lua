@@ -81,7 +81,7 @@ end
 
 -- How long the body of a job is after this script, also if the script writes it.
 function body_bytes_of(job)
-  return job.body and #job.body or redis.call("STRLEN", job.key) - HEADER_BYTES
+  return --[[ guard: bytes-of-the-written-body ]] job.body and #job.body or redis.call("STRLEN", job.key) - HEADER_BYTES
 end
 
 -- is_new: not the work of the lease holder. A lease holder may act late (leases/claims), but not with work on another body.
@@ -90,6 +90,7 @@ function replace_body(job, body, is_new)
     write_early("HINCRBY", meta_key, "bytes", #body - body_bytes_of(job))
   end
   will_change(job).body = body
+  -- guard: new-data-loses-late-holders
   if is_new and job.attempts > 0 then
     raise_lease(job)
   end

@@ -7,6 +7,7 @@
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
 -- "revived" = the job was put back.
 local function notify_dependents(job, outcome)
+  -- guard: dependents-notified
   if outcome and job.x.users then
     write("HSET", namespace_key("ended"), job.id, outcome)
     set_timer("U" .. job.id, now_floor)
@@ -18,21 +19,25 @@ function leave(job)
   will_change(job)
   left(job)
   local kind = kind_of(job)
+  -- guard: front-once
   job.to_front = nil
+  -- guard: moved-not-to-front
   put(job, "front", nil)
+  -- guard: ready-here-no-stale-entry
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
+    -- guard: left-place-not-aside
     put(job, "aside", nil)
   elseif job.state == READY and not job.is_taken then
     write_early("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
-  elseif job.state == SCHEDULED and not is_planned(queue_key(kind, job.queue), job.id) and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then
+  elseif job.state == SCHEDULED and --[[ guard: scheduled-here-not-far ]] not is_planned(queue_key(kind, job.queue), job.id) and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then
     write_early("HINCRBY", queue_key("i", job.queue), "far", -1) -- Its entry in the list of a far slot means nothing from now on.
     job.entry = 1
   elseif kind then
     remove_member(queue_key(kind, job.queue), job.id)
-    notify_dependents(job, job.state == DEAD and "revived")
+    notify_dependents(job, job.state == DEAD and --[[ guard: respawned-blocks-again ]] "revived")
   end
 end
 
@@ -47,6 +52,7 @@ end
 
 -- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there.
 function go(job, state, at)
+  -- guard: cancelled-never-waits
   if job.x.cancel and (state == READY or state == SCHEDULED) then
     return revoke(job)
   end
@@ -76,6 +82,7 @@ end
 local FIELDS_OF_HOLDS = { "waits", "cancel", "cascade" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
+  -- guard: ended-frees-unique-key
   free_unique(job)
   notify_dependents(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
   if job.x.waits then
@@ -118,7 +125,7 @@ function conclude(job, state, outcome, facts)
   if keep_ms > 0 then
     job.expires = 0
     put(job, "ended", now_floor)
-    go(job, state, state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
+    go(job, state, --[[ guard: cancelled-is-not-done ]] state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
     log_event(outcome, job, facts)
     keep(job, keep_ms)
   else
@@ -138,6 +145,7 @@ end
 -- Removes a job in any state before its work is done; its dependents see a failed dependency.
 function remove(job)
   leave(job)
+  -- guard: purged-dead-job-notifies
   if job.state >= DONE then
     vanish_kept(job)
     emit_event("deleted", job)

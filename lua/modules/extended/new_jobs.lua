@@ -22,6 +22,7 @@ function is_taken(id, present, minted)
   if present then
     return present.x.users or not is_expired(present)
   end
+  -- guard: id-taken-until-notified
   return not minted and redis.call("HEXISTS", touch(namespace_key("ended")), id) == 1
 end
 
@@ -35,10 +36,10 @@ function new_job(options, id, body, expired)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
     id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
-    tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = 1, -- 0 is for far slots
+    tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = --[[ guard: entry-zero-for-far-slots ]] 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
-  queue_names[job.queue], jobs[id] = options.queue, will_change(job) -- Now: jobs become ready in this order.
+  queue_names[job.queue], jobs[id] = options.queue, --[[ guard: call-keeps-order ]] will_change(job) -- Now: jobs become ready in this order.
   for field, value in pairs(x) do
     put(job, field, value)
   end
@@ -59,7 +60,7 @@ function place_new(job, options)
   end
   log_event("published", job, { queue = options.queue })
   put(job, "due", at > now_floor and at or nil)
-  local needs = options.needs or {}
+  local needs = --[[ guard: recurring-jobs-have-dependencies ]] options.needs or {}
   if #needs == 0 or not wait_for(job, needs) then
     go(job, at > now_floor and SCHEDULED or READY, at)
   end

@@ -7,17 +7,18 @@ local NO_ROOM_NEEDED = { [DONE] = true, [CANCELLED] = true }
 -- Why the job cannot be replaced, as a code of the command extended/publish; nil = it can. A dead job stays for the dead letter. What depends on the job
 -- would have to be told that it failed, and is told later: until then its id cannot be used again.
 function keeps_place(job, put, number)
-  if put.only_new or put.own_queue and job.queue ~= number or job.state == DEAD then
+  if put.only_new or --[[ guard: put-keeps-other-queues ]] put.own_queue and job.queue ~= number or job.state == DEAD then
     return "1"
-  elseif job.state == LEASED then
+  elseif --[[ guard: put-leased-refused ]] job.state == LEASED then
     return "8"
-  elseif job.x.users and job.state < DONE and has_dependents(job) or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
+  elseif --[[ guard: put-needed-refused ]] job.x.users and job.state < DONE and --[[ guard: put-replaces-without-dependents ]] has_dependents(job) or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
     return "9"
   end
 end
 
 -- Returns whether the job was waiting: an ended one has nothing left to replace. Its room counts for the new one.
 function take_place_of(job, queue)
+  -- guard: put-frees-quota
   if has_quotas then
     add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and body_bytes_of(job) or 0)
   end

@@ -19,7 +19,8 @@ end
 local function join_ranked(job)
   local number = job.queue
   local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
-  job.entry = next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)
+  -- guard: left-list-keeps-a-stale-entry
+  job.entry = next_entry_number(--[[ guard: priority-skips-stale-numbers ]] entries_for(number, name_of(number)), job.id, job.entry)
   redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
   wake(number)
 end

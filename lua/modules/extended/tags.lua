@@ -10,7 +10,7 @@ function retag(job, changes, is_wanted, most_tags)
   end
   local kept, count = {}, #list
   for _, tag in ipairs(changes) do
-    if is_wanted and not place[tag] then
+    if is_wanted and --[[ guard: tag-counts-once ]] not place[tag] then
       count = count + 1
       list[count], place[tag] = tag, count
     elseif not is_wanted and place[tag] then
@@ -25,7 +25,7 @@ function retag(job, changes, is_wanted, most_tags)
   end
   make_extended(job)
   put(job, "tags", #kept > 0 and cjson.encode(kept) or nil)
-  log_event("changed", job, { fields = { "tags" }, worker = worker_facts(job).worker })
+  log_event("changed", job, { fields = { "tags" }, --[[ guard: tag-event-names-worker ]] worker = worker_facts(job).worker })
   return 1
 end
 

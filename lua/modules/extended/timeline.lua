@@ -84,5 +84,6 @@ function log_event(what, job, facts)
   if is_extended(job) and not job.is_gone then
     add_to_timeline(job, what, facts or {})
   end
+  -- guard: recurring-jobs-emit-events
   emit_event(what, job, facts)
 end

@@ -28,6 +28,7 @@ function place_debounced()
     if not job.is_gone then
       replace_typed_body(job, with.body, options.x.ctype, true)
       put(job, "due", at)
+      -- guard: debounced-stays-blocked
       if job.state ~= BLOCKED then
         go(job, at and SCHEDULED or READY, at)
       end
@@ -44,7 +45,7 @@ end
 
 -- "0": the new job gets the key; "5": it is refused; "6": the holder stands for it.
 local function replace_holder(holder, options)
-  if holder.is_new or holder.job and holder.job.state == LEASED then
+  if --[[ guard: unique-first-of-call ]] holder.is_new or --[[ guard: leased-job-is-not-replaced ]] holder.job and holder.job.state == LEASED then
     return "5"
   elseif holder.job then
     take_out(holder.job)
@@ -68,12 +69,13 @@ function claim_key(options, id, body)
   local unique, key = options.unique, options.x and options.x.unique
   local holder, code = unique and holder_of(key), "0"
   -- Also if the holder has the same id: it was another job, whose window still holds the key.
+  -- guard: unique-window-holds-for-its-own-id
   if holder then
     local way = UNIQUE_MODES[unique.mode] or unique.mode == "replace" and replace_holder or debounce_holder
     -- A job that holds its key for a window may have ended: its state is not given either.
     local its = unique.own_queue and not holder.is_new and job_of(holder.id)
     local is_foreign = its and its.queue ~= number_of(options.queue)
-    code = is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
+    code = --[[ guard: unique-key-of-one-queue ]] --[[ guard: existing-hides-other-queues ]] is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
   end
   if unique and code == "0" then
     local ends = hold_unique(key, id, unique.window_ms)

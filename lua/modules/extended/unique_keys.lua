@@ -22,7 +22,7 @@ function holder_of(key)
   local record = record_of(key)
   local job = record and not record.is_new and job_of(record.id)
   local lives = job and not job.is_gone and not is_expired(job) and job.state ~= DEAD and job.state < DONE and job.x.unique == key
-  if record and (record.is_new or record.ends > now_floor or record.ends == 0 and lives) then
+  if record and (record.is_new or --[[ guard: unique-window-outlives-job ]] record.ends > now_floor or record.ends == 0 and --[[ guard: expired-holds-no-key ]] lives) then
     record.job = lives and job or nil
     return record
   end
@@ -39,7 +39,7 @@ end
 function free_unique(job)
   local record = job.x.unique and record_of(job.x.unique)
   -- An expired job whose id and key a new job of this script takes has nothing left to free.
-  if record and record.id == job.id and record.ends == 0 and not (record.is_new and is_expired(job)) then
+  if record and --[[ guard: frees-own-unique-key ]] record.id == job.id and record.ends == 0 and not (record.is_new and is_expired(job)) then
     local let = record.is_new and write or free
     let("DEL", named_key("o", job.x.unique))
     records[job.x.unique] = false

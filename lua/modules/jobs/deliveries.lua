@@ -9,6 +9,7 @@
 -- A record is a list: when the last of its leases ends (Unix ms), then for each lease the tries, attempts and lease number of its header, packed, and
 -- the id. size: of batch, counted by hand, for that is faster than to ask the table.
 function write_delivery_record(sending, record, batch, size, last_end)
+  -- guard: deliveries-recorded-with-lease
   if record ~= "" and size > 1 then
     batch[1] = last_end
     redis.call("HSET", sending, record, cmsgpack.pack(batch))
@@ -27,6 +28,7 @@ function is_undelivered(sending, id, value)
       end
     end
   end
+  -- guard: delivery-records-name-the-lease
   return undelivered[string.sub(value, LEASE_FROM, QUEUE_FROM - 1) .. id]
 end
 
@@ -69,7 +71,7 @@ planned_returns, extended_leases = {}, {}
 -- Returns true if the job is given back; false, true if it is an extended one. A job that has expired, moved on or been leased again stays as it is.
 function plan_return(id, lease)
   local job = read_job(id)
-  local is_ours = job and job.state == LEASED and job.lease == lease and not is_expired(job)
+  local is_ours = --[[ guard: undo-puts-the-job-back ]] job and job.state == LEASED and --[[ guard: undo-checks-lease-number ]] job.lease == lease and not is_expired(job)
   if is_ours and is_extended(job) then
     extended_leases[#extended_leases + 1], extended_leases[#extended_leases + 2] = id, lease
     return false, true
@@ -84,6 +86,7 @@ function plan_return(id, lease)
 end
 
 function write_returns(expiries)
+  -- guard: undo-frees-before-it-adds
   for _, one in ipairs(planned_returns) do
     redis.call("ZREM", queue_key("l", one.job.queue), one.id)
   end

@@ -10,7 +10,7 @@ local concerned = {}
 function has_lease_settings(number)
   if concerned[number] == nil then
     local found = redis.call("HMGET", queue_key("o", number), "grace", "front", "max")
-    concerned[number] = (found[1] or found[2] or found[3]) and true or false
+    concerned[number] = (found[1] or found[2] or --[[ guard: limited-queue-is-extended ]] found[3]) and true or false
   end
   return concerned[number]
 end
@@ -35,11 +35,13 @@ function write_hand_over(due)
   for _, one in ipairs(handed) do
     local id, job = one.id, one.job
     write_job(id, job)
+    -- guard: hand-over-keeps-tries
     redis.call("HSET", extras_key(id), "tries", one.total, unpack(one.published and { "put", one.published } or {}))
-    redis.call("ZADD", one.leases, one.ends, id)
+    redis.call("ZADD", one.leases, --[[ guard: handed-over-with-the-end ]] one.ends, id)
     redis.call("ZADD", timers, "LT", one.ends, "L" .. one.number)
     if job.expires > 0 then
       redis.call("ZADD", expiring, text_of(job.expires), id)
+      -- guard: hand-over-keeps-expiry
       redis.call("ZADD", timers, "LT", text_of(job.expires), "E")
     end
     redis.call("HSET", queues_key, one.name, -one.number)

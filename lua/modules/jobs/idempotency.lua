@@ -5,7 +5,7 @@
 --- @exports read_idempotency_record, idempotency_entry, find_records, leave_out, write_idempotency_records
 
 local function parse(record, fingerprint)
-  local is_same = string.sub(record, 1, 16) == fingerprint
+  local is_same = --[[ guard: idempotency-checks-fingerprint ]] string.sub(record, 1, 16) == fingerprint
   return { is_same = is_same, stored = is_same and string.sub(record, 17) or "" }
 end
 
@@ -38,7 +38,7 @@ function find_records(keyed)
     if text then
       local record = parse(text, fingerprint)
       code, stored[#stored + 1] = record.is_same and "5" or "6", record.is_same and record.stored or nil
-    elseif seen[digest] then
+    elseif --[[ guard: idempotency-once-per-batch ]] seen[digest] then
       code = "9"
     else
       calls[#calls + 1] = { first = first, last = first + size - 1, key = keys[n], fingerprint = fingerprint, ttl_ms = text_of(ttl_ms), form = form }
@@ -60,6 +60,7 @@ function leave_out(known, codes, number_of_item)
       used[number_of_item(item)] = true
     end
   end
+  -- guard: idempotency-plans-no-queue
   keep_new_queues(used)
 end
 
@@ -70,8 +71,9 @@ function write_idempotency_records(codes, id_and_state)
       local record = call.fingerprint
       for item = call.first, call.last do
         local id, state = id_and_state(item)
-        record = record .. (call.form == 0 and id or idempotency_entry(state, false, id))
+        record = record .. (--[[ guard: idempotency-both-paths ]] call.form == 0 and id or idempotency_entry(state, false, id))
       end
+      -- guard: idempotency-same-step
       redis.call("SET", call.key, record, "PX", call.ttl_ms)
     end
   end

@@ -22,13 +22,14 @@ function place_kind(kind)
   job.tries, job.expires = tonumber(kind.tries), expires
   if kind.delay > 0 then
     -- Entries in far slots have number 0: one that an earlier job with a chosen id left there is not taken for this job.
-    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, kind.at or now_ceil + kind.delay
+    job.state, job.entry, kind.due = SCHEDULED, --[[ guard: chosen-id-is-no-earlier-entry ]] kind.minted and 0 or 1, --[[ guard: due-time-is-exact ]] kind.at or now_ceil + kind.delay
     -- A job that expires before it is due is looked at when it expires.
+    -- guard: far-looks-at-expiry
     if expires > 0 and expires < kind.due then
       kind.due = expires
     end
     -- A time that the caller gave is shown: the list of a far slot is not searched for it.
-    kind.slot = touch_schedule(number, kind.due, kind.minted and not kind.at)
+    kind.slot = touch_schedule(number, kind.due, --[[ guard: chosen-id-not-far ]] kind.minted and --[[ guard: run-at-not-far ]] --[[ guard: chosen-id-not-far ]] not kind.at)
   else
     kind.list = entries_for(number, kind.name)
     track_expiry(kind.list, expires)
@@ -71,6 +72,7 @@ end
 local freed = {}
 local function remove_simple(id, job)
   plan_removal(id, job.state, job.queue, job.entry, job.flags)
+  -- guard: replaced-frees-slot
   if job.state == LEASED then
     freed[#freed + 1] = redis.call("HGET", queue_key("i", job.queue), "name")
   end
@@ -84,7 +86,7 @@ local function check_ids(args, first, codes)
     if present and is_expired(present) and not is_extended(present) then
       remove_simple(id, present)
     elseif present then
-      codes[item] = is_expired(present) and publish_kinds[args[first + item * 3 - 3]].native and "8" or "1"
+      codes[item] = --[[ guard: expired-extended-id-is-free ]] is_expired(present) and publish_kinds[args[first + item * 3 - 3]].native and "8" or "1"
     end
   end
 end
@@ -120,7 +122,7 @@ end
 
 -- codes, keys, old: of plan_publish. stored_bytes: those that count for the quota.
 function write_publish(args, first, codes, keys, old, replaces, stored_bytes, due, expiries)
-  if old and codes[1] == "0" then
+  if old and --[[ guard: quota-removes-for-stored ]] codes[1] == "0" then
     remove_simple(replaces, old)
   end
   remove_planned()

@@ -25,8 +25,9 @@ function complete_extended_kinds(kinds)
   for _, kind in pairs(kinds) do
     if kind.extended then
       local fields, extras, indexes = kind.fields or cjson.decode(kind.extended), {}, {}
+      -- guard: unindexed-tags-simple-publish
       fields.unindexed = fields.tags and not has_indexed_tags(kind) and "1" or nil
-      fields.keep = fields.keep or retention_ms or nil
+      fields.keep = fields.keep or --[[ guard: namespace-retention-counts ]] retention_ms or nil
       fields.put, fields.since, fields.tries, fields.hn = put, put, kind.tries, "1"
       fields.h0 = '{"what":"published","queue":"' .. kind.name .. '","at":' .. put .. ',"n":0}'
       for field, value in pairs(fields) do
@@ -57,6 +58,7 @@ function write_extended(args, first, codes, kinds)
     if code == "0" and kind.indexes then
       if not is_extended_queue[kind.name] then
         is_extended_queue[kind.name] = true
+        -- guard: extended-publish-marks-queue
         redis.call("HSET", queues_key, kind.name, -kind.number)
       end
       for _, key in ipairs(kind.indexes) do
@@ -70,6 +72,7 @@ function write_extended(args, first, codes, kinds)
   end
   for key, list in pairs(members) do
     if #list > 0 then
+      -- guard: extended-publish-indexes
       redis.call("ZADD", key, unpack(list))
     end
     if #list > 0 and tags[key] then

@@ -15,6 +15,7 @@ local function defaults_of(number)
   if by_queue[number] == nil then
     local text = redis.call("HGET", queue_key("o", number), "defaults")
     local defaults = text and cjson.decode(text)
+    -- guard: defaults-namespace-retention
     if defaults and not defaults.retentionMs then
       defaults.retentionMs = tonumber(redis.call("HGET", namespace_key("settings"), "retention_ms"))
     end
@@ -30,7 +31,7 @@ local function fields_of(kind, defaults)
   if kind.extended then
     fields = cjson.decode(kind.extended)
   elseif defaults.retry or is_kept then
-    fields = { attributes = kind.more ~= "" and kind.more or nil, keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
+    fields = { --[[ guard: defaults-keep-attributes ]] attributes = kind.more ~= "" and kind.more or nil, --[[ guard: defaults-keep-retention ]] keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
   else
     return nil
   end
@@ -40,13 +41,14 @@ local function fields_of(kind, defaults)
 end
 
 local function apply_defaults(kind, defaults)
-  kind.ttl = has_flag(kind, FLAG_NO_TTL) and defaults.ttlMs or kind.ttl
-  kind.tries = has_flag(kind, FLAG_NO_TRIES) and defaults.tries or kind.tries
+  kind.ttl = --[[ guard: defaults-keep-ttl ]] has_flag(kind, FLAG_NO_TTL) and defaults.ttlMs or kind.ttl
+  kind.tries = --[[ guard: defaults-keep-tries ]] has_flag(kind, FLAG_NO_TRIES) and defaults.tries or kind.tries
   kind.fields = fields_of(kind, defaults)
   -- An extended job that is not ready at once, or expires, has timers; a simple one that is far ahead, or expires before it is due, would not know its
   -- due time.
+  -- guard: defaults-timers-extended
   local has_timers = kind.fields and (kind.delay > 0 or kind.ttl > 0)
-  kind.is_beyond = (defaults.priority or 0) ~= 0 or has_timers or kind.slot or kind.ttl > 0 and kind.ttl < kind.delay
+  kind.is_beyond = --[[ guard: default-priority-is-extended ]] (defaults.priority or 0) ~= 0 or has_timers or --[[ guard: defaults-far-due-time ]] kind.slot or --[[ guard: due-time-behind-the-ttl ]] kind.ttl > 0 and kind.ttl < kind.delay
   if kind.is_beyond then
     return
   elseif kind.fields and not kind.extended then
@@ -72,7 +74,7 @@ function use_queue_defaults(args, first, codes, sizes)
   local item, size, touched = 1, string.gmatch(sizes, "%d+"), { meta_key }
   while item <= #codes do
     local last, is_beyond = item + (size() or 1) - 1, false
-    for at = item, last do
+    for at = item, --[[ guard: call-is-extended-as-a-whole ]] last do
       local kind = publish_kinds[args[first + at * 3 - 3]]
       is_beyond = is_beyond or codes[at] == "0" and kind.is_beyond
       touched[#touched + 1] = kind.is_converted and extras_key(args[first + at * 3 - 2]) or nil

@@ -14,6 +14,7 @@ end
 -- After the jobs have gone.
 function return_freed_bytes()
   if freed_bytes > 0 then
+    -- guard: quota-bytes-returned
     redis.call("HINCRBY", meta_key, "bytes", -freed_bytes)
   end
 end
@@ -28,6 +29,7 @@ function index_of(state, number)
   local index = indexes[number * 8 + state]
   if not index then
     index = { kind = KIND_OF[state], key = queue_key(KIND_OF[state], number), number = number, members = {} }
+    -- guard: removal-touches-first
     redis.call("EXISTS", meta_key, index.key, queue_key("i", number))
     indexes[number * 8 + state] = index
   end
@@ -35,6 +37,7 @@ function index_of(state, number)
 end
 
 function plan_removal(id, state, number, entry, flags)
+  -- guard: removal-planned-once
   if not to_delete[id] then
     to_delete[id] = true
     mark_for_deletion(to_delete, id, flags)
@@ -54,6 +57,7 @@ function remove_planned()
     elseif --[[ guard: removal-skips-empty-index ]] #index.members > 0 then
       local found = redis.call("ZREM", index.key, unpack(index.members))
       -- Scheduled jobs that are not there are in the list of a far slot, where their entries mean nothing from now on.
+      -- guard: far-removal-counted
       if found < #index.members then
         redis.call("HINCRBY", queue_key("i", index.number), "far", found - #index.members)
       end

@@ -13,7 +13,7 @@ end
 
 -- In ms; nil = it is not tried again. group: of the failure.
 function delay_of(job, group)
-  local n = tonumber(job.x.failures or 0) + tonumber(job.x.crashes or 0)
+  local n = tonumber(job.x.failures or 0) + --[[ guard: crashes-count-for-the-delay ]] tonumber(job.x.crashes or 0)
   local policy = job.x.retry and cjson.decode(job.x.retry) or job.api == NATIVE_API and NATIVE_POLICY or LMSTFY_POLICY
   for _, final in ipairs(policy.nonRetryable or {}) do
     if final == group then
@@ -25,6 +25,7 @@ function delay_of(job, group)
   elseif policy.kind == "list" then
     return policy.delaysMs[math.min(n, #policy.delaysMs)] or 0
   end
+  -- guard: scripts-set-no-global
   local delay = policy.delayMs
   if policy.kind == "linear" then
     delay = delay * n

@@ -40,6 +40,7 @@ function write_schedule(due)
     redis.call("ZADD", due, "LT", members.first, number)
   end
   for key, to in pairs(far) do
+    -- guard: far-slot-opens-early
     local opens_ms = to.slot * SLOT_MS - LEAD_MS
     redis.call("RPUSH", key, unpack(to.entries))
     redis.call("ZADD", queue_key("f", to.number), opens_ms, to.slot)
@@ -59,7 +60,7 @@ function open_slot(number, slot, share)
   local key = slot_key(number, slot)
   local opened = { number = number, slot = slot, key = key, share = share, members = {}, extended = {} }
   redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number), queue_key("S", number), namespace_key("timers"))
-  local entries = redis.call("LRANGE", key, 0, share - 1)
+  local entries = redis.call("LRANGE", key, 0, --[[ guard: slot-opened-in-steps ]] share - 1)
   local ids = {}
   for i, entry in ipairs(entries) do
     ids[i] = string.sub(entry, 7, -2)
@@ -67,8 +68,9 @@ function open_slot(number, slot, share)
   local values = read_values(ids)
   for i, entry in ipairs(entries) do
     local _, state, flags, _, _, _, _, at, place = struct.unpack(HEADER, values[i] or NO_JOB)
-    if state == SCHEDULED and at == number and place == string.byte(entry, -1) then
-      local members = flags % 4 >= EXTENDED and opened.extended or opened.members
+    -- guard: far-entry-without-a-job-is-dropped
+    if state == SCHEDULED and at == number and --[[ guard: far-entry-checks-life ]] place == string.byte(entry, -1) then
+      local members = --[[ guard: far-extended-job-opens-extended ]] flags % 4 >= EXTENDED and opened.extended or opened.members
       members[#members + 1] = text_of((struct.unpack(">I6", entry)))
       members[#members + 1] = ids[i]
     end

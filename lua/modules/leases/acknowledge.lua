@@ -13,7 +13,7 @@ local MAX_EVENT_RESULT = 1024
 local function result_facts(options, result)
   if not options.has_result then
     return nil
-  elseif #result > MAX_EVENT_RESULT or not string.find(options.rtype or "json", "json", 1, true) then
+  elseif --[[ guard: long-result-left-out ]] #result > MAX_EVENT_RESULT or not string.find(options.rtype or "json", "json", 1, true) then
     return { result_omitted = true }
   end
   return { json = result, rtype = options.rtype }
@@ -26,7 +26,7 @@ end
 -- The work is done. New data comes before the other bytes.
 function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
-  local result = data and string.sub(bytes, options.data_bytes + 1) or bytes
+  local result = --[[ guard: result-stands-behind-new-data ]] data and string.sub(bytes, options.data_bytes + 1) or bytes
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
   local needs, refusal
   if options.next then
@@ -42,6 +42,7 @@ function ack(job, options, bytes, code)
   local worker = code ~= 3 and code ~= 5 and job.x.worker or nil
   if options.next then
     make_extended(job, true)
+    -- guard: ack-stores-data-moved
     replace_data(job, options, data)
     return move_on(job, options.next, needs, facts)
   end
@@ -49,12 +50,13 @@ function ack(job, options, bytes, code)
   if keep_ms > 0 then
     make_extended(job, true)
     handler_began(job)
+    -- guard: ack-stores-data-kept
     replace_data(job, options, data)
     put(job, "keep", keep_ms)
     put(job, "result", options.has_result and result or nil)
     put(job, "rtype", options.rtype)
   end
   job.event_facts = result_facts(options, result)
-  conclude(job, DONE, "acked", { worker = worker })
+  conclude(job, DONE, "acked", { worker = --[[ guard: results-are-in-no-timeline ]] worker })
   return code, 0, facts
 end

@@ -7,24 +7,25 @@
 local function may_go_on(job)
   local set, key = settings_of(job.queue), job.x.ckey and concurrency_key_of(job)
   local is_free = not key or key.taken - (job.x.slot and 1 or 0) < (set.kmax or math.huge)
-  return is_free and running_in(job.queue) < (set.max or math.huge)
+  return --[[ guard: late-holder-needs-key-slot ]] is_free and --[[ guard: late-holder-needs-slot ]] running_in(job.queue) < (set.max or math.huge)
 end
 
 -- A job whose lease expired keeps that lease's number until it is leased again: until then its last lease holder is accepted. Every other way back
 -- from a lease raises the number; undo does not, but its lease reached no worker.
 local IS_WAITING = { [READY] = true, [SCHEDULED] = true, [HELD] = true }
 local function is_late(job, verb)
-  return IS_WAITING[job.state] and job.attempts > 0 and verb ~= "undo" and (verb ~= "heartbeat" or may_go_on(job))
+  return IS_WAITING[job.state] and --[[ guard: settle-needs-earlier-lease ]] job.attempts > 0 and --[[ guard: undo-needs-current-lease ]] verb ~= "undo" and (verb ~= "heartbeat" or may_go_on(job))
 end
 
 -- A job that died when its lease expired keeps that lease's number: the work may have been done all the same.
 local function died_with(job, lease)
-  return job.lease == lease and job.attempts >= 1
+  return --[[ guard: dead-refuses-older-ack ]] job.lease == lease and job.attempts >= 1
 end
 
 -- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more. A lease that expired without
 -- its try has that try counted now: its response had reached the worker.
 function take_in_hand(job)
+  -- guard: late-call-costs-try
   if job.was_free then
     job.tries, job.free_retries, job.was_free = math.max(job.tries - 1, 0), math.max(job.free_retries - 1, 0), false
   end
@@ -37,18 +38,18 @@ end
 -- Whether a lease operation comes from the lease holder: the codes of the command extended/settle.
 function claim_on(job, verb, lease, options)
   -- First of all: a caller learns nothing about a job in another queue.
-  if job and options.queue and find_queue(options.queue) ~= job.queue then
+  if job and --[[ guard: batch-hides-other-queues ]] options.queue and find_queue(options.queue) ~= job.queue then
     return 0
   elseif verb == "revoke" then -- Not by the lease holder: any lease will do, but there must be one.
-    return (not job or job.is_gone or is_expired(job)) and 0 or job.state == LEASED and 1 or 7
+    return (not job or job.is_gone or is_expired(job)) and 0 or --[[ guard: revoke-needs-a-lease ]] job.state == LEASED and 1 or 7
   end
   local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
   if job and not job.is_gone and job.state == DEAD and lease > 0 then
-    return died_with(job, lease) and verb == "ack" and not options.next and 1 or 2
+    return died_with(job, lease) and --[[ guard: dead-job-takes-only-an-ack ]] verb == "ack" and not options.next and 1 or 2
   elseif is_over or lease > 0 and job.state == BLOCKED then
     return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
   elseif lease > 0 then
-    return job.lease == lease and (job.state == LEASED or is_late(job, verb)) and 1 or 2
+    return --[[ guard: lease-number-proves-holder ]] job.lease == lease and (job.state == LEASED or --[[ guard: extended-late-holder-settles ]] is_late(job, verb)) and 1 or 2
   elseif job.attempts == 0 then
     return 5
   end

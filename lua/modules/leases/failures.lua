@@ -9,7 +9,10 @@ local function record_failure(job, options, data)
   handler_began(job)
   put(job, "failures", tonumber(job.x.failures or 0) + 1)
   set_failure(job, options.group, options.message, job.x.worker)
+  -- guard: failure-keeps-data
+  -- guard: failure-stores-data
   if options.has_data then
+    -- guard: new-data-have-a-content-type
     replace_typed_body(job, data, options.ctype)
   end
 end

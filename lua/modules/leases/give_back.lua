@@ -48,17 +48,19 @@ end
 function heartbeat(job, options, bytes)
   local usual = namespace_setting("heartbeat_ms", 0)
   local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or own_ttr(job))
+  -- guard: heartbeat-within-ttl
   ends = job.expires > 0 and math.min(ends, job.expires) or ends
   take_in_hand(job)
   if options.progress or options.has_data then
     make_extended(job, true)
     if options.has_data then
+      -- guard: heartbeat-data-count-for-the-quota
       replace_body(job, bytes)
     end
     put(job, "progress", options.progress or job.x.progress)
     handler_began(job)
   end
-  go(job, LEASED, ends)
+  go(job, --[[ guard: accepted-late-holder-has-a-lease ]] LEASED, ends)
   emit_event("heartbeat", job, { late = was_late or nil, worker = job.x.worker })
   return 1, ends, job.x.cancel and '{"cancel":true}' or ""
 end

@@ -13,10 +13,10 @@ function move_on(job, next, needs, facts)
   make_extended(job, true)
   local from, worker = name_of(job.queue), job.x.worker
   raise_lease(job)
-  job.queue, job.tries, job.attempts = number_of(next.queue), tonumber(job.x.tries), 0
+  job.queue, job.tries, job.attempts = --[[ guard: moved-job-is-in-its-next-queue ]] number_of(next.queue), tonumber(job.x.tries), 0
   queue_names[job.queue] = next.queue
   make_queue_extended(job.queue, next.queue)
-  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do
+  for _, field in ipairs({ "leased", "worker", --[[ guard: move-on-clears-failure ]] "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do
     put(job, field, nil)
   end
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms

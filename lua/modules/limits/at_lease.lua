@@ -6,9 +6,10 @@
 -- Whether a queue gives a job now. A timer is set if its rate allows one later.
 function may_start(number)
   local set = settings_of(number)
-  if set.paused or set.max and running_in(number) >= set.max then
+  if --[[ guard: paused-queue-no-lease ]] set.paused or set.max and running_in(number) >= set.max then
     return false
   elseif set.rate and allowance(set.rate, set.tat) < 1 then
+    -- guard: rate-sets-a-timer
     set_timer("P" .. number, allowed_at(set.rate, set.tat, 1))
     return false
   end

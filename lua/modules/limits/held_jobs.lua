@@ -22,6 +22,7 @@ local function call_held(key)
   for i = #first, 1, -1 do -- The first goes to the front last.
     local job = first[i]
     leave(job)
+    -- guard: called-job-has-slot
     take_slot(job, 1)
     job.to_front, calls_left = true, calls_left - 1
     go(job, READY)

@@ -8,7 +8,7 @@ function is_draining(number)
   if draining[number] == nil then
     local settings = queue_key("o", number)
     draining[number] = redis.call("HEXISTS", settings, "draining") == 1
-    if draining[number] and redis.call("EXISTS", meta_key, settings) > 0 and count_jobs(number, "slpSLbh") == 0 then
+    if draining[number] and redis.call("EXISTS", meta_key, settings) > 0 and count_jobs(number, --[[ guard: blocked-jobs-keep-a-queue-draining ]] "slpSLbh") == 0 then
       draining[number] = false
       redis.call("HDEL", settings, "draining") -- The drain has ended, whatever else this script does.
     end
@@ -22,6 +22,7 @@ function refuse_by_settings(args, first, codes, kinds, old)
   for item = 1, #codes do
     local kind = kinds[args[first + (item - 1) * 3]]
     if codes[item] == "0" and not (old and item == 1) and is_draining(kind.number) then
+      -- guard: draining-queue-takes-no-simple-job
       codes[item] = "7"
     end
   end

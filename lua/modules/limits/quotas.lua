@@ -48,10 +48,12 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id)
       local left = code == "2" and queue_room or code == "3" and room[number] or bytes_room
       refused_at[#refused_at + 1] = string.format("%.0f", most - left)
       for at = start, item do
+        -- guard: quota-refuses-whole-calls
         codes[at] = code
       end
     elseif fresh > 0 then
       queue_room, used[number] = queue_room - (is_planned and 1 or 0), true
+      -- guard: quota-adds-up-a-batch
       room[number], bytes_room, stored_bytes = room[number] - fresh, bytes_room - bytes, stored_bytes + bytes
     end
   end

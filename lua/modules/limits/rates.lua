@@ -11,8 +11,8 @@ end
 -- accepted: small corrections of clocks must not give a burst away.
 local MOST_STEP_MS = 1000
 local function owed(rate, tat)
-  local ms = math.max((tat or 0) - now_floor, 0)
-  return ms <= rate.burst * every(rate) + MOST_STEP_MS and ms or 0
+  local ms = --[[ guard: pause-saves-one-burst ]] math.max((tat or 0) - now_floor, 0)
+  return --[[ guard: rate-owes-one-burst ]] ms <= rate.burst * every(rate) + MOST_STEP_MS and ms or 0
 end
 
 -- How many may start now.

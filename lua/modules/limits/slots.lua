@@ -5,7 +5,7 @@
 -- Whether the key lets a job run: it has a slot, or there is room and no job of its key is held before it.
 function has_slot(job)
   local key = job.x.ckey and concurrency_key_of(job)
-  return not key or room_of(key) >= (job.x.slot and 0 or 1) and (job.x.slot or key.held == 0)
+  return not key or room_of(key) >= (job.x.slot and 0 or 1) and --[[ guard: held-not-overtaken ]] (job.x.slot or key.held == 0)
 end
 
 -- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.
@@ -15,7 +15,7 @@ freed_keys = {}
 local there = {}
 local moved = {}
 function running_in(number)
-  there[number] = there[number] or redis.call("ZCARD", queue_key("l", number)) + redis.call("ZCARD", queue_key("L", number))
+  there[number] = there[number] or --[[ guard: simple-jobs-take-slots ]] redis.call("ZCARD", queue_key("l", number)) + redis.call("ZCARD", queue_key("L", number))
   return there[number] + (moved[number] or 0)
 end
 
@@ -25,6 +25,7 @@ function left(job)
   if job.state == LEASED then
     moved[job.queue] = (moved[job.queue] or 0) - 1
     if settings_of(job.queue).max then
+      -- guard: free-slot-wakes
       wake(job.queue)
     end
   elseif job.state == HELD then
@@ -33,7 +34,8 @@ function left(job)
     put(job, "hold", nil)
   end
   if job.x.slot then
-    key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, key
+    key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, --[[ guard: freed-slot-calls-the-next ]] key
+    -- guard: ended-job-frees-its-slot
     remove_member(key.slots, job.id)
     put(job, "slot", nil)
   end

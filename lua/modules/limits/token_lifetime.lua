@@ -19,6 +19,7 @@ function end_at(token, ends_ms)
   if ends_ms then
     local ends = string.format("%.0f", ends_ms)
     redis.call("HSET", token, "expires", ends)
+    -- guard: expired-tokens-are-removed
     redis.call("PEXPIREAT", token, ends)
   end
 end

@@ -41,7 +41,7 @@ local function is_before_list(list, head)
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
     local job = entry ~= "" and job_of(string.sub(entry, 1, -2))
     if is_live_entry(job, entry, list.number) and not job.is_taken then
-      return came_before(job_of(head[1]), job)
+      return --[[ guard: changed-priority-keeps-place ]] came_before(job_of(head[1]), job)
     end
   end
 end

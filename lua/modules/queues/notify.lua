@@ -10,6 +10,7 @@ function watch_waiters(waiting)
 end
 
 function notify(name)
+  -- guard: ready-job-wakes-a-waiter
   if has_waiters and name and redis.call("HGET", waiting_key, name) then
     redis.call("HDEL", waiting_key, name)
     local prefix, namespace = string.match(base, "^(.*){(.-)}$")

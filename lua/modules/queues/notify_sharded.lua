@@ -9,6 +9,7 @@ function watch_waiters(waiting)
 end
 
 local function publish_wakeup(text)
+  -- guard: wake-up-uses-the-shard
   redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. text)
 end
 

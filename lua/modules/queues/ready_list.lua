@@ -22,6 +22,7 @@ local function free_number(list, entry)
   redis.call("SREM", list.stale_key, entry)
   local at = redis.call("LPOS", ready, entry)
   if at then
+    -- guard: used-up-entry-numbers-are-freed
     redis.call("LSET", ready, at, "")
     redis.call("HINCRBY", facts, "blanks", 1)
   end
@@ -37,7 +38,7 @@ function next_entry_number(list, id, entry)
     list.has_stale = redis.call("EXISTS", list.stale_key) == 1
   end
   local first = entry
-  while list.has_stale and redis.call("SISMEMBER", list.stale_key, id .. string.char(entry)) == 1 do
+  while --[[ guard: ready-list-skips-stale ]] list.has_stale and redis.call("SISMEMBER", list.stale_key, id .. string.char(entry)) == 1 do
     entry = entry % 255 + 1
     if entry == first then
       free_number(list, id .. string.char(entry))

@@ -30,8 +30,9 @@ local function measure()
       bytes, found = bytes + #value, found + 1
     end
   end
+  -- guard: stale-entries-measure-nothing
   if found > 0 then
-    next_size = math.min(math.max(last_size, FIRST_WINDOW) * 2, math.max(math.floor(WINDOW_BYTES * found / bytes), 1))
+    next_size = math.min(--[[ guard: list-windows-grow-by-two ]] math.max(last_size, FIRST_WINDOW) * 2, math.max(math.floor(WINDOW_BYTES * found / bytes), 1))
   end
 end
 
@@ -46,7 +47,7 @@ function read_window(list, wanted)
     local id = sub(entry, 1, -2)
     ids[i], keys[i + 1] = id, entry == "" and meta_key or prefix .. id
   end
-  last_values, last_count = redis.call("MGET", unpack(keys)), #window
+  last_values, last_count = --[[ guard: lease-reads-jobs-together ]] redis.call("MGET", unpack(keys)), #window
   list.window, list.ids, list.keys, list.values, list.at, list.size = window, ids, keys, last_values, 1, last_count
 end
 

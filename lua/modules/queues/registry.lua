@@ -46,6 +46,7 @@ function keep_new_queues(used)
   for _, name in ipairs(new_queues) do
     kept[#kept + 1] = used[numbers[name]] and name or nil
   end
+  -- guard: quota-queue-for-stored
   new_queues = kept
 end
 

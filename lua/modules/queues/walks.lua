@@ -19,7 +19,7 @@ local function rank_behind(key, at, id)
     return 0
   end
   local low = redis.call("ZCOUNT", key, "-inf", "(" .. at)
-  local high = id == "" and low or redis.call("ZCOUNT", key, "-inf", at)
+  local high = --[[ guard: equal-scores-are-ordered-by-id ]] id == "" and low or redis.call("ZCOUNT", key, "-inf", at)
   while low < high do
     local middle = math.floor((low + high) / 2)
     if is_behind(redis.call("ZRANGE", key, middle, middle)[1], id) then
@@ -51,7 +51,7 @@ end
 -- The ready list of a queue. A place in it moves when entries before it are taken, by workers or by a sweep, so the reader looks for the id that was there:
 -- near where it was, towards the head. If it is gone, all entries before it are gone too, and the head has not been read. If it has moved too far, it is
 -- read again, with those before it.
-local LOOK_BACK, MOST_BACK = 2000, 20000
+local LOOK_BACK, MOST_BACK = 2000, --[[ guard: lists-look-back-behind-a-sweep ]] 20000
 
 local function place_behind(key, at, id)
   local last = at
@@ -59,6 +59,7 @@ local function place_behind(key, at, id)
     local first = math.max(last - LOOK_BACK + 1, 0)
     local entries = redis.call("LRANGE", key, first, last)
     for i = #entries, 1, -1 do
+      -- guard: walk-follows-moved-entry
       if string.sub(entries[i], 1, -2) == id then
         return first + i
       end

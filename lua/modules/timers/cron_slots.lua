@@ -29,7 +29,7 @@ function fire_time(id, slots, n, jitter_ms)
     return slot
   end
   local fires = slot + tonumber(string.sub(redis.sha1hex(id .. ":" .. text_of(slot)), 1, 12), 16) % jitter_ms
-  return behind and math.min(fires, behind) or fires
+  return --[[ guard: jittered-slots-are-bounded ]] behind and math.min(fires, behind) or fires
 end
 
 -- So many slots to come are left when a server is asked for more.
@@ -37,7 +37,7 @@ FEW_SLOTS = 8
 
 -- When the timer is to run: for the first job, or to ask for more slots; nil = there is no slot. With a jitter a later slot may come before an earlier one.
 function next_timer(id, slots, jitter_ms, is_complete)
-  local first = not is_complete and slots[#slots - FEW_SLOTS] or nil
+  local first = --[[ guard: slots-are-computed-during-jitter ]] not is_complete and slots[#slots - FEW_SLOTS] or nil
   for n = 1, #slots do
     if first and slots[n] >= first then
       break

@@ -5,6 +5,7 @@
 -- A job without open dependencies: to its ready list, or scheduled.
 local function set_free(job)
   local at = tonumber(job.x.due or 0)
+  -- guard: delay-outlives-dependencies
   if at > now_floor then
     go(job, SCHEDULED, at)
     log_event("scheduled", job, { due = at })
@@ -17,6 +18,7 @@ end
 -- A dependency of a job ended: it is met or failed. A job that was published again under its old id may not have this dependency.
 local function dependency_ended(job, on, outcome)
   local was_unmet = redis.call("SISMEMBER", touch(needs_key(job.id)), on) == 1
+  -- guard: end-of-earlier-job-ignored
   if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then
     return
   end

@@ -14,17 +14,18 @@ end
 
 -- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
 local function delay_after_crash(job, message)
-  local grace_ms = tonumber(job.x.grace) or settings_of(job.queue).grace or 0
+  local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings_of(job.queue).grace or 0
   if job.x.retry or job.api == NATIVE_API then
     set_failure(job, "lease_expired", message, job.x.worker)
     local delay = delay_of(job, "lease_expired")
-    return delay and math.max(delay, grace_ms)
+    -- guard: policy-may-end-the-tries
+    return delay and --[[ guard: grace-is-a-minimum ]] math.max(delay, grace_ms)
   end
   return grace_ms
 end
 
 local function time_out(job)
-  local is_free = job.free_retries < MAX_FREE_RETRIES and is_undelivered(sending_key, job.id, pack_job(job))
+  local is_free = job.free_retries < --[[ guard: extended-free-retries-end ]] MAX_FREE_RETRIES and is_undelivered(sending_key, job.id, pack_job(job))
   local message, delay = "its lease ran out", 0
   leave(job)
   put(job, "leased", nil)
@@ -35,7 +36,7 @@ local function time_out(job)
     put(job, "no_handler", nil)
   end
   log_event("timed_out", job, { worker = job.x.worker })
-  if not is_free and not job.x.cancel then
+  if --[[ guard: free-retry-ignores-backoff ]] not is_free and --[[ guard: cancelled-not-dead ]] not job.x.cancel then
     delay = job.tries > 0 and delay_after_crash(job, message)
   end
   if not delay then
@@ -45,7 +46,8 @@ local function time_out(job)
     return
   end
   -- A job that is being cancelled ends now: it is not tried again, and its worker does not keep it.
-  timer_counts.returned, job.is_stalled = timer_counts.returned + 1, not job.x.cancel
+  timer_counts.returned, job.is_stalled = timer_counts.returned + 1, --[[ guard: cancelled-leaves-worker ]] not job.x.cancel
+  -- guard: statistics-cancelled-not-retried
   if not job.x.cancel then
     count_expired_lease("returned", name_of(job.queue))
   end
@@ -86,7 +88,7 @@ local function each_due(kind, state, number, what, goes_to_front, act)
     elseif is_expired(job) then
       expire(job)
     elseif goes_to_front(job) then
-      table.insert(fronts, 1, job)
+      table.insert(fronts, --[[ guard: front-keeps-order ]] 1, job)
     else
       act(job)
     end
@@ -113,7 +115,7 @@ function make_due(number, what)
     if job.x.waits then
       block(job)
     else
-      job.to_front, job.is_stalled = to_front, true
+      job.to_front, job.is_stalled = --[[ guard: waiting-goes-to-front ]] to_front, --[[ guard: backoff-stays-stalled ]] true
       go(job, READY)
       log_event("ready", job)
     end
@@ -130,6 +132,7 @@ function end_grace(id, what)
   local job = job_of(id)
   use_steps(1)
   remove_member(timers_key, what)
+  -- guard: cancel-grace-ends-lease
   if job and not job.is_gone and job.state == LEASED and job.x.cancel then
     leave(job)
     revoke(job)

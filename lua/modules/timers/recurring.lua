@@ -33,19 +33,22 @@ local ON_TIME_MS = 5000
 
 -- How many of the slots that have come make no job, and why. Of `missed` slots come_at(n) is the time at which the job of the nth was to be made, in order.
 local function count_skipped(recurring, missed, come_at)
-  local backlog = recurring.backlog > 0 and math.min(recurring.backlog, MOST_MADE) or MOST_MADE
-  local reason, forgives = "max_catch_up", recurring.jitter > 0 and not recurring.has_overlap
+  local backlog = recurring.backlog > 0 and --[[ guard: recurring-bounded-catch-up ]] --[[ guard: backlog-counts-the-present-slot ]] math.min(recurring.backlog, MOST_MADE) or MOST_MADE
+  local reason, forgives = "max_catch_up", recurring.jitter > 0 and --[[ guard: cron-overlap-with-jitter ]] not recurring.has_overlap
   if recurring.has_overlap and backlog > 1 then
     -- Jobs that one script makes cannot take each other's place.
+    -- guard: cron-overlap-one-job
     backlog, reason = 1, "overlap"
   end
   local over = math.max(missed - backlog, 0)
+  -- guard: cron-jitter-misses-none
   while forgives and over > 0 and now_floor - come_at(over) <= ON_TIME_MS do
     over = over - 1
   end
-  if recurring.skips_late and missed > 0 and now_floor - come_at(missed) > LATE_MS then
+  if --[[ guard: recurring-late-after-a-minute ]] recurring.skips_late and missed > 0 and now_floor - come_at(missed) > LATE_MS then
     over, reason = missed, "late"
   end
+  -- guard: cron-catch-up-ms
   while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > recurring.catch_up do
     over, reason = over + 1, "catch_up_ms"
   end
@@ -70,6 +73,7 @@ local function free_child(id, n)
     local text = id .. "-" .. text_of(n)
     local child = string.rep("\0", #text == 15 and 2 or 1) .. text
     local present = job_of(child)
+    -- guard: earlier-children-keep-their-ids
     if not is_taken(child, present) and not (present and present.is_gone) then
       return child, n
     end
@@ -203,7 +207,7 @@ local RECHECK_MS = 1000
 local function slots_due(id, recurring)
   local due, others = {}, {}
   for n, slot in ipairs(recurring.slots) do
-    local fires = slot <= now_floor and fire_time(id, recurring.slots, n, recurring.jitter)
+    local fires = slot <= now_floor and --[[ guard: slot-waits-for-its-jitter ]] fire_time(id, recurring.slots, n, recurring.jitter)
     if fires and fires <= now_floor then
       due[#due + 1] = { slot = slot, fires = fires }
     else
@@ -220,6 +224,7 @@ local function serve_slots(id, recurring)
   local due, slots = slots_due(id, recurring)
   local before = recurring.skipped
   local over, reason = count_skipped(recurring, #due, function(n)
+    -- guard: lateness-counts-from-the-job
     return due[n].fires
   end)
   for n, one in ipairs(due) do
@@ -254,11 +259,11 @@ local function recur_by_cron(id)
     return
   end
   -- All that are known have passed: which the last ones are that have passed, a server knows.
-  local is_stale = not recurring.complete and count_ahead(recurring.slots) == 0
+  local is_stale = not recurring.complete and --[[ guard: passed-slots-wait-for-a-server ]] count_ahead(recurring.slots) == 0
   if not is_stale then
     serve_slots(id, recurring)
   end
-  local is_wanted = not recurring.complete and count_ahead(recurring.slots) <= FEW_SLOTS
+  local is_wanted = --[[ guard: server-computes-slots-in-time ]] not recurring.complete and count_ahead(recurring.slots) <= FEW_SLOTS
   local runs = next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
   if is_wanted then
     wanted_slots[#wanted_slots + 1] = id
@@ -267,7 +272,7 @@ local function recur_by_cron(id)
   end
   if runs then
     add_member(by_cron, text_of(runs), id)
-  else
+  --[[ guard: cron-ended-leaves-index ]] else
     remove_member(by_cron, id)
   end
 end

@@ -24,10 +24,10 @@ end
 -- The ids of those that ended first, done and cancelled ones together: the scores of the latter are below zero.
 local function first_ended(key, count)
   local done = redis.call("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, count)
-  local cancelled = redis.call("ZREVRANGEBYSCORE", key, "(0", "-inf", "WITHSCORES", "LIMIT", 0, count)
+  local cancelled = --[[ guard: oldest-cancelled-jobs-go-first ]] redis.call("ZREVRANGEBYSCORE", key, "(0", "-inf", "WITHSCORES", "LIMIT", 0, count)
   local ids, d, c = {}, 1, 1
   while #ids < count and (done[d] or cancelled[c]) do
-    if not cancelled[c] or done[d] and tonumber(done[d + 1]) <= -tonumber(cancelled[c + 1]) then
+    if not cancelled[c] or done[d] and --[[ guard: retention-one-order ]] tonumber(done[d + 1]) <= -tonumber(cancelled[c + 1]) then
       ids[#ids + 1], d = done[d], d + 2
     else
       ids[#ids + 1], c = cancelled[c], c + 2
@@ -65,6 +65,7 @@ local function forget_old(name, age_ms, what, key_of, also_in)
   for _, member in ipairs(old) do
     remove_member(key, member)
     if key_of then
+      -- guard: session-ends-with-worker
       delete_key(key_of(member))
     end
     if also_in then
@@ -83,7 +84,7 @@ end
 
 -- Workers that were not seen, and their sessions.
 function forget_workers(_, what)
-  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key, touch(sessions_key()))
+  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key, --[[ guard: forgotten-session-not-lost ]] touch(sessions_key()))
 end
 
 -- Tracked jobs that have ended.

@@ -19,7 +19,7 @@ end
 
 -- Up to steps_left members of a zset whose time has come. Afterwards the timer is set to the first that is left, or removed.
 function due_in(key, what)
-  local ids = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor, "LIMIT", 0, steps_left)
+  local ids = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor, "LIMIT", 0, --[[ guard: retention-in-steps ]] --[[ guard: lost-sessions-in-bounded-steps ]] steps_left)
   steps_left = steps_left - #ids
   lasts[#lasts + 1] = function()
     local head = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]

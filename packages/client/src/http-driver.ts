@@ -94,6 +94,7 @@ export class HttpDriver implements JobDriver {
     try {
       return await this.sessionHeartbeat(heartbeat);
     } catch (error) {
+      // guard: heartbeats-without-sessions
       if (!isPumphouseError(error, 'not_found')) throw error;
       return this.heartbeatEach(heartbeat);
     }
@@ -225,7 +226,11 @@ export class HttpDriver implements JobDriver {
       });
     } catch (error) {
       // An earlier attempt, whose answer was lost, has ended the lease.
-      if (isPumphouseError(error, 'lease_lost', 'job_not_found') && error.attempts > 1) return;
+      if (
+        isPumphouseError(error, 'lease_lost', 'job_not_found') /* guard: client-lost-operation-fails */ &&
+        error.attempts > 1
+      )
+        return;
       throw error;
     }
   }
@@ -270,7 +275,7 @@ function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: P
   return {
     method: 'POST',
     headers: {
-      'idempotency-key': idempotencyKey,
+      'idempotency-key': /* guard: attempts-share-a-key */ idempotencyKey,
       ...(idempotencyTtlMs === undefined ? {} : { 'idempotency-ttl-ms': String(idempotencyTtlMs) }),
       ...(durability === undefined ? {} : { 'x-durability': durability }),
     },

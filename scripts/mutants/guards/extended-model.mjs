@@ -1,5 +1,5 @@
 const SPEC = 'test/engine/extended-properties.spec.ts';
-const TEST = 'on the extended path end where a model in memory ends';
+const TEST = '${RUNS} random sequences on the extended path end where a model in memory ends';
 
 /**
  * Mutants of the extended path that only random sequences beside the model in memory find. Some are found rarely, so
@@ -9,57 +9,48 @@ const TEST = 'on the extended path end where a model in memory ends';
  */
 export const EXTENDED_MODEL = [
   {
-    name: 'who comes back with his tries kept has been given out as often as before',
-    file: 'lua/modules/extended/dead_jobs.lua',
-    from: 'job.attempts = is_new and 0 or job.attempts',
-    to: 'job.attempts = 0',
+    id: 'respawn-keep-tries-attempts',
+    name: 'dead letter: a respawn that keeps tries keeps the attempts',
+    off: { with: '0' },
   },
   {
-    name: 'a job that leaves a place that it got by a change of priority stands by it no more',
-    file: 'lua/modules/extended/moves.lua',
-    from: 'put(job, "aside", nil)',
-    to: '',
+    id: 'left-place-not-aside',
+    name: 'changes: a job that leaves its place loses the mark of that place',
+    off: 'remove',
   },
   {
-    name: 'a simple job that becomes extended has the tries that it was published with',
-    file: 'lua/modules/extended/conversion.lua',
-    from: 'job.x.tries or job.tries + job.attempts - job.free_retries',
-    to: 'job.x.tries or job.tries',
+    id: 'converted-job-keeps-its-tries',
+    name: 'conversion: a simple job that becomes extended has the tries of its publish',
+    off: { with: 'job.tries' },
   },
   {
-    name: 'a simple job with a ttl that becomes extended is known to the clock',
-    file: 'lua/modules/extended/conversion.lua',
-    from: 'if job.expires > 0 and job.state ~= DEAD then',
-    to: 'if false then',
+    id: 'conversion-registers-ttl',
+    name: 'expiry: a simple job with a ttl that becomes extended is registered',
+    off: 'false',
   },
   {
-    name: 'a failure stays behind when a job moves on to its next queue',
-    file: 'lua/modules/leases/move_on.lua',
-    from: '"leased", "worker", "fgroup", "fmessage"',
-    to: '"leased", "worker", "fmessage"',
+    id: 'move-on-clears-failure',
+    name: 'acks: a failure is removed when a job moves to its next queue',
+    off: 'remove',
   },
   {
-    name: 'nothing expires in the dead letter',
-    file: 'lua/modules/extended/dead_jobs.lua',
-    from: 'job.expires, job.free_retries = 0, 0',
-    to: 'job.free_retries = 0',
+    id: 'dead-jobs-do-not-expire',
+    name: 'dead letter: nothing expires there',
+    off: { with: 'job.expires' },
   },
   {
-    name: 'a cancelled job that is kept fails later dependents',
-    file: 'lua/modules/extended/dependencies.lua',
-    from: 'on.state == CANCELLED and "cancelled"',
-    to: 'false',
+    id: 'kept-cancelled-job-fails-dependents',
+    name: 'dependencies: a cancelled job that is kept fails later dependents',
+    off: 'false',
   },
   {
-    name: 'a heartbeat gives no lease beyond the end of its job',
-    file: 'lua/modules/leases/give_back.lua',
-    from: 'ends = job.expires > 0 and math.min(ends, job.expires) or ends',
-    to: '',
+    id: 'heartbeat-within-ttl',
+    name: 'leases: a heartbeat grants no lease beyond the ttl of its job',
+    off: 'remove',
   },
   {
-    name: 'a queue with blocked jobs is not drained yet',
-    file: 'lua/modules/limits/queue_settings.lua',
-    from: 'count_jobs(number, "slpSLbh")',
-    to: 'count_jobs(number, "slpSLh")',
+    id: 'blocked-jobs-keep-a-queue-draining',
+    name: 'queue limits: a queue with blocked jobs is not drained yet',
+    off: { with: '"slpSLh"' },
   },
 ].map((guard) => ({ ...guard, spec: SPEC, test: TEST, env: { PUMPHOUSE_CHAOS_SEED: '7' } }));

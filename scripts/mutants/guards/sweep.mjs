@@ -7,27 +7,24 @@ const SWEEP = 'test/engine/expiry.spec.ts';
  */
 export const SWEEPS = [
   {
+    id: 'sweep-last-step-complete',
     name: 'sweep: the last step goes on to the end',
-    file: 'src/engine/timers/pump.ts',
-    from: 'isLast ? Number.POSITIVE_INFINITY : this.share',
-    to: '1',
+    off: 'false',
     spec: SWEEP,
-    test: 'moves what a server left',
+    test: "the janitor's sweep › the sweep over all namespaces › moves what a server left that is gone, in whatever namespace, more than once",
   },
   {
-    name: 'sweep: a key that is no zset does not stop the others',
-    file: 'lua/commands/maintenance/due_soon.lua',
-    from: 'redis.pcall("ZRANGE"',
-    to: 'redis.call("ZRANGE"',
+    id: 'spoilt-key-stops-no-sweep',
+    name: 'sweep: a key that is no sorted set does not stop the others',
+    off: { with: '(function(reply) if reply.err then error(reply) end return reply end)($&)' },
     spec: SWEEP,
-    test: 'moves what a server left',
+    test: "the janitor's sweep › the sweep over all namespaces › moves what a server left that is gone, in whatever namespace, more than once",
   },
   {
-    name: 'sweep: what is due later is not named',
-    file: 'lua/commands/maintenance/due_soon.lua',
-    from: 'if redis.pcall("ZCOUNT", key, "-inf", horizon_ms) ~= 0 then',
-    to: 'if true then',
+    id: 'due-soon-only',
+    name: 'pump: work that is due later is not reported',
+    off: 'true',
     spec: SWEEP,
-    test: 'meets each namespace',
+    test: "the janitor's sweep › the sweep over all namespaces › meets each namespace that has something due soon, and names no other",
   },
 ];

@@ -24,6 +24,7 @@ export function boundConnections(server: Server, max: number, { connections, ref
   let lingering = 0;
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
+    // guard: connections-are-bounded
     if (connections.value < max) {
       connections.value += 1;
       socket.once('close', () => (connections.value -= 1));

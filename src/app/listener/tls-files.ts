@@ -47,7 +47,11 @@ export class TlsFiles {
   /** The options to create a listener with. */
   get options(): TlsOptions {
     const { tls_client_ca: ca } = this.pem;
-    return { ...contextOf(this.pem), requestCert: ca !== undefined, rejectUnauthorized: ca !== undefined };
+    return {
+      ...contextOf(this.pem),
+      requestCert: ca !== undefined,
+      rejectUnauthorized: /* guard: tls-client-certificate */ ca !== undefined,
+    };
   }
 
   /** Passes changed files to a listener until `stop`. If they cannot be used, logs an error and keeps the old certificate. */
@@ -69,6 +73,7 @@ export class TlsFiles {
         const pem = read(this.section, this.files);
         this.suspect = this.reported = '';
         if (JSON.stringify(pem) === JSON.stringify(this.pem)) continue;
+        // guard: tls-certificate-renewed
         server.setSecureContext(contextOf(pem));
         this.pem = pem;
         log.info({ section: this.section }, 'certificate reloaded');

@@ -43,7 +43,7 @@ export class UnreadAnswers {
     const nowMs = performance.now();
     const stands = new Map<Socket, Stand>();
     for (const socket of this.open()) {
-      if (socket.writableLength === 0 && !socket.readableEnded) continue;
+      if (socket.writableLength === 0 && /* guard: half-closed-bounded */ !socket.readableEnded) continue;
       // Bytes taken by the system. An answer is handed over as a whole.
       const taken = socket.bytesWritten - socket.writableLength;
       const before = this.stands.get(socket);
@@ -51,6 +51,7 @@ export class UnreadAnswers {
       if (nowMs - stand.sinceMs < this.timeoutMs) stands.set(socket, stand);
       else {
         this.cut.value += 1;
+        // guard: unread-answers-are-cut
         socket.destroy();
       }
     }

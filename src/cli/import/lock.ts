@@ -37,7 +37,7 @@ export class ImportLock {
     const until = performance.now() + patienceMs;
     for (;;) {
       const sentMs = performance.now();
-      if ((await source.redis.set(KEY, owner, 'PX', LIFE_MS, 'NX')) !== null) {
+      if ((await source.redis.set(KEY, owner, 'PX', LIFE_MS, /* guard: import-one-drain */ 'NX')) !== null) {
         const lock = new ImportLock(source, owner);
         lock.heldUntilMs = sentMs + LIFE_MS;
         return lock;

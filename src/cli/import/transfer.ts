@@ -107,13 +107,16 @@ export class Transfer {
       left -= taken.length;
       const { found, unreadable } = this.sort(kind, name, taken);
       lock.check();
+      // guard: import-stores-before-release
       await this.store.store(found);
+      // guard: import-forgets-after-release
       await this.source.release(kind, name, found, unreadable);
       await this.store.forget(found);
     }
   }
 
   private async drainTimer(lock: ImportLock): Promise<void> {
+    // guard: import-resumes-timer
     await this.bringTimer(lock);
     this.tally.clear('left');
     const nowS = (await this.source.nowMs()) / 1_000;
@@ -152,7 +155,11 @@ export class Transfer {
   private isOurs(member: Member, nowS: number): boolean {
     const found = this.foundIn(member);
     if (!found) return false;
-    const isFree = this.plan.isStopped || isDelayed(found.id, member.dueS) || member.dueS < nowS - OVERDUE_S;
+    const isFree =
+      this.plan.isStopped ||
+      // guard: import-leaves-leases
+      isDelayed(found.id, member.dueS) ||
+      member.dueS < nowS - OVERDUE_S;
     if (!isFree) this.tally.add(found.namespace, 'left');
     return isFree;
   }
@@ -168,7 +175,7 @@ export class Transfer {
       }
       // Positions are counted from the oldest entry: if a consumer took it, some entries were skipped.
       const [still] = await this.source.read(kind, name, 0, 1);
-      if (still?.equals(oldest) === true) return;
+      if (/* guard: disturbed-copy-begins-anew */ still?.equals(oldest) === true) return;
     }
     throw new Error(
       `queue ${name.namespace}/${name.queue} is consumed while it is copied: stop its workers, or use --drain`,

@@ -27,7 +27,7 @@ export const FILTERS: ReadonlyMap<string, Filter> = new Map(
     queue: {
       rule: 'must be names of queues, separated by commas',
       isRight: isQueueName,
-      of: queuesOf,
+      of: /* guard: left-queue-learns-of-the-move */ queuesOf,
     },
     type: {
       rule: 'must be types of jobs, separated by commas',

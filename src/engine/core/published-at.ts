@@ -16,12 +16,13 @@ export function hasPublishTime(header: Buffer): boolean {
  */
 export function publishedAtMs(id: Buffer, header: Buffer, nowMs: number): number {
   const flags = flagsIn(header);
+  // guard: old-jobs-have-no-publish-time
   if (!hasPublishTime(header)) return mintedAtMs(id);
   const high = Math.floor(flags / FIRST_TIME_FLAG) % 16;
   const startMs = high * LOW + leaseIn(header) - attemptsIn(header);
   const ageMs = (((nowMs - startMs) % HIGH) + HIGH) % HIGH;
   // The clock was set back.
-  return ageMs > HIGH - BACK_MS ? nowMs : nowMs - ageMs;
+  return ageMs > /* guard: publish-time-is-not-ahead */ HIGH - BACK_MS ? nowMs : nowMs - ageMs;
 }
 
 /** Milliseconds since a publish; 0 if its time is unknown (0). */

@@ -103,6 +103,7 @@ export class Batcher<I, R, D = undefined> {
             call.done(results, first);
           } catch (error) {
             // For example, an observer threw. Only this call fails: the other calls have their results.
+            // guard: throwing-observer-fails-one-call
             call.failed(error);
           }
           first += call.items.length;
@@ -161,6 +162,7 @@ export class ScriptRunner {
     const sentMs = performance.now();
     const send = (): Promise<R> => this.send(binding, namespace, args, items, late);
     let reply = await send();
+    // guard: refused-namespace-is-registered
     if (reply.status === NOT_REGISTERED) {
       this.listed.delete(namespace);
       await this.register(namespace);
@@ -171,6 +173,7 @@ export class ScriptRunner {
     }
     if (reply.status === TOO_LATE || reply.status === NOT_REGISTERED) throw unavailable(this.pool.name);
     const { settle } = this.path;
+    // guard: namespace-list-durable
     if (settle && !this.listed.has(namespace)) await this.list(namespace, settle);
     return reply;
   }
@@ -196,6 +199,7 @@ export class ScriptRunner {
   /** The list first, then the marker: a namespace that has a marker is always on the list. */
   async register(namespace: string): Promise<void> {
     const args = { format: DATA_FORMAT, now_ms: this.now() };
+    // guard: listed-before-marker
     await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
     await this.pool.run(register, this.pool.keys.namespace(namespace), args);
     // A janitor may have removed the namespace from the list after the first SADD.
@@ -211,7 +215,10 @@ export class ScriptRunner {
   ): Promise<R> {
     const times = this.clock
       ? { clock_ms: String(this.clock()), deadline_ms: 0 }
-      : { clock_ms: '', deadline_ms: this.pool.clock.now() + this.patienceMs };
+      : {
+          clock_ms: /* guard: scripts-ask-redis-for-the-time */ '',
+          deadline_ms: this.pool.clock.now() + this.patienceMs,
+        };
     const all = { ...args, ...times } as Readonly<Record<A | Times, Arg>>;
     const sentMs = performance.now();
     const reply = await this.path.run(binding, this.pool.keys.namespace(namespace), all, items, late);

@@ -112,6 +112,7 @@ export class DeadJobs {
   /** Deletes selected jobs, or counts them. */
   async deleteSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
     const { filter, ids, isDry, limit, cursor } = selection;
+    // guard: dry-run-changes-nothing
     if (isDry) return this.countSelected(namespace, selection);
     if (ids === null) return this.delete(namespace, filter, limit, cursor);
     return { done: await this.deleteIds(namespace, ids, filter), cursor: null };
@@ -140,7 +141,7 @@ export class DeadJobs {
     const { verb, filter } = order;
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     const begun = await this.begin(namespace, filter, cursor);
-    const bounded = { ...order, filter: { ...filter, toMs: begun.toMs } };
+    const bounded = { ...order, filter: /* guard: dead-letter-pass-ends */ { ...filter, toMs: begun.toMs } };
     const endMs = performance.now() + PATIENCE_MS;
     let { place } = begun;
     let done = 0;

@@ -149,10 +149,12 @@ export class EventFeed {
       // A position ahead of the stream is from another store, or from before a failover: the events after it are
       // unknown here.
       const isAhead = comparePlaces(follower.place, first.newest) > 0;
+      // guard: stream-cursor-ahead
       if (isAhead) follower.place = first.newest;
       for (let page = first; !follower.isOver; page = await this.read(channel, follower.place, 0)) {
         if (page.hasGap || (page === first && isAhead)) follower.missed();
         if (!isAhead) follower.give(page.events, page.place);
+        // guard: earlier-events-are-read-to-the-end
         if (page.size < PAGE && !isBehind(page, channel)) break;
         await follower.hasRoom();
       }
@@ -206,6 +208,7 @@ export class EventFeed {
     const page = await this.read(channel, place, isDue ? this.keepMs : 0);
     // The stream expired while it could not be renewed; the next renewal creates it again.
     if (page.newest === '') return 0;
+    // guard: new-event-stream-from-its-beginning
     if (comparePlaces(page.newest, place) < 0) {
       rewind(channel);
       return 0;
@@ -225,6 +228,7 @@ export class EventFeed {
       const tookMs = performance.now() - sinceMs;
       if (tookMs < STRETCH_MS) continue;
       this.busyMs += tookMs;
+      // guard: many-subscribers-no-delay
       await new Promise(setImmediate);
       sinceMs = performance.now();
     }
@@ -232,7 +236,12 @@ export class EventFeed {
   }
 
   private async read({ namespace }: Channel, after: string, keepMs: number): Promise<Page> {
-    const args = { after, count: PAGE, keep_ms: keepMs, most: this.maxKept };
+    const args = {
+      after,
+      count: PAGE,
+      keep_ms: keepMs,
+      most: /* guard: kept-events-as-configured */ this.maxKept,
+    };
     return pageOf(await this.pool.run(readEvents, this.pool.keys.namespace(namespace), args), after);
   }
 

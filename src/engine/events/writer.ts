@@ -76,7 +76,7 @@ export class EventWriter {
     const { keys, clock } = this.pool;
     const found = await this.pool.read('ZRANGEBYSCORE', keys.watched, clock.now(), '+inf');
     this.received = new Set(Array.isArray(found) ? found.map(String) : []);
-    this.turn(this.received.size > 0);
+    this.turn(/* guard: other-subscribers-learned */ this.received.size > 0);
     return this.received.size;
   }
 

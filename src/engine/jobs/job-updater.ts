@@ -113,7 +113,7 @@ export class JobUpdater {
    * @throws {QueueError} `job_not_found`, or an error of the store
    */
   async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
-    const options = { log: { message, [DATA_TEXT]: JSON.stringify(data) } };
+    const options = { log: { message, /* guard: log-data-are-text */ [DATA_TEXT]: JSON.stringify(data) } };
     await this.run(namespace, id, { options, ...NO_MORE });
   }
 

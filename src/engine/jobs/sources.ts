@@ -31,8 +31,8 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   ],
   held: [{ kind: 'h' }],
   // Both are in one index: the score of a done job is when it ended, that of a cancelled one is the same below zero.
-  done: [{ kind: 'z', from: '0' }],
-  cancelled: [{ kind: 'z', to: -1, isReversed: true }],
+  done: [{ kind: 'z', /* guard: list-done-stops-before-cancelled */ from: '0' }],
+  cancelled: [{ kind: 'z', to: -1, /* guard: list-cancelled-by-end */ isReversed: true }],
 };
 const OF_QUEUE = (
   ['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done', 'cancelled'] as const

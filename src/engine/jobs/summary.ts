@@ -68,7 +68,9 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     endedAtMs: hasEnded && when !== null ? Math.abs(when) : null,
     worker: state === 'leased' ? (field('worker') ?? null) : null,
     progress: parsed(field('progress')),
-    failure: failureOf(field) ?? (state === 'dead' ? expiredLease(when ?? 0) : null),
+    failure:
+      failureOf(field) ??
+      /* guard: dead-simple-shows-failure */ (state === 'dead' ? expiredLease(when ?? 0) : null),
     tracked: field('tracked') !== undefined,
   };
 }

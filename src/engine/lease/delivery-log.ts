@@ -42,7 +42,8 @@ export class Batch implements Receipt {
   }
 
   arrived(): void {
-    if (this.callsLeft > 0 && --this.callsLeft === 0) this.log.close(this);
+    if (this.callsLeft > 0 && /* guard: batch-is-delivered-with-its-last-answer */ --this.callsLeft === 0)
+      this.log.close(this);
   }
 }
 

@@ -110,7 +110,10 @@ export class DeliveryLogs {
     let removed = 0;
     for (const [namespace, log] of this.logs) {
       if (this.ticks % ENDED_EVERY === 0) log.closeEnded(this.runner.now() - ENDED_MS);
-      const stale = [...log.takeStale(this.ticks - 1), ...log.retired.splice(0)];
+      const stale = /* guard: tick-flushes-delivered */ [
+        ...log.takeStale(this.ticks - 1),
+        ...log.retired.splice(0),
+      ];
       removed += stale.length;
       this.remove(log, stale);
       this.recover(log);

@@ -15,7 +15,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
   return [
     queues.join(','),
     count,
-    hasOwnTtr === true ? JOBS_OWN_TTR : ttrMs,
+    /* guard: job-ttr-counts */ hasOwnTtr === true ? JOBS_OWN_TTR : ttrMs,
     waits ? '1' : '0',
     inTurns ? '1' : '0',
     worker,

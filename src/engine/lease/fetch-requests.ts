@@ -44,7 +44,12 @@ export function groupsOf(requests: readonly FetchRequest[]): Group[] {
     const { queues, count, ttrMs } = request;
     const known = lastFor.get(queues[0] ?? '');
     const clients = fetch.sharedBy?.length ?? 1;
-    if (known && isEqual(known, fetch) && queues.every((queue) => lastFor.get(queue) === known)) {
+    if (
+      known &&
+      isEqual(known, fetch) &&
+      // guard: lease-calls-keep-their-order
+      queues.every((queue) => lastFor.get(queue) === known)
+    ) {
       known.count += clients;
       for (let k = 0; k < clients; k++) known.members.push(i);
       return;
@@ -94,5 +99,6 @@ export function presentPartOf(fetch: FetchRequest): FetchRequest | null {
 }
 
 function isPresent({ signal }: TimedLeaseRequest): boolean {
+  // guard: no-lease-for-a-closed-client
   return signal?.aborted !== true;
 }

@@ -17,6 +17,7 @@ export class InFlight {
 
   /** Resolves when no operation is in progress, including those started by one that has just ended. */
   async idle(): Promise<void> {
+    // guard: stop-waits-for-leases
     while (this.count > 0) {
       await new Promise<void>((resolve) => this.onIdle.push(resolve));
       // An operation that has just ended may start another, such as the undo of undelivered leases: let it begin first.

@@ -138,6 +138,7 @@ export class Leases {
     const extendedJobs = jobs.filter((_job, i) => codes[i] === EXTENDED);
     if (extendedJobs.length > 0) await this.extended.undo(namespace, extendedJobs);
     if (undone + extendedJobs.length > 0) this.observer.undone(namespace, undone + extendedJobs.length);
+    // guard: undo-drops-record
     for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();
   }
 
@@ -167,6 +168,7 @@ export class Leases {
 
   /** Returns the jobs to a client that is still connected; otherwise gives them back and returns none. */
   private deliver(namespace: string, { signal }: LeaseRequest, jobs: LeasedJob[]): LeasedJob[] {
+    // guard: undo-after-the-lease-script
     if (jobs.length > 0 && signal?.aborted) {
       this.giveBack(namespace, jobs);
       return [];
@@ -277,7 +279,7 @@ export class Leases {
     this.extendedRequests.add(namespace, [part], weightOfPart(part), {
       done: (found, first) => {
         const jobs = found[first];
-        const rest = jobs ? restOf(fetch, jobs) : null;
+        const rest = /* guard: long-lease-goes-on */ jobs ? restOf(fetch, jobs) : null;
         if (!jobs) this.take(namespace, fetch, deliver, reject);
         else if (rest) this.fetchRest(namespace, rest, jobs, deliver);
         else deliver(jobs);
@@ -369,8 +371,18 @@ export class Leases {
     const late = (reply: Raw): void => {
       if (reply.status === 0) this.giveBack(namespace, jobsOf(reply.raw));
     };
-    const run = this.runner.run(script as typeof leaseScript, namespace, args, items, late);
-    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
+    const run = this.runner.run(
+      script as typeof leaseScript,
+      namespace,
+      args,
+      /* guard: waiters-register-with-the-lease */ items,
+      late,
+    );
+    if (batch)
+      run.catch((error: unknown) =>
+        // guard: lost-lease-reply-is-given-back
+        this.records.failed(batch, error),
+      );
     const { raw, nowMs } = await run;
     return { raw, nowMs, batch };
   }

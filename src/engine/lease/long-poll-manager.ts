@@ -149,9 +149,14 @@ export class LongPollManager {
   expectJob(namespace: string, queue: string): void {
     const key = queueKey(namespace, queue);
     const waiters = this.queues.get(key);
-    if (waiters?.size !== 1 || !this.empty.has(key) || this.checking.has(key)) return;
+    if (
+      /* guard: several-waiters-wait-for-the-wake-up */ waiters?.size !== 1 ||
+      /* guard: no-prefetch-while-unavailable */ !this.empty.has(key) ||
+      this.checking.has(key)
+    )
+      return;
     for (const waiter of waiters) {
-      if (waiter.isFetching || waiter.hasFetchedAhead) continue;
+      if (waiter.isFetching || /* guard: prefetch-once */ waiter.hasFetchedAhead) continue;
       waiter.hasFetchedAhead = true;
       void this.fetchFor([waiter]);
     }
@@ -233,6 +238,7 @@ export class LongPollManager {
         // A fetch in progress ends the wait itself: it may bring a job, or show that the store is unavailable.
         else if (!waiter.isFetching && !waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
       },
+      // guard: long-wait-timer
       Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
     );
   }
@@ -242,7 +248,11 @@ export class LongPollManager {
     const [key = ''] = queues;
     const [oldest] = this.queues.get(key) ?? [];
     const isKnown = queues.length === 1 && this.empty.has(key) && !this.checking.has(key);
-    return isKnown && oldest?.isFetching === false && this.isSimple(namespace, request);
+    return (
+      isKnown &&
+      /* guard: newcomer-fetches-during-a-wake-up */ oldest?.isFetching === false &&
+      this.isSimple(namespace, request)
+    );
   }
 
   /**
@@ -265,9 +275,12 @@ export class LongPollManager {
       const present = fetching;
       const hand: Hand = (jobs, request) => {
         if (jobs.length === 0) return;
-        const next = present.find((waiter) => !waiter.isOver && (!request || waiter.request === request));
+        const next = present.find(
+          (waiter) =>
+            !waiter.isOver && /* guard: lease-for-its-request */ (!request || waiter.request === request),
+        );
         if (next) next.settle(jobs);
-        else this.giveBack(namespace, jobs);
+        else /* guard: undo-when-no-waiter-is-left */ this.giveBack(namespace, jobs);
       };
       const requests = fetching.map(({ request }) => request);
       const failure = await this.fetch(namespace, requests, hand).then(
@@ -280,7 +293,10 @@ export class LongPollManager {
       this.recordResult(namespace, queues, failure, unserved.length > 0);
       for (const waiter of unserved)
         if (hasEnded(waiter) || (failure !== undefined && isFirst)) this.end(waiter);
-      fetching = failure === undefined ? unserved.filter(({ isOver, isWoken }) => !isOver && isWoken) : [];
+      fetching =
+        failure === undefined
+          ? unserved.filter(({ isOver, isWoken }) => /* guard: wakeup-during-fetch */ !isOver && isWoken)
+          : [];
     }
     return isServed;
   }
@@ -295,7 +311,7 @@ export class LongPollManager {
     if (failure === undefined) this.failures.delete(namespace);
     else if (this.count > 0) this.failures.set(namespace, failure);
     for (const key of keys) {
-      if (failure !== undefined) this.empty.delete(key);
+      if (failure !== undefined) /* guard: newcomer-fetches-after-a-failure */ this.empty.delete(key);
       else if (areEmpty && this.queues.has(key)) this.empty.add(key);
     }
   }
@@ -353,7 +369,9 @@ export class LongPollManager {
       if (!first || this.checking.has(key)) continue;
       const keys = due.get(first.namespace);
       // An extended queue may have jobs without a wake-up.
-      if (!this.isSimple(first.namespace, first.request)) void this.serve(key, 1);
+      if (!this.isSimple(first.namespace, first.request))
+        // guard: recheck-asks-for-extended-queues
+        void this.serve(key, 1);
       else if (keys && keys.length < MAX_CHECKED) keys.push(key);
       else {
         if (keys) void this.check(first.namespace, keys);
@@ -391,7 +409,7 @@ export class LongPollManager {
         if (!waiter.isFetching && hasEnded(waiter)) this.end(waiter);
     }
     for (const place of places) {
-      const key = keys[place] ?? '';
+      const key = /* guard: recheck-lost-wakeup */ keys[place] ?? '';
       this.empty.delete(key);
       void this.serve(key, 1);
     }

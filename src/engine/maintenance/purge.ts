@@ -156,7 +156,10 @@ export class Purge {
     if (keys < 0 && hadTargets) await this.pool.read('SADD', pushed, namespace);
     if (keys < 0) return { keys: 0, isDone: false, isInUse: true };
     await this.parts.delist(namespace);
-    for await (const page of this.pool.scan(this.pool.keys.allOf(namespace), PAGE)) {
+    for await (const page of /* guard: purge-scans-all-keys */ this.pool.scan(
+      this.pool.keys.allOf(namespace),
+      PAGE,
+    )) {
       for (let i = 0; i < page.length; i += KEYS_IN_ONE) {
         const removed = await this.remove(namespace, 0, page.slice(i, i + KEYS_IN_ONE));
         if (removed < 0) return { keys, isDone: false, isInUse: true };

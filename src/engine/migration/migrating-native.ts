@@ -38,8 +38,10 @@ export class MigratingNative implements NativeJobs {
     const before = await this.oldRecords.jobsOf(namespace, jobs, options);
     if (before) return before;
     for (const job of jobs) {
+      // guard: migrating-unique-waits
       refuse(job.unique !== undefined, 'unique');
       refuse(job.concurrencyKey !== undefined, 'concurrency_key');
+      // guard: migrating-dependencies-wait
       refuse((job.dependsOn ?? []).length > 0, 'depends_on');
     }
     const isKeyed = options?.idempotencyKey !== undefined || options?.idempotencyRecord !== undefined;
@@ -73,7 +75,7 @@ export class MigratingNative implements NativeJobs {
       leases,
       (jobs, some) => jobs.heartbeatMany(namespace, some, ttrMs),
       ({ id }) => ({ id, status: 'not_found', cancelRequested: false }),
-      ({ status }) => status === 'not_found',
+      ({ status }) => /* guard: heartbeat-reaches-the-old-pool */ status === 'not_found',
     );
   }
 
@@ -110,7 +112,10 @@ export class MigratingNative implements NativeJobs {
     if (inNext.every((place) => place !== null)) return this.next.cancelMany(namespace, ids, request);
     const inOld = await this.old.placesOf(namespace, ids);
     const isInOld = inOld.some((place) => place !== null);
-    refuse(isInOld && inNext.some((place) => place !== null), 'a cancel of jobs in both pools');
+    refuse(
+      /* guard: cancel-many-one-pool */ isInOld && inNext.some((place) => place !== null),
+      'a cancel of jobs in both pools',
+    );
     return (isInOld ? this.old : this.next).cancelMany(namespace, ids, request);
   }
 
@@ -177,6 +182,7 @@ export class MigratingNative implements NativeJobs {
     if (rest.length === 0) return results;
     const others = await call(this.old, rest);
     // A job that is not found may be in the pool that does not answer.
+    // guard: migrating-unavailable-not-gone
     if (failure !== undefined && others.some(isMissing)) throw failure as Error;
     const answers = others.values();
     return results.map((result) => (isMissing(result) ? (answers.next().value ?? result) : result));
@@ -194,7 +200,7 @@ export class MigratingNative implements NativeJobs {
             throw error;
           },
         ),
-      (one) => 'found' in one,
+      /* guard: old-pool-knows-other-jobs */ (one) => 'found' in one,
     );
     if ('missing' in answer) throw answer.missing;
     return answer.found;
@@ -203,6 +209,7 @@ export class MigratingNative implements NativeJobs {
   private async refuseTaken(namespace: string, jobs: readonly NewExtendedJob[]): Promise<void> {
     const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
     const taken = await Promise.all(ids.map((id) => this.findOld(namespace, id)));
+    // guard: native-id-is-free-in-both-pools
     if (taken.some((job) => job !== null)) throw new QueueError('job_exists', 'a job with this id exists');
   }
 

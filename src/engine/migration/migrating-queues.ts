@@ -97,7 +97,11 @@ export class MigratingQueues implements Queues {
    * jobs cannot be checked.
    */
   async publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
-    const before = await this.oldRecords.idsOf(namespace, { kind: 'publish', queue, jobs: [job] }, options);
+    const before = await this.oldRecords.idsOf(
+      namespace,
+      { kind: 'publish', queue, jobs: [job] },
+      /* guard: migrating-key-known */ options,
+    );
     if (before?.[0] !== undefined) return before[0];
     if (
       job.id !== undefined &&
@@ -117,7 +121,9 @@ export class MigratingQueues implements Queues {
     options?: PublishOptions,
   ): Promise<string[]> {
     const before = await this.oldRecords.idsOf(namespace, { kind: 'publishMany', queue, jobs }, options);
-    return before ?? this.next.publishMany(namespace, queue, jobs, options);
+    return (
+      /* guard: migrating-key-known-many */ before ?? this.next.publishMany(namespace, queue, jobs, options)
+    );
   }
 
   /**
@@ -138,6 +144,7 @@ export class MigratingQueues implements Queues {
     const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
     const before = await this.oldRecords.idsOf(namespace, request, options);
     if (before?.[0] !== undefined) return before[0];
+    // guard: republish-stores-first
     const id = await this.next.republish(namespace, queue, oldId, job, options);
     await this.old.ack(namespace, queue, oldId);
     return id;
@@ -277,6 +284,7 @@ export class MigratingQueues implements Queues {
           return null;
         })
       : null;
+    // guard: id-is-free-in-both-pools
     if (taken !== null) throw new QueueError('job_exists', 'a job with this id exists');
   }
 

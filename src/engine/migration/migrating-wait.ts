@@ -43,6 +43,7 @@ export class MigratingWait {
 
   /** Tries the old pool once. While it is unavailable it counts as empty, so that it never blocks the new one. */
   private async tryBoth(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    // guard: old-pool-is-drained-first
     if (!this.old.isUp) return [];
     return this.take(this.old, namespace, { ...request, waitMs: 0 }).catch((error: unknown) => {
       if (isAway(error)) return [];
@@ -59,6 +60,7 @@ export class MigratingWait {
     const signal = request.signal ? AbortSignal.any([request.signal, found.signal]) : found.signal;
     const leaseFrom = async (queues: Queues): Promise<LeasedJob[]> => {
       const jobs = await this.take(queues, namespace, { ...request, signal });
+      // guard: migrating-wait-ends-other
       if (jobs.length > 0) found.abort();
       return jobs;
     };
@@ -67,7 +69,8 @@ export class MigratingWait {
     if (next.status === 'fulfilled') jobs.push(...next.value);
     else failUnless(jobs, next.reason);
     if (old.status === 'rejected' && !isAway(old.reason)) failUnless(jobs, old.reason);
-    const spare = jobs.splice(request.count);
+    const spare = jobs.splice(/* guard: jobs-of-both-pools-are-bounded */ request.count);
+    // guard: migrating-double-find-returns
     if (spare.length > 0) await this.giveBack(namespace, spare);
     return this.deliver(namespace, request, jobs);
   }
@@ -116,7 +119,7 @@ export async function inEither<P, T>(
     return undefined;
   });
   if (first !== undefined && isFound(first)) return first;
-  const second = await leaseFrom(other);
+  const second = await leaseFrom(/* guard: second-fetch-is-of-the-other-pool */ other);
   if (!isFound(second) && failure !== undefined) throw asError(failure);
   return second;
 }

@@ -67,6 +67,7 @@ export function nativeIdempotencyRecordOf(key: string, jobs: readonly NewExtende
 function factsOf(job: NewExtendedJob): string {
   let pairs = '';
   for (const name of Object.keys(job).sort()) {
+    // guard: fingerprint-has-all-fields
     if (name === 'body') continue;
     const value: unknown = job[name as keyof NewExtendedJob];
     const pair = `["${name}",${value === undefined ? 'null' : JSON.stringify(value)}]`;
@@ -111,7 +112,13 @@ function checkKey(key: string): void {
 
 /** Hash of what must be the same when a key is used again. */
 function fingerprintOf(facts: string, jobs: readonly { readonly body: Buffer }[]): Buffer {
-  return hashOf(Buffer.concat([Buffer.from(`${facts}\n`), ...jobs.map(({ body }) => body)]));
+  return hashOf(
+    Buffer.concat([
+      Buffer.from(`${facts}\n`),
+      // guard: idempotency-fingerprint-has-body
+      ...jobs.map(({ body }) => body),
+    ]),
+  );
 }
 
 /** In one call and by way of a text: an eighth of the time of a `Hash` object. */
@@ -132,7 +139,9 @@ export async function findIdempotencyRecord(
 ): Promise<Buffer | null> {
   checkNames(namespace);
   const reply = await runner.run(readIdempotencyRecord, namespace, { digest, fingerprint });
-  if (reply.found === RECORD_OF_ANOTHER_REQUEST) throw keyReused();
+  if (reply.found === RECORD_OF_ANOTHER_REQUEST)
+    // guard: old-pool-refuses-another-request
+    throw keyReused();
   return reply.found === NO_RECORD ? null : reply.readIdempotencyRecord;
 }
 

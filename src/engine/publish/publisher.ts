@@ -114,7 +114,7 @@ export class Publisher {
     return new Promise((resolve, reject) => {
       checkNames(namespace, queue);
       checkJobs([job]);
-      const named = retryOf ? retried(job, retryOf) : job;
+      const named = /* guard: refused-id-counts-as-stored */ retryOf ? retried(job, retryOf) : job;
       const id = named.id ?? this.minter.mint(this.runner.now());
       const items = [this.itemOf(queue, named, this.bytesOf(named))];
       this.enqueue(
@@ -233,6 +233,7 @@ export class Publisher {
       replaces,
       quotas: this.settings.quotas.textOf(namespace, () => sizesOf(calls)),
       keyed: isKeyed ? encodeKeyedCalls(calls) : NOTHING,
+      // guard: publish-sends-call-sizes
       sizes: calls.length === items.length ? '' : sizesOf(calls),
     };
     const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
@@ -249,7 +250,7 @@ export class Publisher {
     if (result === STORED) return undefined;
     if (result !== TAKEN) return this.refusedBy(namespace, result);
     // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
-    return id === undefined ? undefined : taken();
+    return /* guard: repeated-publish-finds-its-id */ id === undefined ? undefined : taken();
   }
 
   private refusedBy(namespace: string, result: Result | undefined): Error | undefined {
@@ -328,7 +329,13 @@ export class Publisher {
     const { waiters, expectJob } = this.settings;
     // Durable publishes have a connection of their own: a lease could overtake them.
     if (waiters.size === 0 || this.durability !== 'memory') return;
-    for (const job of jobs) if (isReadyAtOnce(job)) expectJob(namespace, job.whole?.queue ?? queue);
+    for (const job of jobs)
+      if (
+        /* guard: no-fetch-before-a-job-is-ready */ /* guard: single-waiter-fetches-at-once */ isReadyAtOnce(
+          job,
+        )
+      )
+        expectJob(namespace, job.whole?.queue ?? queue);
   }
 
   private reportReplaced(
@@ -408,8 +415,8 @@ function isEqual(one: NewJob, other: NewJob): boolean {
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
     one.native === other.native && // Routing has one object for each combination.
-    one.attributes === undefined &&
-    other.attributes === undefined &&
+    /* guard: attributes-are-read-for-each-job */ one.attributes === undefined &&
+    /* guard: attributes-are-read-for-each-job */ other.attributes === undefined &&
     one.extended === undefined &&
     other.extended === undefined &&
     (one.id === undefined) === (other.id === undefined) &&

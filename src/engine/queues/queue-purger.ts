@@ -23,6 +23,7 @@ const COUNTED: Partial<Record<JobState, number>> = {
  * found there.
  */
 const ORDER: readonly JobState[] = [
+  // guard: purge-reads-blocked-first
   'blocked',
   'scheduled',
   'held',
@@ -82,6 +83,7 @@ export class QueuePurger {
       const most = counted + moved;
       const matched = await this.walk(namespace, queue, state, most, untilMs);
       removed[state] = matched;
+      // guard: purge-follows-states
       moved = most - matched;
     }
     return { removed, isComplete: performance.now() < untilMs };

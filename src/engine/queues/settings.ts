@@ -42,7 +42,8 @@ export class Settings {
    */
   of(namespace: string): SettingValues | Promise<SettingValues> {
     const known = this.known.get(namespace);
-    if (known && performance.now() - known.atMs < BELIEVED_MS) return known.values;
+    if (known && /* guard: settings-cached-a-second */ performance.now() - known.atMs < BELIEVED_MS)
+      return known.values;
     return this.learn(namespace);
   }
 

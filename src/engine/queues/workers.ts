@@ -170,7 +170,7 @@ export class Workers {
     checkNumber('the number of leases', leases.length, 0, MAX_SESSION_LEASES);
     checkNumber('jobsAtHand', jobsAtHand, 0, MAX_UINT32);
     const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
-      ...{ worker: id, ttr_ms: ttrMs, jobs: jobsAtHand },
+      ...{ worker: id, ttr_ms: ttrMs, jobs: /* guard: session-counts-all-its-jobs */ jobsAtHand },
       ...{ info: info === undefined ? '' : JSON.stringify(info), name: info?.name ?? '', scope },
     });
     const found = integerAt(raw, 2);
@@ -278,7 +278,7 @@ function sessionOf(raw: readonly (number | Buffer)[], at: number, nowMs: number)
     startedAtMs: own.startedAtMs ?? integerAt(raw, at + 3),
     heartbeatAtMs,
     jobsAtHand: integerAt(raw, at + 2),
-    isLost: nowMs >= heartbeatAtMs + integerAt(raw, at + 1),
+    isLost: /* guard: session-lives-as-long-as-its-leases */ nowMs >= heartbeatAtMs + integerAt(raw, at + 1),
     ...flagsOf(integerAt(raw, at + 4)),
   };
 }

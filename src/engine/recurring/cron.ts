@@ -66,7 +66,7 @@ export function slotsAfter(schedule: CronSchedule, afterMs: number, count: numbe
   let atMs = Math.max(afterMs, startAtMs - 1);
   while (slots.length < count) {
     const found = cron.nextRun(new Date(atMs))?.getTime() ?? Number.POSITIVE_INFINITY;
-    const next = leftOut(schedule, atMs, found) ?? found;
+    const next = /* guard: cron-midnight-gap */ leftOut(schedule, atMs, found) ?? found;
     if (next >= endAtMs || next === Number.POSITIVE_INFINITY) break;
     slots.push(next);
     atMs = next;
@@ -164,6 +164,7 @@ function cronOf({ cron, timeZone }: CronSchedule): Cron {
   const made = new Cron(cron, {
     ...{ timezone: timeZone, paused: true, mode: '5-or-6-parts' },
     // A list or a range of hours is treated as a single one at a change of the clock.
+    // guard: cron-hour-lists-fixed
     fixedTimeRule: 'no-wildcard',
   });
   if (parsed.size >= MOST_KEPT) parsed.clear();

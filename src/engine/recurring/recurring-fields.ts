@@ -55,7 +55,7 @@ export function argsOf(
     paused: isPaused === true ? '1' : '0',
     catch_up: catchUpMs === undefined || catchUpMs === null ? '' : String(catchUpMs),
     overlap,
-    note: isPaused === true ? (note ?? '') : '',
+    note: /* guard: note-ends-with-the-pause */ isPaused === true ? (note ?? '') : '',
   };
   return {
     id,

@@ -297,7 +297,9 @@ export class Recurrings {
   private async renewOne(namespace: string, known: KnownRecurring): Promise<boolean> {
     if (!hasSlots(known)) return false;
     const isOld =
-      known.tzdata < TZDATA || /* guard: cron-after-clock-set-back */ isAhead(known, this.runner.now());
+      /* guard: cron-old-zones-recomputed */ known.tzdata < TZDATA ||
+      // guard: cron-after-clock-set-back
+      isAhead(known, this.runner.now());
     return isOld && this.compute(namespace, known, true);
   }
 
@@ -316,7 +318,7 @@ export class Recurrings {
     const afterMs = Math.max(nowMs, lastMs, replaces ? 0 : baseMs);
     const ahead = slotsAfter(schedule, afterMs, wanted);
     return this.storeSlots(namespace, known, {
-      slots: [...passed.slots, ...ahead],
+      slots: /* guard: slots-of-an-outage-are-kept */ [...passed.slots, ...ahead],
       ...{ skipped: passed.others, isComplete: ahead.length < wanted, replaces },
     });
   }

@@ -35,7 +35,7 @@ export class SlotRenewal {
     this.loop = new Loop({
       ...{ name: 'slot_renewal', pool, timers, observer },
       run: () => this.renewAll(),
-      pauseMs: () => (this.isDone ? PAUSE_MS : AGAIN_MS),
+      pauseMs: () => (this.isDone ? /* guard: cron-recomputed-hourly */ PAUSE_MS : AGAIN_MS),
     });
   }
 

@@ -80,7 +80,9 @@ export class Acks {
           const verdict = verdicts[first];
           const end = (result: AckResult): void => {
             if (result === 'lease_lost') {
-              this.extended.stateOf(namespace, id).then((state) => reject(new LeaseLostError(state)), reject);
+              this.extended
+                .stateOf(namespace, id)
+                .then((state) => reject(new LeaseLostError(/* guard: lost-ack-shows-state */ state)), reject);
             } else resolve(result === 'acked');
           };
           if (verdict?.code === ACK.isExtended) {
@@ -163,6 +165,7 @@ export class Acks {
       return 'lease_lost';
     }
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
+    // guard: stale-ack-counted
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
     if (this.events.isOn && !isEmitted) this.emit(namespace, queue, id, code !== ACK.neverLeased);

@@ -40,7 +40,9 @@ export class LeaseDurations {
     if (this.idHashes[place] !== markOf(id)) return -1;
     this.idHashes[place] = 0;
     const beganMs = this.times[3 * place] ?? 0;
-    return nowMs > (this.times[3 * place + 1] ?? 0) ? -1 : Math.max(nowMs - beganMs, 0);
+    return /* guard: expired-run-is-not-counted */ nowMs > (this.times[3 * place + 1] ?? 0)
+      ? -1
+      : Math.max(nowMs - beganMs, 0);
   }
 }
 

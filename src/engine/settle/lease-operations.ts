@@ -202,7 +202,9 @@ export class LeaseOperations {
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {
       this.observer.staleAck(namespace, 'refused');
-      throw new LeaseLostError(one.state);
+      throw new LeaseLostError(
+        /* guard: lost-call-shows-state */ /* guard: lost-lease-shows-state */ one.state,
+      );
     }
     return one;
   }

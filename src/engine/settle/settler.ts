@@ -95,10 +95,15 @@ export class Settler {
     namespace: string,
     leases: readonly { readonly id: string; readonly lease: number }[],
   ): Promise<void> {
-    const operations = leases.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease })).reverse();
+    const operations = /* guard: undo-in-reverse-order */ leases
+      .map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease }))
+      .reverse();
     const errors: unknown[] = [];
     for (const part of scriptsOf(operations)) {
-      await this.settleBatch(namespace, part).catch((error: unknown) => errors.push(error));
+      await /* guard: undo-goes-on-after-a-failure */ /* guard: undo-scripts-run-one-by-one */ this.settleBatch(
+        namespace,
+        part,
+      ).catch((error: unknown) => errors.push(error));
     }
     if (errors.length > 0) throw errors[0];
   }

@@ -33,7 +33,7 @@ export function binOf(ms: number): number {
   if (ms < MINUTE_MS) return Math.trunc(ms / SECOND_MS);
   if (ms < HOUR_MS) return MINUTES_AT + Math.trunc(ms / MINUTE_MS);
   if (ms < DAY_MS) return HOURS_AT + Math.trunc(ms / HOUR_MS);
-  return DAYS_AT + Math.min(Math.trunc(ms / DAY_MS), WEEK_DAYS);
+  return DAYS_AT + /* guard: histogram-last-bin */ Math.min(Math.trunc(ms / DAY_MS), WEEK_DAYS);
 }
 
 function bins(unit: string, unitMs: number, first: number, end: number): Bin[] {

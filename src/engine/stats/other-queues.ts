@@ -12,7 +12,10 @@ export class OtherQueues {
 
   /** @param day counted from 1970-01-01, UTC */
   has(namespace: string, queue: string, day: number): boolean {
-    return day === this.day && this.names.get(namespace)?.has(queue) === true;
+    return (
+      // guard: statistics-others-next-day
+      day === this.day && this.names.get(namespace)?.has(queue) === true
+    );
   }
 
   /** Forgets the names of other days; forgets all names at the maximum. */

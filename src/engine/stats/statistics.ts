@@ -235,6 +235,7 @@ export class Statistics {
 
   private async write(): Promise<number> {
     this.seal();
+    // guard: statistics-others-reread
     if (++this.flushes % RELEARN_EVERY === 0) this.others.clear();
     const namespaces = this.pending.namespaces();
     const failures: unknown[] = [];

@@ -39,7 +39,7 @@ export class Loop {
 
   /** Plans a run after `delayMs`, unless one is planned or running. */
   schedule(delayMs: number): void {
-    if (this.isStopped || this.plannedMs !== null || this.running) return;
+    if (this.isStopped || this.plannedMs !== null || /* guard: loop-runs-once */ this.running) return;
     const plannedMs = performance.now() + delayMs;
     this.plannedMs = plannedMs;
     this.options.timers.set(this.timer, delayMs, () => {
@@ -63,6 +63,7 @@ export class Loop {
     this.isStopped = true;
     this.plannedMs = null;
     this.options.timers.clear(this.timer);
+    // guard: loop-stop-waits
     await this.running;
   }
 
@@ -81,6 +82,7 @@ export class Loop {
     try {
       moved = await this.options.run();
     } catch (error) {
+      // guard: error-ends-a-run-not-the-loop
       this.record.fail(error);
     }
     const pauseMs = this.options.pauseMs(run.end(moved));

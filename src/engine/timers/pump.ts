@@ -13,7 +13,7 @@ import type { Timers } from './timers.js';
 /** Maximum number of jobs that one script call checks: 1.2 ms of Redis, 1.5 while a time slot of far jobs is opened. */
 export const PUMP_STEP = 256;
 /** Maximum number of extended jobs that one call of the tick script checks: about 2 ms of Redis. */
-const TICK_STEP = 64;
+const TICK_STEP = /* guard: retention-in-bounded-steps */ 64;
 /** Maximum number of calls in flight while there is more than one can move: Redis need not wait for our next call. */
 const MAX_IN_FLIGHT = 2;
 /** A timer is set for jobs that are due within this time, in milliseconds; a sweep finds later ones in time. */
@@ -84,6 +84,7 @@ export class Pump {
   }
 
   start(): void {
+    // guard: pump-runs-by-itself
     this.isStarted = true;
     this.sweeper.schedule(0);
   }
@@ -91,6 +92,7 @@ export class Pump {
   /** Ends all timers and waits for the runs in progress. */
   async stop(): Promise<void> {
     this.isStopped = true;
+    // guard: pump-clears-timeouts
     for (const { timer } of this.wakeTimers.values()) this.timers.clear(timer);
     this.wakeTimers.clear();
     await Promise.all([this.sweeper.stop(), ...this.running]);
@@ -117,7 +119,7 @@ export class Pump {
       const fresh: WakeTimer = { timer: `pump:${this.pool.name}:${namespace}`, dueMs, isRunning: false };
       this.wakeTimers.set(namespace, fresh);
       this.setTimer(namespace, fresh, inMs);
-    } else if (dueMs < wakeTimer.dueMs) {
+    } else if (dueMs < /* guard: earlier-due-rearms */ wakeTimer.dueMs) {
       wakeTimer.dueMs = dueMs;
       if (!wakeTimer.isRunning) this.setTimer(namespace, wakeTimer, inMs);
     }
@@ -140,6 +142,7 @@ export class Pump {
 
   private async step(namespace: string): Promise<Step> {
     // The script counts an expired lease of this server as a used try only if its response has left.
+    // guard: pump-flushes-delivered
     this.deliveryLogs.flush(namespace);
     const {
       nowMs,
@@ -227,7 +230,9 @@ export class Pump {
     this.turn = isLast ? 0 : this.turn + 1;
     // Redis returns a few more or fewer namespaces than requested: a sweep may be complete before its last step.
     const isDone = !isFirst && this.cursor === WALK_END;
-    const due = isDone ? 0 : await this.walk(isLast ? Number.POSITIVE_INFINITY : this.share);
+    const due = isDone
+      ? 0
+      : await this.walk(/* guard: sweep-last-step-complete */ isLast ? Number.POSITIVE_INFINITY : this.share);
     if (!isLast) return due;
     this.steps = Math.min(Math.max(Math.ceil(this.total / SWEEP_STEP), 1), MOST_STEPS);
     this.share = Math.max(Math.ceil(this.total / this.steps), 1);
@@ -246,6 +251,7 @@ export class Pump {
       });
       this.cursor = page.cursor;
       this.total = page.total;
+      // guard: sweep-takes-over
       for (const [namespace, dueMs] of page.due) this.scheduleWakeup(namespace, dueMs);
       due += page.due.length;
       if (this.cursor === WALK_END) break;

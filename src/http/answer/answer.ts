@@ -67,6 +67,7 @@ export function answer(
   response.writeHead(status, fields);
   if (options?.last === false) response.write(json, 'latin1');
   else end(response, json);
+  // guard: answered-not-in-flight
   context.end();
   context.server.observer.answered(context, status);
 }

@@ -113,13 +113,15 @@ export function readObject<T extends object>(
     const field = fields.get(name);
     if (field === undefined) {
       const unknown = unknownField(name, fields.keys());
+      // guard: unknown-fields-refused
       problems.add(below(at, unknown.field), unknown.rule);
     } else checkField(field, value[name], at, name, problems);
     if (problems.isFull) return value as T;
   }
   const { required, defaults } = omittedOf(of);
   for (const [name, { rule, of: parts }] of required) {
-    if (!Object.hasOwn(value, name)) problems.add(below(at, name), parts === undefined ? rule : 'is missing');
+    if (!(/* guard: fields-inherit-nothing */ Object.hasOwn(value, name)))
+      problems.add(below(at, name), parts === undefined ? rule : 'is missing');
   }
   for (const [name, one] of defaults) if (!Object.hasOwn(value, name)) value[name] = one;
   return value as T;

@@ -83,6 +83,7 @@ export function readBody(context: RequestContext, limit: BodyLimit, take: (body:
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
   if (length !== undefined) {
     if (length > limit.maxBytes) throw new BodyTooLargeError(limit);
+    // guard: body-bytes-bounded
     context.server.loadShedder.reserveBytes(context, length);
   }
   if (headers.expect !== undefined && expecting.delete(request)) response.writeContinue();
@@ -140,6 +141,7 @@ function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer)
     chunks.push(chunk);
     try {
       if (size > limit.maxBytes) throw new BodyTooLargeError(limit);
+      // guard: chunked-body-bytes-bounded
       if (isChunked) context.server.loadShedder.reserveBytes(context, chunk.length);
     } catch (error) {
       stop();

@@ -36,6 +36,8 @@ interface WatchedSocket extends Socket {
  */
 export function watchConnection(socket: WatchedSocket, watcher: ConnectionWatcher): void {
   if (socket.closed) {
+    // guard: closed-connection-reported
+    // guard: closed-request-released
     queueMicrotask(() => watcher.connectionClosed());
     return;
   }
@@ -61,7 +63,7 @@ export function unwatchConnection(socket: WatchedSocket, watcher: ConnectionWatc
  * not read it.
  */
 export function hasHungUp(socket: Socket): boolean {
-  return socket.destroyed || socket.readableEnded;
+  return socket.destroyed || /* guard: half-closed-gets-no-lease */ socket.readableEnded;
 }
 
 /** True if a client may wait: it has not closed its side, and the server would notice if it did. */
@@ -72,6 +74,7 @@ export function mayWait(socket: WatchedSocket): boolean {
 /** Records that the server stops or resumes reading from a connection. Stopping ends waits. */
 export function markConnectionHeld(socket: WatchedSocket, isHeld: boolean): void {
   connectionOf(socket).isHeld = isHeld;
+  // guard: unread-connection-no-wait
   if (isHeld) endWaits.call(socket);
 }
 
@@ -80,7 +83,7 @@ function connectionOf(socket: WatchedSocket): Connection {
   if (connection === undefined) {
     connection = { watchers: [], isHeld: false };
     socket[CONNECTION] = connection;
-    socket.on('close', notifyClosed).on('end', endWaits);
+    socket.on('close', notifyClosed).on('end', /* guard: half-closed-connection-ends-waits */ endWaits);
   }
   return connection;
 }
@@ -172,9 +175,12 @@ class Pipeline {
     if (response.socket !== null) return true;
     const current = currentResponse(this.socket);
     return (
-      /* guard: pipelined-safe-are-few */ this.underWay < MAX_PIPELINED &&
-      /* guard: pipelined-unsafe-waits */ SAFE.has(method) &&
-      /* guard: pipelined-behind-unsafe-waits */ SAFE.has(current?.req.method)
+      // guard: pipelined-safe-are-few
+      this.underWay < MAX_PIPELINED &&
+      // guard: pipelined-unsafe-waits
+      SAFE.has(method) &&
+      // guard: pipelined-behind-unsafe-waits
+      SAFE.has(current?.req.method)
     );
   }
 

@@ -67,7 +67,10 @@ const TWO_TO_63 = 2 ** 63;
 export function wholeInt64(query: Query, name: string, fallback: number, max: number): number | undefined {
   const value = wholeNumber(query, name, fallback, TWO_TO_63);
   // A JavaScript number does not distinguish 2^63 - 1, the largest one, from 2^63.
-  if (value === undefined || (value === TWO_TO_63 && BigInt(query[name] ?? '') >= TWO_TO_63))
+  if (
+    value === undefined ||
+    /* guard: numbers-of-64-bits */ (value === TWO_TO_63 && BigInt(query[name] ?? '') >= TWO_TO_63)
+  )
     return undefined;
   return Math.min(value, max);
 }
@@ -77,6 +80,7 @@ const MAX_HEADERS = 2_000;
 
 /** True if a request has more headers than it may. Names and values alternate. */
 export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  // guard: headers-are-bounded
   return rawHeaders.length > 2 * MAX_HEADERS;
 }
 
@@ -114,6 +118,8 @@ export function sentToken({ headers }: IncomingMessage, query: Query, route: str
   if (typeof own === 'string' && own !== '') return own;
   const { authorization } = headers;
   const bearer =
-    authorization !== undefined && route.startsWith('/v1/') ? BEARER.exec(authorization)?.[1] : undefined;
+    authorization !== undefined && /* guard: bearer-native-only */ route.startsWith('/v1/')
+      ? BEARER.exec(authorization)?.[1]
+      : undefined;
   return bearer ?? query.token ?? '';
 }

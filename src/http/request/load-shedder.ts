@@ -62,7 +62,7 @@ export class LoadShedder {
    */
   acquire(context: Loading, goesFirst: boolean): void {
     const { inFlight, refused } = this.metrics;
-    if (inFlight.value >= (goesFirst ? this.limits.maxInFlight : this.maxUsual)) {
+    if (inFlight.value >= (goesFirst ? this.limits.maxInFlight : /* guard: acks-have-room */ this.maxUsual)) {
       refused.in_flight.value += 1;
       throw new QueueError('overloaded', 'too many requests in progress');
     }
@@ -81,7 +81,9 @@ export class LoadShedder {
     checkUnderWay(context);
     const { bodyBytes, refused } = this.metrics;
     const others = bodyBytes.value - context.bodyBytes;
-    const most = context.load === 'first' ? this.limits.maxBodyBytes : this.maxUsualBytes;
+    const most =
+      // guard: acks-have-room-for-bodies
+      context.load === 'first' ? this.limits.maxBodyBytes : this.maxUsualBytes;
     if (others > 0 && bodyBytes.value + bytes > most) {
       refused.body_bytes.value += 1;
       throw new QueueError('overloaded', 'too many bytes of request bodies in progress');
@@ -101,10 +103,12 @@ export class LoadShedder {
     const { refused } = this.metrics;
     const tokenId = context.admitted?.tokenId ?? '';
     const own = this.waitersOf.get(tokenId) ?? 0;
+    // guard: waiters-of-a-token-are-bounded
     if (own >= this.limits.maxWaitersPerToken) {
       refused.token_waiters.value += 1;
       throw new QueueError('too_many_waiters', 'too many long polls of this token, please retry later');
     }
+    // guard: waiters-are-bounded
     if (this.waiters >= this.limits.maxWaiters) {
       refused.waiters.value += 1;
       throw new QueueError('overloaded', 'too many long polls');
@@ -121,6 +125,7 @@ export class LoadShedder {
     if (context.load === 'waiting') this.stopWaiting(context.admitted?.tokenId ?? '');
     else this.metrics.inFlight.value -= 1;
     context.load = 'none';
+    // guard: body-bytes-released
     this.metrics.bodyBytes.value -= context.bodyBytes;
     context.bodyBytes = 0;
   }
@@ -135,5 +140,6 @@ export class LoadShedder {
 
 /** A request that is counted again after its release would stay counted. */
 function checkUnderWay({ load }: Loading): void {
-  if (load === 'none') throw new QueueError('invalid_argument', 'the client has gone');
+  if (/* guard: ended-request-stays-ended */ load === 'none')
+    throw new QueueError('invalid_argument', 'the client has gone');
 }

@@ -134,6 +134,7 @@ export class RequestContext implements ConnectionWatcher {
   }
 
   connectionClosed(): void {
+    // guard: closed-connection-ends-the-request
     this.end();
   }
 

@@ -31,9 +31,12 @@ export function shownUrl(url: string, carried: string): string {
 }
 
 function withoutTokens(text: string, carried: string): string {
-  const without = carried.length >= MIN_TOKEN_LENGTH ? text.replaceAll(carried, REDACTED) : text;
+  const without =
+    /* guard: shown-url-hides-its-token */ carried.length >= MIN_TOKEN_LENGTH
+      ? text.replaceAll(carried, REDACTED)
+      : text;
   return without
-    .replace(ULID_LIKE, (found) => (isId(found) ? found : REDACTED))
+    .replace(ULID_LIKE, (found) => (/* guard: shown-url-hides-any-token */ isId(found) ? found : REDACTED))
     .replace(NAMED_TOKEN, `token=${REDACTED}`);
 }
 
@@ -53,7 +56,7 @@ function timeText(ms: number): string {
 
 function unescaped(text: string): string {
   let plain = text;
-  for (let round = 0; round < MOST_ROUNDS && plain.includes('%'); round++) {
+  for (let round = 0; round < /* guard: shown-url-unescaped */ MOST_ROUNDS && plain.includes('%'); round++) {
     plain = plain.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   }
   return plain;

@@ -69,7 +69,7 @@ export class LmstfyFastCalls {
     expectNoBody(context.request);
     this.delivery.lease(
       context,
-      { queues, count, ttrMs, waitMs, confirms: true },
+      { queues, count, ttrMs, waitMs, /* guard: lmstfy-confirms-flushed */ confirms: true },
       {
         write: (jobs) => {
           if (jobs.length === 0) answer(context, 404, NO_JOB);

@@ -117,7 +117,7 @@ export function attributesOf({ headers, rawHeaders }: IncomingMessage): Record<s
   const enabled = headers['enable-job-version'];
   if (typeof enabled !== 'string' || enabled.toUpperCase() !== 'YES') return undefined;
   // No prototype: a client may send a key named __proto__.
-  const attributes = Object.create(null) as Record<string, string>;
+  const attributes = /* guard: attributes-have-no-prototype */ Object.create(null) as Record<string, string>;
   let count = 0;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? '';
@@ -143,6 +143,7 @@ function cut(value: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= MAX_ATTRIBUTE_VALUE) return text;
   let end = MAX_ATTRIBUTE_VALUE;
+  // guard: attribute-cut-at-character
   while (isInsideCharacter(bytes[end])) end--;
   return bytes.toString('utf8', 0, end);
 }

@@ -18,10 +18,12 @@ export class V1FastCalls {
 
   /** Acks each of many jobs on its own. Acks nothing if one of the acks is malformed. */
   acks(context: RequestContext): void {
+    // guard: acks-parameters-refused
     refuseParameters(context.query);
     readBody(context, bulkLimit(this.config.limits), (body) => {
       const acks = acksOf(body, this.config.limits);
       const { caller } = context;
+      // guard: acks-check-queues
       if (caller.rights !== null) checkAcks(caller.rights, acks);
       context.after(this.jobs.ackMany(caller, acks), (results) =>
         answer(context, 200, resultsJson(acks, results)),
@@ -36,6 +38,7 @@ function checkAcks(rights: Rights, acks: readonly BatchAck[]): void {
     checkQueue(rights, queue);
     if (lease === undefined) checkVerb(rights, 'admin');
     if (outcome?.next === undefined) continue;
+    // guard: ack-move-needs-publish
     checkVerb(rights, 'publish');
     checkQueue(rights, outcome.next.queue);
   }

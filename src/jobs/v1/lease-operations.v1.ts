@@ -90,6 +90,7 @@ export class V1LeaseOperations {
     of: FieldsClass<T>,
     run: (fields: T) => Promise<string>,
   ): void {
+    // guard: lease-operation-parameters-refused
     refuseParameters(context.query);
     readJson(context, bulkLimit(this.config.limits), of, (fields) => {
       // The id was found to be that of a job: it needs no escaping.

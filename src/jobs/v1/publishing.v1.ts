@@ -41,6 +41,7 @@ export class V1Publishing {
     const { wait_ms } = readQuery(PublishQuery, context.query);
     const options = publishOptionsOf(context.request);
     // Waiting for a job's end reads the job, which needs the permission to consume.
+    // guard: publish-wait-needs-read
     if (wait_ms !== undefined) checkVerb(context.caller.rights, 'consume');
     readBody(context, bulkLimit(limits), (body) => {
       const { caller } = context;
@@ -95,9 +96,13 @@ export class V1Publishing {
     options: PublishOptions | undefined,
   ): void {
     const { caller, server, request } = context;
+    // guard: publish-that-waits-is-a-waiter
     server.loadShedder.park(context);
     const delivery = new Delivery(request.socket);
-    const kept = { ...job, retentionMs: Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS) };
+    const kept = {
+      ...job,
+      retentionMs: /* guard: awaited-result-kept */ Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS),
+    };
     const publish = async (): Promise<void> => {
       const [published] = await this.jobs.publish(caller, [kept], options);
       if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');

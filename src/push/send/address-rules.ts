@@ -63,7 +63,10 @@ export class AddressRules {
       return isAllowed ? !isIn(embedded, NEVER) : this.allowsAddress(embedded);
     }
     if (address instanceof ipaddr.IPv6 && isIn(address, LOCAL_NAT64)) {
-      return isAllowed && !EMBEDDED.some((bytes) => isIn(embeddedAt(address, bytes), NEVER));
+      return (
+        /* guard: local-nat64-refused */ isAllowed /* guard: local-nat64-metadata */ &&
+        !EMBEDDED.some((bytes) => isIn(embeddedAt(address, bytes), NEVER))
+      );
     }
     return isAllowed || address.range() === 'unicast';
   }

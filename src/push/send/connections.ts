@@ -94,7 +94,9 @@ export class Connections {
     if (!this.rules.isPortAllowed(port)) {
       return new SendError('blocked', `port ${String(port)} is not allowed for push`);
     }
-    return isIP(host) !== 0 && !this.rules.addresses.allows(host) ? blocked(host) : null;
+    return /* guard: literal-addresses-are-checked */ isIP(host) !== 0 && !this.rules.addresses.allows(host)
+      ? blocked(host)
+      : null;
   }
 
   private limitTime(socket: Duplex, { host }: Peer): void {
@@ -138,7 +140,8 @@ async function allowedAddresses(
 ): Promise<readonly NamedAddress[]> {
   const found = await names.addressesOf(name);
   // One that is refused refuses all: an answer with a public and a private address is an attack or a mistake.
-  if (found.some(({ address }) => !addresses.allows(address))) throw blocked(name);
+  if (/* guard: every-address-is-checked */ found.some(({ address }) => !addresses.allows(address)))
+    throw blocked(name);
   return found;
 }
 

@@ -127,7 +127,8 @@ class Exchange {
       const [isKept, before] = [!socket.connecting, socket.bytesRead];
       isClosedUnread = () =>
         /* guard: push-resend-only-kept */ isKept &&
-        /* guard: push-resend-only-unread */ socket.bytesRead === before;
+        // guard: push-resend-only-unread
+        socket.bytesRead === before;
     });
     // guard: push-bounds-interim-answers
     request.on('information', () => this.countInterim());

@@ -40,6 +40,7 @@ export function verdictOfAnswer(
 ): Verdict {
   const retryAfterMs = retryAfterOf(headers.get('retry-after'), nowMs, target.maxRetryAfterMs);
   const chosen = target.onStatus[String(status)] ?? target.onStatus[`${String(status)[0] ?? ''}xx`];
+  // guard: accepted-keeps-lease
   if (status === ACCEPTED && chosen === undefined && target.ack === 'later') {
     return { action: 'keep', group: '', message: '', isGone: false, isHealthy: true };
   }
@@ -71,7 +72,7 @@ export function verdictOfError({ problem, message }: SendError): Verdict {
 }
 
 function usualAction(status: number, hasRetryAfter: boolean): Action {
-  if (status >= 200 && status < 300) return 'ack';
+  if (status >= 200 && status < /* guard: redirect-is-a-failure */ 300) return 'ack';
   if (status === TOO_MANY || (status === UNAVAILABLE && hasRetryAfter)) return 'release';
   return status === GONE ? 'fail' : 'retry';
 }

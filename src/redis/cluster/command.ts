@@ -39,6 +39,6 @@ export async function sendToCluster(client: Cluster, bytes: Buffer, routingKey: 
     return await reply;
   } catch (error) {
     if (command.isUnderWay || !(error instanceof Error) || error.name === 'ReplyError') throw error;
-    throw new Error(`not sent: ${error.message}`, { cause: error });
+    throw /* guard: unsent-command-is-repeated */ new Error(`not sent: ${error.message}`, { cause: error });
   }
 }

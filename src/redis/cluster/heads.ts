@@ -17,7 +17,7 @@ export function clusterHeads(client: Cluster, calls: Calls, zsets: readonly stri
         .attempt(() => client.call('ZRANGE', key, '0', '0', 'WITHSCORES'), PATIENCE_MS)
         .then(
           (head) => (Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN),
-          () => Number.NaN,
+          /* guard: missing-node-stops-no-sweep */ () => Number.NaN,
         ),
     ),
   );

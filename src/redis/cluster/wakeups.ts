@@ -106,14 +106,20 @@ export class ClusterWakeups implements Wakeups {
   /** Subscribes to a namespace's channel at the node of its slot, unless it is subscribed there. */
   private listen(namespace: string, one: Followed): void {
     const owner = this.client.slots[one.slot]?.[0];
-    if (owner === undefined || (one.at === owner && !this.doubtful.has(owner))) return;
+    if (
+      owner === undefined ||
+      /* guard: channel-follows-its-slot */ (one.at === owner && !this.doubtful.has(owner))
+    )
+      return;
     const link = this.linkTo(owner);
     if (!link) return;
     const isElsewhere = one.at !== owner;
     one.at = owner;
     link.ssubscribe(one.channel).then(
       // Wake-ups between the waiters' first fetch, or the last subscription, and now were missed.
-      () => isElsewhere && this.listeners.forEach((listener) => listener(namespace, null)),
+      () =>
+        /* guard: subscribed-waiters-fetch-again */ isElsewhere &&
+        this.listeners.forEach((listener) => listener(namespace, null)),
       () => one.at === owner && (one.at = null),
     );
   }
@@ -160,6 +166,7 @@ export class ClusterWakeups implements Wakeups {
 
   private lose(owner: string, link: Redis): void {
     if (this.links.get(owner) === link) this.links.delete(owner);
-    for (const one of this.followed.values()) if (one.at === owner) one.at = null;
+    for (const one of this.followed.values())
+      if (one.at === owner) /* guard: lost-subscription-is-renewed */ one.at = null;
   }
 }

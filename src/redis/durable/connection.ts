@@ -74,7 +74,7 @@ export class DurableConnection {
   private async work(): Promise<void> {
     this.isBusy = true;
     while (this.waiting.length > 0) {
-      const calls = this.waiting.splice(0, CALLS_IN_A_ROUND);
+      const calls = this.waiting.splice(0, /* guard: calls-share-the-next-wait */ CALLS_IN_A_ROUND);
       try {
         await this.calls.attempt(() => this.round(calls));
       } catch (error) {
@@ -117,7 +117,10 @@ export class DurableConnection {
       return;
     }
     const { reply } = outcome;
-    const hasDone = call.name === MARK || (Array.isArray(reply) && reply[0] === DONE);
+    const hasDone =
+      // guard: namespace-list-own-node
+      call.name === MARK || (Array.isArray(reply) && reply[0] === DONE);
+    // guard: unreplicated-is-refused
     if (hasDone && missing !== undefined) call.reject(new QueueError('not_replicated', missing));
     else call.resolve(reply);
   }

@@ -65,6 +65,7 @@ export class DurablePaths {
 
   constructor(private readonly parts: PoolParts) {
     this.calls = new Calls(parts.name, parts.options.commandTimeoutMs, parts.onFault);
+    // guard: durability-per-redis
     parts.client.on('close', () => this.forget());
   }
 
@@ -112,6 +113,7 @@ export class DurablePaths {
     const missing = shortfallOf(durability, safety);
     if (missing === undefined) return safety;
     const error = new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+    // guard: durability-missing-shown
     this.parts.onShortfall(durability, error);
     throw error;
   }

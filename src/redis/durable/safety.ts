@@ -27,6 +27,7 @@ export async function safetyOf(client: Client): Promise<Safety> {
 /** Why a durability is not available; undefined if it is. */
 export function shortfallOf(durability: Durability, safety: Safety): string | undefined {
   const wanted = replicasOf(durability);
+  // guard: impossible-durability-is-refused
   if (wanted > safety.replicas) {
     return `${durability} needs ${String(wanted)} replicas, and ${String(safety.replicas)} are connected`;
   }

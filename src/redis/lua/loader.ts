@@ -110,7 +110,7 @@ export function assembleLibrary(
   const blocks = blockMaker(modules, command, [])(modules);
   const flags = mayRunWhenFull ? '"allow-oom"' : '';
   const code = (name: string): string =>
-    `#!lua name=${name}\nlocal ${RESETS} = {}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
+    `#!lua name=${name}\nlocal ${RESETS} = {}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
   const chain = [path, ...kept.keys()];
   assertFits(`local ${RESETS} = {}\n${blocks}`, chain);
   // The command is a function of its own.
@@ -153,7 +153,7 @@ function partsOf(path: string, instead: Readonly<Record<string, string>>, read: 
     ...{ header: code.slice(0, headerEnds), body, first, lazy },
     kept: new Map(used.map((module) => [module.name, module])),
     isScriptOnly: SCRIPT_ONLY.test(text),
-    mayRunWhenFull: !ADDS.test(text),
+    mayRunWhenFull: /* guard: full-redis-refuses-publishes */ !ADDS.test(text),
     orderOf: (names) => inOrder(path, names, instead, read, first),
   };
 }

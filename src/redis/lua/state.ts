@@ -25,13 +25,18 @@ export function withReset(module: Module): Module {
     } else if (LOCAL.test(code)) {
       const names = statement.defines.join(', ');
       kept.push(`local ${names}\n`);
-      resets.push(code.startsWith(`local ${names} =`) ? code.replace(LOCAL, '') : `${names} = nil\n`);
+      resets.push(
+        code.startsWith(`local ${names} =`)
+          ? code.replace(LOCAL, '')
+          : /* guard: lua-variables-begin-empty */ `${names} = nil\n`,
+      );
     } else {
       resets.push(code);
       for (const name of statement.defines) set.add(name);
     }
   }
   const rest = module.exports.filter((name) => !set.has(name));
+  // guard: lua-exports-reset
   if (rest.length > 0) resets.unshift(`${rest.join(', ')} = nil\n`);
   const reset = resets.length > 0 ? `${RESETS}[#${RESETS} + 1] = function()\n${resets.join('')}end\n` : '';
   return { ...module, body: kept.join('') + reset };
@@ -39,5 +44,9 @@ export function withReset(module: Module): Module {
 
 /** What a function computes does not count: Redis has no functions of Lua while it loads a library. */
 function isConstant({ defines, text }: Statement): boolean {
-  return defines.length > 0 && defines.every((name) => CONSTANT.test(name)) && !text.includes('(');
+  return (
+    defines.length > 0 &&
+    defines.every((name) => CONSTANT.test(name)) /* guard: lua-computed-no-constant */ &&
+    !text.includes('(')
+  );
 }

@@ -247,7 +247,7 @@ function writeText(from: number, text: string): number {
       seen |= code;
       scratch[at++] = code;
     }
-    if (seen <= LAST_ASCII) return writeEnd(at);
+    if (/* guard: script-bytes-are-counted */ seen <= LAST_ASCII) return writeEnd(at);
   }
   const at = writeHead(from, DOLLAR, Buffer.byteLength(text));
   return writeEnd(at + scratch.write(text, at, 'utf8'));
@@ -331,7 +331,7 @@ export class ScriptCaller {
   private requireMissing(error: unknown): void {
     const message = error instanceof Error ? error.message : '';
     if (NO_FUNCTIONS.test(message)) this.hasFunctions = false;
-    else if (!NOT_LOADED.test(message)) throw error;
+    else if (/* guard: forgotten-function-is-sent-as-script */ !NOT_LOADED.test(message)) throw error;
   }
 
   private libraryOf(name: string): Library | null {
@@ -349,9 +349,8 @@ export class ScriptCaller {
     } catch (error) {
       // Redis refused its first write: nothing has changed.
       const whenFull =
-        /* guard: script-runs-when-full */ faultOf(error) === 'full'
-          ? scriptTextWhenFull(name, this.style())
-          : null;
+        // guard: script-runs-when-full
+        faultOf(error) === 'full' ? scriptTextWhenFull(name, this.style()) : null;
       if (whenFull === null) throw error;
       return this.sendText(whenFull, args, key);
     }
@@ -361,6 +360,7 @@ export class ScriptCaller {
     try {
       return await this.send(encodeCommand(['EVALSHA', sha, ...args]), key);
     } catch (error) {
+      // guard: forgotten-script-is-sent-as-text
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
       return this.send(encodeCommand(['EVAL', text, ...args]), key);
     }
@@ -376,6 +376,7 @@ export class ScriptCaller {
       if (NO_FUNCTIONS.test(error.message)) this.hasFunctions = false;
       if (!LOADED_BY_ANOTHER.test(error.message)) return false;
     }
+    // guard: old-functions-are-removed-once
     if (!this.loaded.has(name)) {
       this.loaded.add(name);
       await this.removeOthers(name, ours, key).catch(() => undefined);

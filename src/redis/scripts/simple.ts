@@ -76,7 +76,7 @@ export const lease = script({
   keys: ['meta', 'queues', 'due', 'waiting', 'sending'],
   args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
   item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
-  repeatable: false,
+  repeatable: /* guard: uncertain-lease-not-repeated */ false,
   reply: whole,
 });
 

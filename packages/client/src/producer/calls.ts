@@ -27,6 +27,7 @@ export class Calls {
       ...rest,
       query: query && (toWire(query) as Record<string, unknown>),
       body: typeof body === 'object' ? JSON.stringify(toWire(body)) : body,
+      // guard: client-http-signal
       signal,
     });
     return (text === '' ? undefined : fromWire(parseAnswer(text))) as T;

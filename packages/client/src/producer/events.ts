@@ -76,7 +76,11 @@ export async function* eventsOf(
       signal?.removeEventListener('abort', stop);
       connection.abort();
     }
-    await sleep(askedMs + Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses), signal);
+    await sleep(
+      /* guard: event-stream-waits-retry-after */ askedMs +
+        Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses),
+      signal,
+    );
   }
 }
 
@@ -86,7 +90,7 @@ async function answerOf(
   giveUp: () => void,
   { attemptMs, maxAnswerBytes }: Pick<ApiClient, 'attemptMs' | 'maxAnswerBytes'>,
 ): Promise<WireStream | WireResponse> {
-  const timer = setTimeout(giveUp, attemptMs);
+  const timer = setTimeout(giveUp, /* guard: event-stream-is-given-up */ attemptMs);
   const counter = new ByteCounter(maxAnswerBytes);
   try {
     const response = await sent;

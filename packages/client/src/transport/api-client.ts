@@ -26,7 +26,7 @@ const NOTHING_DONE = new Set([
   'pool_moving',
 ]);
 /** 429 that waiting does not help. */
-const FINAL_REFUSALS = new Set(['too_many_queues']);
+const FINAL_REFUSALS = new Set(/* guard: client-final-refusals */ ['too_many_queues']);
 
 /** Texts, numbers, booleans, dates and lists of them. */
 export type Query = Readonly<Record<string, unknown>>;
@@ -79,6 +79,7 @@ export class ApiClient {
     const { url, namespace, token } = options;
     this.#options = options;
     this.base = `${url.pathname.replace(/\/$/, '')}/v1/${encodeURIComponent(namespace)}/`;
+    // guard: printed-client-hides-its-token
     this.#headers = { 'x-token': token };
   }
 
@@ -104,7 +105,10 @@ export class ApiClient {
       const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
       if (!(outcome instanceof Refusal)) return { status: outcome.status, text: outcome.text, attempt };
       const pauseMs = pauseBefore(attempt, outcome.retryAfterMs);
-      const mayRepeat = outcome.error.retryable && (call.isRepeatable || outcome.isNothingDone);
+      const mayRepeat =
+        outcome.error.retryable &&
+        /* guard: only-repeatable-calls-are-repeated */ (call.isRepeatable ||
+          /* guard: undone-calls-are-repeated */ outcome.isNothingDone);
       if (!mayRepeat || attempt >= limits.tries || performance.now() + pauseMs >= endMs) throw outcome.error;
       await sleep(pauseMs, call.signal ?? call.hurry);
     }
@@ -216,7 +220,11 @@ function problemOf(text: string): Record<string, unknown> {
 /** Full jitter; behind what the server asks for. */
 function pauseBefore(attempt: number, retryAfter: number | null): number {
   const spreadMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
-  return (retryAfter ?? 0) + Math.random() * spreadMs;
+  return (
+    /* guard: client-waits-retry-after */ (retryAfter ?? 0) +
+    // guard: retry-pause-has-full-jitter
+    Math.random() * spreadMs
+  );
 }
 
 /** Milliseconds from seconds or a date; null if it is neither. */

@@ -14,6 +14,7 @@ import {
 /** Browsers, Deno and Bun. In Node.js `fetch` needs five times the processor time of `node:http`. */
 export function fetchTransport(url: URL, tls?: TlsOptions): Transport {
   // `fetch` has no such option: without the error the client would trust other CAs than it was told to.
+  // guard: fetch-refuses-tls-options
   if (tls !== undefined) throw new TypeError('new Pumphouse: tls is for Node.js only');
   return {
     send: (request) => send(url, request),

@@ -118,7 +118,15 @@ class NodeTransport implements Transport {
   stream({ path, headers, signal }: StreamRequest): Promise<WireStream> {
     return new Promise((resolve, reject) => {
       const { host, port, tls } = this;
-      const request = this.request({ host, port, path, headers, signal, agent: false, ...tls });
+      const request = this.request({
+        host,
+        port,
+        path,
+        headers,
+        signal,
+        agent: false,
+        /* guard: cli-events-ca */ ...tls,
+      });
       request.on('error', (cause) => reject(signal.aborted ? reasonOf(signal) : cause));
       request.on('response', (response) => {
         const { statusCode = 0, headers: answered } = response;

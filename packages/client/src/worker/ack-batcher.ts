@@ -71,6 +71,7 @@ export class AckBatcher {
       });
     } catch (error) {
       // An ack that is refused, or cannot be written, stops all that are with it: each is sent by itself to find it.
+      // guard: refused-ack-is-alone
       if (batch.length > 1 && !(isPumphouseError(error) && error.retryable)) {
         for (const waiting of batch) void this.send([waiting]);
         return;

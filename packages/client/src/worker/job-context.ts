@@ -23,7 +23,8 @@ export class JobContext {
   run<T>(handler: () => T): T {
     const { base } = this;
     if (
-      /* guard: handlers-share-no-context */ hooks === undefined ||
+      // guard: handlers-share-no-context
+      hooks === undefined ||
       callers === undefined ||
       base === undefined
     )

@@ -66,7 +66,9 @@ export class LeaseKeeper {
     clearInterval(this.timer);
     const { driver, session } = this.options;
     // A heartbeat that arrives behind the end would begin the session again.
+    // guard: client-session-ends-last
     await this.beating;
+    // guard: client-session-ends
     await driver.endSession(session.id).catch(() => undefined);
   }
 
@@ -102,6 +104,7 @@ export class LeaseKeeper {
     guard.tick(this.held.size > 0);
     const nowMs = performance.now();
     for (const held of this.held) {
+      // guard: client-unanswered-heartbeat-aborts
       if (this.isDoubtful(held)) held.abort('lease_unconfirmed');
       const isDue = held.progress !== undefined && nowMs >= held.progressDueMs;
       if (isDue && !held.isStoringProgress) void this.extend(held);
@@ -117,11 +120,11 @@ export class LeaseKeeper {
     const parts = [all.slice(0, MAX_LEASES)];
     for (let at = MAX_LEASES; at < all.length; at += MAX_LEASES) parts.push(all.slice(at, at + MAX_LEASES));
     // The server records what the last part says.
-    const jobsAtHand = parts.length === 1 ? undefined : all.length;
+    const jobsAtHand = /* guard: heartbeat-parts-name-all-jobs */ parts.length === 1 ? undefined : all.length;
     const areAnswered = await Promise.all(parts.map((part) => this.beatFor(part, jobsAtHand)));
     const pauseMs = areAnswered.every((isAnswered) => isAnswered)
       ? ttrMs * HEARTBEAT_PART * (1 - JITTER + 2 * JITTER * Math.random())
-      : ttrMs * AGAIN_PART;
+      : ttrMs * /* guard: lost-heartbeat-is-sent-soon */ AGAIN_PART;
     this.nextHeartbeatMs = performance.now() + pauseMs;
   }
 
@@ -140,7 +143,9 @@ export class LeaseKeeper {
       return false;
     }
     all.forEach((held, i) => this.took(held, answer.leases[i], sentMs));
+    // guard: client-obeys-quiet
     if (answer.quiet) this.options.onRequest('quiet');
+    // guard: client-obeys-stop
     if (answer.stop) this.options.onRequest('stop');
     return true;
   }
@@ -152,6 +157,7 @@ export class LeaseKeeper {
     }
     // A heartbeat of the job alone may have been sent after this one.
     held.confirmedMs = Math.max(held.confirmedMs, sentMs);
+    // guard: client-cancel-aborts
     if (extended.cancelRequested) held.abort('cancelled');
   }
 
@@ -213,6 +219,7 @@ export class LeaseKeeper {
 /** Of a job whose ack is on its way the answer to the ack counts: a heartbeat that comes behind it finds no job. */
 function lost(held: HeldJob): void {
   if (held.state === 'settling' || held.state === 'gone') return;
+  // guard: client-lost-lease-aborts
   held.abort('lease_lost');
 }
 

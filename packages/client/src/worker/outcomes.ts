@@ -88,6 +88,7 @@ export function endingOf(thrown: unknown, isToRelease: boolean): Ending {
   if (isA(thrown, Release)) return { kind: 'release', delayMs: delayOf(thrown) };
   if (isA(thrown, Fail)) return { kind: 'fail', ...failureOf(thrown) };
   if (isA(thrown, Retry)) return { kind: 'retry', ...failureOf(thrown), delayMs: delayOf(thrown) };
+  // guard: client-aborted-keeps-try
   if (isToRelease) return { kind: 'release', delayMs: undefined };
   return { kind: 'retry', ...failureOf(thrown), delayMs: undefined };
 }
@@ -158,6 +159,7 @@ function cut(text: string, length: number): string {
 export function encode(value: unknown): EncodedPayload | undefined {
   if (value === undefined) return undefined;
   if (value instanceof Uint8Array) return { bytes: value };
-  if (value instanceof Bytes) return { bytes: value.data, contentType: value.contentType };
+  if (value instanceof Bytes)
+    return { bytes: value.data, /* guard: client-bytes-keep-type */ contentType: value.contentType };
   return { json: jsonOf(value) };
 }

@@ -25,6 +25,7 @@ export function onStopSignals(first: () => void, second: () => Promise<void>): (
   const listener = (signal: StopSignal): void => {
     count++;
     if (count === 1) first();
+    // guard: second-signal-ends-the-process
     if (count !== 2) return;
     const code = 128 + SIGNALS[signal];
     process.exitCode = code;

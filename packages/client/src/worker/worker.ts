@@ -206,10 +206,11 @@ export class Worker {
       : undefined;
     this.keeper.start();
     try {
-      await this.leaseLoop();
+      await /* guard: one-lease-request-at-a-time */ this.leaseLoop();
       while (!this.stopping.signal.aborted) await this.change();
     } finally {
       this.stopNow();
+      // guard: heartbeats-while-draining
       await this.drain();
       await this.keeper.stop();
       unlisten?.();
@@ -218,6 +219,7 @@ export class Worker {
 
   /** Gives all jobs back now. @returns when that is done, or after a second */
   private async stopAtOnce(): Promise<void> {
+    // guard: client-second-signal-stops-now
     this.atOnce.abort();
     this.stopNow();
     await Promise.race([this.running?.catch(() => undefined), sleep(AT_ONCE_MS)]);
@@ -273,12 +275,16 @@ export class Worker {
 
   /** @param isDoubtful the answer may be old: the process stood still while it was on its way */
   private take(job: LeasedJob, answeredMs: number, isDoubtful: boolean): void {
-    const held = new HeldJob(job, this.handlers.find(job), answeredMs);
+    const held = new HeldJob(
+      job,
+      this.handlers.find(job),
+      /* guard: leases-count-from-the-answer */ answeredMs,
+    );
     this.held.add(held);
     this.keeper.add(held);
     if (/* guard: unhandled-is-given-back */ held.registration === undefined) this.releaseUnhandled(held);
     else if (this.quieting.signal.aborted) void this.giveBack(held);
-    else if (isDoubtful) void this.confirm(held);
+    else if (/* guard: no-handler-after-a-standstill */ isDoubtful) void this.confirm(held);
     else this.enqueue(held);
   }
 
@@ -307,7 +313,8 @@ export class Worker {
     // What happened while it waited.
     if (held.abortedBy !== undefined) void this.giveBack(held);
     // The process may have stood still since: no timer has found the lease doubtful yet.
-    else if (this.keeper.isDoubtful(held)) void this.confirm(held);
+    else if (/* guard: no-handler-after-a-blocked-loop */ this.keeper.isDoubtful(held))
+      void this.confirm(held);
     else return true;
     return false;
   }
@@ -339,8 +346,11 @@ export class Worker {
     // First, so that an ack waits for those of handlers that begin now.
     this.startWaiting();
     // The process may have stood still: the handler's end came before the timer that would have found the lease lost.
+    // guard: client-doubtful-confirms-first
     if (this.keeper.isDoubtful(held) && !held.isAbandoned) await this.keeper.confirm(held);
+    // guard: client-released-settles-nothing
     if (held.isAbandoned) return;
+    // guard: client-lost-settles-nothing
     if (held.isLost) this.warnLost(held);
     else await this.settle(held, outcome);
     this.drop(held);
@@ -361,7 +371,7 @@ export class Worker {
     const returned = await this.guard.run(name, () => run(given, this.contextOf(held)));
     const output = definition?.output;
     if (output === undefined || returned instanceof Next) return returned;
-    const value = returned instanceof Bytes ? returned.data : returned;
+    const value = /* guard: schema-checks-the-bytes */ returned instanceof Bytes ? returned.data : returned;
     await refused(validate(output, value, 'invalid_output'));
     return returned;
   }
@@ -413,6 +423,7 @@ export class Worker {
       const group = error instanceof RangeError ? INVALID_OUTCOME : 'invalid_output';
       return this.end(held, { kind: 'fail', ...failureOf(error), group });
     }
+    // guard: heartbeats-until-the-ack
     await this.sendUntilOver(held, async () => {
       const status = await this.acked(held, ack);
       if (status === 'lease_lost') this.warnLost(held);
@@ -504,8 +515,10 @@ export class Worker {
 
   /** Heartbeats go on until the last job is settled. */
   private async drain(): Promise<void> {
+    // guard: client-releases-prefetched-first
     for (const held of this.waiting.splice(0)) void this.giveBack(held);
     await this.empty(this.options.shutdownGraceMs);
+    // guard: client-aborts-after-grace
     for (const held of this.held) held.abort('shutdown');
     await this.empty(this.options.shutdownAbortMs);
     for (const held of this.held) if (held.state === 'running') void this.giveBack(held);
