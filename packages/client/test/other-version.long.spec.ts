@@ -79,7 +79,7 @@ async function playAll(library: Library, client: present.Pumphouse): Promise<voi
   const ids = Object.fromEntries(types.map((type, i) => [type, jobs[i]!.id]));
   const idOf = (type: string): string => ids[type]!;
 
-  const worker = client.worker({ queues: [queue], ttrMs: 600, concurrency: 10, shutdownGraceMs: 5_000 });
+  const worker = client.worker({ queues: [queue], ttrMs: 3_000, concurrency: 10, shutdownGraceMs: 5_000 });
   expect(worker).toBeInstanceOf(Worker);
   let releases = 0;
   worker.handle('result', ({ data }) => ({ seen: data }));
@@ -92,7 +92,7 @@ async function playAll(library: Library, client: present.Pumphouse): Promise<voi
     if (releases++ === 0) throw new Release();
   });
   worker.handle('long', async (_job, { signal }) => {
-    await sleep(2_000);
+    await sleep(10_000);
     return signal.aborted;
   });
   let isCancelling = false;
