@@ -30,3 +30,13 @@ export const REFUSED_IDENTIFIERS = [
   'noted notes owners marks lapse lapses blame outbox assemble unblank purging cancelling changing',
   'rich alike',
 ].flatMap((line) => line.split(' '));
+
+/** Words that no test name has: a name says which part of the program does what. */
+export const REFUSED_IN_TITLES =
+  'who whom whoever somebody nobody someone he him his she her alike dear dearer anew aside'.split(' ');
+
+/** A title that begins with one of these begins in mid-sentence. */
+export const NOT_FIRST_IN_A_TITLE =
+  'that who whose which while where when whatever of with without to for by from at on in and or but if as although beyond via than'.split(
+    ' ',
+  );

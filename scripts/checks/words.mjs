@@ -1,12 +1,13 @@
 /**
- * `npm run lint`: no words of `refused-words.mjs`. docs/glossary.md has the words of this project.
+ * `npm run lint`: no words of `refused-words.mjs`, and names of tests that are understood alone. docs/glossary.md has the words of this project.
  *
  *     node scripts/checks/words.mjs              all of src, lua, test, bench, scripts, packages and examples
  *     node scripts/checks/words.mjs src/engine   one folder
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { INSTEAD, REFUSED_IDENTIFIERS } from './refused-words.mjs';
+import { testNames } from '../mutants/test-names.mjs';
+import { INSTEAD, NOT_FIRST_IN_A_TITLE, REFUSED_IDENTIFIERS, REFUSED_IN_TITLES } from './refused-words.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDERS = [
@@ -24,6 +25,7 @@ const FOLDERS = [
 
 /** It has to spell them. */
 const LEFT_OUT = ['scripts/checks/refused-words.mjs'];
+
 /** Lower-case words of a line: identifiers are cut at underscores and at capitals, a plural counts as its singular. */
 function wordsOf(line) {
   return line
@@ -39,6 +41,26 @@ export function refusedIn(line) {
   return [...INSTEAD.keys()].filter((word) =>
     word.includes(' ') ? words.join(' ').includes(word) : words.includes(word),
   );
+}
+
+/** Folders whose test names follow CONTRIBUTING.md. */
+const NAMED_FOLDERS = ['src', 'packages/client/test'];
+const FIRST_WORD = /^[^\s,:;]+/;
+
+/** @param {string} name of a test, its titles joined by ` › ` @returns {string[]} what is wrong with it */
+export function problemsOfName(name) {
+  const titles = name.split(' › ');
+  const found = titles.flatMap((title) => {
+    const words = title.toLowerCase().split(/[^a-z%$]+/);
+    return REFUSED_IN_TITLES.filter((word) => words.includes(word)).map((word) => `has the word "${word}"`);
+  });
+  const first = titles.map((title) => FIRST_WORD.exec(title)?.[0].toLowerCase() ?? '');
+  const last = first.at(-1) ?? '';
+  if (/^[%$]/.test(last)) found.push('begins with a value: write a verb before it');
+  for (const word of new Set(first))
+    if (NOT_FIRST_IN_A_TITLE.includes(word))
+      found.push(`begins a title with "${word}": write a subject or a verb`);
+  return found;
 }
 
 /** @returns the refused identifiers of a Lua script. Comments and texts do not count; oxlint checks TypeScript and JavaScript. */
@@ -73,6 +95,14 @@ function main(folders) {
     for (const { name, line } of file.endsWith('.lua') ? refusedInLua(text) : []) {
       found++;
       console.log(`${file}:${line}: identifier "${name}": write a word of docs/glossary.md`);
+    }
+  }
+  for (const file of files.filter((each) => NAMED_FOLDERS.some((folder) => each.startsWith(`${folder}/`)))) {
+    for (const name of /\.ts$/.test(file) ? testNames(readFileSync(join(ROOT, file), 'utf8')) : []) {
+      for (const problem of problemsOfName(name)) {
+        found++;
+        console.log(`${file}: the test name "${name}" ${problem}`);
+      }
     }
   }
   if (found > 0) console.log(`${found} words that docs/glossary.md does not have`);

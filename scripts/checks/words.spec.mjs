@@ -1,4 +1,4 @@
-import { refusedIn, refusedInLua } from './words.mjs';
+import { problemsOfName, refusedIn, refusedInLua } from './words.mjs';
 
 /** In two pieces, so that this file does not have the words. */
 const WORD = ['la', 'ne'].join('');
@@ -28,5 +28,22 @@ describe('the check of words', () => {
       { name: 'asked', line: 5 },
       { name: 'asked', line: 5 },
     ]);
+  });
+});
+
+describe('the check of test names', () => {
+  it.each([
+    'acks › refuses a late ack after the data changed',
+    'slots › many namespaces › share %d slots: one gets %d',
+  ])('accepts %j', (name) => expect(problemsOfName(name)).toEqual([]));
+
+  it.each([
+    ['acks › are refused of who comes late', 'has the word "who"'],
+    ['requests › are not alike with %s', 'has the word "alike"'],
+    ['sessions › that end are not listed', 'begins a title with "that": write a subject or a verb'],
+    ['slots › of many namespaces › are shared', 'begins a title with "of": write a subject or a verb'],
+    ['limits › %s', 'begins with a value: write a verb before it'],
+  ])('refuses %j', (name, problem) => {
+    expect(problemsOfName(name)).toEqual([problem]);
   });
 });

@@ -18,7 +18,7 @@ describe('accounts', () => {
     ['Bearer secret', null],
     ['', null],
     [undefined, null],
-  ])('%j is %j', (header, name) => {
+  ])('authenticate %j as %j', (header, name) => {
     expect(accounts.whose(header)).toBe(name);
   });
 

@@ -19,7 +19,7 @@ describe('the rules for browsers on the admin port', () => {
     ['localhost', { host: 'localhost:7778' }],
     ['a name of admin.hosts', { host: 'admin.internal:7778' }],
     ['the same in other case', { host: 'ADMIN.internal' }],
-  ])('let through %s', (_name, headers) => {
+  ])('accept %s', (_name, headers) => {
     expect(ruleOf(headers)).toBeUndefined();
   });
 
@@ -53,7 +53,7 @@ describe('the rules for browsers on the admin port', () => {
     expect(ruleOf(headers, 'GET', '/metrics/')).toBe(rule);
   });
 
-  it('name the setting, and no more of a host than a name may have', () => {
+  it('name the setting, and repeat at most the length of a host name', () => {
     const refused = rules.refusalOf({ method: 'GET', url: '/info', headers: { host: 'x'.repeat(9_000) } });
     expect(refused?.error).toContain('admin.hosts');
     expect(refused?.error.length).toBeLessThan(300);

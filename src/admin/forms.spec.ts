@@ -1,7 +1,7 @@
 import { readForm, readLimit } from './forms.js';
 
 describe('forms', () => {
-  it('reads an urlencoded body, whatever else its type says', () => {
+  it('reads an urlencoded body with parameters in its type', () => {
     const type = 'Application/X-WWW-Form-URLencoded; charset=utf-8';
     expect(readForm(type, 'description=from+form&token=a%3Ab&description=second')).toEqual({
       description: 'from form',
@@ -9,7 +9,7 @@ describe('forms', () => {
     });
   });
 
-  it('reads nothing else', () => {
+  it('reads no other type', () => {
     expect(readForm('application/json', '{"description":"x"}')).toEqual({});
     expect(readForm(undefined, 'description=x')).toEqual({});
     expect(readForm('application/x-www-form-urlencoded', undefined)).toEqual({});
@@ -22,7 +22,7 @@ describe('limits', () => {
     ['{"READ":2,"other":[]}', { read: 2, write: 0, interval: 0 }],
     ['{"read":-1,"write":null}', { read: -1, write: 0, interval: 0 }],
     ['null', { read: 0, write: 0, interval: 0 }],
-  ])('%s', (body, limit) => {
+  ])('are read from %s', (body, limit) => {
     expect(readLimit(body)).toEqual(limit);
   });
 
@@ -36,11 +36,11 @@ describe('limits', () => {
     '{"read":1.5}',
     '{"read":1e300}',
     '{"interval":true}',
-  ])('refuses %s', (body) => {
+  ])('refuse %s', (body) => {
     expect(() => readLimit(body)).toThrow('invalid limiter');
   });
 
-  it('refuses no body at all', () => {
+  it('refuse a request without a body', () => {
     expect(() => readLimit(undefined)).toThrow('invalid limiter');
   });
 });

@@ -53,7 +53,7 @@ describe('password checks', () => {
     expect(await refused).toBe('busy');
   });
 
-  it('let an account through whose password was right from the address within a day', async () => {
+  it('do not delay an account that logged in from the address within a day', async () => {
     await check('ops:secret');
     const guesses = Array.from({ length: 40 }, (_, i) => check(i % 2 === 0 ? 'ops:guess' : 'dev:guess'));
     for (let i = 0; i < 40; i++) expect(await check('ops:secret')).toEqual({ account: 'ops' });
@@ -76,7 +76,7 @@ describe('password checks', () => {
     expect(await late).toEqual({ account: 'ops' });
   });
 
-  it('hold refusals back, and drop what is beyond 64 of them', async () => {
+  it('delay refusals, and drop requests beyond 64 delayed ones', async () => {
     await check('ops:a');
     const answers = Array.from({ length: 4 + 64 }, () => check('ops:b'));
     expect(waits).toHaveLength(68);
@@ -85,7 +85,7 @@ describe('password checks', () => {
     expect((await Promise.all(answers)).filter((one) => one === 'busy')).toHaveLength(64);
   });
 
-  it('count the failures of an address, and from zero after a minute without one', async () => {
+  it('count the failures of an address, and start again after a minute without one', async () => {
     await check('ops:a');
     nowMs += 60_000;
     expect(await check('ops:a')).toEqual({ failures: 2 });

@@ -10,14 +10,14 @@ describe("lmstfy's start flags", () => {
     ['-c bt', '-c bt', []],
     ['-bt', '', ['-bt']],
     ['-toString -x', '-toString -x', []],
-  ])('are taken out of %j', (given, left, flags) => {
+  ])('are removed from the arguments %j', (given, left, flags) => {
     const { args, warnings } = withoutLmstfyFlags(given.split(' '));
 
     expect(args.join(' ')).toBe(left);
     expect(warnings.map((line) => line.split(' ', 1)[0])).toEqual(flags);
   });
 
-  it('say that tokens are checked all the same', () => {
+  it('warn that tokens are still checked', () => {
     expect(withoutLmstfyFlags(['-sv']).warnings).toEqual([
       '-sv of lmstfy has no effect here: every call needs its token',
     ]);

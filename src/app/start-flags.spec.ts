@@ -29,7 +29,7 @@ async function roundsUntilOptimised(f: (n: number) => number, most: number): Pro
 describe('the start of a process', () => {
   afterEach(() => endStart());
 
-  it('optimises nothing until it is over, and what is hot then', async () => {
+  it('runs without optimising compilers until it ends', async () => {
     const sum = makeSum();
     beginStart();
     expect(await roundsUntilOptimised(sum, ROUNDS)).toBe(ROUNDS);

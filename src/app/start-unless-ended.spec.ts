@@ -3,11 +3,11 @@ import { startUnlessEnded } from './start-unless-ended.js';
 describe('the start of a server', () => {
   const never = new Promise<never>(() => undefined);
 
-  it('is abandoned when a signal comes and it does not end', async () => {
+  it('is abandoned after a signal if it does not end', async () => {
     expect(await startUnlessEnded(never, Promise.resolve('SIGTERM'))).toBeNull();
   });
 
-  it('is waited for without a signal, and for a while after one', async () => {
+  it('is awaited without a signal, and for a limited time after one', async () => {
     expect(await startUnlessEnded(Promise.resolve('server'), never)).toBe('server');
     expect(await startUnlessEnded(Promise.resolve('server'), Promise.resolve('SIGTERM'))).toBe('server');
   });

@@ -76,12 +76,12 @@ describe('admission', () => {
     fixture.knows(RECORD);
   });
 
-  it('asks the cache about each request of a connection that has proved itself', async () => {
+  it('checks the cache for each request of an authenticated connection', async () => {
     for (let i = 0; i < 3; i++) expect(await fixture.admit(socket, 'right')).toBe('in');
     expect(fixture.loaded).toEqual(Array(3).fill(tokenDigest('default', 'ns', 'right')));
   });
 
-  it('refuses a token that was revoked, on a connection that has proved it', async () => {
+  it('refuses a revoked token on an authenticated connection', async () => {
     await fixture.admit(socket, 'right');
     fixture.known.clear();
 
@@ -90,7 +90,7 @@ describe('admission', () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
   });
 
-  it('takes no other token, no other namespace and no other connection for what was proved', async () => {
+  it('authenticates one token, namespace and connection only', async () => {
     await fixture.admit(socket, 'right');
 
     expect(await fixture.admit(socket, 'wrong')).toBe('token_invalid');
@@ -101,27 +101,27 @@ describe('admission', () => {
     expect(await fixture.admit({}, 'wrong')).toBe('token_invalid');
   });
 
-  it('compares again when the cache has another record', async () => {
+  it('compares the token again when the cache has another record', async () => {
     await fixture.admit(socket, 'right');
     fixture.knows(RECORD, 'another secret under this digest');
 
     expect(await fixture.admit(socket, 'right')).toBe('token_invalid');
   });
 
-  it('takes a route of which nothing is said for one that needs the verb admin', async () => {
+  it('requires the permission admin for routes without access rules', async () => {
     fixture.knows({ ...RECORD, rights: { verbs: ['publish', 'consume'], queues: null } });
     expect(await fixture.admit(socket, 'right')).toBe('verb_missing');
     fixture.knows({ ...RECORD, rights: { verbs: ['admin'], queues: null } });
     expect(await fixture.admit(socket, 'right')).toBe('in');
   });
 
-  it('lets a token for some queues in nowhere where a call is for all of them', async () => {
+  it('refuses a token that is limited to some queues for calls on all queues', async () => {
     fixture.knows({ ...RECORD, rights: { verbs: ['admin'], queues: ['q'] } });
     expect(await fixture.admit(socket, 'right')).toBe('in');
     expect(await fixture.admit(socket, 'right', 'ns', { queues: 'none' })).toBe('queue_not_allowed');
   });
 
-  it('goes by the rights that the token has now, on a connection that has proved it', async () => {
+  it('uses the present rights of a token on an authenticated connection', async () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
     fixture.knows({ ...RECORD, rights: { verbs: [], queues: null } });
     expect(await fixture.admit(socket, 'right')).toBe('verb_missing');
@@ -129,7 +129,7 @@ describe('admission', () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
   });
 
-  it('counts by the limit that the token has now', async () => {
+  it('uses the present rate limit of a token', async () => {
     await fixture.admit(socket, 'right');
     expect(fixture.counted).toEqual([]);
     fixture.knows({ ...RECORD, limit: { read: 0, write: 1, intervalS: 1 } });

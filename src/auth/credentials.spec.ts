@@ -34,7 +34,7 @@ function cut(text: string, first: number, second: number): Triple {
   return [text.slice(0, first), text.slice(first, second), text.slice(second)];
 }
 
-describe('tokens as clients send them', () => {
+describe('tokens in requests', () => {
   it.each([
     ['abc', 'default', 'abc'],
     ['default:abc', 'default', 'abc'],
@@ -43,17 +43,17 @@ describe('tokens as clients send them', () => {
     ['pool:a:b', 'pool', 'a:b'],
     ['pool:', 'pool', ''],
     ['', 'default', ''],
-  ])('takes %j apart', (text, pool, token) => {
+  ])('are split into pool and token: %j', (text, pool, token) => {
     expect(parseToken(text)).toEqual({ pool, token });
   });
 
-  it('leaves the prefix of the default pool out, and no other', () => {
+  it('omit the prefix of the default pool only', () => {
     expect(spellToken({ pool: 'default', token: 'abc' })).toBe('abc');
     expect(spellToken({ pool: 'other', token: 'abc' })).toBe('other:abc');
     expect(spellToken({ pool: 'default', token: 'a:b' })).toBe('default:a:b');
   });
 
-  it('understands what it spells', () => {
+  it('are parsed back from their written form', () => {
     fc.assert(
       fc.property(collidingName, fc.stringMatching(/^[!-~]{1,8}$/), (pool, token) => {
         expect(parseToken(spellToken({ pool, token }))).toEqual({ pool, token });
@@ -63,7 +63,7 @@ describe('tokens as clients send them', () => {
 });
 
 describe('digests', () => {
-  it('D5: no pool, namespace and token have the digest of another three, however alike they look strung together', () => {
+  it('differ for any two of pool, namespace and token with the same concatenation', () => {
     fc.assert(
       fc.property(triple, triple, (one, other) => {
         const isSame = one.every((part, i) => part === other[i]);
@@ -73,7 +73,7 @@ describe('digests', () => {
     );
   });
 
-  it('D5: moving a boundary between the parts makes another digest', () => {
+  it('differ when a boundary between the parts moves', () => {
     fc.assert(
       fc.property(movedBoundaries, ([one, other]) => {
         expect(tokenDigest(...one)).not.toBe(tokenDigest(...other));
@@ -81,7 +81,7 @@ describe('digests', () => {
     );
   });
 
-  it('D5: the boundaries between the parts cannot be moved', () => {
+  it('differ for random parts with moved boundaries', () => {
     const digests = [
       tokenDigest('default', 'ns', 'xtoken'),
       tokenDigest('default', 'nsx', 'token'),
@@ -92,15 +92,15 @@ describe('digests', () => {
   });
 });
 
-describe('tokens made up here', () => {
-  it('look like ULIDs, and never twice the same', () => {
+describe('generated tokens', () => {
+  it('are unique ULIDs', () => {
     const tokens = Array.from({ length: 500 }, mintToken);
     for (const token of tokens) expect(token).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
     expect(new Set(tokens).size).toBe(tokens.length);
     expect(new Set(tokens.map((token) => token.slice(0, 4))).size).toBeGreaterThan(450);
   });
 
-  it('D19: show no more than four characters', () => {
+  it('are shown with four characters at most', () => {
     expect(tokenHint('ABCDEFGHIJ')).toBe('ABCD…');
   });
 });

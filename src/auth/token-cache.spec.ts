@@ -37,7 +37,7 @@ async function turn(): Promise<void> {
 }
 
 describe('the token cache', () => {
-  it('asks once and then answers at once', async () => {
+  it('reads a token once and then answers from memory', async () => {
     const store = new SlowStore();
     expect(await store.get(record)).toBe(record);
     store.nowMs = 499;
@@ -45,7 +45,7 @@ describe('the token cache', () => {
     expect(store.lookups).toHaveLength(1);
   });
 
-  it('asks again beside a token that is used after half a second', async () => {
+  it('refreshes a used token in the background after half a second', async () => {
     const store = new SlowStore();
     await store.get(record);
     store.nowMs = 500;
@@ -58,7 +58,7 @@ describe('the token cache', () => {
     expect(store.cache.get('d')).toMatchObject({ record });
   });
 
-  it('D6: forgets a token when the store does, and never serves one that was asked for a second ago', async () => {
+  it('drops a deleted token within a second', async () => {
     const store = new SlowStore();
     await store.get(record);
     store.nowMs = 600;
@@ -73,7 +73,7 @@ describe('the token cache', () => {
     expect(await other.get(null)).toBeNull();
   });
 
-  it('counts the second from the request, not from a late answer', async () => {
+  it('measures the age from the request, not from a late answer', async () => {
     const store = new SlowStore();
     const slow = store.cache.get('d');
     store.nowMs = 900;
@@ -83,7 +83,7 @@ describe('the token cache', () => {
     expect(await store.get(null)).toBeNull();
   });
 
-  it('looks again when the look-up that it shared took so long that it may be wrong by now', async () => {
+  it('repeats a shared lookup that took too long', async () => {
     const store = new SlowStore();
     const first = store.cache.get('d');
     store.nowMs = 1_500;
@@ -96,7 +96,7 @@ describe('the token cache', () => {
     expect(await second).toBeNull();
   });
 
-  it('does not refuse a token that was made while a look-up was on its way', async () => {
+  it('accepts a token that was created during a lookup', async () => {
     const store = new SlowStore();
     const early = store.cache.get('d');
     const late = store.cache.get('d');
@@ -110,7 +110,7 @@ describe('the token cache', () => {
     expect(await later).toMatchObject({ record });
   });
 
-  it('serves what it knows for its second while the store is away, and then says so', async () => {
+  it('serves cached tokens for a second while the store is unavailable, and then fails', async () => {
     const store = new SlowStore();
     await store.get(record);
     store.nowMs = 700;
@@ -127,13 +127,13 @@ describe('the token cache', () => {
     await expect(refused).rejects.toBe(away);
   });
 
-  it('keeps nothing of tokens that do not exist', async () => {
+  it('caches no unknown tokens', async () => {
     const store = new SlowStore();
     for (let i = 0; i < 1_000; i++) expect(await store.get(null, `garbage ${i}`)).toBeNull();
     expect(store.cache.size).toBe(0);
   });
 
-  it('remembers a bounded number of tokens, the last ones', async () => {
+  it('keeps a bounded number of tokens, the last used ones', async () => {
     const store = new SlowStore();
     for (let i = 0; i < 20_010; i++) await store.get(record, `d${i}`);
     expect(store.cache.size).toBe(20_000);

@@ -19,7 +19,7 @@ function setUp(isJson = false) {
 }
 
 describe('changeEach', () => {
-  it('goes on behind a refusal, and fails at the end', async () => {
+  it('continues after a refusal, and fails at the end', async () => {
     const { printed, all } = setUp();
     await expect(all('a', 'gone', 'b')).rejects.toMatchObject({ message: '1 of 3 failed', exit: 1 });
     expect(printed).toEqual({ out: 'a,b\n', err: 'pumphouse: gone: no such job\n' });

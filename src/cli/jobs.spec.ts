@@ -58,7 +58,7 @@ describe('pumphouse job, queue and dead', () => {
       });
     });
 
-    it('reads the standard input: JSON, bytes of a type, or a job for each line', async () => {
+    it('reads JSON, bytes of a type, or a job per line from the standard input', async () => {
       const one = await cli.callWith('{"n":1}\n', 'job', 'publish', queue, '--json');
       const { id } = JSON.parse(one.out) as { id: string };
       expect(await client.jobs.get(id)).toMatchObject({ data: { n: 1 } });
@@ -76,7 +76,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(await client.jobs.get(ids[129]!)).toMatchObject({ data: { line: 129 } });
     });
 
-    it('stores nothing if a line is no JSON, and says which', async () => {
+    it('stores no job if a line is no JSON, and names the line', async () => {
       const { code, out, err } = await cli.callWith('{}\nhello\n', 'job', 'publish', queue, '--lines');
       expect([code, out]).toEqual([2, '']);
       expect(err).toBe(
@@ -95,7 +95,7 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
-  it('lists jobs, and says if there are more', async () => {
+  it('lists jobs and reports whether there are more', async () => {
     for (let i = 0; i < 3; i++)
       await client.publish({ queue, type: 't', tags: ['x', 'y'], id: `${queue}-${String(i)}` });
     const all = await cli.call('job', 'ls', '--queue', queue, '--state', 'ready');
@@ -147,33 +147,30 @@ describe('pumphouse job, queue and dead', () => {
     expect(gone.err).toContain('job_not_found');
   });
 
-  describe('several names', () => {
+  describe('calls with several names', () => {
     const publish = async (): Promise<string> => (await client.publish({ queue, type: 'x' })).id;
 
     it.each([
       ['cancel', [], 'cancelled'],
       ['move', ['other-queue'], 'other-queue'],
       ['rm', [], 'deleted'],
-    ])(
-      'job %s reports each job, goes on behind one that fails, and exits with 1',
-      async (what, before, done) => {
-        const [one, two] = [await publish(), await publish()];
-        const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
-        expect([code, out]).toEqual([1, expect.stringContaining(done)]);
-        expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
-        const [three, four] = [await publish(), await publish()];
-        const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
-        expect(asJson.code).toBe(1);
-        expect(JSON.parse(asJson.out)).toEqual([
-          expect.objectContaining({ id: three }),
-          { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
-          expect.objectContaining({ id: four }),
-        ]);
-        expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
-      },
-    );
+    ])('report each job of job %s, continue after a failure, and exit with 1', async (what, before, done) => {
+      const [one, two] = [await publish(), await publish()];
+      const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
+      expect([code, out]).toEqual([1, expect.stringContaining(done)]);
+      expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
+      const [three, four] = [await publish(), await publish()];
+      const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
+      expect(asJson.code).toBe(1);
+      expect(JSON.parse(asJson.out)).toEqual([
+        expect.objectContaining({ id: three }),
+        { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
+        expect.objectContaining({ id: four }),
+      ]);
+      expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
+    });
 
-    it('job revoke and queue rm, pause report each, too', async () => {
+    it('report each name of job revoke, queue rm and queue pause', async () => {
       const id = await publish();
       const { signal } = new AbortController();
       await client.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 60_000, signal });
@@ -188,7 +185,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(deleted.err).toContain(`pumphouse: ${queue}-none: queue_not_found`);
     });
 
-    it('end at a server that does not answer, with 2', async () => {
+    it('exit with 2 at a server that does not answer', async () => {
       const away = ['--url', 'http://127.0.0.1:1', '--timeout', '0.3'];
       const { code, out, err } = await cli.call('job', 'rm', 'a', 'b', 'c', ...away);
       expect([code, out]).toEqual([2, '']);
@@ -219,7 +216,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(await errorOf('pools', '--admin', 'http://127.0.0.1:1')).toMatchObject({ code: 'failed' });
   });
 
-  it('prints the ids of the lines that are stored when a later one is refused', async () => {
+  it('prints the ids of stored lines when a later line is refused', async () => {
     const tooLong = `"${'x'.repeat(70_000)}"`;
     const lines = `${'1\n'.repeat(64)}${tooLong}\n`;
     const { code, out, err } = await cli.callWith(lines, 'job', 'publish', queue, '--lines');
@@ -304,7 +301,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(await cli.call(...rm, '--yes')).toEqual({ code: 0, out: 'Nothing was deleted.\n', err: '' });
     });
 
-    it('takes all dead jobs only by --all', async () => {
+    it('requires --all for all dead jobs', async () => {
       await dead(queue, 'x');
       for (const args of [
         ['dead', 'rm', '--yes'],
@@ -344,7 +341,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(show).toMatch(/^ready +1$/m);
     });
 
-    it('purges states that are named, with --yes', async () => {
+    it('purges the named states with --yes', async () => {
       await client.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
       expect((await cli.call('queue', 'purge', queue)).err).toContain("required option '--state <states>'");
       expect((await cli.call('queue', 'purge', queue, '--state', 'redy')).err).toContain(
@@ -365,7 +362,7 @@ describe('pumphouse job, queue and dead', () => {
       expect((await cli.call('queue', 'rm', queue)).err).toContain('queue_not_found');
     });
 
-    it('sets settings in the words of the API, and names one that is wrong', async () => {
+    it('sets settings by their API names, and names an invalid one', async () => {
       const set = await cli.call(
         ...['queue', 'set', queue, 'max_running=20', 'expired=front', 'rate={"rate":10,"period_ms":1000}'],
         '--json',
@@ -382,7 +379,7 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
-  it('exits with 2 and a reason when the server is away, with 1 when it refuses; no token is printed', async () => {
+  it('exits with 2 if the server is unavailable, with 1 if it refuses, and prints no token', async () => {
     const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
     expect([away.code, away.out]).toEqual([2, '']);
     expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nIs the server running, .*--url/);

@@ -131,7 +131,7 @@ describe('the command line', () => {
       typeof command === 'string' ? [[operation, command]] : [],
     );
 
-  it('has a command for each operation of the native API, or a reason why there is none', () => {
+  it('has a command or a reason for its absence for each operation of the native API', () => {
     const operations = Object.values(paths).flatMap((path) =>
       Object.values(path).flatMap(({ operationId }) => operationId ?? []),
     );
@@ -141,7 +141,7 @@ describe('the command line', () => {
     expect(namedCommands().filter(([, command]) => !existing.includes(command))).toEqual([]);
   });
 
-  it('makes the calls that the map says', async () => {
+  it('makes the calls that the map of operations lists', async () => {
     const file = join(folder, 'recurring.toml');
     writeFileSync(file, '[nightly]\nschedule = { every_ms = 60000 }\njob = { queue = "b" }\n');
     const places: Record<string, string> = { HOOK: 'https://example.com/hook', FILE: file };

@@ -48,7 +48,7 @@ describe('the output of the command line', () => {
     );
   });
 
-  it('counts', () => {
+  it('formats counts', () => {
     expect([counted(0, 'job'), counted(1, 'job'), counted(2, 'job')]).toEqual(['0 jobs', '1 job', '2 jobs']);
   });
 });

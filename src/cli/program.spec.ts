@@ -51,7 +51,7 @@ describe('the command line', () => {
     return { code, out, err };
   }
 
-  it('makes a token and prints it, and nothing else', async () => {
+  it('creates a token and prints only the token', async () => {
     answer = { status: 201, body: '{"token":"T1"}' };
     const { code, out, err } = await call(
       'token',
@@ -68,19 +68,19 @@ describe('the command line', () => {
     expect(calls[0]!.request).toBe('POST /token/mail?description=the+mailer&pool=p');
   });
 
-  it('takes the general options before the command too', async () => {
+  it('accepts general options before the command', async () => {
     answer = { status: 200, body: '["default"]' };
     expect(await call('--admin', url, '--json', 'pools')).toMatchObject({ code: 0, out: '["default"]\n' });
     expect(await call('--admin', url, 'pools')).toMatchObject({ code: 0, out: 'default\n' });
   });
 
-  it('lists tokens in columns, or as the server said it', async () => {
+  it('lists tokens in columns or as JSON', async () => {
     answer = { status: 200, body: '{"tokens":{"T1":"one","LONGER":"two"}}' };
     expect((await call('token', 'list', 'mail', '--admin', url)).out).toBe('T1      one\nLONGER  two\n');
     expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
   });
 
-  it('says how to make a token where there is none', async () => {
+  it('shows how to create a token if there is none', async () => {
     answer = { status: 200, body: '{"tokens":{},"details":{}}' };
     expect(await call('token', 'list', 'mail', '--admin', url)).toEqual({
       ...{ code: 0, out: '' },
@@ -88,7 +88,7 @@ describe('the command line', () => {
     });
   });
 
-  it('lists what tokens may do, until when, and when they were last used', async () => {
+  it('lists rights, expiry and last use of tokens', async () => {
     const details = {
       description: 'two words',
       verbs: ['consume'],
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(calls[0]!.request).toBe('GET /token/mail?details=true');
   });
 
-  it('asks for tokens that may not do everything, and for their replacement', async () => {
+  it('creates tokens with limited rights and rotates them', async () => {
     answer = { status: 201, body: '{"token":"T2"}' };
     const rights = ['--verbs', 'consume', '--queues', 'mail-*,news', '--expires', '90d'];
     await call('token', 'create', 'mail', '-d', 'x', ...rights, '--admin', url);
@@ -117,7 +117,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('escapes what it puts into a path', async () => {
+  it('escapes names in paths', async () => {
     answer = { status: 204, body: '' };
     expect(await call('token', 'delete', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
     expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
@@ -160,7 +160,7 @@ describe('the command line', () => {
     expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx\n');
   });
 
-  it('lists background loops in columns, or as the server said it', async () => {
+  it('lists background loops in columns or as JSON', async () => {
     const run = { last_run_at: '2030-01-31T12:00:00.123Z', duration_ms: 1.5, moved: 3, lag_ms: 0.2 };
     const fine = { next_run_at: '2030-01-31T12:00:01.123Z', last_error: null, last_error_at: null };
     const failed = { next_run_at: null, last_error: 'no store', last_error_at: '2030-01-31T11:00:00.000Z' };
@@ -179,7 +179,7 @@ describe('the command line', () => {
     expect(calls.map(({ request }) => request)).toEqual(['GET /loops', 'GET /loops']);
   });
 
-  it('ends with 1 when the server refuses, with its words', async () => {
+  it('exits with 1 and the message of the server if it refuses', async () => {
     answer = { status: 400, body: '{"error":"the pool was not exists"}' };
     expect(await call('token', 'list', 'mail', '--admin', url)).toMatchObject({
       code: 1,
@@ -187,7 +187,7 @@ describe('the command line', () => {
     });
   });
 
-  it('names its account, from the option, a file or the address', async () => {
+  it('sends the account of an option, a file or the address', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-cli-'));
     const file = join(folder, 'account');
     writeFileSync(file, 'ops:secret\n');
@@ -208,14 +208,14 @@ describe('the command line', () => {
   it.each([
     ['no answer in time', '{"late":1}'],
     ['a server that fails', '{"error":"service unavailable"}'],
-  ])('ends with 2 on %s', async (what, body) => {
+  ])('exits with 2 on %s', async (what, body) => {
     answer = what === 'no answer in time' ? null : { status: 503, body };
     const { code, err } = await call('pools', '--admin', url, '--timeout', '0.2');
     expect(code).toBe(2);
     expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
   });
 
-  it('exits with 2 when no server listens, or the answer is not an admin port', async () => {
+  it('exits with 2 if no server listens or the answer is not of an admin port', async () => {
     expect((await call('pools', '--admin', 'http://127.0.0.1:9')).code).toBe(2);
     answer = { status: 200, body: '<html>' };
     expect(await call('pools', '--admin', url)).toMatchObject({ code: 2 });
@@ -229,7 +229,7 @@ describe('the command line', () => {
     ['limit', 'set', 'mail', 'T1', '--read', 'x', '--interval', '3'],
     ['pools', '--admin', 'ftp://x'],
     ['pools', '--timeout', '0'],
-  ])('ends with 2 on wrong usage: %s %s %s', async (...args) => {
+  ])('exits with 2 on wrong usage: %s %s %s', async (...args) => {
     const { code, err } = await call(...args);
     expect(code).toBe(2);
     expect(err).toContain('error:');
@@ -248,7 +248,7 @@ describe('the command line', () => {
     expect(await call('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
-  it('has help with examples', async () => {
+  it('prints help with examples', async () => {
     const { code, out } = await call('--help');
     expect(code).toBe(0);
     for (const text of [

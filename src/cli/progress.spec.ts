@@ -9,7 +9,7 @@ const bar = (done: number, total: number): string => {
 };
 
 describe('withProgress', () => {
-  it('draws a bar from none to all on a terminal, and ends its line', async () => {
+  it('draws a bar from 0 to 100 % on a terminal, and ends its line', async () => {
     const terminal = new TestTerminal();
     const result = await withProgress({ progressTo: terminal }, 4, (progress) => {
       progress(1);
@@ -21,7 +21,7 @@ describe('withProgress', () => {
     expect(terminal.text.endsWith('\n')).toBe(true);
   });
 
-  it('draws the number that was done in the end, if that differs from the count before', async () => {
+  it('draws the final number if it differs from the count before', async () => {
     const terminal = new TestTerminal();
     for (const done of [12, 7]) {
       await withProgress(
@@ -47,7 +47,7 @@ describe('withProgress', () => {
     expect(terminal.text.endsWith('\n')).toBe(true);
   });
 
-  it('draws and counts nothing without a terminal, and draws nothing if there is nothing to do', async () => {
+  it('draws no bar without a terminal or without work', async () => {
     const terminal = new TestTerminal();
     let counts = 0;
     const count = (): Promise<number> => {

@@ -35,7 +35,7 @@ describe('the command line watches a server', () => {
   });
 
   describe('tail', () => {
-    it('prints events as they happen, filtered, and ends after a number of them', async () => {
+    it('prints filtered events as they happen, and ends after the given number', async () => {
       const { ended, output } = cli.start(
         'tail',
         '--queue',
@@ -67,7 +67,7 @@ describe('the command line watches a server', () => {
       expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
     });
 
-    it('prints JSON lines, goes on behind a place, and ends quietly when its reader does', async () => {
+    it('prints JSON lines, resumes behind an event, and exits with 0 when its reader ends', async () => {
       const first = cli.start('tail', '--json', '--count', '1');
       await waitFor(async () => {
         await client.publish({ queue: 'mail', type: 'x' });
@@ -82,7 +82,7 @@ describe('the command line watches a server', () => {
       expect(text).toBe('I 0\n');
     });
 
-    it('fails when the server is away, or the filter is wrong', async () => {
+    it('fails if the server is unavailable or the filter is invalid', async () => {
       const away = await cli.call('tail', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
       expect([away.code, away.out]).toEqual([2, '']);
       const wrong = await cli.call('tail', '--event', 'no-such-event');
@@ -105,7 +105,7 @@ describe('the command line watches a server', () => {
       expect((await cli.call('stats', '--day', 'yesterday')).code).toBe(1);
     });
 
-    it('watches: shows what has changed, without screen control where there is no terminal', async () => {
+    it('prints changes without screen control if there is no terminal', async () => {
       const { child, ended, output } = cli.start(
         'stats',
         '--watch',
@@ -123,7 +123,7 @@ describe('the command line watches a server', () => {
   });
 
   describe('bench', () => {
-    it('measures, and leaves nothing behind', async () => {
+    it('measures and deletes its jobs', async () => {
       const load = ['bench', '--jobs', '300', '--clients', '4', '--batch', '7', '--size', '50'];
       const { code, out, err } = await cli.call(...load, '--json');
       expect([code, err]).toEqual([0, '']);
@@ -177,11 +177,11 @@ describe('the command line watches a server', () => {
       [['queue', 'show', ''], []],
       [['nonsense', ''], expect.arrayContaining(['queue', 'job'])],
       [['__'], []],
-    ])('of %j is %j', (args, expected) => {
+    ])('completes %j with %j', (args, expected) => {
       expect(candidatesFor(root, args)).toEqual(expected);
     });
 
-    it('works in bash', async () => {
+    it('completes commands in bash', async () => {
       const script = join(cli.configHome, 'completion.bash');
       writeFileSync(script, (await cli.call('completion', 'bash')).out);
       const complete = (line: string): string =>

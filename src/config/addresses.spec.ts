@@ -7,12 +7,12 @@ describe('an address', () => {
     ['10.0.0.1:65535', { host: '10.0.0.1', port: 65_535 }],
     ['[::1]:2', { host: '::1', port: 2 }],
     ['[fe80::1]', { host: 'fe80::1', port: 7 }],
-  ])('is read from %j', (text, address) => {
+  ])('is parsed from %j', (text, address) => {
     expect(parseAddress(text, 7)).toEqual(address);
   });
 
   it.each(['', ':1', 'h:', 'h:0', 'h:65536', 'h:x', '::1', '[::1', 'u@h', 'a/b', 'a b'])(
-    'is not %j',
+    'is not parsed from %j',
     (text) => {
       expect(parseAddress(text, 7)).toBeNull();
     },
@@ -25,7 +25,7 @@ describe('a loopback address', () => {
   });
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.org', '127.1', 'localhost.example.org', ''])(
-    'is not %j',
+    'is not parsed from %j',
     (host) => {
       expect(isLoopback(host)).toBe(false);
     },
@@ -63,7 +63,7 @@ describe('an origin', () => {
     'HTTPS://app.example.com',
     'https://app.example.com\n',
     '**',
-  ])('is not %j', (text) => {
+  ])('is not parsed from %j', (text) => {
     expect(isOrigin(text)).toBe(false);
   });
 });

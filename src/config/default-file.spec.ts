@@ -34,7 +34,7 @@ function sections(text: string): Map<string, string[]> {
 describe('config/default.toml', () => {
   const text = printDefaultConfig();
 
-  it('says what the classes say', () => {
+  it('matches the defaults of the classes', () => {
     const problems: string[] = [];
     const layer = { tree: parse(text), origin: () => '' };
 
@@ -56,7 +56,7 @@ describe('config/default.toml', () => {
     expect(before).toMatch(/^# \S/);
   });
 
-  it('gives every key with a default a line of its own above it', () => {
+  it('has a comment above every key with a default', () => {
     for (const lines of sections(text).values()) {
       lines.forEach((line, at) => {
         if (/^\w+ = /.test(line)) expect([line, lines[at - 1]]).toEqual([line, expect.stringMatching(/^# /)]);
@@ -64,7 +64,7 @@ describe('config/default.toml', () => {
     }
   });
 
-  it('names no key that does not exist, not even in its comments', () => {
+  it('names only existing keys, also in comments', () => {
     const problems: string[] = [];
     const tree = parse(text.replace(/^# (\w+ = ["[\d].*)$/gm, '$1'));
     admit({ tree, origin: () => '' }, Config, problems);
@@ -72,15 +72,15 @@ describe('config/default.toml', () => {
     expect(problems).toEqual([]);
   });
 
-  it('stands at the same depth from the sources and from the build', () => {
+  it('is found from the sources and from the build', () => {
     expect(DEFAULT_FILE).toBe(join(import.meta.dirname, '..', '..', 'config', 'default.toml'));
   });
 });
 
-describe('the examples beside it', () => {
+describe('the example configurations', () => {
   const example = (name: string): string => join(DEFAULT_FILE, '..', name);
 
-  it('has one for production that lacks nothing but its secrets', () => {
+  it('include one for production that is complete but for secrets', () => {
     const file = example('production-example.toml');
     const env = Object.fromEntries(
       [...readFileSync(file, 'utf8').matchAll(/PUMPHOUSE_\w+/g)].map(([name]) => [name, 'secret']),
@@ -98,7 +98,7 @@ describe('the examples beside it', () => {
     expect(() => loadConfig({ file, env: {} })).toThrow('unless admin.accounts is set');
   });
 
-  it('has a lmstfy file', () => {
+  it('include a lmstfy file', () => {
     const config = loadConfig({ file: example('lmstfy-example.toml'), env: {} });
 
     expect(config.lmstfy).toMatchObject({ public_sizes: true, default_tries: 3, default_ttr_s: 60 });

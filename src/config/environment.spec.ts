@@ -9,7 +9,7 @@ function read(env: NodeJS.ProcessEnv, known: Tree = {}): { tree: unknown; proble
 }
 
 describe('the environment', () => {
-  it('is ours only where two words are joined by __ after PUMPHOUSE_', () => {
+  it('sets keys only by names with __ after PUMPHOUSE_', () => {
     const env = {
       PUMPHOUSE_PORT: 'tcp://10.0.0.1:7777',
       PUMPHOUSE_PORT_7777_TCP_ADDR: '10.0.0.1',
@@ -23,7 +23,7 @@ describe('the environment', () => {
     expect(read(env)).toEqual({ tree: {}, problems: [] });
   });
 
-  it("reads a text by the key's type", () => {
+  it('converts a text to the type of its key', () => {
     const env = {
       PUMPHOUSE_SERVER__PORT: '080',
       PUMPHOUSE_LOG__ACCESS: 'TRUE',
@@ -46,17 +46,17 @@ describe('the environment', () => {
   });
 
   it.each(['abc', '', ' 80', '+80', '8e1', '0x50', '80.0', '1_000', '８０'])(
-    'leaves %j as it is where a number should be',
+    'keeps %j as text for a key that is a number',
     (text) => {
       expect(read({ PUMPHOUSE_SERVER__PORT: text }).tree).toEqual({ server: { port: text } });
     },
   );
 
-  it.each(['1', 'yes', '', 'True '])('leaves %j as it is where true or false should be', (text) => {
+  it.each(['1', 'yes', '', 'True '])('keeps %j as text for a key that is a boolean', (text) => {
     expect(read({ PUMPHOUSE_LOG__ACCESS: text }).tree).toEqual({ log: { access: text } });
   });
 
-  it('does not mind case, and keeps the spelling that a file has', () => {
+  it('ignores case, and keeps the spelling of the file', () => {
     const known = { pools: { BigJobs: {} }, admin: { accounts: { Bob: 'x' } } };
     const env = {
       PUMPHOUSE_server__Port: '1',
@@ -72,7 +72,7 @@ describe('the environment', () => {
     });
   });
 
-  it('takes names that hold the separator', () => {
+  it('accepts names that contain the separator', () => {
     const env = { PUMPHOUSE_POOLS__A__B__ALLOW_UNSAFE: 'true', PUMPHOUSE_ADMIN__ACCOUNTS__A__B: 'x' };
 
     expect(read(env).tree).toEqual({

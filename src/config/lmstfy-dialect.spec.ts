@@ -33,7 +33,7 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
 const usual = { allow_unsafe: false, durability: 'memory' };
 
 describe("a lmstfy server's file", () => {
-  it('says the same here', () => {
+  it('is read with the same meaning', () => {
     const config = load(`
       Host = "10.0.0.1"
       Port = 8000
@@ -93,7 +93,7 @@ describe("a lmstfy server's file", () => {
     expect(config.warnings).toEqual([]);
   });
 
-  it("brings lmstfy's habits along, which the environment may change", () => {
+  it("sets lmstfy's defaults, which the environment overrides", () => {
     expect(load(POOL)).toMatchObject({
       limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
       lmstfy: { public_sizes: true },
@@ -101,11 +101,11 @@ describe("a lmstfy server's file", () => {
     expect(load(POOL, { PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'false' }).lmstfy.public_sizes).toBe(false);
   });
 
-  describe('with another Redis in the environment', () => {
+  describe('another Redis in the environment', () => {
     const LMSTFY = `[AdminRedis]\nAddr = "old:1"\nPassword = "a"\nDB = 2\n${POOL}Password = "p"\nDB = 3\n`;
     const URL = 'redis://new:6379';
 
-    it("uses no password and no database of lmstfy's Redis there", () => {
+    it("sends no password and database of lmstfy's Redis to it", () => {
       const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_TOKENS__URL: URL };
       const { pools, tokens, warnings } = load(LMSTFY, env);
 
@@ -114,13 +114,13 @@ describe("a lmstfy server's file", () => {
       expect(warnings).toEqual([]);
     });
 
-    it('uses those of the environment', () => {
+    it('uses password and database of the environment', () => {
       const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' };
 
       expect(load(LMSTFY, env).pools['default']).toMatchObject({ url: URL, password: 'n' });
     });
 
-    it('keeps them where only the password is another one', () => {
+    it('keeps address and database if only the password differs', () => {
       const { pools } = load(LMSTFY, { PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' });
 
       expect(pools['default']).toMatchObject({ url: 'redis://localhost:6379', password: 'n', db: 3 });
@@ -137,20 +137,20 @@ describe("a lmstfy server's file", () => {
       expect(warning).toContain('PUMPHOUSE_TOKENS__URL');
     });
 
-    it('warns of nothing where both stay, or there is no AdminRedis', () => {
+    it('does not warn if both stay or there is no AdminRedis', () => {
       expect(load(LMSTFY).warnings).toEqual([]);
       expect(load(POOL, { PUMPHOUSE_POOLS__DEFAULT__URL: URL }).warnings).toEqual([]);
     });
   });
 
-  it('may have brackets around an IPv6 address', () => {
+  it('accepts brackets around an IPv6 address', () => {
     expect(load(`Host = "[::]"\nAdminHost = "[::1]"\n${POOL}`)).toMatchObject({
       server: { host: '::' },
       admin: { host: '::1' },
     });
   });
 
-  it('may spell its keys in any case', () => {
+  it('accepts keys in any case', () => {
     const config = load(
       'HOST = "h"\npORT = 1\n[pool.default]\naddr = "d:1"\npassword = "x"\n[adminredis]\nADDR = "r:1"',
     );
@@ -160,7 +160,7 @@ describe("a lmstfy server's file", () => {
     expect(config.tokens.url).toBe('redis://r:1');
   });
 
-  it('leaves out what is empty', () => {
+  it('ignores empty values', () => {
     const config = load(
       `LogDir = ""\nLogFormat = ""\n[AdminRedis]\nAddr = ""\nPassword = "x"\n${POOL}Password = ""\nMasterName = ""\nMigrateTo = ""`,
     );
@@ -178,21 +178,21 @@ describe("a lmstfy server's file", () => {
     ['Warn', 'warn'],
     ['debug', 'debug'],
     ['trace', 'trace'],
-  ])('has the level %s, which is %s here', (theirs, ours) => {
+  ])('maps the log level %s to %s', (theirs, ours) => {
     expect(load(`LogLevel = "${theirs}"\n${POOL}`).log.level).toBe(ours);
   });
 
-  it('gets a warning for what has no counterpart here', () => {
+  it('causes a warning for keys without a counterpart', () => {
     expect(load(`LogDir = "/var/log"\n${POOL}PoolSize = 100\nVersion = "6.0"`).warnings).toEqual([
       `${file}: LogDir, Pool.default.PoolSize, Pool.default.Version has no effect here`,
     ]);
   });
 });
 
-describe('its open admin port', () => {
+describe('the admin host of a lmstfy file', () => {
   const open = `AdminHost = "0.0.0.0"\n${POOL}`;
 
-  it('is open to this machine only, as long as there are no accounts', () => {
+  it('is loopback only while there are no accounts', () => {
     const { admin, warnings } = load(open);
 
     expect(admin.host).toBe('127.0.0.1');
@@ -201,7 +201,7 @@ describe('its open admin port', () => {
     ]);
   });
 
-  it('is open to all with accounts, from the file or from the environment', () => {
+  it('listens to all with accounts from the file or the environment', () => {
     expect(load(`${open}[Accounts]\na = "b"`).admin.host).toBe('0.0.0.0');
     expect(load(open, { PUMPHOUSE_ADMIN__ACCOUNTS__A: 'b' })).toMatchObject({
       admin: { host: '0.0.0.0' },
@@ -209,14 +209,14 @@ describe('its open admin port', () => {
     });
   });
 
-  it('is refused if it is our own setting', () => {
+  it('is refused without accounts if it is our own setting', () => {
     expect(problems(POOL, { PUMPHOUSE_ADMIN__HOST: '0.0.0.0' })).toEqual([
       'admin.host must be a loopback address unless admin.accounts is set (PUMPHOUSE_ADMIN__HOST)',
     ]);
   });
 });
 
-describe('what is wrong with it', () => {
+describe('errors in a lmstfy file', () => {
   it.each([
     [
       'has keys of ours',
@@ -249,7 +249,7 @@ describe('what is wrong with it', () => {
       /^pools\.default\.url must be .* \(Pool\.default\.Addr in FILE\)$/,
     ],
     ['has a value for a section', 'Pool = 1', 'Pool must be a section (FILE)'],
-  ])('is told if it %s', (_, toml, problem) => {
+  ])('are reported if it %s', (_, toml, problem) => {
     const all = problems(toml);
 
     expect(all).toContainEqual(typeof problem === 'string' ? problem : expect.stringMatching(problem));

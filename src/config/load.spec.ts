@@ -28,15 +28,15 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
   return [];
 }
 
-describe('layers', () => {
-  it('lets a file win over the defaults, and the environment over the file', () => {
+describe('layers of the configuration', () => {
+  it('override the defaults by the file, and the file by the environment', () => {
     const { server, limits } = load('[server]\nport = 1000\nworkers = 2', { PUMPHOUSE_SERVER__PORT: '2000' });
 
     expect(server).toMatchObject({ port: 2000, workers: 2, host: '0.0.0.0' });
     expect(limits.max_body_bytes).toBe(65_535);
   });
 
-  it('replaces lists as a whole', () => {
+  it('replace lists as a whole', () => {
     const toml = '[pools.default]\ncluster = ["a:1", "b:2"]';
 
     expect(load(toml, { PUMPHOUSE_POOLS__DEFAULT__CLUSTER: 'c:3' }).pools['default']?.cluster).toEqual([
@@ -44,11 +44,11 @@ describe('layers', () => {
     ]);
   });
 
-  it('keeps the default pool where a file names another one', () => {
+  it('keep the default pool if a file names another pool', () => {
     expect(Object.keys(load('[pools.other]\nurl = "redis://h"').pools)).toEqual(['default', 'other']);
   });
 
-  it('forgets the place that a pool had, when a higher layer names another', () => {
+  it('drop the address of a pool when a higher layer sets another kind of address', () => {
     const sentinels =
       '[pools.default]\nsentinels = ["a"]\nmaster_name = "m"\nsentinel_password = "s"\npassword = "p"';
 
@@ -68,22 +68,22 @@ describe('layers', () => {
     });
   });
 
-  it('takes a pool that is called like a part of every object', () => {
+  it("accept a pool with the name of an object's property", () => {
     const { pools } = load('[pools.constructor]\nurl = "redis://h"\n[pools.__proto__]\nurl = "redis://i"');
 
     expect(Object.keys(pools)).toEqual(['default', 'constructor', '__proto__']);
     expect('toString' in pools).toBe(false);
   });
 
-  it('puts overrides on top', () => {
+  it('apply overrides last', () => {
     const config = loadConfig({ env: { PUMPHOUSE_SERVER__PORT: '1' }, overrides: { server: { port: 2 } } });
 
     expect(config.server.port).toBe(2);
   });
 });
 
-describe('what is wrong', () => {
-  it('is told all at once, with its path and where it comes from', () => {
+describe('configuration errors', () => {
+  it('are reported all at once with path and source', () => {
     const toml =
       '[server]\nport = "80"\nprot = 1\n[limits]\nmax_body_bytes = 67108865\n[nope]\n[log]\nlevel = "loud"';
 
@@ -108,7 +108,7 @@ describe('what is wrong', () => {
     ['[limit]\nmax_waiters = 1', 'limit', 'limits'],
     ['[limits]\nmax_body = 1', 'limits.max_body', 'max_body_bytes'],
     ['[pools.default]\nurl = "redis://h"\nmigrate = "b"', 'pools.default.migrate', 'migrate_to'],
-  ])('is told the key that it may mean: %j', (toml, path, meant) => {
+  ])('suggest a similar key: %j', (toml, path, meant) => {
     expect(problems(toml)).toEqual([
       expect.stringMatching(`^${path}: unknown key \\(FILE\\); did you mean ${meant}\\?; allowed: `),
     ]);
@@ -130,11 +130,11 @@ describe('what is wrong', () => {
     ['an account with a colon', '[admin.accounts]\n"a:b" = "x"', /^admin\.accounts must be passwords/],
     ['a key prefix that moves the hash tag', '[redis]\nkey_prefix = "{x}"', /^redis\.key_prefix must be/],
     ['warnings as a key', 'warnings = []', /^warnings: unknown key/],
-  ])('refuses %s', (_, toml, problem) => {
+  ])('report %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
   });
 
-  it('does not stop at a file that is no TOML, or is not there', () => {
+  it('report a file that is no TOML or does not exist', () => {
     const env = { PUMPHOUSE_SERVER__PORT: 'x' };
 
     expect(problems('[server\nport = 1', env)).toEqual([
@@ -146,7 +146,7 @@ describe('what is wrong', () => {
     );
   });
 
-  it('never repeats a secret', () => {
+  it('never show a secret', () => {
     const secret = 'hunter2';
     const printed = [
       ...problems(
@@ -166,7 +166,7 @@ describe('what is wrong', () => {
   });
 });
 
-describe('values that go together', () => {
+describe('combined settings', () => {
   it.each([
     [
       'an open admin port',
@@ -245,11 +245,11 @@ describe('values that go together', () => {
       '[tokens]\npassword = "p"',
       'tokens needs exactly one of url, sentinels (with master_name), and cluster',
     ],
-  ])('refuses %s', (_, toml, problem) => {
+  ])('report %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([problem]);
   });
 
-  it('refuses pools that move round in a circle, whatever other pool moves into it', () => {
+  it('refuse pools that move in a circle', () => {
     const [b, c] = [
       '[pools.b]\nurl = "redis://h"\nmigrate_to = "c"',
       '[pools.c]\nurl = "redis://i"\nmigrate_to = "b"',
@@ -263,13 +263,13 @@ describe('values that go together', () => {
   });
 
   it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])(
-    'takes %s for the admin port without accounts',
+    'accept %s for the admin port without accounts',
     (host) => {
       expect(load(`[admin]\nhost = "${host}"`).admin.host).toBe(host);
     },
   );
 
-  it('opens the admin port to others with an account', () => {
+  it('allow any admin host with an account', () => {
     const env = { PUMPHOUSE_ADMIN__HOST: '0.0.0.0', PUMPHOUSE_ADMIN__ACCOUNTS__ALICE: 'secret' };
 
     expect(loadConfig({ env }).admin).toMatchObject({ host: '0.0.0.0', accounts: { alice: 'secret' } });
@@ -286,20 +286,20 @@ describe('values that go together', () => {
     'redis://h?db=1',
     'redis://:p%@h',
     '',
-  ])('refuses %j as the URL of a Redis', (url) => {
+  ])('refuse %j as the URL of a Redis', (url) => {
     expect(problems(`[pools.default]\nurl = ${JSON.stringify(url)}`)).toEqual([
       expect.stringMatching(/^pools\.default\.url must be redis:\/\/.* or "embedded" \(FILE\)$/),
     ]);
   });
 
   it.each(['redis://h', 'rediss://u:p%40@h:1/15', 'redis://[::1]:6379', 'redis://:p@10.0.0.1/', 'embedded'])(
-    'takes %j',
+    'accept %j',
     (url) => {
       expect(load(`[pools.default]\nurl = "${url}"`).pools['default']?.url).toBe(url);
     },
   );
 
-  it('takes no limit above 64 MiB, and that one', () => {
+  it('accept a body limit of 64 MiB and refuse a larger one', () => {
     const both = (bytes: number): string => `[limits]\nmax_body_bytes = ${bytes}\nmax_bulk_bytes = ${bytes}`;
 
     expect(load(both(67_108_864)).limits).toMatchObject({
@@ -310,7 +310,7 @@ describe('values that go together', () => {
   });
 });
 
-describe('warnings', () => {
+describe('configuration warnings', () => {
   it('are no errors', () => {
     const { warnings } = load(
       '[server]\nworkers = 512\n[pools.a]\nurl = "redis://h/1"\nallow_unsafe = true\n[pools.b]\nurl = "redis://u:p@h"\ndb = 1',

@@ -11,7 +11,7 @@ function collect(config: Partial<LogConfig> = {}) {
 }
 
 describe('the log', () => {
-  it('writes an object a line, with its level as a word and the time', () => {
+  it('writes a JSON object per line with level and time', () => {
     const { log, last } = collect();
     log.warn({ pool: 'default' }, 'slow');
 
@@ -19,7 +19,7 @@ describe('the log', () => {
     expect(last()['time']).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  it('writes text for people if asked to', () => {
+  it('writes text for people with the format text', () => {
     const { log, lines } = collect({ format: 'pretty' });
     log.info({}, 'hello');
 
@@ -27,14 +27,14 @@ describe('the log', () => {
     expect(lines.join('')).not.toContain('{');
   });
 
-  it('takes auto for JSON where no terminal is', () => {
+  it('writes JSON with the format auto if there is no terminal', () => {
     const { log, last } = collect({ format: 'auto' });
     log.info({}, 'hello');
 
     expect(last()).toMatchObject({ msg: 'hello' });
   });
 
-  it('holds back what is below its level, which may change', () => {
+  it('drops lines below its level, which can be changed', () => {
     const { log, lines } = collect({ level: 'error' });
     log.warn({}, 'one');
     log.level = 'debug';
@@ -43,7 +43,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('keeps secrets out, at the top and one level below', () => {
+  it('hides secrets at the top level and one level below', () => {
     const { log, lines } = collect();
     log.info(
       {
@@ -58,7 +58,7 @@ describe('the log', () => {
     expect(lines.join('').match(/\[redacted\]/g)).toHaveLength(4);
   });
 
-  it('describes errors with their causes, but not the command that the driver hangs to them', () => {
+  it('logs errors with their causes, without the command that the driver attaches', () => {
     const { log, last, lines } = collect();
     const cause = Object.assign(
       new Error("ERR unknown command 'AUTO', with args beginning with: 'hunter2'"),
@@ -78,7 +78,7 @@ describe('the log', () => {
     expect(lines.join('')).not.toContain('hunter2');
   });
 
-  it('takes what was thrown and is no error', () => {
+  it('logs a thrown value that is no error', () => {
     const { log, last } = collect();
     log.error({ err: 'redis://:hunter2@host' }, 'x');
     expect(last()['err']).toBe('redis://[redacted]@host');
@@ -86,7 +86,7 @@ describe('the log', () => {
     expect(last()['error']).toBe('object');
   });
 
-  it('survives errors that cause each other', () => {
+  it('logs errors that cause each other', () => {
     const { log, lines } = collect();
     const one = new Error('one');
     one.cause = new Error('two', { cause: one });
@@ -118,7 +118,7 @@ describe('a URL in the log', () => {
     ['redis://:hunter2@h:1/0', 'redis://[redacted]@h:1/0'],
     ['rediss://u:hun@ter/2@h', 'rediss://[redacted]@h'],
     ['', ''],
-  ])('%s is %s', (url, shown) => {
+  ])('is logged: %s as %s', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);
   });
 });

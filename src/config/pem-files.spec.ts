@@ -12,7 +12,7 @@ describe('PEM files', () => {
   writeFileSync(file, `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`);
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it('are all complained of at once, each by its key, and nothing of what they hold is told', () => {
+  it('are reported all at once by their keys, without their content', () => {
     const read = () => readPemFiles('tokens', { tls_ca: file, tls_cert: join(dir, 'none'), tls_key: file });
     let problems: readonly string[] = [];
     try {
@@ -28,7 +28,7 @@ describe('PEM files', () => {
     ]);
   });
 
-  it('are none when none is named', () => {
+  it('are optional', () => {
     expect(readPemFiles('tokens', { tls_ca: undefined })).toEqual({});
   });
 });

@@ -12,8 +12,8 @@ function load(overrides: object): Config {
   });
 }
 
-describe('how to reach a pool', () => {
-  it('is a URL with what it does not say', () => {
+describe('the address of a pool', () => {
+  it('is a URL with defaults for its missing parts', () => {
     const config = load({
       pools: { default: { url: 'redis://h', username: 'u', password: 'p', db: 1, allow_unsafe: true } },
     });
@@ -28,7 +28,7 @@ describe('how to reach a pool', () => {
     });
   });
 
-  it('is a group of sentinels, on their usual port', () => {
+  it('is a group of sentinels on their default port', () => {
     const sentinels = { sentinels: ['a', '[::1]:2'], master_name: 'm', sentinel_password: 's' };
 
     expect(poolOptions('x', load({ pools: { x: sentinels } }))).toEqual({
@@ -42,7 +42,7 @@ describe('how to reach a pool', () => {
     });
   });
 
-  it('is the nodes of a Cluster', () => {
+  it('is a list of the nodes of a Cluster', () => {
     expect(poolOptions('x', load({ pools: { x: { cluster: ['a', 'b:2'] } } }))).toEqual({
       ...POOL_USAGE,
       clusterNodes: [
@@ -52,7 +52,7 @@ describe('how to reach a pool', () => {
     });
   });
 
-  it('is the socket of an embedded Redis, and nothing without one', () => {
+  it('is the socket of the embedded Redis, and missing without one', () => {
     const config = load({});
 
     expect(poolOptions('default', config, '/tmp/s')).toEqual({ ...POOL_USAGE, socketPath: '/tmp/s' });
@@ -61,15 +61,15 @@ describe('how to reach a pool', () => {
   });
 });
 
-describe('how to reach the tokens', () => {
-  it('is nothing of its own by default', () => {
+describe('the address of the token store', () => {
+  it('is undefined by default', () => {
     expect(tokenOptions(load({}))).toBeUndefined();
   });
 
   it.each([
     [{ url: 'redis://h' }, { url: 'redis://h' }],
     [{ cluster: ['h'] }, { clusterNodes: [{ host: 'h', port: 6379 }] }],
-  ])('is what the tokens say: %j', (tokens, target) => {
+  ])('is read from its own settings: %j', (tokens, target) => {
     expect(tokenOptions(load({ tokens }))).toEqual({ ...USAGE, ...target });
   });
 });

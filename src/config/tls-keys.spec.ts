@@ -26,7 +26,7 @@ describe('the keys for TLS', () => {
     [{ pools: { default: { tls_ca: 'ca' } } }, 'pools.default.tls_ca goes with a rediss:// url only'],
     [{ tokens: { url: 'redis://h', ...PAIR } }, 'tokens.tls_cert goes with a rediss:// url only'],
     [{ tokens: { url: 'rediss://h', tls_key: 'k' } }, 'tokens.tls_key needs tls_cert beside it'],
-  ])('go together: %j', (settings, problem) => {
+  ])('are refused in the combination %j', (settings, problem) => {
     expect(problems(settings)).toEqual([problem]);
   });
 
@@ -36,7 +36,7 @@ describe('the keys for TLS', () => {
     [{ pools: { default: { url: 'REDISS://h', tls_ca: 'ca' } } }],
     [{ pools: { default: { sentinels: ['h'], master_name: 'm', tls_ca: 'ca' } } }],
     [{ tokens: { cluster: ['h'], tls_ca: 'ca' } }],
-  ])('may be set: %j', (settings) => {
+  ])('are accepted in the combination %j', (settings) => {
     expect(problems(settings)).toEqual([]);
   });
 });

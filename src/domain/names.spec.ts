@@ -31,7 +31,7 @@ describe('names of a route', () => {
     ['ns', 'é', FORBIDDEN_QUEUE],
     ['ns', 'q\n', FORBIDDEN_QUEUE],
     ['ns', 'q\0', FORBIDDEN_QUEUE],
-  ])('%j/%j', (namespace, queue, wanted) => {
+  ])('are checked: %j/%j', (namespace, queue, wanted) => {
     expect(refusal(() => checkNames(namespace, queue))).toBe(wanted);
   });
 
@@ -43,11 +43,11 @@ describe('names of a route', () => {
     ['n.s', 'q', FORBIDDEN_NAMESPACE],
     ['ns', 'a, b', FORBIDDEN_QUEUE],
     ['ns', '', FORBIDDEN_QUEUE],
-  ])('a consume call: %j/%j', (namespace, queues, wanted) => {
+  ])('are checked as a list for a consume call: %j/%j', (namespace, queues, wanted) => {
     expect(refusal(() => checkListedNames(namespace, queues))).toBe(wanted);
   });
 
-  it('looks at the namespace alone on routes without a queue', () => {
+  it('are checked for the namespace alone on routes without a queue', () => {
     expect(refusal(() => checkNames('ns'))).toBeNull();
   });
 });

@@ -26,11 +26,11 @@ describe('patterns of queue names', () => {
     ['*', '', true],
     ['', 'x', false],
     ['mail_', 'mailX', false],
-  ])('%j and %j: %s', (pattern, name, fits) => {
+  ])('match %j with %j: %s', (pattern, name, fits) => {
     expect(matchesPattern(pattern, name)).toBe(fits);
   });
 
-  it('fit the names that a regular expression finds', () => {
+  it('match the names that a regular expression matches', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ab*-]{0,8}$/), fc.stringMatching(/^[ab-]{0,10}$/), (pattern, name) => {
         const same = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
@@ -40,7 +40,7 @@ describe('patterns of queue names', () => {
     );
   });
 
-  it('are answered after a bounded number of steps, however many stars there are', () => {
+  it('match in a bounded number of steps with many stars', () => {
     // A backtracking expression would practically never finish here.
     expect(matchesPattern(`${'*a'.repeat(120)}*b`, 'a'.repeat(255))).toBe(false);
   });
@@ -90,7 +90,7 @@ describe('rights', () => {
     expect(refusal(() => checkQueueOrAll(anywhere, undefined))).toBeNull();
   });
 
-  it('are not looked at where a token may do everything', () => {
+  it('are not checked for a token with all rights', () => {
     for (const check of [
       () => checkVerb(null, 'admin'),
       () => checkQueue(null, 'x'),

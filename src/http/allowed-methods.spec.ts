@@ -20,7 +20,7 @@ describe('the allowed methods', () => {
     ['/a.b', ['GET']],
     ['/axb', []],
     ['', []],
-  ])('knows the methods of %j', (url, methods) => {
+  ])('are listed for %j', (url, methods) => {
     expect(table.methodsOf(url)).toEqual(methods);
   });
 });

@@ -23,7 +23,7 @@ describe('the matcher of the fast path', () => {
     ['PUT', '/v1/ns/acks?x', 3, { queryText: 'x' }],
     ['PUT', '/v1/ns/jobs/1/ack?x', 4, { id: '1', queryText: 'x' }],
     ['PUT', '/v1/ns/jobs/ack/ack', 4, { id: 'ack' }],
-  ])('finds %s %s', (method, url, at, found) => {
+  ])('matches %s %s', (method, url, at, found) => {
     expect(matcher.match(method, url)).toEqual({ call: CALLS[at], ...names, ...found });
   });
 

@@ -20,7 +20,7 @@ describe('JSON as Go reads it', () => {
     ['brackets and quotes in texts', '{"x":"}\\"]","topic":"]}\\\\"}', { topic: ']}\\' }],
     ['a value after nested ones', '{"x":{"a":[1,{}]},"y":[],"delay":3}', { delay: 3n }],
     ['a key that objects have', '{"__proto__":1,"constructor":2,"delay":3}', { delay: 3n }],
-  ])('takes %s', (_what, text, values) => {
+  ])('accepts %s', (_what, text, values) => {
     expect(read(text)).toEqual({ topic: '', delay: 0n, callback: '', ...values });
   });
 
@@ -33,7 +33,7 @@ describe('JSON as Go reads it', () => {
     expect(read(text)).toBeNull();
   });
 
-  it('reads 10,000 levels, and no more', () => {
+  it('accepts 10,000 levels and refuses more', () => {
     const nested = (levels: number): string => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     expect(read(nested(10_000))).not.toBeNull();
     expect(read(nested(10_001))).toBeNull();
@@ -45,7 +45,7 @@ describe('JSON as Go reads it', () => {
     );
   });
 
-  it('finds a field that is there twice', () => {
+  it('finds a field that occurs twice', () => {
     expect(hasTwice(Buffer.from('{"code":1,"CODE":2}'), 'code')).toBe(true);
     expect(hasTwice(Buffer.from('{"code":1,"x":{"code":2}}'), 'code')).toBe(false);
   });

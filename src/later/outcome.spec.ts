@@ -15,16 +15,13 @@ describe('the answer of a callback', () => {
   it.each([
     ...['{"code":100}', '{"CODE":100}', '{"code":101,"code":100}', '{"code":101,"Code":100}'],
     ...['{"code":100,"code":null}', ' {"code":100}\r\n\t ', '{"msg":"","code":100,"data":[{"code":5}]}'],
-  ])('%j is done', (text) => {
+  ])('is done with %j', (text) => {
     expect(replyOf(answer(text))).toBe('done');
   });
 
-  it.each([200, 201, 302, 404, 410, 429, 500, 503])(
-    'with code 100 is done, whatever its status %d',
-    (status) => {
-      expect(replyOf(answer('{"code":100}', { status }))).toBe('done');
-    },
-  );
+  it.each([200, 201, 302, 404, 410, 429, 500, 503])('is done with code 100 and status %d', (status) => {
+    expect(replyOf(answer('{"code":100}', { status }))).toBe('done');
+  });
 
   it.each([
     ...['', 'OK', '100', 'null', '{}', '{"code":0}', '{"code":200}', '{"code":"100"}', '{"code":100.0}'],
@@ -37,19 +34,19 @@ describe('the answer of a callback', () => {
     ],
     ...['{"code":null}', '{"data":{"code":100}}', '{"code":4294967396}', '\ufeff{"code":100}'],
     ...['{"code":100,"code":101}'],
-  ])('%j is a failure', (text) => {
+  ])('is a failure with %j', (text) => {
     expect(replyOf(answer(text))).toBe('failed');
   });
 
-  it('with code 101 is no failure', () => {
+  it('is no failure with code 101', () => {
     expect(replyOf(answer('{"code":101}'))).toBe('throttled');
   });
 
-  it('is a failure if not all of it came', () => {
+  it('is a failure if it is incomplete', () => {
     expect(replyOf(answer('{"code":100}', { isWhole: false }))).toBe('failed');
   });
 
-  it('may be compressed by gzip, and by nothing else', () => {
+  it('may be compressed by gzip only', () => {
     const done = '{"code":100}';
     expect(replyOf(answer(gzipSync(done), encoded('GZIP')))).toBe('done');
     expect(replyOf(answer(deflateSync(done), encoded('deflate')))).toBe('failed');
@@ -64,8 +61,8 @@ describe('the answer of a callback', () => {
   });
 });
 
-describe('delays', () => {
-  it('double with each failure, up to the longest that a job can have', () => {
+describe("delays of later's jobs", () => {
+  it('double with each failure up to the maximum delay', () => {
     expect([1, 2, 3, 8].map(retryDelayMs)).toEqual([10_000, 20_000, 40_000, 1_280_000]);
     expect(retryDelayMs(2_000)).toBe(MAX_PERIOD_MS);
   });

@@ -38,7 +38,7 @@ function valueOf(text: string, series: string): number | undefined {
 }
 
 describe('ClusterTotals', () => {
-  it('does not let a counter fall when its queue is idle in one worker only', async () => {
+  it('keeps a counter when its queue is idle in one worker only', async () => {
     const { all, now, published, text } = setUp();
     const [one, two] = all;
     one!.engine.published('ns', 'q', 5, 0);
@@ -54,7 +54,7 @@ describe('ClusterTotals', () => {
     expect(valueOf(await text(), 'job_wait_seconds_count{pool="p",namespace="ns",queue="q"}')).toBe(1);
   });
 
-  it('counts on when a worker that had released a queue counts it again', async () => {
+  it('continues a counter when a worker that released the queue counts it again', async () => {
     const { all, now, published, text } = setUp();
     const [one, two] = all;
     one!.engine.published('ns', 'q', 5, 0);
@@ -78,7 +78,7 @@ describe('ClusterTotals', () => {
     expect(valueOf(lines, `job_wait_seconds_sum{${wait}`)).toBeCloseTo(200.06);
   });
 
-  it('keeps the values of a worker that is late, and of one that has ended but for its gauges', async () => {
+  it('keeps the values of a late worker, and the counters of an ended one', async () => {
     const { all, totals, published, text } = setUp();
     for (const { engine, report } of all) {
       engine.published('ns', 'q', 4, 0);
@@ -92,7 +92,7 @@ describe('ClusterTotals', () => {
     expect([await published('q'), valueOf(await text(), 'waiters{pool="p"}')]).toEqual([9, 1]);
   });
 
-  it('ignores an answer that comes after a later one, or after the end of its process', async () => {
+  it('ignores an answer behind a later one or after the end of its process', async () => {
     const { all, totals, published } = setUp({ workers: 1 });
     const { engine, snapshot } = all[0]!;
     engine.published('ns', 'q', 1, 0);
@@ -105,7 +105,7 @@ describe('ClusterTotals', () => {
     expect(await published('q')).toBe(2);
   });
 
-  it('shows a queue for an hour after its last traffic in any worker, and adds nothing to other then', async () => {
+  it('shows a queue for an hour after its last traffic in any worker, without adding it to other', async () => {
     const { all, now, published, text } = setUp();
     for (const { engine, report } of all) {
       engine.published('ns', 'q', 4, 0);
@@ -124,7 +124,7 @@ describe('ClusterTotals', () => {
     expect(await published('q')).toBe(1);
   });
 
-  it('shows as many queues as it may, whatever number the workers show together', async () => {
+  it('shows its maximum number of queues although the workers show more', async () => {
     const { all, published, text } = setUp({ limit: 2, workers: 3 });
     for (const [i, { engine, report }] of all.entries()) {
       engine.published('ns', `q${String(i)}`, 1, 0);
@@ -138,7 +138,7 @@ describe('ClusterTotals', () => {
     expect(await published('other')).toBe(7);
   });
 
-  it('has the text of one process if there is no other one', async () => {
+  it('returns the text of one process unchanged if there is no other', async () => {
     const { all, totals, text } = setUp({ workers: 0 });
     expect(all).toEqual([]);
     const metrics = new Metrics();

@@ -26,7 +26,7 @@ describe('HttpMetrics', () => {
     expect(lines).toContain(`pumphouse_http_request_duration_seconds_sum{${labels}} 0.02`);
   });
 
-  it('shows no name that no token has proved', async () => {
+  it('shows no namespace without a valid token', async () => {
     const { http, text } = setUp();
     for (let i = 0; i < 100; i++) http.record('/api/:namespace/:queue', 'GET', 401, 1);
     expect(await text()).toContain(
@@ -44,7 +44,7 @@ describe('HttpMetrics', () => {
     expect(lines).not.toContain('SECRET');
   });
 
-  it('bounds the namespaces, and lets go of quiet ones', async () => {
+  it('limits the namespaces, and releases idle ones', async () => {
     const { http, text, now } = setUp(2);
     for (const namespace of ['a', 'b', 'c', 'd'])
       http.record('/x', 'GET', 200, 1, { pool: 'default', namespace });

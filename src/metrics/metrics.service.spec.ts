@@ -113,7 +113,7 @@ const LMSTFY = [
 ];
 
 describe('MetricsService', () => {
-  it("feeds every family of lmstfy's", async () => {
+  it('sets every metric of lmstfy', async () => {
     const { service, engine } = await setUp({ ns: ['q'] });
     engine.published('ns', 'q', 2, 1);
     engine.leased('ns', 'q', 20);
@@ -202,7 +202,7 @@ describe('MetricsService', () => {
     expect(await service.text()).toContain('queue_sizes{pool="default",namespace="a",queue="q4"} 1');
   });
 
-  it('lets go of the gauges of queues that are gone, and gives the room to others', async () => {
+  it('removes the gauges of deleted queues and shows others instead', async () => {
     const queues = { a: ['q1', 'q2', 'q3', 'q4'] };
     const { service, now } = await setUp(queues);
     await service.text();
@@ -214,7 +214,7 @@ describe('MetricsService', () => {
     expect(text).toContain('queue_sizes{pool="default",namespace="other",queue="other"} 0');
   });
 
-  it('asks in batches, and sums up very many queues over several refreshes', async () => {
+  it('reads queues in batches, and very many over several refreshes', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `q${i}`);
     const { service, now, calls } = await setUp({ a: names }, { maxQueues: 100 });
     await service.text();
@@ -230,7 +230,7 @@ describe('MetricsService', () => {
 
   // Queues come and go, more of them than have their own labels, with pauses that end some of their series. A series
   // that has ended begins at zero; so each increase of a series is the traffic since the scrape before.
-  it('shows as increases of series what was counted, and nothing more when a queue goes quiet', async () => {
+  it('shows all counts as increases of series, also after a queue becomes idle', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 3 });
     const families = {
       publish: 'infra_lmstfy_redis_publish_queue_jobs',
@@ -277,7 +277,7 @@ describe('MetricsService', () => {
     }
   });
 
-  it('counts pushes of more targets than it may show in the series other, and shows again those that stay', async () => {
+  it('counts pushes beyond the maximum of targets in other, and shows lasting targets again', async () => {
     const { service, now } = await setUp({}, { maxQueues: 2 });
     const jobsOf = (target: string): Promise<number | undefined> => {
       const namespace = target === 'other' ? 'other' : 'ns';
@@ -297,7 +297,7 @@ describe('MetricsService', () => {
     expect(await Promise.all(['a', 'b', 'c', 'other'].map(jobsOf))).toEqual([3, undefined, 1, 2]);
   });
 
-  it('leaves the number of series where it was an hour after 100,000 reply queues', async () => {
+  it('has no more series an hour after 100,000 reply queues', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;
     engine.published('ns', 'steady', 1, 0);
@@ -316,7 +316,7 @@ describe('MetricsService', () => {
     expect(await value(service, 'infra_lmstfy_redis_publish_jobs{pool="default"}')).toBe(100_002);
   });
 
-  it("shows none of lmstfy's names if they are off, and all of ours", async () => {
+  it("shows our metrics only if lmstfy's names are off", async () => {
     const names = async (lmstfyNames: boolean) => {
       const { service, engine } = await setUp({ a: ['q1'] }, { lmstfyNames });
       engine.published('a', 'q1', 2, 0);
@@ -333,7 +333,7 @@ describe('MetricsService', () => {
   });
 
   // The rules of Prometheus, which promtool checks.
-  it('names our families by the conventions', async () => {
+  it('names metrics by the conventions of Prometheus', async () => {
     const { service } = await setUp({ a: ['q1'] }, { lmstfyNames: false });
     const families = [...(await service.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
     expect(families.length).toBeGreaterThan(40);
@@ -345,7 +345,7 @@ describe('MetricsService', () => {
     }
   });
 
-  it('answers from what it had when the pool is down', async () => {
+  it('shows the last values while the pool is down', async () => {
     const { service, store, now } = await setUp({ a: ['q1'] });
     const series = 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q1"}';
     expect(await value(service, series)).toBe(1);
@@ -375,7 +375,7 @@ describe('MetricsService', () => {
     expect(workers[0]!.calls.info).toBe(0);
   });
 
-  it('lives beside another in one process', async () => {
+  it('works beside another one in one process', async () => {
     const [one, two] = [await setUp(), await setUp()];
     one.engine.undone('ns', 1);
     expect(await value(two.service, 'pumphouse_leases_undone_total{pool="default"}')).toBe(0);

@@ -29,7 +29,7 @@ function table(limit: number) {
 }
 
 describe('SeriesTable', () => {
-  it('gives each key its own series, and the rest those of other', () => {
+  it('gives keys their own series up to the limit, and the others that of other', () => {
     const { series } = table(2);
     expect(series.get('p', 'ns', 'a')).toBe(series.get('p', 'ns', 'a'));
     expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
@@ -38,14 +38,14 @@ describe('SeriesTable', () => {
     expect(series.size).toBe(2);
   });
 
-  it('has no two series of the same labels when a queue is called other', () => {
+  it('has no duplicate series when a queue is called other', () => {
     const { series, shown } = table(2);
     series.get('p', 'other', 'other');
     series.other('p');
     expect(shown()).toEqual(['p/other/other']);
   });
 
-  it('keeps the labels of a key for an hour after its last use, however short that was', () => {
+  it('keeps the labels of a key for an hour after its last use', () => {
     const { series, now, shown } = table(5);
     series.get('p', 'ns', 'a');
     now.ms += IDLE_MS - 1;
@@ -68,7 +68,7 @@ describe('SeriesTable', () => {
     expect(shown()).toEqual([]);
   });
 
-  it('gives a new key a place of 100,000 reply queues within a minute, and none of a queue with steady traffic', () => {
+  it('replaces idle reply queues by a new key within a minute, and no queue with traffic', () => {
     const { series, shown, now } = table(50);
     series.get('p', 'ns', 'steady');
     for (let i = 0; i < 100_000; i++) {
@@ -85,7 +85,7 @@ describe('SeriesTable', () => {
     expect(shown().sort()).toEqual(['p/ns/new', 'p/ns/steady', 'p/other/other']);
   });
 
-  it('while it is full, lets a key be idle for as long as it was active', () => {
+  it('keeps an idle key for as long as it was active while the table is full', () => {
     const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     now.ms += 10 * IDLE_MIN_MS;
@@ -96,7 +96,7 @@ describe('SeriesTable', () => {
     expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
   });
 
-  it('makes room when it is full of queues that have gone quiet', () => {
+  it('frees places when it is full of idle queues', () => {
     const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     expect(series.get('p', 'ns', 'b').name).toBe('p/other/other');
@@ -116,7 +116,7 @@ function families() {
   };
 }
 
-describe('families', () => {
+describe('families of metrics', () => {
   it('print what prom-client would print', async () => {
     const { registry, counter, gauge, histogram } = families();
     counter.cell({ pool: 'a' }).value += 3;
@@ -144,7 +144,7 @@ describe('families', () => {
     ]);
   });
 
-  it('become one over processes, each by its aggregator', async () => {
+  it('are merged over processes by their aggregator', async () => {
     const snapshots = [];
     for (const n of [1, 2]) {
       const { registry, counter, gauge, histogram } = families();
@@ -161,7 +161,7 @@ describe('families', () => {
     expect(text).toContain('size_sum{pool="a"} 15');
   });
 
-  it('show nothing of a series that has ended', async () => {
+  it('omit ended series', async () => {
     const { registry, counter, histogram } = families();
     const [things, size] = [counter.cell({ pool: 'a' }), histogram.cell({ pool: 'a' })];
     things.value = 4;
@@ -171,7 +171,7 @@ describe('families', () => {
     expect(await registry.metrics()).not.toContain('pool="a"');
   });
 
-  it('show the cells of another one under a name, buckets and unit of their own', async () => {
+  it('show the cells of another family under their own name, buckets and unit', async () => {
     const [registry, other] = [new Registry(), new Registry()];
     const labelNames = ['pool'];
     const counter = new CounterFamily({ name: 'things_total', help: 'Things', labelNames, registry });

@@ -6,7 +6,7 @@ import { RegistryTimers } from './registry-timers.js';
 describe.each<[string, () => Timers]>([
   ["Node's timeouts", () => new NodeTimers()],
   ["timeouts in Nest's registry", () => new RegistryTimers(new SchedulerRegistry())],
-])('%s', (_name, make) => {
+])('timers: %s', (_name, make) => {
   let timers: Timers;
   let fired: string[];
   beforeEach(() => {

@@ -8,21 +8,21 @@ describe('the count of failures', () => {
     expect(opens).toEqual([false, false, false, false, true]);
   });
 
-  it('begins anew with an answer', () => {
+  it('is reset by an answer', () => {
     const counter = new FailureCounter();
     for (let i = 0; i < 4; i++) counter.count(false, false, i, BREAKER);
     counter.count(true, true, 4, BREAKER);
     expect(counter.count(false, false, 5, BREAKER)).toBe(false);
   });
 
-  it('opens it at half of ten requests of a minute', () => {
+  it('opens the breaker when half of ten requests in a minute fail', () => {
     const counter = new FailureCounter();
     for (let i = 0; i < 5; i++) counter.count(true, true, i, BREAKER);
     const opens = [5, 6, 7, 8, 9].map((ms) => counter.count(false, true, ms, BREAKER));
     expect(opens).toEqual([false, false, false, false, true]);
   });
 
-  it('forgets what is older than a minute', () => {
+  it('ignores failures older than a minute', () => {
     const counter = new FailureCounter();
     for (let i = 0; i < 9; i++) counter.count(false, true, i, BREAKER);
     expect(counter.count(false, true, 70_000, BREAKER)).toBe(false);

@@ -25,7 +25,7 @@ describe('the seal of secrets', () => {
     expect(other.open(sealed, 'ns/a')).toBeNull();
   });
 
-  it('does not open what was changed or cut', () => {
+  it('refuses changed or truncated texts', () => {
     const sealed = seal.close(SECRETS, 'ns/a');
     const changed = sealed.slice(0, 30) + (sealed[30] === 'A' ? 'B' : 'A') + sealed.slice(31);
     expect([changed, sealed.slice(0, 40), 'aes:'].map((one) => seal.open(one, 'ns/a'))).toEqual([
@@ -35,11 +35,11 @@ describe('the seal of secrets', () => {
     ]);
   });
 
-  it('reads what was stored before there was a key', () => {
+  it('reads texts from before there was a key', () => {
     expect(seal.open(Seal.fromFile(undefined).close(SECRETS, 'ns/a'), 'ns/a')).toEqual(SECRETS);
   });
 
-  it('takes no key of another length', () => {
+  it('refuses a key of another length', () => {
     expect(() => Seal.fromFile(fileOf('c2hvcnQ='))).toThrow(/^push\.key_file must hold 32 bytes/);
   });
 });

@@ -14,8 +14,8 @@ function fieldsRefused(query: Record<string, string>): string[] {
   }
 }
 
-describe('statistics that are asked for', () => {
-  it('are of today unless a day is named', () => {
+describe('a request for statistics', () => {
+  it('returns those of today by default', () => {
     expect(statsQueryOf({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
     expect(statsQueryOf({}, TODAY)).toEqual({ queue: null, day: TODAY });
     expect(statsQueryOf({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
@@ -30,11 +30,11 @@ describe('statistics that are asked for', () => {
     [{ queue: 'q', day: '1' }, ['day']],
     [{ queue: 'q', foo: '1', constructor: '1' }, ['foo', 'constructor']],
     [{ queue: 'x'.repeat(256), day: '' }, ['queue', 'day']],
-  ])('are refused for %j, naming %j', (query, fields) => {
+  ])('is refused for %j, naming %j', (query, fields) => {
     expect(fieldsRefused(query)).toEqual(fields);
   });
 
-  it('name their bins, without the empty ones', () => {
+  it('lists the bins that are not empty', () => {
     const tally = new Tally();
     for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
 

@@ -72,7 +72,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect((await lease()).map(({ data }) => data)).toEqual([1, 2]);
     });
 
-    it('refuses an id that is taken', async () => {
+    it('refuses an id that exists', async () => {
       const id = fresh('id');
       await publish({ id });
       expect(await codeOf(publish({ id }))).toBe('job_exists');
@@ -84,7 +84,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await lease()).toEqual([]);
     });
 
-    it('gives all that a handler may want to know', async () => {
+    it('returns all facts of a leased job', async () => {
       const [id] = await publish({
         type: 't',
         data: { a: [1] },
@@ -116,7 +116,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(Date.parse(job.publishedAt!)).toBeGreaterThan(Date.now() - 60_000);
     });
 
-    it('gives bytes as they are', async () => {
+    it('returns bytes unchanged', async () => {
       await publish({ data: Uint8Array.from([0, 255]), contentType: 'image/x' });
       const { data, bytes, contentType } = await leaseOne();
       expect([[...bytes], [...(data as Uint8Array)], contentType]).toEqual([[0, 255], [0, 255], 'image/x']);
@@ -147,7 +147,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect((await leaseOne()).id).toBe(id);
     });
 
-    it('acknowledges each job for itself, and only under its present lease', async () => {
+    it('acknowledges each job separately, and only under its present lease', async () => {
       await publish({}, {});
       const [one, two] = (await lease()) as [LeasedJob, LeasedJob];
       const unknown = { id: fresh('gone'), queue, lease: 1 };
@@ -157,7 +157,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await driver.ack([refOf(one), refOf(two)])).toEqual(['not_found', 'acked']);
     });
 
-    it('moves a job on, with new data and its tries as at first', async () => {
+    it('moves a job to a next queue with new data and all of its tries', async () => {
       const other = fresh('other');
       const [id] = await publish({ tries: 2, data: 1 });
       const job = await leaseOne();
@@ -168,7 +168,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect([moved!.id, moved!.data, moved!.triesLeft]).toEqual([id, { step: 2 }, 1]);
     });
 
-    it('gives a job back without using its try, at once or later', async () => {
+    it('releases a job without using its try, at once or later', async () => {
       const [id] = await publish({});
       const first = await leaseOne();
       await driver.release(first, {});
@@ -179,7 +179,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await find(id!)).toMatchObject({ state: 'scheduled', triesLeft: 5, failures: 0 });
     });
 
-    it('tries a job again by its policy, until its tries are used up', async () => {
+    it('retries a job by its policy until its tries are used up', async () => {
       const [id] = await publish({ tries: 2, retry: { kind: 'list', delaysMs: [0, 60_000] } });
       await driver.retry(await leaseOne(), { group: 'g', message: 'm' });
       expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 1, failures: 1 });
@@ -187,7 +187,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await find(id!)).toMatchObject({ state: 'dead', triesLeft: 0, failures: 2 });
     });
 
-    it('tries a job again after the delay that is given, and not in a group that is not retried', async () => {
+    it('retries a job after the given delay, and not for a failure group without retries', async () => {
       const retry = { kind: 'fixed', delayMs: 0, nonRetryable: ['address'] };
       const [a, b] = await publish({ retry }, { retry });
       const [first, second] = (await lease()) as [LeasedJob, LeasedJob];
@@ -217,7 +217,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await codeOf(driver.heartbeat(now, heartbeat))).toBe('job_not_found');
     });
 
-    it('tells the worker with a heartbeat that its job is to be cancelled, and cancels what it gives back', async () => {
+    it('reports a requested cancellation in the heartbeat, and cancels the job when it is released', async () => {
       const [id] = await publish({});
       const job = await leaseOne();
       const heartbeat = { ttrMs: 60_000, timeoutMs: 5_000, progress: { rows: 1 } };
@@ -229,7 +229,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await lease()).toEqual([]);
     });
 
-    it('extends all leases of a session, each for itself, and tells of each what became of it', async () => {
+    it('extends all leases of a session and returns the status of each', async () => {
       const [kept, wanted, lost, done] = (await publish({}, {}, {}, {})) as [string, string, string, string];
       const byId = new Map((await lease()).map((job) => [job.id, job]));
       await driver.release(byId.get(lost)!, {});
@@ -284,7 +284,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(late.state).toBe('ready');
     });
 
-    it('settles the job of a worker whatever its handler throws or returns', async () => {
+    it('settles the job of a worker for anything that its handler throws or returns', async () => {
       const logger = { warn: () => undefined, error: () => undefined };
       const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
       const after = (delayMs: number) => () => Promise.reject(new Retry('later', { delayMs }));
@@ -317,7 +317,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       for (const at of [0, 1, 2, 3]) expect((await find(ids[at]!))?.state).toBe('scheduled');
     });
 
-    it('carries a worker through 300 jobs, each run once, those that fail once more', async () => {
+    it('runs 300 jobs once each, and failed ones once more', async () => {
       const ids = (
         await Promise.all(
           Array.from({ length: 10 }, () => publish(...Array.from({ length: 30 }, () => ({})))),

@@ -35,7 +35,7 @@ class Served {
   }
 }
 
-describe('this client', () => {
+describe('the client with an earlier server', () => {
   const served = new Served();
   beforeAll(() => served.start(join(OLD_BUILD, 'dist', 'main.js')), 60_000);
   afterAll(() => served.stop());
@@ -53,15 +53,15 @@ describe('this client', () => {
     };
   });
 
-  it('publishes to a server of before, and works for it', () => playAll(present, served.client()), 60_000);
+  it('publishes jobs and runs them', () => playAll(present, served.client()), 60_000);
 });
 
-describe('a client of before', () => {
+describe('an earlier client with this server', () => {
   const served = new Served();
   beforeAll(() => served.start(), 60_000);
   afterAll(() => served.stop());
 
-  it('publishes to this server, and works for it', async () => {
+  it('publishes jobs and runs them', async () => {
     const path = join(OLD_BUILD, 'packages', 'client', 'dist', 'node.js');
     const old = (await import(path)) as Library;
     expect(old.Worker).not.toBe(present.Worker);

@@ -69,7 +69,7 @@ describe('a worker process', () => {
     },
   );
 
-  it('gives everything back at a second signal, and ends though a handler keeps it alive', async () => {
+  it('releases all jobs and exits at a second signal although a handler still runs', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'ignores' });
     const { child, lines, ended } = await start(queue);
@@ -93,7 +93,7 @@ describe('a worker process', () => {
     ['takes', 'acknowledges nothing'],
     ['breaks', 'gives nothing back'],
   ])(
-    'that was stopped for longer than its lease: a job that %s; it %s, and the next worker keeps the job',
+    'leaves the job to the next worker after it was suspended for longer than the lease: a job that %s; it %s',
     async (type) => {
       const queue = fresh();
       const { id } = await client.publish({ queue, type, data: 500, retentionMs: 60_000 });
@@ -115,7 +115,7 @@ describe('a worker process', () => {
     },
   );
 
-  it('that was stopped between the end of a handler and its ack sends none, and tells of the lost lease', async () => {
+  it('sends no ack and reports the lost lease after it was suspended between the end of a handler and its ack', async () => {
     const queue = fresh();
     // While it runs, acks wait for others.
     await client.publish({ queue, type: 'takes', data: 60_000, ttlMs: 120_000 });
@@ -140,7 +140,7 @@ describe('a worker process', () => {
     expect(await client.driver.ack([{ id, queue, lease: leased.lease }])).toEqual(['acked']);
   });
 
-  it('that was stopped while an answer was on its way begins no handler under a lease that is lost by then', async () => {
+  it('begins no handler under a lease that was lost while the process was suspended', async () => {
     const queue = fresh();
     const { child, lines } = await start(queue, { ttrMs: 400 });
     await waitFor(() => proxy.of('/leases').length > 0);
@@ -157,7 +157,7 @@ describe('a worker process', () => {
     expect((await client.jobs.get(id)).state).toBe('leased');
   });
 
-  it('whose event loop was blocked begins no handler under a lease that is lost by then', async () => {
+  it('begins no handler under a lease that was lost while the event loop was blocked', async () => {
     const queue = fresh();
     const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1, prefetch: 1 });
     const [, waits] = await client.publishMany([
@@ -182,7 +182,7 @@ describe('a worker process', () => {
     child.kill('SIGKILL');
   });
 
-  it('that was killed loses nothing: its job comes again', async () => {
+  it('loses no job when it is killed: the job is leased again', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'takes', data: 60_000, retentionMs: 60_000 });
     const first = await start(queue, { ttrMs: 1_000 });
@@ -194,8 +194,8 @@ describe('a worker process', () => {
   });
 });
 
-describe('under faults', () => {
-  it('500 jobs are published once each, run once at least, and none is left', async () => {
+describe('the client under faults', () => {
+  it('publishes 500 jobs once each and runs each at least once', async () => {
     const queue = fresh();
     const faults: Fault[] = ['drop', 'lose', { status: 503 }, { afterMs: 20 }];
     proxy.rule = () => (Math.random() < 0.15 ? faults[Math.floor(Math.random() * faults.length)]! : 'pass');
@@ -247,7 +247,7 @@ describe('under faults', () => {
 });
 
 describe('a server that is killed', () => {
-  it('during calls loses no job and stores none twice: producer and worker go on with the next server', async () => {
+  it('loses no job and stores none twice when it is killed during calls', async () => {
     const server = await BuiltServer.create();
     try {
       await server.start();

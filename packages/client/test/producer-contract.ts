@@ -115,7 +115,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.queues.list({ limit: 0 }))).toBe('invalid_argument');
     });
 
-    it('changes settings of a queue: what is left out stays, null takes away', async () => {
+    it('changes settings of a queue: omitted ones stay, null removes one', async () => {
       const changed = await pumphouse.queues.update(queue, {
         maxRunning: 3,
         rate: { rate: 10, periodMs: 1_000 },
@@ -187,7 +187,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.queues.purge(queue, ['ready']))).toBe('queue_not_found');
     });
 
-    it('refuses names that no queue can have', async () => {
+    it('refuses invalid names of queues', async () => {
       expect(await codeOf(pumphouse.queues.get('a:b'))).toBe('invalid_argument');
       expect(await codeOf(pumphouse.queues.pause('a b'))).toBe('invalid_argument');
     });
@@ -214,7 +214,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.workers.delete(worker.id))).toBe('worker_not_found');
     });
 
-    it('shows all jobs of a worker with more than 1,000 leases, and loses none of them', async () => {
+    it('lists all jobs of a worker with more than 1,000 leases', async () => {
       const many = 1_150;
       await pumphouse.publishMany(Array.from({ length: many }, () => ({ queue, tries: 1 })));
       let end: () => void = () => undefined;
@@ -248,7 +248,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect([runs.size, warned]).toEqual([many, []]);
     });
 
-    it('ends every call with the reason of its signal', async () => {
+    it('rejects every call with the reason of its signal', async () => {
       const { jobs, queues, deadLetter, recurring, stats, workers } = pumphouse;
       const reason = new Error('enough');
       const schedule = { everyMs: 60_000 };
@@ -310,7 +310,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       }
     });
 
-    it('gives the events of a job, with its worker and its result', async () => {
+    it('emits the events of a job with its worker and its result', async () => {
       const { events, stop } = await follow(pumphouse, { queues: [queue] });
       const worker = workerOf(queue).handle('sum', ({ data }) => ({ some_key: data }));
       void worker.run();
@@ -334,7 +334,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ]);
     });
 
-    it('gives the events of a worker, from its start to its end', async () => {
+    it('emits the events of a worker from its start to its end', async () => {
       const worker = workerOf(queue, { name: 'mailer' }).handle('*', () => undefined);
       const { events, stop } = await follow(pumphouse);
       const own = (): PlacedEvent[] => events.filter((event) => event.worker === worker.id);
@@ -353,7 +353,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ]);
     });
 
-    it('gives the events of a queue, its deletion too', async () => {
+    it('emits the events of a queue including its deletion', async () => {
       const { events, stop } = await follow(pumphouse, { queues: [queue] });
       await pumphouse.queues.pause(queue);
       await pumphouse.queues.resume(queue);
@@ -367,7 +367,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ]);
     });
 
-    it('gives no more events once the loop that reads them aborts their signal', async () => {
+    it('emits no more events after the reading loop aborted the signal', async () => {
       const abort = new AbortController();
       const reason = new Error('seen enough');
       const seen: PlacedEvent[] = [];
@@ -388,7 +388,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(seen).toHaveLength(1);
     });
 
-    it('gives events by any of the filters, and goes on behind an event', async () => {
+    it('filters events, and resumes behind a given event', async () => {
       const all = await follow(pumphouse);
       const other = fresh('other');
       const [a, b] = await pumphouse.publishMany([
@@ -480,7 +480,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect((await pumphouse.jobs.get(d!)).state).toBe('ready');
     });
 
-    it('refuses selections of dead jobs that are none', async () => {
+    it('refuses an empty selection of dead jobs', async () => {
       const { deadLetter } = pumphouse;
       expect(await codeOf(deadLetter.respawn({}))).toBe('invalid_argument');
       expect(await codeOf(deadLetter.delete({ ids: ['x'], limit: 1 }))).toBe('invalid_argument');
@@ -557,7 +557,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(recurring.next(fresh('none')))).toBe('recurring_not_found');
     });
 
-    it('counts what becomes of the jobs of a day', async () => {
+    it('returns the counts of a day', async () => {
       await kill(['x', 'y']);
       const day = new Date().toISOString().slice(0, 10);
       const counted = await waitFor(async () => {
@@ -573,7 +573,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.stats.get({ queue: 'a:b' }))).toBe('invalid_argument');
     });
 
-    it('refuses filters that are none, and ends with the reason of its signal', async () => {
+    it('refuses invalid filters, and rejects with the reason of its signal', async () => {
       const next = (options: EventOptions): Promise<unknown> => pumphouse.events(options).next();
       expect(await codeOf(next({ events: ['exploded'] }))).toBe('invalid_argument');
       expect(await codeOf(next({ queues: ['a:b'] }))).toBe('invalid_argument');

@@ -38,7 +38,7 @@ const refused = (promise: Promise<unknown>): Promise<PumphouseError> =>
     },
   );
 
-describe('a client', () => {
+describe('the options of a client', () => {
   const right = { url: 'http://127.0.0.1:7777', namespace: 'demo', token: 'a-token' };
 
   it.each<[object, string]>([
@@ -49,7 +49,7 @@ describe('a client', () => {
     [{ token: '' }, 'token is missing'],
     [{ token: 'hush…' }, 'token is invalid'],
     [{ token: 17 }, 'token is invalid'],
-  ])('with %j is refused by name, and without the value', (options, message) => {
+  ])('refuse %j with the name of the option and without its value', (options, message) => {
     const make = (): unknown => new Pumphouse({ ...right, ...options });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
@@ -87,7 +87,7 @@ describe('publish', () => {
     });
   });
 
-  it('keeps bytes, text of another type and digits as they are', async () => {
+  it('keeps bytes, text of another content type and long numbers unchanged', async () => {
     const queue = fresh();
     const bytes = Uint8Array.from([0, 255, 128, 10]);
     const [a, b, c] = await client.publishMany([
@@ -103,7 +103,7 @@ describe('publish', () => {
     expect(raw.text).toContain('12345678901234567890.10');
   });
 
-  it('refuses data that has no JSON, and JSON text that is none, before it sends anything', async () => {
+  it('refuses data that is no JSON before it sends a request', async () => {
     const queue = fresh();
     await expect(faulty.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
     await expect(faulty.publish({ queue, json: '1,"tries":9' })).rejects.toThrow(SyntaxError);
@@ -136,7 +136,7 @@ describe('publish', () => {
     }
   });
 
-  it('gives up after five attempts, and says so', async () => {
+  it('fails after five attempts and names their number', async () => {
     proxy.rule = () => 'drop';
     const error = await refused(faulty.publish({ queue: fresh() }));
     expect(error).toMatchObject({
@@ -149,7 +149,7 @@ describe('publish', () => {
     expect(proxy.seen).toHaveLength(5);
   });
 
-  it('gives up when its time is over, whatever attempts are left', async () => {
+  it('fails at its timeout although attempts are left', async () => {
     proxy.rule = () => 'hang';
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 150, withinMs: 400 } });
     const begunMs = performance.now();
@@ -162,7 +162,7 @@ describe('publish', () => {
     hasty.close();
   });
 
-  it('does not repeat what the server refuses for good', async () => {
+  it('sends no request again that the server refuses for good', async () => {
     const error = await refused(faulty.publish({ queue: fresh(), priority: 200 }));
     expect(error).toMatchObject({ code: 'invalid_argument', status: 400, retryable: false, attempts: 1 });
     expect(error.fields).toEqual([{ field: 'priority', rule: expect.any(String) as string }]);
@@ -175,7 +175,7 @@ describe('publish', () => {
     wrong.close();
   });
 
-  it('keeps the time of a key of yours, and stores nothing twice under it', async () => {
+  it('stores one job under a given idempotency key and keeps the lifetime of the key', async () => {
     const queue = fresh();
     const idempotencyKey = fresh('key');
     const first = await faulty.publish({ queue, data: 1 }, { idempotencyKey });
@@ -187,7 +187,7 @@ describe('publish', () => {
   });
 
   it.each(['before', 'during', 'between the attempts of'])(
-    'ends with the reason of a signal that aborts %s the call',
+    'rejects with the reason of a signal that aborts %s the call',
     async (when) => {
       const abort = new AbortController();
       const reason = new Error('enough');
@@ -207,7 +207,7 @@ describe('publish', () => {
 });
 
 describe('publishMany', () => {
-  it('stores all in order, 64 in each call, and repeats a lost one without duplicates', async () => {
+  it('stores all jobs in order, 64 in each call, and repeats a lost call without duplicates', async () => {
     const queue = fresh();
     proxy.next('/jobs', 'lose', 'pass', 'lose');
     const jobs = await faulty.publishMany(Array.from({ length: 100 }, (_, i) => ({ queue, data: i })));
@@ -219,7 +219,7 @@ describe('publishMany', () => {
     expect([keys.length, new Set(keys).size]).toEqual([4, 2]);
   });
 
-  it('can be repeated under a key of yours', async () => {
+  it('stores no job twice when it is repeated under a given key', async () => {
     const queue = fresh();
     const jobs = Array.from({ length: 70 }, (_, i) => ({ queue, data: i }));
     const idempotencyKey = fresh('key');
@@ -235,7 +235,7 @@ describe('typed jobs', () => {
     return { to: value.to.toUpperCase() };
   });
 
-  it('refuses an input before it sends anything, and publishes what was given', async () => {
+  it('refuses an invalid input before it sends a request, and publishes a valid one unchanged', async () => {
     const mail = defineJob({ queue: fresh(), type: 'mail', input: sums, tries: 7 });
     // @ts-expect-error the input has no such form
     const error = await refused(faulty.publish(mail, { to: 5 }));
@@ -271,7 +271,7 @@ describe('typed jobs', () => {
 });
 
 describe('publishAndWait', () => {
-  it('says that a job has not ended in time, and how one has failed', async () => {
+  it('reports a job that did not end in time, and how a job failed', async () => {
     const queue = fresh();
     expect(await client.publishAndWait({ queue }, { waitMs: 20 })).toMatchObject({
       state: 'ready',
@@ -289,7 +289,7 @@ describe('publishAndWait', () => {
     expect(ended.failure?.message).toContain('broken');
   });
 
-  it('is told of the end after its connection was lost', async () => {
+  it('learns of the end of the job after its connection was lost', async () => {
     const queue = fresh();
     proxy.next('/jobs', 'lose');
     const { worker } = workerOf(queue);
@@ -301,8 +301,8 @@ describe('publishAndWait', () => {
   });
 });
 
-describe('the other calls', () => {
-  it('look for jobs, change, put, cancel, log and delete them', async () => {
+describe('calls of the client', () => {
+  it('read, change, put, cancel, log and delete jobs', async () => {
     const queue = fresh();
     const id = fresh('job');
     expect(await client.jobs.put(id, { queue, data: 1, delayMs: 60_000 })).toMatchObject({
@@ -330,7 +330,7 @@ describe('the other calls', () => {
     expect((await refused(client.jobs.delete(other))).code).toBe('job_not_found');
   });
 
-  it('go through all pages of a list', async () => {
+  it('read all pages of a list', async () => {
     const queue = fresh();
     const published = await client.publishMany(Array.from({ length: 25 }, () => ({ queue })));
     const ids: string[] = [];
@@ -338,7 +338,7 @@ describe('the other calls', () => {
     expect(ids).toEqual(published.map(({ id }) => id));
   });
 
-  it('set up, pause, resume, drain, purge and forget a queue', async () => {
+  it('configure, pause, resume, drain, purge and delete a queue', async () => {
     const queue = fresh();
     const settings = {
       maxRunning: 3,
@@ -398,7 +398,7 @@ describe('the other calls', () => {
     expect(await counts(toQueue)).toMatchObject({ ready: 1 });
   });
 
-  it('keep recurring jobs, statistics and workers', async () => {
+  it('manage recurring jobs and read statistics and workers', async () => {
     const queue = fresh();
     const id = fresh('every');
     const fields = {
@@ -429,7 +429,7 @@ describe('the other calls', () => {
 });
 
 describe('events', () => {
-  it('come as they happen, and go on behind the last one after the connection was cut', async () => {
+  it('arrive as they happen and resume behind the last one after the connection was cut', async () => {
     const queue = fresh();
     const abort = new AbortController();
     const seen: PlacedEvent[] = [];
@@ -460,7 +460,7 @@ describe('events', () => {
     await expect(reading).rejects.toThrow();
   });
 
-  it('end with an error where the server refuses', async () => {
+  it('end with an error if the server refuses', async () => {
     const wrong = clientOf({ token: 'nonsense' });
     await expect(wrong.events().next()).rejects.toMatchObject({ code: 'token_invalid' });
     await expect(client.events({ events: ['nonsense'] }).next()).rejects.toMatchObject({
@@ -470,7 +470,7 @@ describe('events', () => {
     wrong.close();
   });
 
-  it('connect again when a server accepts the connection and answers nothing', async () => {
+  it('reconnect when a server accepts the connection and does not answer', async () => {
     const queue = fresh();
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
     let requests = 0;
@@ -484,7 +484,7 @@ describe('events', () => {
     hasty.close();
   });
 
-  it('wait for as long as the server asks in Retry-After', async () => {
+  it('reconnect after the time in Retry-After', async () => {
     const queue = fresh();
     proxy.next('/events', { status: 503, headers: { 'retry-after': '1' } });
     const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });

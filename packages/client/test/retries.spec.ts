@@ -9,7 +9,7 @@ const revoke = async (): Promise<unknown> => {
   return faulty.jobs.revoke(id).catch((error: unknown) => error);
 };
 
-describe('a call that is not as good twice as once', () => {
+describe('a call that must not run twice', () => {
   it('is not sent again after its answer was lost', async () => {
     proxy.next('/revoke', 'lose');
     expect(await revoke()).toMatchObject({ code: 'network', status: 0, retryable: true, attempts: 1 });
@@ -26,7 +26,7 @@ describe('a call that is not as good twice as once', () => {
     ['503 overloaded', { status: 503 }],
     ['503 shutting_down', { status: 503, body: { code: 'shutting_down' } }],
     ['429', { status: 429, body: { code: 'rate_limited' } }],
-  ])('is sent again after %s: the server has not begun it', async (_, fault) => {
+  ])('is sent again after %s, because the server did not begin it', async (_, fault) => {
     proxy.next('/revoke', fault, fault);
     expect(await revoke()).toMatchObject({ code: 'not_leased', attempts: 3 });
     expect(proxy.of('/revoke')).toHaveLength(3);
@@ -37,14 +37,14 @@ describe('Retry-After', () => {
   it.each([
     ['in seconds', () => '1', 950],
     ['as a date', () => new Date(Date.now() + 2_000).toUTCString(), 900],
-  ])('%s is waited for, also of a 503', async (_, header, leastMs) => {
+  ])('delays the next attempt by %s, also after a 503', async (_, header, leastMs) => {
     proxy.next('/jobs', { status: 503, headers: { 'retry-after': header() } });
     await faulty.publish({ queue: fresh() });
     const [first, second] = proxy.of('/jobs');
     expect(second!.atMs - first!.atMs).toBeGreaterThan(leastMs);
   });
 
-  it('beyond the time of the call is not waited for', async () => {
+  it('ends the call if it is beyond the timeout of the call', async () => {
     proxy.rule = () => ({ status: 429, headers: { 'retry-after': '3600' }, body: { code: 'rate_limited' } });
     const begunMs = performance.now();
     await expect(faulty.publish({ queue: fresh() })).rejects.toMatchObject({
@@ -55,7 +55,7 @@ describe('Retry-After', () => {
     expect(performance.now() - begunMs).toBeLessThan(1_000);
   });
 
-  it('of a refusal that waiting does not help is not waited for', async () => {
+  it('is ignored in answers that are not retried', async () => {
     proxy.rule = () => ({ status: 429, headers: { 'retry-after': '1' }, body: { code: 'too_many_queues' } });
     await expect(faulty.publish({ queue: fresh() })).rejects.toMatchObject({
       code: 'too_many_queues',
@@ -65,7 +65,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a publish that is not answered in time', () => {
+describe('a publish without an answer in time', () => {
   it('is sent again, and stores no second job although the first attempt stored one', async () => {
     const queue = fresh();
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
@@ -80,7 +80,7 @@ describe('a publish that is not answered in time', () => {
 });
 
 describe('the pause before a next attempt', () => {
-  it('is drawn from all of 0 to its bound: many clients do not come back at once', async () => {
+  it('is random between 0 and its bound, so clients do not return at once', async () => {
     const queue = fresh();
     const attempts = new Map<string, number[]>();
     proxy.rule = ({ headers, atMs }) => {
@@ -98,29 +98,26 @@ describe('the pause before a next attempt', () => {
   });
 });
 
-describe('an answer', () => {
+describe('the size limit of answers', () => {
   it.each([
     ['node:http', {}],
     ['fetch', { transport: fetchTransport }],
-  ])(
-    'that is longer than the client takes is an error, and is not asked for again: %s',
-    async (_, options) => {
-      const { id } = await client.publish({ queue: fresh(), data: 'x'.repeat(5_000) });
-      const bounded = clientOf({ url: proxy.url, maxAnswerBytes: 5_000, ...options });
-      await expect(bounded.jobs.get(id)).rejects.toMatchObject({
-        code: 'answer_too_large',
-        retryable: false,
-        message: expect.stringContaining('raise maxAnswerBytes') as string,
-      });
-      expect(proxy.of(`/${id}`)).toHaveLength(1);
-      const enough = clientOf({ url: proxy.url, maxAnswerBytes: 20_000, ...options });
-      expect((await enough.jobs.get(id)).data).toHaveLength(5_000);
-      bounded.close();
-      enough.close();
-    },
-  );
+  ])('fails a call with a longer answer and sends no second request: %s', async (_, options) => {
+    const { id } = await client.publish({ queue: fresh(), data: 'x'.repeat(5_000) });
+    const bounded = clientOf({ url: proxy.url, maxAnswerBytes: 5_000, ...options });
+    await expect(bounded.jobs.get(id)).rejects.toMatchObject({
+      code: 'answer_too_large',
+      retryable: false,
+      message: expect.stringContaining('raise maxAnswerBytes') as string,
+    });
+    expect(proxy.of(`/${id}`)).toHaveLength(1);
+    const enough = clientOf({ url: proxy.url, maxAnswerBytes: 20_000, ...options });
+    expect((await enough.jobs.get(id)).data).toHaveLength(5_000);
+    bounded.close();
+    enough.close();
+  });
 
-  it.each([0, 1.5, NaN])('cannot be bounded by %s', (maxAnswerBytes) => {
+  it.each([0, 1.5, NaN])('refuses the value %s', (maxAnswerBytes) => {
     expect(() => clientOf({ maxAnswerBytes })).toThrow('maxAnswerBytes must be a whole number from 1');
   });
 });

@@ -58,7 +58,7 @@ type Zod = Parts<ReturnType<typeof zodJob>>;
 type Valibot = Parts<ReturnType<typeof valibotJob>>;
 type Arktype = Parts<ReturnType<typeof arktypeJob>>;
 
-it('a definition has the types of its schemas', () => {
+it('typed jobs: a definition has the types of its schemas', () => {
   isTrue(true satisfies Equal<Zod['in'], Given>);
   isTrue(true satisfies Equal<Zod['inParsed'], Parsed>);
   isTrue(true satisfies Equal<Zod['out'], Sized>);
@@ -77,7 +77,7 @@ describe.each([
   ['valibot', valibotJob],
   ['arktype', arktypeJob],
 ] as const)('a job with schemas of %s', (name, make) => {
-  it('is checked when it is published, and stored as it was given', async () => {
+  it('is validated when it is published, and stored as it was given', async () => {
     const queue = fresh(name);
     const job = make(queue);
     const refusal = client.publish(job, { file: '' });
@@ -94,7 +94,7 @@ describe.each([
     expect(await client.jobs.get(id)).toMatchObject({ data: { file: 'a.png' }, type: name });
   });
 
-  it('gives its handler what the schema made of the input, and its producer the result', async () => {
+  it('passes the parsed input to its handler and the parsed result to its producer', async () => {
     const queue = fresh(name);
     const job = make(queue);
     const received: Parsed[] = [];
@@ -112,7 +112,7 @@ describe.each([
     expect(received).toEqual([{ file: 'a.png', width: 640 }]);
   });
 
-  it('fails at once with the group invalid_input, if another producer stored what the schema refuses', async () => {
+  it('fails with the group invalid_input if another producer stored an invalid input', async () => {
     const queue = fresh(name);
     const { worker } = workerOf(queue);
     let runs = 0;
@@ -130,7 +130,7 @@ describe.each([
     expect(runs).toBe(0);
   });
 
-  it('fails with the group invalid_output, if its handler returns what the schema refuses', async () => {
+  it('fails with the group invalid_output if its handler returns an invalid result', async () => {
     const queue = fresh(name);
     const { worker } = workerOf(queue);
     // @ts-expect-error the schema wants a number
@@ -156,7 +156,7 @@ describe('a definition with bytes', () => {
       output: z.custom<Uint8Array>(isBytes),
     });
 
-  it('publishes them with its content type; the handler gets them and names the type of its result', async () => {
+  it('publishes bytes with its content type, and a handler returns bytes with a type', async () => {
     const queue = fresh('bytes');
     const job = imageJob(queue);
     const { worker } = workerOf(queue);
@@ -182,7 +182,7 @@ describe('a definition with bytes', () => {
     expect(await client.jobs.get(id)).toMatchObject({ contentType: 'image/gif' });
   });
 
-  it('refuses what are none: of a producer, and as the result', async () => {
+  it('refuses a value that is no bytes as data and as a result', async () => {
     const queue = fresh('bytes');
     const job = imageJob(queue);
     await expect(client.publish(job, 'text' as never)).rejects.toMatchObject({ code: 'invalid_input' });

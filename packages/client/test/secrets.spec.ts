@@ -12,14 +12,14 @@ const plain = (value: unknown): string =>
   `${inspect(value, { depth: null, showHidden: true })} ${String(value)}`;
 
 describe('a client over fetch', () => {
-  it('refuses TLS options, which it could not use', () => {
+  it('refuses TLS options, because fetch has none', () => {
     const tls = { ca: '-----BEGIN CERTIFICATE-----' };
     expect(() => clientOf({ transport: fetchTransport, tls })).toThrow('tls is for Node.js only');
   });
 });
 
-describe('what is printed', () => {
-  it('of a client shows no token, also after calls and while one is open', async () => {
+describe('printed output', () => {
+  it('shows no token of a client, also after calls and during one', async () => {
     const password = 'of-the-proxy';
     const byFetch = clientOf({ transport: fetchTransport });
     const named = clientOf({ url: `http://user:${password}@127.0.0.1:${String(app.port)}/` });
@@ -54,7 +54,7 @@ describe('what is printed', () => {
     named.close();
   });
 
-  it('of a running worker shows no token', async () => {
+  it('shows no token of a running worker', async () => {
     const { worker } = workerOf(fresh());
     worker.handle('*', () => undefined);
     void worker.run();
@@ -62,7 +62,7 @@ describe('what is printed', () => {
     expect(plain(worker)).not.toContain(app.token);
   });
 
-  it('of errors shows no token: refusals, timeouts, resets and broken connections', async () => {
+  it('shows no token in errors: refusals, timeouts, resets and broken connections', async () => {
     const token = 'nonsense-token';
     const quick = { tries: 1, attemptMs: 200 };
     const errors: unknown[] = [];
@@ -87,7 +87,7 @@ describe('what is printed', () => {
 });
 
 describe('the log of a worker', () => {
-  it('has no data, no result and no token, whatever fails', async () => {
+  it('shows no data, result or token when a call fails', async () => {
     const [queue, secret] = [fresh(), 'a-secret-of-the-user'];
     const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 1_500 });
     worker.handle('broken', ({ data }) => {

@@ -29,7 +29,7 @@ describe('a worker session with several servers', () => {
     await redis.stop();
   });
 
-  it('is one session, whichever of them answers; it outlives a killed server and a restart of Redis', async () => {
+  it('stays one session across servers, a killed server and a restart of Redis', async () => {
     const [one, other] = servers as [BuiltServer, BuiltServer];
     const { id } = await client.publish({ queue: 'q', retentionMs: 60_000 });
     const worker = client.worker({

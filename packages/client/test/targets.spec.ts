@@ -40,7 +40,7 @@ describe('targets', () => {
   });
   beforeEach(() => (received = []));
 
-  it('are stored and changed; the secret is in the first answer only, header values in none', async () => {
+  it('are stored and changed, with the secret in the first answer only and header values in none', async () => {
     const name = fresh('target');
     const headers = { Authorization: 'Bearer hidden', 'X-My-Header': 'hidden too' };
     const stored = await client.targets.put(name, {
@@ -90,7 +90,7 @@ describe('targets', () => {
     expect(codes).toEqual(calls.map(() => 'target_not_found'));
   });
 
-  it('are tested with one signed request, also under both secrets of a rotation', async () => {
+  it('are tested with one signed request, during a rotation with both secrets', async () => {
     const name = fresh('target');
     const { secret: first = '' } = await client.targets.put(name, { url, headers: { 'X-Shop': 'north' } });
     const rotated = await client.targets.rotate(name, { keepOldMs: 60_000 });
@@ -109,7 +109,7 @@ describe('targets', () => {
     expect((await client.targets.rotate(name, { secret: chosen, keepOldMs: 0 })).secret).toBe(chosen);
   });
 
-  it('are rotated once, also when the answer is lost', async () => {
+  it('rotate their secret once although the answer is lost', async () => {
     const name = fresh('target');
     await client.targets.put(name, { url: HOOK });
     proxy.rule = () => 'lose';
@@ -117,7 +117,7 @@ describe('targets', () => {
     expect(proxy.seen.filter(({ path }) => path.endsWith('/rotate'))).toHaveLength(1);
   });
 
-  it('refuse what they do not know, and a token for some queues', async () => {
+  it('refuse unknown fields, and a token that is limited to some queues', async () => {
     const error = await client.targets
       .put(fresh('target'), { url: 'ftp://x' })
       .catch((reason: unknown) => reason);

@@ -21,7 +21,7 @@ const make: typeof testWorker = (...args) => {
 afterEach(() => Promise.all(made.splice(0).map((worker) => worker.stop())));
 
 describe('testWorker', () => {
-  it('runs what is published, and what that publishes', async () => {
+  it('runs published jobs and the jobs that their handlers publish', async () => {
     const log = defineJob<string>({ queue: 'log' });
     test = make((worker) =>
       worker
@@ -40,7 +40,7 @@ describe('testWorker', () => {
     ]);
   });
 
-  it('moves the time: delays, retries and their end', async () => {
+  it('advances the clock through delays and retries to the last try', async () => {
     const times: number[] = [];
     test = make((worker) =>
       worker.handle(mail, () => {
@@ -68,7 +68,7 @@ describe('testWorker', () => {
     expect(test.job(id)).toMatchObject({ state: 'done', result: 'cancelled' });
   });
 
-  it('says what it cannot do', async () => {
+  it('names the calls that it does not support', async () => {
     test = make(() => undefined);
     await expect(test.publish({ queue: 'q', unique: { key: 'k' } })).rejects.toThrow('unique');
   });
@@ -91,7 +91,7 @@ describe('the memory driver', () => {
     });
   const state = (driver: MemoryDriver, id: string) => driver.jobs.find((job) => job.id === id)?.state;
 
-  it('ends jobs whose ttl is over, in whatever state', async () => {
+  it('ends jobs in any state when their ttl is over', async () => {
     const { driver, publish } = driverOf();
     const [leased, ready, later, kept] = (await publish(
       ...[
@@ -111,7 +111,7 @@ describe('the memory driver', () => {
     expect(await driver.ack([refOf(job!)])).toEqual(['not_found']);
   });
 
-  it('lets leases run out: by the retry policy, after leaseGraceMs at least, until the last try', async () => {
+  it('retries jobs whose lease expired by their retry policy and leaseGraceMs, until the last try', async () => {
     const { driver, publish } = driverOf();
     const retry = { kind: 'fixed', delayMs: 100 } as const;
     const [id] = (await publish({ queue: 'q', tries: 2, retry, leaseGraceMs: 700 })) as [string];
@@ -131,7 +131,7 @@ describe('the memory driver', () => {
     expect(driver.jobs).toMatchObject([{ state: 'dead', crashes: 2, failure: { group: 'lease_expired' } }]);
   });
 
-  it('takes one job of each queue in turn for round_robin', async () => {
+  it('leases one job of each queue in turn with round_robin', async () => {
     const { driver, publish } = driverOf();
     await publish(...['a', 'a', 'a', 'b', 'b', 'c'].map((queue) => ({ queue })));
     const taken = async (count: number): Promise<string[]> => {
@@ -145,7 +145,7 @@ describe('the memory driver', () => {
 });
 
 describe('startTestServer', () => {
-  it('starts the pumphouse command, and ends it', async () => {
+  it('starts and ends the pumphouse command', async () => {
     const bin = fileURLToPath(new URL('../../../dist/cli/pumphouse.js', import.meta.url));
     const { url } = testTarget();
     const server = await startTestServer({
@@ -160,7 +160,7 @@ describe('startTestServer', () => {
     expect(() => process.kill(server.pid, 0)).toThrow('ESRCH');
   });
 
-  it('says what the server printed when it does not start', async () => {
+  it('fails with the output of a server that does not start', async () => {
     const bin = fileURLToPath(new URL('../../../dist/cli/pumphouse.js', import.meta.url));
     const env = { PUMPHOUSE_SERVER__WORKERS: 'many' };
     await expect(startTestServer({ bin, redisUrl: testRedisUrl(), env })).rejects.toThrow('server.workers');

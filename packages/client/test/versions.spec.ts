@@ -23,8 +23,8 @@ function withMore(value: unknown): unknown {
   return { ...(Object.fromEntries(entries) as object), added_later: { data: [1], jobs: [{}] } };
 }
 
-describe('with a newer server', () => {
-  it('a worker reads the answers that it knows, whatever else is in them', async () => {
+describe('the client with a newer server', () => {
+  it('ignores unknown fields of answers in a worker', async () => {
     const queue = fresh();
     const seen: unknown[] = [];
     proxy.change = (text) => (text === '' ? text : JSON.stringify(withMore(JSON.parse(text))));
@@ -53,7 +53,7 @@ describe('with a newer server', () => {
     expect(log.filter(({ message }) => !message.includes('blocked'))).toEqual([]);
   });
 
-  it('a status of an acknowledgement that it does not know is no success: the job fails with its name', async () => {
+  it('fails a job whose ack is answered with an unknown status', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     only('/acks', answer({ results: [{ status: 'queue_is_frozen' }] }));
@@ -64,7 +64,7 @@ describe('with a newer server', () => {
     expect((await client.jobs.get(id)).failure?.group).toBe('queue_is_frozen');
   });
 
-  it('a status of a lease that it does not know is a lost lease', async () => {
+  it('treats an unknown status of a lease as a lost lease', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const refusal = { id, status: 'not_yours', cancel_requested: false };
@@ -85,7 +85,7 @@ describe('with a newer server', () => {
     expect(proxy.of('/acks')).toEqual([]);
   });
 
-  it('an error code that it does not know goes by its status: 503 is sent again, 409 is not', async () => {
+  it('treats an unknown error code by its status: retries 503, not 409', async () => {
     const queue = fresh();
     proxy.next('/jobs', { status: 503, body: { code: 'warming_up' } });
     await faulty.publish({ queue });
@@ -101,7 +101,7 @@ describe('with a newer server', () => {
     expect(proxy.of('/jobs')).toHaveLength(3);
   });
 
-  it('events that it does not know come as they are', async () => {
+  it('delivers unknown events unchanged', async () => {
     const stream = 'id: 1-1\nevent: frozen\ndata: {"event":"frozen","id":"a","added_later":1}\n\n';
     const end = new AbortController();
     proxy.rule = ({ path }) =>
@@ -115,8 +115,8 @@ describe('with a newer server', () => {
   });
 });
 
-describe('with an older server', () => {
-  it('a call that it does not have is an error that says so, and is not sent again', async () => {
+describe('the client with an older server', () => {
+  it('fails a call that the server lacks, and does not retry it', async () => {
     proxy.rule = () => UNKNOWN_CALL;
     await expect(faulty.jobs.revoke('a')).rejects.toMatchObject({
       code: 'not_found',
@@ -127,14 +127,14 @@ describe('with an older server', () => {
     expect(proxy.seen).toHaveLength(1);
   });
 
-  it('answers without fields of sessions still list workers', async () => {
+  it('lists workers although the answers have no session fields', async () => {
     const [seen_at, leased, stalled] = ['2026-01-01T00:00:00.000Z', 1, 0];
     only('/workers', answer({ items: [{ name: 'w', seen_at, leased, stalled }], next_cursor: null }));
     const { items } = await faulty.workers.list();
     expect(items).toEqual([{ name: 'w', seenAt: seen_at, leased, stalled }]);
   });
 
-  it('the end of a session that it does not know is no error', async () => {
+  it('ignores that the server cannot end a session', async () => {
     const queue = fresh();
     proxy.rule = ({ path }) => (path.includes('/workers/') ? UNKNOWN_CALL : 'pass');
     const { worker, log } = workerOf(queue, { through: faulty });

@@ -18,13 +18,13 @@ function headersOf(secret: string, body = BODY, atS = NOW_S): Record<string, str
 describe('verify', () => {
   const secret = secretOf();
 
-  it('accepts what the library of Standard Webhooks signs, and returns the id', async () => {
+  it('accepts signatures of the Standard Webhooks library and returns the id', async () => {
     expect(await verify(secret, headersOf(secret), BODY, now)).toBe('job-1');
     expect(await verify(secret, headersOf(secret), Buffer.from(BODY), now)).toBe('job-1');
     expect(await verify(secret, new Headers(headersOf(secret)), BODY, now)).toBe('job-1');
   });
 
-  it('takes names of headers in any case, and lists', async () => {
+  it('accepts header names in any case, and lists of values', async () => {
     const upper = Object.fromEntries(
       Object.entries(headersOf(secret)).map(([name, value]) => [name.toUpperCase(), [value]]),
     );
@@ -69,7 +69,7 @@ describe('verify', () => {
     await expect(verify(secret, headers, body, now)).rejects.toThrow(WebhookError);
   });
 
-  it('allows as much time as it is told', async () => {
+  it('accepts timestamps within the given tolerance', async () => {
     const headers = headersOf(secret, BODY, NOW_S - 3_000);
     expect(await verify(secret, headers, BODY, { ...now, toleranceS: 3_600 })).toBe('job-1');
   });

@@ -32,7 +32,7 @@ const settled = (): string[] =>
   proxy.seen.flatMap(({ path }) => /\/(acks|release|retry|fail)$/.exec(path)?.slice(1) ?? []);
 
 describe('leasing', () => {
-  it('never has more than it may, and asks for as many as are free with one request at a time', async () => {
+  it('leases as many jobs as it has free slots, with one request at a time', async () => {
     const queue = fresh();
     await client.publishMany(Array.from({ length: 40 }, (_, i) => ({ queue, data: i })));
     const { worker } = workerOf(queue, { through: faulty, concurrency: 4, prefetch: 3 });
@@ -55,7 +55,7 @@ describe('leasing', () => {
     await waitFor(async () => (await counts(queue))['leased'] === 0);
   });
 
-  it('never has more than one lease request open, idle or busy', async () => {
+  it('keeps at most one lease request open, idle or busy', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, concurrency: 8, prefetch: 8, waitMs: 100 });
     let done = 0;
@@ -89,7 +89,7 @@ describe('leasing', () => {
     await waitFor(() => proxy.of('/leases').length >= 2);
   });
 
-  it('goes on after the server refused, and does not hurry a server that answers too soon', async () => {
+  it('continues after a refusal, and paces requests when a server does not hold its long polls', async () => {
     const queue = fresh();
     proxy.rule = ({ path }) =>
       path.endsWith('/leases')
@@ -120,7 +120,7 @@ describe('leasing', () => {
     await done.promise;
   });
 
-  it('has no timer that is too long: of waits and limits without an end', async () => {
+  it('accepts waits and limits beyond the longest timer of Node.js', async () => {
     const queue = fresh();
     const patient = clientOf({ retry: { attemptMs: Infinity, withinMs: 2 ** 31 } });
     const endless = { waitMs: Infinity, shutdownGraceMs: 2 ** 31, shutdownAbortMs: Infinity };
@@ -147,7 +147,7 @@ describe('leasing', () => {
     wrong.close();
   });
 
-  it('refuses options that cannot be', () => {
+  it('refuses invalid options', () => {
     expect(() => client.worker({ queues: [] })).toThrow('queues');
     expect(() => client.worker({ queues: ['q'], concurrency: 0 })).toThrow('concurrency');
     expect(() => client.worker({ queues: ['q'], waitMs: Number.NaN })).toThrow('waitMs');
@@ -158,7 +158,7 @@ describe('leasing', () => {
 });
 
 describe('handlers', () => {
-  it('get the job, as data, text and bytes', async () => {
+  it('receive the job as data, text and bytes', async () => {
     const queue = fresh();
     await client.publishMany([
       { queue, json: '{"data":[1,{"jobs":"]}\\"ö"}],"n":12345678901234567890.10}' },
@@ -182,7 +182,7 @@ describe('handlers', () => {
     ]);
   });
 
-  it('are chosen by queue and type, then by type, then by *', async () => {
+  it('are selected by queue and type, then by type, then by *', async () => {
     const queue = fresh();
     const calls: string[] = [];
     const { worker } = workerOf(queue);
@@ -223,7 +223,7 @@ describe('handlers', () => {
     expect((await client.jobs.get(id)).result?.data).toBe('replaced');
   });
 
-  it('keep results as JSON or bytes, and move jobs on', async () => {
+  it('store results as JSON or bytes, and move jobs to a next queue', async () => {
     const queue = fresh();
     const other = fresh();
     const { worker } = workerOf(queue);
@@ -373,7 +373,7 @@ describe('outcomes', () => {
     ['a result too deep to write', () => deep(100_000), 'dead', 'invalid_outcome', 1],
     ['a queue that cannot be', () => new Next({ queue: 'no queue' }), 'dead', 'invalid_outcome', 1],
     ['bytes of a type that cannot be', () => new Bytes(Buffer.from('x'), 'ä'), 'dead', 'invalid_outcome', 1],
-  ])('%s', async (_, handler, state, group, failures) => {
+  ])('settle a job after %s', async (_, handler, state, group, failures) => {
     const queue = fresh();
     const { worker } = workerOf(queue);
     worker.handle(plain(queue), handler);
@@ -389,7 +389,7 @@ describe('outcomes', () => {
     expect(worker.heldCount).toBe(0);
   });
 
-  it('fails input and output that a schema refuses, with a group of its own, and runs no handler', async () => {
+  it('fail invalid input and output with a group of their own, and run no handler for invalid input', async () => {
     const queue = fresh();
     const refuse = {
       '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'must be ok' }] }) },
@@ -414,7 +414,7 @@ describe('outcomes', () => {
     expect(calls).toBe(0);
   });
 
-  it('fails a job whose result the server refuses, and acknowledges those of the same batch', async () => {
+  it('fail a job whose result the server refuses, and acknowledge the others of its batch', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { concurrency: 3 });
     const together = deferred();
@@ -439,7 +439,7 @@ describe('outcomes', () => {
     ['retry', () => new Retry('x', { delayMs: 1 }), 'scheduled', { group: 'invalid_outcome' }],
     ['fail', () => new Fail('x'), 'dead', { group: 'invalid_outcome' }],
     ['release', () => new Release({ delayMs: 60_000 }), 'ready', {}],
-  ])('settles a job again, without what was refused: %s', async (call, make, state, failure) => {
+  ])('settle a job again without the refused part: %s', async (call, make, state, failure) => {
     const queue = fresh();
     const { worker, log } = workerOf(queue, { through: faulty });
     worker.handle(plain(queue), () => {
@@ -456,7 +456,7 @@ describe('outcomes', () => {
     expect(log[0]?.message).toBe('the outcome of a job was refused; it is settled without it');
   });
 
-  it('fails a job whose data cannot be read, and runs the others of its answer', async () => {
+  it('fail a job whose data cannot be read, and run the others of its answer', async () => {
     const queue = fresh();
     const ran: unknown[] = [];
     const { worker } = workerOf(queue, { through: faulty, concurrency: 5 });
@@ -482,7 +482,7 @@ describe('outcomes', () => {
     }
   });
 
-  it('gives a handler JSON that the server sends in base64, because it is nested deeply', async () => {
+  it('decode JSON that the server sends in base64 because it is nested deeply', async () => {
     const queue = fresh();
     const seen = deferred<unknown[]>();
     const { worker } = workerOf(queue);
@@ -493,7 +493,7 @@ describe('outcomes', () => {
     expect(await seen.promise).toEqual([text, text]);
   });
 
-  it('gives a job without a handler back for a while, and says so once', async () => {
+  it('release a job without a handler for a while, and log that once', async () => {
     const queue = fresh();
     const { worker, log } = workerOf(queue);
     worker.handle('known', () => 1);
@@ -516,7 +516,7 @@ describe('outcomes', () => {
     ]);
   });
 
-  it('gives a job without a handler back for as long as the worker says, if it says so', async () => {
+  it('release a job without a handler for the time that the worker sets', async () => {
     const queue = fresh();
     workerOf(queue, { unhandledDelayMs: 90_000 })
       .worker.run()
@@ -527,7 +527,7 @@ describe('outcomes', () => {
     expect(Date.parse(job.dueAt!) - Date.parse(job.noHandler!.at)).toBeGreaterThan(80_000);
   });
 
-  it('gives a job without a handler back for a minute to a server that knows no reasons', async () => {
+  it('release a job without a handler for a minute on a server without release reasons', async () => {
     const queue = fresh();
     const refusal = { status: 400, body: { code: 'invalid_argument', title: 'unknown field', detail: '' } };
     proxy.rule = ({ path, body }) =>
@@ -543,7 +543,7 @@ describe('outcomes', () => {
 });
 
 describe('acks', () => {
-  it('go together', async () => {
+  it('are sent in batches', async () => {
     const queue = fresh();
     await client.publishMany(Array.from({ length: 50 }, () => ({ queue })));
     const { worker } = workerOf(queue, { through: faulty, concurrency: 50 });
@@ -553,7 +553,7 @@ describe('acks', () => {
     expect(proxy.of('/acks')).toHaveLength(1);
   });
 
-  it('are sent again after a lost answer, a reset and 503; those that are done by then count as done', async () => {
+  it('are sent again after a lost answer, a reset and 503, and count once', async () => {
     const queue = fresh();
     await client.publishMany([{ queue }, { queue, retentionMs: 60_000 }]);
     proxy.next('/acks', 'lose', { status: 503 }, 'drop');
@@ -565,7 +565,7 @@ describe('acks', () => {
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0, scheduled: 0 });
   });
 
-  it('of jobs that are gone, or have another lease by now, are told, each for itself', async () => {
+  it('report each job that is gone or has another lease', async () => {
     const queue = fresh();
     const [gone, released] = await client.publishMany([{ queue }, { queue }, { queue }]);
     const { worker, log } = workerOf(queue);
@@ -585,32 +585,29 @@ describe('acks', () => {
     ]);
   });
 
-  it.each(['release', 'retry', 'fail'])(
-    '%s is sent again after a lost answer, and counts once',
-    async (what) => {
-      const queue = fresh();
-      const { id } = await client.publish({ queue });
-      proxy.next(`/${what}`, 'lose');
-      const { worker, log } = workerOf(queue, { through: faulty });
-      const errors = {
-        release: new Release({ delayMs: 60_000 }),
-        retry: new Retry('x', { delayMs: 60_000 }),
-        fail: new Fail('x'),
-      };
-      worker.handle(plain(queue), () => Promise.reject(errors[what as keyof typeof errors]));
-      void worker.run();
-      await waitFor(() => proxy.of(`/${what}`).length === 2 && worker.heldCount === 0, 5_000);
-      expect((await client.jobs.get(id)).failures).toBe(what === 'release' ? 0 : 1);
-      expect(log).toEqual([]);
-    },
-  );
+  it.each(['release', 'retry', 'fail'])('repeat %s after a lost answer, and count once', async (what) => {
+    const queue = fresh();
+    const { id } = await client.publish({ queue });
+    proxy.next(`/${what}`, 'lose');
+    const { worker, log } = workerOf(queue, { through: faulty });
+    const errors = {
+      release: new Release({ delayMs: 60_000 }),
+      retry: new Retry('x', { delayMs: 60_000 }),
+      fail: new Fail('x'),
+    };
+    worker.handle(plain(queue), () => Promise.reject(errors[what as keyof typeof errors]));
+    void worker.run();
+    await waitFor(() => proxy.of(`/${what}`).length === 2 && worker.heldCount === 0, 5_000);
+    expect((await client.jobs.get(id)).failures).toBe(what === 'release' ? 0 : 1);
+    expect(log).toEqual([]);
+  });
 });
 
 describe('sessions', () => {
   const listed = async (id: string) =>
     (await client.workers.list({ limit: 1_000 })).items.find(({ name }) => name === id);
 
-  it('are listed from the start, each for itself, and not after the end', async () => {
+  it('are listed separately from their start to their end', async () => {
     const queue = fresh();
     const options = { name: 'Mail er/1', concurrency: 3 };
     const [one, other] = [workerOf(queue, options).worker, workerOf(queue, options).worker];
@@ -633,7 +630,7 @@ describe('sessions', () => {
     expect(await listed(other.id)).toBeDefined();
   });
 
-  it('keep all leases with one heartbeat', async () => {
+  it('extend all leases with one heartbeat', async () => {
     const queue = fresh();
     const end = deferred();
     await client.publishMany(Array.from({ length: 20 }, () => ({ queue })));
@@ -654,7 +651,7 @@ describe('sessions', () => {
     expect(calls).toBe(20);
   });
 
-  it('are not listed after the end, although a heartbeat was on its way', async () => {
+  it('are not listed after their end although a heartbeat was in flight', async () => {
     proxy.next('/heartbeat', { afterMs: 200 });
     const { worker } = workerOf(fresh(), { through: faulty });
     void worker.run();
@@ -664,7 +661,7 @@ describe('sessions', () => {
     expect(await listed(worker.id)).toBeUndefined();
   });
 
-  it('that are asked to be quiet lease nothing more, and end what they have', async () => {
+  it('finish their jobs and lease no more after the request to be quiet', async () => {
     const queue = fresh();
     const end = deferred();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000, concurrency: 2 });
@@ -689,7 +686,7 @@ describe('sessions', () => {
     expect((await listed(worker.id))?.lost).toBe(false);
   });
 
-  it('that are asked to stop do so as after a signal', async () => {
+  it('stop on request as they do on a signal', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { ttrMs: 3_000, shutdownGraceMs: 5_000 });
     const started = deferred();
@@ -707,7 +704,7 @@ describe('sessions', () => {
     expect(await listed(worker.id)).toBeUndefined();
   });
 
-  it('work with a server that knows none: each lease has a heartbeat of its own', async () => {
+  it('fall back to a heartbeat per lease on a server without sessions', async () => {
     const queue = fresh();
     await client.publishMany([{ queue }, { queue }]);
     const notFound = { status: 404, body: { code: 'not_found', detail: 'there is no such call' } };
@@ -719,14 +716,15 @@ describe('sessions', () => {
       results.push(signal.aborted);
     });
     void worker.run();
-    await waitFor(() => results.length === 2, 5_000);
+    await waitFor(() => results.length === 2, 20_000);
     await waitFor(async () => (await counts(queue))['leased'] === 0);
     expect(results).toEqual([false, false]);
     expect(await counts(queue)).toMatchObject({ ready: 0, scheduled: 0 });
-    expect(log).toEqual([]);
+    // On a busy machine it may also log that its event loop was blocked.
+    expect(log.filter(({ message }) => !message.startsWith('the event loop was blocked'))).toEqual([]);
   });
 
-  it('that the server forgets are back with the next heartbeat, and lose no lease', async () => {
+  it('return with the next heartbeat after the server forgot them, and lose no lease', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { ttrMs: 3_000 });
     const end = deferred<boolean>();
@@ -742,7 +740,7 @@ describe('sessions', () => {
     expect(await end.promise).toBe(false);
   });
 
-  it('whose heartbeats are refused say so once, when they have leases', async () => {
+  it('log a refused heartbeat once, when they have leases', async () => {
     const queue = fresh();
     const refused = { status: 400, body: { code: 'invalid_argument', detail: 'no' } };
     proxy.rule = ({ path }) => (path.includes('/workers/') ? refused : 'pass');
@@ -765,7 +763,7 @@ describe('sessions', () => {
 });
 
 describe('heartbeats', () => {
-  it('keep a lease for as long as its handler runs', async () => {
+  it('extend a lease while its handler runs', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000 });
     let calls = 0;
@@ -785,7 +783,7 @@ describe('heartbeats', () => {
     expect(times.length).toBeLessThanOrEqual(11);
   });
 
-  it('go on while an ack is not answered', async () => {
+  it('continue while an ack has no answer', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 3_000 });
@@ -804,7 +802,7 @@ describe('heartbeats', () => {
     expect(calls).toBe(1);
   });
 
-  it('that are lost are sent again soon, and the lease is kept', async () => {
+  it('are sent again soon after a lost one, and keep the lease', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 5_000 });
@@ -825,33 +823,30 @@ describe('heartbeats', () => {
     ['lease_lost by a revoke', 'returns'],
     ['lease_lost by a revoke', 'throws'],
     ['job_not_found after it was deleted', 'returns'],
-  ])(
-    'abort the signal: %s; nothing is sent for the job any more when its handler %s',
-    async (how, ending) => {
-      const queue = fresh();
-      const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 1 });
-      const seen = deferred<string>();
-      let calls = 0;
-      worker.handle(plain(queue), async (_job, { signal }) => {
-        if (calls++ > 0) return;
-        seen.resolve(await aborted(signal));
-        if (ending === 'throws') throw new Error('the lease is lost');
-      });
-      const { id } = await client.publish({ queue });
-      void worker.run();
-      await waitFor(() => calls === 1);
-      if (how.startsWith('lease')) {
-        await client.queues.pause(queue);
-        await client.jobs.revoke(id);
-      } else await client.jobs.delete(id, { force: true });
-      expect(await seen.promise).toBe('lease_lost');
-      await waitFor(() => worker.heldCount === 0);
-      await sleep(50);
-      expect(settled()).toEqual([]);
-    },
-  );
+  ])('abort the signal after %s, and the job is not settled when its handler %s', async (how, ending) => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 1 });
+    const seen = deferred<string>();
+    let calls = 0;
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      if (calls++ > 0) return;
+      seen.resolve(await aborted(signal));
+      if (ending === 'throws') throw new Error('the lease is lost');
+    });
+    const { id } = await client.publish({ queue });
+    void worker.run();
+    await waitFor(() => calls === 1);
+    if (how.startsWith('lease')) {
+      await client.queues.pause(queue);
+      await client.jobs.revoke(id);
+    } else await client.jobs.delete(id, { force: true });
+    expect(await seen.promise).toBe('lease_lost');
+    await waitFor(() => worker.heldCount === 0);
+    await sleep(50);
+    expect(settled()).toEqual([]);
+  });
 
-  it('abort the signal when none is answered for 80 % of the lease; what fails then is given back', async () => {
+  it('abort the signal after 80 % of the lease without an answer, and a failing job is released', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 5_000 });
     const code = deferred<string>();
@@ -875,7 +870,7 @@ describe('heartbeats', () => {
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
-  it('that are not answered keep a handler from beginning when its lease may have ended while its begin was recorded', async () => {
+  it('prevent a handler from beginning when they have no answer and its lease may have ended', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 2_000 });
     let calls = 0;
@@ -901,7 +896,7 @@ describe('heartbeats', () => {
     }
   });
 
-  it('bring the request to cancel a job; what the handler gives up is cancelled, what it has done is done', async () => {
+  it('deliver the request to cancel a job, which is cancelled if its handler aborts and done if it finishes', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { ttrMs: 3_000 });
     let calls = 0;
@@ -928,7 +923,7 @@ describe('heartbeats', () => {
     expect(calls).toBe(2);
   });
 
-  it('that are late because a handler blocks the event loop are reported, with its name', async () => {
+  it('are reported with the name of the handler that blocked the event loop and delayed them', async () => {
     const queue = fresh();
     const { worker, log } = workerOf(queue, { ttrMs: 600 });
     const block = (): void => {
@@ -962,7 +957,7 @@ describe('heartbeats', () => {
 });
 
 describe('stop', () => {
-  it('leases nothing any more, waits for what runs, with heartbeats, and gives the waiting jobs back at once', async () => {
+  it('leases no more jobs, waits for running handlers with heartbeats, and releases waiting jobs at once', async () => {
     const queue = fresh();
     await client.publishMany([
       { queue, data: 0 },
@@ -999,7 +994,7 @@ describe('stop', () => {
     expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([5, 5]);
   });
 
-  it('aborts handlers after the grace; what they give up keeps its try', async () => {
+  it('aborts handlers after the grace period, and their jobs keep the try', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { shutdownGraceMs: 150 });
@@ -1019,7 +1014,7 @@ describe('stop', () => {
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
-  it('gives back the job of a handler that ignores its signal, and drops its late result', async () => {
+  it('releases the job of a handler that ignores its signal, and drops the late result', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { through: faulty, shutdownGraceMs: 50, shutdownAbortMs: 50 });
@@ -1038,7 +1033,7 @@ describe('stop', () => {
     expect(settled()).toEqual(['release']);
   });
 
-  it('ends an idle long poll at once, and loses no job that is on its way', async () => {
+  it('ends an idle long poll at once, and loses no job in flight', async () => {
     for (let round = 0; round < 10; round++) {
       const queue = fresh();
       const { worker } = workerOf(queue, { waitMs: 20_000 });
@@ -1061,7 +1056,7 @@ describe('stop', () => {
     }
   });
 
-  it('returns at once in a handler, whose job is done once, and ends run', async () => {
+  it('returns at once when a handler calls it, and the job of that handler is done once', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
     const { worker, log } = workerOf(queue, { shutdownGraceMs: 20_000 });
@@ -1082,7 +1077,7 @@ describe('stop', () => {
     expect([calls, log]).toEqual([1, []]);
   });
 
-  it('is waited for in a handler of another worker', async () => {
+  it('is awaited when a handler of another worker calls it', async () => {
     const [queue, other] = [fresh(), fresh()];
     const { worker: long } = workerOf(other, { shutdownGraceMs: 20_000 });
     const begun = deferred();
@@ -1105,7 +1100,7 @@ describe('stop', () => {
     expect(await seen.promise).toBe(true);
   });
 
-  it('is harmless before run, and twice', async () => {
+  it('has no effect before run and when it is called twice', async () => {
     const { worker } = workerOf(fresh());
     await worker.stop();
     await worker.run();
@@ -1114,8 +1109,8 @@ describe('stop', () => {
   });
 });
 
-describe('the context', () => {
-  it('of each handler is that of run: what one handler sets, no other sees', async () => {
+describe('the context of a handler', () => {
+  it('keeps the async context of run: values set by one handler are not seen by others', async () => {
     const queue = fresh();
     const store = new AsyncLocalStorage<string>();
     const seen: (string | undefined)[] = [];
@@ -1138,7 +1133,7 @@ describe('the context', () => {
     expect(seen).toEqual(Array.from({ length: 10 }, () => 'run'));
   });
 
-  it('makes no signal unless it is wanted, and one that is aborted already where that came first', async () => {
+  it('creates its signal on first use, already aborted if the abort came first', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { ttrMs: 300 });
     let context: HandlerContext | undefined;

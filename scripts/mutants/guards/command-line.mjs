@@ -13,7 +13,7 @@ export const COMMAND_LINE = [
     name: 'command line: an error of one name does not end the command',
     off: 'true',
     spec: SPEC,
-    test: 'changeEach › goes on behind a refusal, and fails at the end',
+    test: 'changeEach › continues after a refusal, and fails at the end',
   },
   {
     id: 'cli-ends-without-answer',
@@ -27,7 +27,7 @@ export const COMMAND_LINE = [
     name: 'command line: a command with an error fails at its end',
     off: 'true',
     spec: SPEC,
-    test: 'changeEach › goes on behind a refusal, and fails at the end',
+    test: 'changeEach › continues after a refusal, and fails at the end',
   },
   {
     id: 'json-has-no-progress-bar',
@@ -69,14 +69,14 @@ export const COMMAND_LINE = [
     name: 'command line: a dry run compares the offset of an interval',
     off: { with: 'fields' },
     spec: 'src/cli/commands/recurring-command.spec.ts',
-    test: 'pumphouse recurring › apply --dry-run › says what would change, as it then does: %j to %j',
+    test: 'pumphouse recurring › recurring apply --dry-run › lists the changes that apply then makes: %j to %j',
   },
   {
     id: 'dry-run-knows-the-defaults',
     name: 'command line: a dry run knows the defaults of a recurring job',
     off: 'remove',
     spec: 'src/cli/commands/recurring-command.spec.ts',
-    test: 'pumphouse recurring › apply --dry-run › says which entries would stay as they are',
+    test: 'pumphouse recurring › recurring apply --dry-run › lists the entries that would not change',
   },
   {
     id: 'error-hides-the-url',

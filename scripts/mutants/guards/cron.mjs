@@ -132,7 +132,7 @@ export const CRON_GUARDS = [
     name: 'cron: a gap over midnight leaves out no slot',
     off: 'remove',
     spec: 'src/engine/recurring/cron.spec.ts',
-    test: 'slots of a cron expression › %s in %s from %s',
+    test: 'slots of a cron expression › are computed for %s in %s from %s',
   },
   {
     id: 'cron-old-zones-recomputed',
@@ -167,7 +167,7 @@ export const CRON_GUARDS = [
     name: 'cron: slots are computed again each hour',
     off: { with: 'null' },
     spec: 'src/engine/recurring/slot-renewal.spec.ts',
-    test: 'computes slots again each hour, and half a minute after a pass that failed',
+    test: 'slot renewal computes slots each hour, and half a minute after a failed pass',
   },
   {
     id: 'note-ends-with-the-pause',

@@ -55,14 +55,14 @@ export const EDGES_LMSTFY = [
     name: "configuration: the password of lmstfy's Redis is not used for another one",
     off: 'true',
     spec: 'src/config/lmstfy-dialect.spec.ts',
-    test: "a lmstfy server's file › with another Redis in the environment › uses no password and no database of lmstfy's Redis there",
+    test: "a lmstfy server's file › another Redis in the environment › sends no password and database of lmstfy's Redis to it",
   },
   {
     id: 'lmstfy-start-flags',
     name: "start: lmstfy's flags start the server",
     off: 'false',
     spec: 'src/app/lmstfy-flags.spec.ts',
-    test: "lmstfy's start flags › are taken out of %j",
+    test: "lmstfy's start flags › are removed from the arguments %j",
   },
   {
     id: 'probes-by-head-under-any-name',

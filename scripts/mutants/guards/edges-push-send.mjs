@@ -1,7 +1,6 @@
 const SENDER = 'test/push/sender.spec.ts';
 const LIMITS = 'test/api/limits.spec.ts';
 const SLOTS = 'src/push/slots.spec.ts';
-const MANY = 'slots of push › of many namespaces';
 const KEPT = 'the sender of push › a kept connection';
 
 /**
@@ -71,14 +70,14 @@ export const EDGES_PUSH_SEND = [
     name: 'push: the targets of one namespace leave slots for others',
     off: { with: 'free' },
     spec: SLOTS,
-    test: `${MANY} › of %d leave room for others, however many targets one has: it gets %d`,
+    test: 'slots of push › many namespaces › leave room in %d slots: one namespace with many targets gets %d',
   },
   {
     id: 'push-slots-reserve',
     name: 'push: namespaces that hold no slot have a reserve',
     off: { with: '0' },
     spec: SLOTS,
-    test: `${MANY} › leave some for the second namespace, and one for each of many more`,
+    test: 'slots of push › many namespaces › leave slots for a second namespace, and one for each of many more',
   },
   {
     id: 'quotas-of-own-namespace',

@@ -93,7 +93,7 @@ export const SCOPES = [
     name: 'admin passwords: a refusal is held back',
     off: 'remove',
     spec: 'src/admin/password-checks.spec.ts',
-    test: 'password checks › hold refusals back, and drop what is beyond 64 of them',
+    test: 'password checks › delay refusals, and drop requests beyond 64 delayed ones',
   },
   {
     id: 'addresses-bounded',

@@ -26,7 +26,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: stop does not wait for the handler that calls it',
     off: 'true',
     spec: WORKER,
-    test: 'stop › returns at once in a handler, whose job is done once, and ends run',
+    test: 'stop › returns at once when a handler calls it, and the job of that handler is done once',
   },
   {
     id: 'empty-answers-pause',
@@ -40,14 +40,14 @@ export const WORKER_RUNTIME = [
     name: 'workers: a long wait does not end at once',
     off: { with: 'ms' },
     spec: WORKER,
-    test: 'leasing › has no timer that is too long: of waits and limits without an end',
+    test: 'leasing › accepts waits and limits beyond the longest timer of Node.js',
   },
   {
     id: 'handlers-share-no-context',
     name: 'workers: a handler does not see the async context of another one',
     off: 'true',
     spec: WORKER,
-    test: 'the context › of each handler is that of run: what one handler sets, no other sees',
+    test: 'the context of a handler › keeps the async context of run: values set by one handler are not seen by others',
   },
   {
     id: 'ended-session-ends-waits',
@@ -68,7 +68,7 @@ export const WORKER_RUNTIME = [
     name: 'worker: a handler does not begin when its lease may have ended while its begin was recorded',
     off: 'false',
     spec: 'packages/client/test/worker.spec.ts',
-    test: 'heartbeats › that are not answered keep a handler from beginning when its lease may have ended while its begin was recorded',
+    test: 'heartbeats › prevent a handler from beginning when they have no answer and its lease may have ended',
   },
   {
     id: 'handler-uses-try',
@@ -82,6 +82,6 @@ export const WORKER_RUNTIME = [
     name: 'start: a signal ends a start that waits for Redis',
     off: { with: 'started' },
     spec: 'src/app/start-unless-ended.spec.ts',
-    test: 'the start of a server › is abandoned when a signal comes and it does not end',
+    test: 'the start of a server › is abandoned after a signal if it does not end',
   },
 ];

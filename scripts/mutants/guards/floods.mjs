@@ -16,7 +16,7 @@ export const FLOODS = [
     name: 'bounds: acks have room when other requests have none',
     off: { with: 'this.limits.maxInFlight' },
     spec: GATE,
-    test: 'the gate › keeps a quarter of the room for those who go first',
+    test: 'the load shedder › keeps a quarter of its capacity for requests that free resources',
   },
   {
     id: 'answered-not-in-flight',
@@ -30,14 +30,14 @@ export const FLOODS = [
     name: 'bounds: the long polls of one token are limited',
     off: 'false',
     spec: GATE,
-    test: 'the gate › bounds the waiters of a token, and lets others wait',
+    test: 'the load shedder › limits the waiting requests of a token, and not those of others',
   },
   {
     id: 'waiters-are-bounded',
     name: 'bounds: the long polls of the process are limited',
     off: 'false',
     spec: GATE,
-    test: 'the gate › bounds the waiters of all tokens together',
+    test: 'the load shedder › limits the waiting requests of all tokens together',
   },
   {
     id: 'connections-are-bounded',
@@ -72,14 +72,14 @@ export const FLOODS = [
     name: 'disconnects: a closed connection is reported',
     off: 'remove',
     spec: 'src/http/request/connection.spec.ts',
-    test: 'the watcher of a connection › is told too if the connection was closed before it was watched',
+    test: 'the watcher of a connection › is notified if the connection was closed before',
   },
   {
     id: 'ended-request-stays-ended',
     name: 'hang-ups: a request that was counted out is not counted in again',
     off: 'false',
     spec: GATE,
-    test: 'the gate › takes nothing more of a request that was counted out',
+    test: 'the load shedder › refuses bytes of a released request',
   },
   {
     id: 'half-closed-gets-no-lease',

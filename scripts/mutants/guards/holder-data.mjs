@@ -112,13 +112,13 @@ export const HOLDER_DATA = [
     name: 'Lua loader: exports that a call has set do not outlive it',
     off: 'remove',
     spec: STATE_SPEC,
-    test: 'a module in a library › begins each call without what an earlier one put into its exports',
+    test: 'a module in a library › begins each call without values that an earlier call exported',
   },
   {
     id: 'lua-computed-no-constant',
     name: 'Lua loader: the result of a function is no constant',
     off: 'remove',
     spec: STATE_SPEC,
-    test: 'a module in a library › keeps constants as they are, but for what a function computes',
+    test: 'a module in a library › keeps constants, but not values that a function computes',
   },
 ];

@@ -200,20 +200,20 @@ export const LEASES = [
     name: 'leases: several waiters share the fetch of the wake-up',
     off: 'false',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job that this process is about to send › is left to the wake-up by several waiters, who share a fetch',
+    test: 'a job published by this process › is fetched after the wake-up by several waiters with one shared fetch',
   },
   {
     id: 'no-prefetch-while-unavailable',
     name: 'leases: no fetch ahead while Redis is unavailable',
     off: 'remove',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job that this process is about to send › causes no fetch while the store is known to be unavailable',
+    test: 'a job published by this process › causes no fetch while the store is known to be unavailable',
   },
   {
     id: 'prefetch-once',
     name: 'leases: a waiter fetches ahead once',
     off: 'remove',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job that this process is about to send › causes no second fetch of a waiter that found nothing: the queue may be paused',
+    test: 'a job published by this process › causes no second fetch of a waiter that found nothing, because the queue may be paused',
   },
 ];

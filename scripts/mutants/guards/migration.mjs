@@ -60,7 +60,7 @@ export const MIGRATION = [
     name: 'moving pools: pools cannot move in a circle',
     off: 'remove',
     spec: 'src/config/load.spec.ts',
-    test: 'values that go together › refuses pools that move round in a circle, whatever other pool moves into it',
+    test: 'combined settings › refuse pools that move in a circle',
   },
   {
     id: 'migrating-key-known',

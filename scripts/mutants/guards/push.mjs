@@ -19,14 +19,14 @@ export const PUSH_GUARDS = [
     name: 'push: NAT64 of a local prefix is refused unless it is allowed',
     off: 'remove',
     spec: 'src/push/send/address-rules.spec.ts',
-    test: 'addresses that push may connect to › are not %s: %s',
+    test: 'addresses that push may connect to › exclude %s: %s',
   },
   {
     id: 'local-nat64-metadata',
     name: 'push: NAT64 of a local prefix never leads to a metadata service',
     off: 'remove',
     spec: 'src/push/send/address-rules.spec.ts',
-    test: 'addresses that push may connect to › are never metadata services, even if everything is allowed: %s',
+    test: 'addresses that push may connect to › exclude metadata services although all is allowed: %s',
   },
   {
     id: 'old-url-gone-ignored',

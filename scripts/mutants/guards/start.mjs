@@ -46,7 +46,7 @@ export const START = [
     name: 'start: code is optimised again when the server serves',
     off: { with: "$&.replace('--', '--no-')" },
     spec: 'src/app/start-flags.spec.ts',
-    test: 'the start of a process › optimises nothing until it is over, and what is hot then',
+    test: 'the start of a process › runs without optimising compilers until it ends',
   },
   {
     id: 'not-ready-while-starting',

@@ -14,7 +14,7 @@ export const TOKENS = [
     name: 'tokens: a bearer token counts on the native API only',
     off: 'remove',
     spec: 'src/http/request/head.spec.ts',
-    test: 'the token of a request › is that of %s',
+    test: 'the token of a request › is read from %s',
   },
   {
     id: 'digest-parts-are-apart',
@@ -35,7 +35,7 @@ export const TOKENS = [
     name: 'tokens: a route without a verb needs the verb admin',
     off: { replace: 'if (rules.verb) $&' },
     spec: 'src/auth/admission.spec.ts',
-    test: 'admission › takes a route of which nothing is said for one that needs the verb admin',
+    test: 'admission › requires the permission admin for routes without access rules',
   },
   {
     id: 'acks-check-queues',
@@ -119,21 +119,21 @@ export const TOKENS = [
     name: 'secrets: an address is shown without the token that its request carries',
     off: 'false',
     spec: 'src/http/request/shown-url.spec.ts',
-    test: 'an address in the access log › has not the token that the request carries: %s',
+    test: 'an address in the access log › hides the token of the request: %s',
   },
   {
     id: 'shown-url-hides-any-token',
     name: 'secrets: an address is shown without what looks like a token',
     off: 'true',
     spec: 'src/http/request/shown-url.spec.ts',
-    test: 'an address in the access log › has no token: %s',
+    test: 'an address in the access log › hides the token in the query: %s',
   },
   {
     id: 'shown-url-unescaped',
     name: 'secrets: escapes of a URL are undone before secrets are hidden',
     off: { with: '0' },
     spec: 'src/http/request/shown-url.spec.ts',
-    test: 'an address in the access log › has no token: %s',
+    test: 'an address in the access log › hides the token in the query: %s',
   },
   {
     id: 'passwords-in-constant-time',

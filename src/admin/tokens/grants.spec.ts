@@ -11,7 +11,7 @@ describe('rights', () => {
     [undefined, 'a,**', null],
     [undefined, 'a,b,b', { verbs: ['publish', 'consume', 'admin', 'push'], queues: ['a', 'b'] }],
     ['consume', '*', { verbs: ['consume'], queues: null }],
-  ])('%j on %j', (verbs, queues, rights) => {
+  ])('are read from verbs %j and queues %j', (verbs, queues, rights) => {
     expect(readRights(verbs, queues)).toEqual(rights);
   });
 
@@ -42,7 +42,7 @@ describe('times', () => {
     ['5m', 300_000],
     ['1h', 3_600_000],
     ['3650d', 315_360_000_000],
-  ])('%s is a duration', (text, lifetimeMs) => {
+  ])('read %s as a duration', (text, lifetimeMs) => {
     expect(readExpiry(text)).toEqual({ lifetimeMs, atMs: 0 });
     expect(readGraceMs(text)).toBe(lifetimeMs);
   });
@@ -51,7 +51,7 @@ describe('times', () => {
     ['2030-01-31', Date.UTC(2030, 0, 31)],
     ['2030-01-31T12:00Z', Date.UTC(2030, 0, 31, 12)],
     ['2030-01-31T12:00:30.5+02:00', Date.UTC(2030, 0, 31, 10, 0, 30, 500)],
-  ])('%s is an instant', (text, atMs) => {
+  ])('read %s as an instant', (text, atMs) => {
     expect(readExpiry(text)).toEqual({ lifetimeMs: 0, atMs });
     expect(() => readGraceMs(text)).toThrow('grace must be');
   });
@@ -69,11 +69,11 @@ describe('times', () => {
     '2030-13-01',
     '2030-01-31T12:00',
     '31.1.2030',
-  ])('refuse %j as an end', (text) => {
+  ])('refuse %j as an expiry', (text) => {
     expect(() => readExpiry(text)).toThrow('expires must be');
   });
 
-  it('left out are never, and no grace', () => {
+  it('default to no expiry and no grace', () => {
     expect(readExpiry(undefined)).toEqual({ lifetimeMs: 0, atMs: 0 });
     expect(readGraceMs(undefined)).toBe(0);
     expect(readGraceMs('0s')).toBe(0);

@@ -36,7 +36,7 @@ describe('pumphouse doctor', () => {
   }
   const notFine = (all: readonly Finding[]): Finding[] => all.filter(({ status }) => status !== 'ok');
 
-  it('finds nothing where all is well', async () => {
+  it('reports no problem for a healthy installation', async () => {
     await redis.config('SET', 'maxmemory', '1gb');
     const { code, all } = await findings();
     expect(notFine(all)).toEqual([]);
@@ -51,7 +51,7 @@ describe('pumphouse doctor', () => {
     expect(out).not.toContain(app.token);
   });
 
-  it('finds settings of Redis that lose jobs, and says what to do', async () => {
+  it('reports settings of Redis that lose jobs, with the remedy', async () => {
     await redis.config('SET', 'appendonly', 'no');
     await redis.config('SET', 'maxmemory', '0');
     const { code, all } = await findings();
@@ -81,7 +81,7 @@ describe('pumphouse doctor', () => {
     await waitFor(async () => (await findings()).code === 0, 20_000);
   });
 
-  it('finds a token that ends soon, and shows four characters of it', async () => {
+  it('reports a token that expires soon with four characters of it', async () => {
     const made = await app.admin('POST', `/token/${app.namespace}?description=night%1Bjob&expires=2d`);
     const { token } = made.json as { token: string };
     const [ending] = notFine((await findings()).all);
@@ -93,7 +93,7 @@ describe('pumphouse doctor', () => {
     await app.admin('DELETE', `/token/${app.namespace}/${token}`);
   });
 
-  it('goes on where a part is missing: a wrong token, no API, no admin port', async () => {
+  it('continues with a wrong token, without an API and without an admin port', async () => {
     const wrong = await findings('--token', 'secret-token-1');
     expect([wrong.code, notFine(wrong.all)]).toEqual([
       ...[1, [expect.objectContaining({ status: 'problem', check: 'token' })]],
@@ -115,7 +115,7 @@ describe('pumphouse doctor', () => {
     ]);
   });
 
-  it('shows the facts of each pool on the admin port, and no address or password', async () => {
+  it('shows the facts of each pool without address and password', async () => {
     const { status, json } = await app.admin('GET', '/redis');
     expect(status).toBe(200);
     expect(json).toEqual({

@@ -36,7 +36,7 @@ describe('pumphouse namespace purge', () => {
     ...{ done, in_use, removed: { jobs, queues: 1, keys: 2 } },
   });
 
-  it('only shows what there is, unless it is told to go on', async () => {
+  it('only shows the contents without --yes', async () => {
     for (const args of [[], ['--dry-run'], ['--dry-run', '--yes']]) {
       answers = [{ dry_run: true, queues: 2, jobs: { ready: 10, dead: 1 } }];
       expect(await call('mail', '--pool', 'p', ...args)).toEqual({
@@ -47,7 +47,7 @@ describe('pumphouse namespace purge', () => {
     expect(urls).toEqual(new Array(3).fill('DELETE /namespaces/mail?pool=p&dry_run=true'));
   });
 
-  it('goes on until all is done', async () => {
+  it('continues until the namespace is empty', async () => {
     answers = [part(100, false), part(20, false), part(3, true)];
 
     expect(await call('mail', '--yes')).toEqual({ code: 0, out: 'deleted 123 jobs in 3 queues\n', err: '' });

@@ -51,7 +51,7 @@ schedule = { every_ms = 3600000, offset_ms = 3600000 }
 job = { queue = "reports" }
 `;
 
-  it('creates, updates and deletes until the namespace has what the file has', async () => {
+  it('creates, updates and deletes recurring jobs until the namespace matches the file', async () => {
     const file = fileOf(NIGHTLY + HOURLY);
     expect((await call('recurring', 'apply', file, '--dry-run')).out).toBe(
       'would create  nightly\nwould create  hourly\n',
@@ -72,7 +72,7 @@ job = { queue = "reports" }
     );
   });
 
-  describe('apply --dry-run', () => {
+  describe('recurring apply --dry-run', () => {
     const FULL = `
 [full]
 schedule = { cron = "0 6 * * *", tz = "UTC", start_at = 2027-01-01T00:00:00Z }
@@ -106,7 +106,7 @@ backlog = 0
       await what('--yes');
     });
 
-    it('says which entries would stay as they are', async () => {
+    it('lists the entries that would not change', async () => {
       fileOf(ALL);
       await what('--yes');
       expect(await what('--dry-run')).toEqual(IDS.map(() => 'unchanged'));
@@ -135,7 +135,7 @@ backlog = 0
       ['T01:00:00+01:00', 'T01:00:00Z'],
       ['AP8=', 'AP8A'],
       ['backlog = 0', 'catch_up_ms = 5000\nmax_catch_up = 1000'],
-    ])('says what would change, as it then does: %j to %j', async (from, to) => {
+    ])('lists the changes that apply then makes: %j to %j', async (from, to) => {
       fileOf(ALL);
       await what('--yes');
       fileOf(ALL.replace(from, to));
@@ -151,7 +151,7 @@ backlog = 0
       ['backlog = 0', 'max_catch_up = 1000'],
       ['["night"]', '["night"], content_type = "application/json"'],
       ['tz = "UTC",', 'tz = "UTC", jitter_ms = 0,'],
-    ])('knows defaults and other forms of a value: %j to %j', async (from, to) => {
+    ])('treats defaults and other forms of a value as equal: %j to %j', async (from, to) => {
       fileOf(ALL);
       await what('--yes');
       fileOf(ALL.replace(from, to));
@@ -161,7 +161,7 @@ backlog = 0
     });
   });
 
-  it('refuses a file that is wrong, and says what is', async () => {
+  it('refuses an invalid file with the reason', async () => {
     const wrong = await call('recurring', 'apply', fileOf('x = 1'), '--yes');
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('x is not a table')]);
     const field = await call('recurring', 'apply', fileOf(NIGHTLY.replace('30 2', '61 2')), '--yes');
@@ -171,7 +171,7 @@ backlog = 0
     expect((await call('recurring', 'ls')).out).not.toContain('30 2');
   });
 
-  it('pauses, resumes and runs one, shows its next slots, and deletes it', async () => {
+  it('pauses, resumes, runs, shows and deletes a recurring job', async () => {
     await call('recurring', 'apply', fileOf(NIGHTLY), '--yes');
     expect((await call('recurring', 'pause', 'nightly', '--note', 'holiday')).out).toBe('paused nightly\n');
     expect((await call('recurring', 'ls')).out).toContain('paused: holiday');

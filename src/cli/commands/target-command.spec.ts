@@ -41,7 +41,7 @@ describe('pumphouse target', () => {
     await app.stop();
   });
 
-  it('stores and changes a target; its secret is printed once, its headers never', async () => {
+  it('stores and changes a target, and prints its secret once and its headers never', async () => {
     const made = await cli.call(
       ...['target', 'set', 'billing', hook, '--header', 'Authorization: Bearer hidden', '--json'],
       ...['--header', 'X-Shop: north', '--request-timeout', '5s', '--on-status', '404=fail'],
@@ -87,14 +87,14 @@ describe('pumphouse target', () => {
     expect(made.out).not.toContain('hidden');
   });
 
-  it('does not make a new one without a URL', async () => {
+  it('requires a URL for a new target', async () => {
     const { code, err } = await cli.call('target', 'set', 'unknown', '--sign', 'none');
     expect([code, err]).toEqual([1, expect.stringContaining('target_not_found')]);
     const wrong = await cli.call('target', 'set', 'unknown', 'ftp://x');
     expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^ {2}url: must be a URL/m)]);
   });
 
-  it('sends a test request, and fails if its answer is no success', async () => {
+  it('sends a test request and fails if the answer is no success', async () => {
     await cli.call('target', 'set', 'tested', hook);
     const fine = await cli.call('target', 'test', 'tested');
     expect([fine.code, fine.err]).toEqual([0, '']);
@@ -121,7 +121,7 @@ describe('pumphouse target', () => {
     await cli.call('queue', 'set', 'orders', 'push=null');
   });
 
-  it('rotates, pauses, resumes and removes', async () => {
+  it('rotates the secret of a target, and pauses, resumes and deletes it', async () => {
     await cli.call('target', 'set', 'rotated', hook);
     const rotated = await cli.call('target', 'rotate', 'rotated', '--keep-old', '1h');
     expect(rotated).toEqual({ code: 0, out: expect.stringMatching(/^whsec_\S+\n$/) as string, err: '' });

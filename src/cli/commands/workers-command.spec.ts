@@ -47,7 +47,7 @@ describe('pumphouse workers', () => {
     return { code, out, err };
   }
 
-  it('lists them', async () => {
+  it('lists workers', async () => {
     const { code, out } = await call('workers', 'ls', ...options);
     expect(code).toBe(0);
     const [headings, row] = out.split('\n').map((line) => line.split(/\s{2,}/));
@@ -59,7 +59,7 @@ describe('pumphouse workers', () => {
     expect(JSON.parse(printed.out)).toMatchObject([{ name: worker.id, displayName: 'mailer' }]);
   });
 
-  it('asks one to be quiet, then to stop', async () => {
+  it('requests a worker to be quiet and to stop', async () => {
     expect(await call('workers', 'quiet', worker.id, ...options)).toEqual({
       ...{ code: 0, out: `requested of ${worker.id}\n`, err: '' },
     });
@@ -68,7 +68,7 @@ describe('pumphouse workers', () => {
     await running;
   });
 
-  it('says what is wrong, and never the token', async () => {
+  it('prints errors without the token', async () => {
     const unknown = await call('workers', 'stop', 'unknown-1', ...options);
     expect([unknown.code, unknown.out]).toEqual([1, '']);
     expect(unknown.err).toContain('worker_not_found');

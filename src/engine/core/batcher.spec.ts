@@ -24,8 +24,8 @@ function batcherOf(maxItems?: number) {
   return { add, sent, items, results };
 }
 
-describe('calls of one turn', () => {
-  it('travel together, each namespace for itself, and each call has results of its own', async () => {
+describe('a batch of one turn', () => {
+  it('joins calls by namespace and returns the results of each call', async () => {
     const { add, sent, items, results } = batcherOf();
     add('a', 1, 2);
     add('b', 3);
@@ -38,7 +38,7 @@ describe('calls of one turn', () => {
     expect(results).toEqual([[10, 20], [30], [40]]);
   });
 
-  it('travel in as many batches as they need, and no call is parted', async () => {
+  it('is split at its limits, and never inside a call', async () => {
     const { add, items } = batcherOf(3);
     add('a', 1, 2);
     add('a', 3, 4);
@@ -50,8 +50,8 @@ describe('calls of one turn', () => {
   });
 });
 
-describe('calls of another turn', () => {
-  it('do not wait for the answer of those before them', async () => {
+describe('batches of several turns', () => {
+  it('are sent without waiting for an earlier answer', async () => {
     const { add, sent, items, results } = batcherOf();
     add('a', 1);
     await turn();
@@ -64,7 +64,7 @@ describe('calls of another turn', () => {
     expect(results).toEqual(['open', [20]]);
   });
 
-  it('fail for themselves', async () => {
+  it('fail separately', async () => {
     const { add, sent, results } = batcherOf();
     add('a', 1);
     add('a', 2);

@@ -14,15 +14,15 @@ function membersOf(...requests: readonly FetchRequest[]): readonly (readonly num
   return groupsOf(requests).map(({ members }) => members);
 }
 
-describe('questions of one turn', () => {
-  it('that are alike are asked as one, for as many jobs as there are askers', () => {
+describe('fetch requests of one turn', () => {
+  it('are joined if they are equal, for one job each', () => {
     const groups = groupsOf([fetchOf('a'), fetchOf('a'), fetchOf('a')]);
 
     expect(groups).toEqual([{ queues: ['a'], ttrMs: 60_000, waits: false, count: 3, members: [0, 1, 2] }]);
     expect(groups.map(itemOf)).toEqual([['a', 3, 3, 60_000, '0']]);
   });
 
-  it('to different queues stand each for itself, and do not part others', () => {
+  it('are grouped by queue, also in between', () => {
     expect(membersOf(fetchOf('a'), fetchOf('b'), fetchOf('a'), fetchOf('b'))).toEqual([
       [0, 2],
       [1, 3],
@@ -34,12 +34,12 @@ describe('questions of one turn', () => {
     ['a wait', fetchOf('a', { waits: true })],
     ['several jobs', fetchOf('a', { count: 2 })],
     ['more queues', fetchOf('a,b')],
-  ])('are not alike with %s', (_name, other) => {
+  ])('are not joined with %s', (_name, other) => {
     expect(membersOf(fetchOf('a'), other)).toEqual([[0], [1]]);
     expect(membersOf(other, fetchOf('a'))).toEqual([[0], [1]]);
   });
 
-  it('for several jobs each are not shared: who asks for two and gets one is served', () => {
+  it('are not joined if they want several jobs each', () => {
     const groups = groupsOf([fetchOf('a', { count: 2 }), fetchOf('a', { count: 2 })]);
 
     expect(groups.map(itemOf)).toEqual([
@@ -48,7 +48,7 @@ describe('questions of one turn', () => {
     ]);
   });
 
-  it('that name the same queues in another order are not alike', () => {
+  it('are not joined if they name the same queues in another order', () => {
     expect(membersOf(fetchOf('a,b'), fetchOf('b,a'))).toEqual([[0], [1]]);
   });
 
@@ -57,11 +57,11 @@ describe('questions of one turn', () => {
     ['its second queue', [fetchOf('a,b'), fetchOf('b'), fetchOf('a,b')], [[0], [1], [2]]],
     ['one of its queues among others', [fetchOf('a'), fetchOf('b,a'), fetchOf('a')], [[0], [1], [2]]],
     ['none of its queues', [fetchOf('a,b'), fetchOf('c'), fetchOf('a,b')], [[0, 2], [1]]],
-  ])('do not overtake one that came in between and asked for %s', (_name, requests, members) => {
+  ])('do not overtake a request in between for %s', (_name, requests, members) => {
     expect(membersOf(...requests)).toEqual(members);
   });
 
-  it('may form a group behind the one that was in the way', () => {
+  it('are joined again behind such a request', () => {
     expect(membersOf(fetchOf('a'), fetchOf('a', { ttrMs: 1 }), fetchOf('a'), fetchOf('a'))).toEqual([
       [0],
       [1],
@@ -69,13 +69,13 @@ describe('questions of one turn', () => {
     ]);
   });
 
-  it('ask to be registered when not all of them were served', () => {
+  it('register as waiting if not all of them were served', () => {
     const waiting = fetchOf('a,b', { waits: true });
 
     expect(groupsOf([waiting, waiting]).map(itemOf)).toEqual([['a,b', 2, 2, 60_000, '1']]);
   });
 
-  it('keep their order within a group of a thousand', () => {
+  it('keep their order in a group of a thousand', () => {
     const [members = []] = membersOf(...Array.from({ length: 1_000 }, () => fetchOf('a')));
 
     expect(members).toEqual(Array.from({ length: 1_000 }, (_, i) => i));

@@ -12,12 +12,12 @@ async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await turn();
 }
 
-describe('what is under way', () => {
-  it('is nothing at first', async () => {
+describe('work in flight', () => {
+  it('is empty at first', async () => {
     await new InFlight().idle();
   });
 
-  it('is waited for until the last of it has ended', async () => {
+  it('is awaited until the last of it ended', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     inFlight.begin();
@@ -31,7 +31,7 @@ describe('what is under way', () => {
     expect(idle.isOver).toBe(true);
   });
 
-  it('includes what follows from its end', async () => {
+  it('includes work that its end starts', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     const idle = watch(inFlight.idle());
@@ -46,7 +46,7 @@ describe('what is under way', () => {
     expect(idle.isOver).toBe(true);
   });
 
-  it('is waited for by all who ask, also by one who asks late', async () => {
+  it('is awaited by several callers, also by a late one', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     const early = watch(inFlight.idle());

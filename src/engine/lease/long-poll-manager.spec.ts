@@ -83,7 +83,7 @@ const idler = (fixture: Fixture, count = 1, other: Partial<TimedLeaseRequest> = 
 
 const jobOf = (id: string): LeasedJob => ({ id }) as LeasedJob;
 
-describe('a job that this process is about to send', () => {
+describe('a job published by this process', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
@@ -103,7 +103,7 @@ describe('a job that this process is about to send', () => {
     expect(fixture.slots).toEqual([]);
   });
 
-  it('is left to the wake-up by several waiters, who share a fetch', async () => {
+  it('is fetched after the wake-up by several waiters with one shared fetch', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.expectJob('ns', 'q');
     expect(fixture.slots).toEqual([]);
@@ -113,7 +113,7 @@ describe('a job that this process is about to send', () => {
     expect(await Promise.all([first, second])).toEqual([['a'], ['b']]);
   });
 
-  it('causes one fetch, however many there are', async () => {
+  it('causes one fetch together with other jobs of the same turn', async () => {
     const [only] = await fixture.idlers(1);
     for (let i = 0; i < 10; i++) fixture.manager.expectJob('ns', 'q');
     expect(fixture.slots).toEqual([1]);
@@ -121,7 +121,7 @@ describe('a job that this process is about to send', () => {
     expect(await only).toEqual(['a']);
   });
 
-  it('causes no second fetch of a waiter that found nothing: the queue may be paused', async () => {
+  it('causes no second fetch of a waiter that found nothing, because the queue may be paused', async () => {
     const [only] = await fixture.idlers(1);
     fixture.manager.expectJob('ns', 'q');
     await fixture.respond();
@@ -150,7 +150,7 @@ describe('a wake-up', () => {
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('has all who wait for the same ask as one, and the first of them are served', async () => {
+  it('fetches once for equal requests, and serves the first of them', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.manager.wake('ns', 'q');
     expect(fixture.slots).toEqual([3]);
@@ -163,7 +163,7 @@ describe('a wake-up', () => {
     expect(await third).toEqual(['c']);
   });
 
-  it('that is served by an extended queue: jobs that were leased for one of them reach that one', async () => {
+  it('delivers a job of an extended queue to the request that it was leased for', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     const [{ requests, hand, answer }] = fixture.fetches.splice(0) as [FetchCall];
@@ -176,7 +176,7 @@ describe('a wake-up', () => {
     expect(fixture.givenBack).toEqual([['once more']]);
   });
 
-  it('has those who want something else ask for themselves', async () => {
+  it('fetches separately for different requests', async () => {
     const [one] = await fixture.idlers(1);
     const [many] = await fixture.idlers(1, { count: 5 });
     const [short] = await fixture.idlers(1, { ttrMs: 1 });
@@ -199,7 +199,7 @@ describe('a wake-up', () => {
     );
   });
 
-  it('that comes while they ask has those who got nothing ask again', async () => {
+  it('repeats the fetch of unserved requests if it arrives during a fetch', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.manager.wake('ns', 'q');
     fixture.manager.wake('ns', 'q');
@@ -214,7 +214,7 @@ describe('a wake-up', () => {
     expect(await third).toEqual(['c']);
   });
 
-  it('leaves what one who has gone would have got to the next', async () => {
+  it('gives the job of a disconnected request to the next one', async () => {
     const gone = new AbortController();
     const left = fixture.wait({ signal: gone.signal });
     await fixture.respond();
@@ -229,7 +229,7 @@ describe('a wake-up', () => {
     expect(fixture.givenBack).toEqual([]);
   });
 
-  it('gives back what is too much, each for itself', async () => {
+  it('releases each surplus job', async () => {
     const gone = new AbortController();
     const waits = [fixture.wait({ signal: gone.signal })];
     await fixture.respond();
@@ -242,7 +242,7 @@ describe('a wake-up', () => {
     expect(fixture.givenBack).toEqual([['b'], ['c']]);
   });
 
-  it('ends a wait whose time was over while it was asked for', async () => {
+  it('ends a wait whose time ended during the fetch', async () => {
     const [first] = await fixture.idlers(1);
     const [second] = await fixture.idlers(1, { waitMs: 30 });
     fixture.manager.wake('ns', 'q');
@@ -253,7 +253,7 @@ describe('a wake-up', () => {
     expect(await second).toEqual([]);
   });
 
-  it('serves those whose jobs are there, though the others cannot be asked for', async () => {
+  it('serves requests whose fetch succeeded although other fetches failed', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     const [fetch] = fixture.fetches.splice(0);
@@ -268,7 +268,7 @@ describe('a wake-up', () => {
     expect(await second).toEqual(['b']);
   });
 
-  it('that cannot be followed leaves them waiting', async () => {
+  it('keeps requests waiting if its fetch fails', async () => {
     const waits = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     fixture.fetches.splice(0).forEach(({ fail }) => fail());
@@ -281,12 +281,12 @@ describe('a wake-up', () => {
   });
 });
 
-describe('who comes', () => {
+describe('a new request', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('sends no fetch request where another waiter is registered already, and gets the next job', async () => {
+  it('sends no fetch while another waiter is registered, and gets the next job', async () => {
     const [first] = await fixture.idlers(1);
     const second = fixture.wait();
     expect(fixture.slots).toEqual([]);
@@ -347,7 +347,7 @@ describe('who comes', () => {
     ['it waits for more queues', { queues: ['q', 'r'] }, idler],
     ['it has a name', { worker: 'w' }, idler],
     ['no waiter is registered for that queue', { queues: ['r'] }, idler],
-  ])('asks when %s', async (_when, other, before) => {
+  ])('fetches when %s', async (_when, other, before) => {
     await before(fixture);
     const open = fixture.slots.length;
     void fixture.wait(other);
@@ -356,12 +356,12 @@ describe('who comes', () => {
   });
 });
 
-describe('a look at all queues within a second', () => {
+describe('the check of all queues within a second', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('asks nothing while they are empty', async () => {
+  it('fetches nothing while the queues are empty', async () => {
     await idler(fixture, 2);
     await idler(fixture, 1, { queues: ['r', 'q'] });
     await sleep(1_000);
@@ -370,7 +370,7 @@ describe('a look at all queues within a second', () => {
     expect(fixture.slots).toEqual([]);
   });
 
-  it('has one ask where there may be jobs, and the others when it was served', async () => {
+  it('fetches for one request, and for the others after it was served', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.mayHaveJobs = true;
     await sleep(1_000);
@@ -382,7 +382,7 @@ describe('a look at all queues within a second', () => {
     expect(await Promise.all([first, second, third])).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('has those ask who have a name: the store hears who they are', async () => {
+  it('fetches for requests with a worker name, so the store knows the workers', async () => {
     await idler(fixture, 1, { worker: 'w' });
     await sleep(1_000);
 
@@ -390,7 +390,7 @@ describe('a look at all queues within a second', () => {
     expect(fixture.fetches.map(({ request }) => request.worker)).toEqual(['w']);
   });
 
-  it('that is under way is waited for by who ends, and by who comes: it may tell that the store is away', async () => {
+  it('is awaited by ending and by new requests during an outage', async () => {
     const [wait] = await fixture.idlers(1, { waitMs: 1_100 });
     let fail = (): void => undefined;
     fixture.answer = () => new Promise((_resolve, reject) => (fail = () => reject(new Error('away'))));
@@ -406,7 +406,7 @@ describe('a look at all queues within a second', () => {
     await expect(other).rejects.toThrow('away');
   });
 
-  it('that fails makes a wait that ends then fail', async () => {
+  it('fails a wait that ends during a failed check', async () => {
     const [wait] = await fixture.idlers(1, { waitMs: 1_200 });
     fixture.isAway = true;
 

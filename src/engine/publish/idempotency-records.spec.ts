@@ -51,14 +51,14 @@ describe('records of idempotency keys', () => {
         { queue: 'text', body: Buffer.from('2'), priority: -1 },
       ],
     ],
-  ])('have the fingerprint of older servers: %s', (_, jobs) => {
+  ])('keep the fingerprint of older servers: %s', (_, jobs) => {
     const { digest, fingerprint, isNative } = nativeIdempotencyRecordOf('key-1', jobs);
     expect(fingerprint.toString('hex')).toBe(sha256(nativeFacts(jobs), ...jobs.map((job) => job.body)));
     expect(digest.toString('hex')).toBe(sha256('\0key-1'));
     expect(isNative).toBe(true);
   });
 
-  it("have the fingerprint of older servers on lmstfy's API", () => {
+  it("keep the fingerprint of older servers on lmstfy's API", () => {
     const job = { body, delayMs: 5, ttlMs: 0, tries: 2, attributes: { a: 'ä' } };
     const record = idempotencyRecordOf('key-2', { kind: 'publish', queue: 'mail', jobs: [job] });
     const facts = '["publish","mail",null,[[null,11,5,0,2,[["a","ä"]]]]]\n';
@@ -66,7 +66,7 @@ describe('records of idempotency keys', () => {
     expect(record.digest.toString('hex')).toBe(sha256('mail\0key-2'));
   });
 
-  it('are encoded for the calls that have a key, with the place of their first item', () => {
+  it('are encoded for calls with a key, with the index of their first item', () => {
     const record = { digest: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(16, 2), isNative: true };
     const bytes = encodeKeyedCalls([
       { items: [1, 2], detail: undefined },

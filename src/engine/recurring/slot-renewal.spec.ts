@@ -14,7 +14,7 @@ class OneTimer implements Timers {
   }
 }
 
-it('computes slots again each hour, and half a minute after a pass that failed', async () => {
+it('slot renewal computes slots each hour, and half a minute after a failed pass', async () => {
   const timers = new OneTimer();
   const renewed: string[] = [];
   let fails = false;

@@ -1,11 +1,11 @@
 import { UlidMinter } from '../../domain/ids.js';
 import { LeaseDurations } from './lease-durations.js';
 
-describe('a run clock', () => {
+describe('lease durations', () => {
   const minter = new UlidMinter();
   const ids = Array.from({ length: 500 }, () => minter.mint(1_795_000_000_123));
 
-  it('tells how long a lease ran, once', () => {
+  it('return how long a lease ran, once', () => {
     const clock = new LeaseDurations();
     for (const [i, id] of ids.entries()) clock.begin(id, i, 10_000, 0);
 
@@ -13,7 +13,7 @@ describe('a run clock', () => {
     expect(ids.map((id) => clock.end(id, 1_000))).toEqual(ids.map(() => -1));
   });
 
-  it('does not know a lease that is over, nor one that it has not seen', () => {
+  it('have no value for an ended and for an unknown lease', () => {
     const clock = new LeaseDurations();
     clock.begin('mine', 1_000, 2_000, 0);
 
@@ -21,7 +21,7 @@ describe('a run clock', () => {
     expect(clock.end('mine', 2_001)).toBe(-1);
   });
 
-  it('counts from the newer lease of a job', () => {
+  it('count from the last lease of a job', () => {
     const clock = new LeaseDurations();
     clock.begin('job', 1_000, 2_000, 0);
     clock.begin('job', 5_000, 6_000, 0);

@@ -6,7 +6,7 @@ import { Tally } from './tally.js';
 const DAY_MS = 86_400_000;
 
 describe('bins', () => {
-  it('are seconds, minutes, hours and days, one after the other, and an open one', () => {
+  it('are seconds, minutes, hours, days and an open last one', () => {
     expect(BINS.map(({ name }) => name)).toEqual([
       ...Array.from({ length: 60 }, (_, i) => `s${i}`),
       ...Array.from({ length: 59 }, (_, i) => `m${i + 1}`),
@@ -16,7 +16,7 @@ describe('bins', () => {
     for (const [i, { toMs }] of BINS.entries()) expect(toMs).toBe(BINS[i + 1]?.fromMs ?? null);
   });
 
-  it('hold what lies between their ends, and the last one all that is longer', () => {
+  it('count values between their bounds, and longer ones in the last', () => {
     for (const [bin, { fromMs, toMs }] of BINS.entries()) {
       expect(binOf(fromMs)).toBe(bin);
       expect(binOf((toMs ?? 4_000 * DAY_MS) - 0.5)).toBe(bin);
@@ -48,7 +48,7 @@ function reference(values: readonly number[]): { mean: number; std: number } {
 }
 
 describe('moments', () => {
-  it('are those of all values, however these are split, merged and written', () => {
+  it('are equal after splitting, merging and encoding the values', () => {
     fc.assert(
       fc.property(durations, durations, durations, (a, b, c) => {
         const all = [...a, ...b, ...c];
@@ -66,7 +66,7 @@ describe('moments', () => {
     );
   });
 
-  it('take what a clock that went back made negative for 0', () => {
+  it('count negative durations of a clock that went back as 0', () => {
     const moments = momentsOf([-5, 5]);
 
     expect(moments).toMatchObject({ count: 2, meanMs: 2.5, bins: [2] });
@@ -74,7 +74,7 @@ describe('moments', () => {
 });
 
 describe('a tally', () => {
-  it('is the same when it has been written and read', () => {
+  it('is equal after encoding and decoding', () => {
     const tally = new Tally(momentsOf([1, 90_000]), momentsOf([]), 3, 4);
 
     expect(Tally.ofText(tally.toText())).toEqual(tally);

@@ -47,7 +47,7 @@ describe('a loop', () => {
     return new Loop({ ...fixed, run, pauseMs: () => 500, ...options });
   }
 
-  it('has not run before its first timeout, and says when that is', () => {
+  it('reports its next run before the first one', () => {
     const loop = make();
     const idle = { name: 'sweep', lastRunMs: null, durationMs: null, moved: null, lagMs: null };
     expect(loop.status()).toEqual({ ...idle, nextRunMs: null, lastError: null });
@@ -59,7 +59,7 @@ describe('a loop', () => {
     expect(nextRunMs).toBeLessThanOrEqual(Date.now() + 10_001);
   });
 
-  it('remembers its last run and plans the next', async () => {
+  it('reports its last run and schedules the next', async () => {
     const loop = make();
     loop.schedule(0);
     const beforeMs = Date.now();
@@ -75,7 +75,7 @@ describe('a loop', () => {
     expect(timers.pending.get(TIMER)?.delayMs).toBe(500);
   });
 
-  it('never runs twice at once', async () => {
+  it('does not run twice at once', async () => {
     const ends: (() => void)[] = [];
     const loop = make({ run: () => new Promise((resolve) => ends.push(() => resolve(1))) });
     loop.schedule(0);
@@ -91,7 +91,7 @@ describe('a loop', () => {
     ends[1]!();
   });
 
-  it('goes on after an error, keeps it and reports it', async () => {
+  it('continues after an error and reports it by its own name', async () => {
     const failure = new Error('no store');
     let isDown = true;
     const loop = make({
@@ -112,7 +112,7 @@ describe('a loop', () => {
     expect(loop.status().lastError?.message).toBe('x'.repeat(200));
   });
 
-  it('rests when there is no pause, until it is scheduled again', async () => {
+  it('pauses until it is scheduled again if there is no next time', async () => {
     const loop = make({ pauseMs: () => null });
     loop.schedule(0);
     await timers.fire(TIMER);
@@ -121,7 +121,7 @@ describe('a loop', () => {
     expect(timers.pending.get(TIMER)?.delayMs).toBe(40);
   });
 
-  it('stops when the run under way has ended, and leaves no timeout', async () => {
+  it('stops after the current run, and leaves no timeout', async () => {
     let end = (): void => undefined;
     const loop = make({ run: () => new Promise((resolve) => (end = (): void => resolve(1))) });
     loop.schedule(0);

@@ -1,7 +1,7 @@
 import { given } from './given.js';
 
-describe('what was given', () => {
-  it('is all but what is undefined, in its order', () => {
+describe('given fields', () => {
+  it('omit undefined values and keep the order', () => {
     const values = given<{ a: number; b?: number; c?: number | null; d?: string }>({
       ...{ a: 0, b: undefined, c: null, d: '' },
     });

@@ -125,7 +125,7 @@ describe('the fields of a JSON body', () => {
     ['leavesOrNone', [[], [{ depth: 1 }]], [{}, null, [{ depth: 1 }, { depth: 1 }]]],
     ['maybe', [null, 1], [2, '']],
     ['leafOrNull', [null, { depth: 2 }], ['']],
-  ])('%s', (name, right, wrong) => {
+  ])('are checked by their kind: %s', (name, right, wrong) => {
     for (const value of right) {
       expect(of({ queue: 'q', [name]: value })).toEqual([]);
       expect(readFields(Everything, { queue: 'q', [name]: value })).toHaveProperty(name, value);
@@ -140,7 +140,7 @@ describe('the fields of a JSON body', () => {
     }
   });
 
-  it('are named with their path and rule, all that are wrong at once', () => {
+  it('are reported all at once with path and rule', () => {
     expect(of({ whole: 9, leaves: [{ depth: 1 }, { depth: 0, width: 1 }, 5], leaf: {} })).toEqual([
       { field: 'whole', rule: 'must be a whole number from -3 to 3' },
       { field: 'leaves[1].depth', rule: 'must be a whole number from 1 to 5' },
@@ -162,16 +162,16 @@ describe('the fields of a JSON body', () => {
     ['wh', undefined],
     ['something', undefined],
     ['', undefined],
-  ])('are named if an unknown one looks like them: %s', (name, meant) => {
+  ])('are suggested for a similar unknown one: %s', (name, meant) => {
     const rule = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
     expect(of({ queue: 'q', [name]: 1 })).toEqual([{ field: name, rule }]);
   });
 
-  it.each([[null], ['a'], [5], [[]], [undefined]])('are those of an object: %j is none', (value) => {
+  it.each([[null], ['a'], [5], [[]], [undefined]])('must be in an object: %j is refused', (value) => {
     expect(of(value)).toEqual([{ field: '', rule: 'must be an object' }]);
   });
 
-  it('are only those that the class declares: no prototype is touched', () => {
+  it('refuse names of the prototype', () => {
     const text =
       '{"queue":"q","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1}';
     expect(fieldsIn(JSON.parse(text))).toEqual(['__proto__', 'constructor', 'toString']);
@@ -181,7 +181,7 @@ describe('the fields of a JSON body', () => {
     expect(fieldsIn({ queue: 'q', texts: JSON.parse('{"__proto__":"a"}') as unknown })).toEqual(['texts']);
   });
 
-  it('are not listed without end, nor in full length', () => {
+  it('are reported up to a maximum number and length', () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`x${String(i)}`.repeat(50), i]));
     expect(of(many)).toHaveLength(20);
     expect(Math.max(...of(many).map(({ field }) => field.length))).toBe(40);
@@ -193,7 +193,7 @@ describe('the fields of a JSON body', () => {
 describe('the parameters of a query', () => {
   const read = (text: string): Everything => readQuery(Everything, parseQuery(text));
 
-  it('are made of their texts', () => {
+  it('are converted from text', () => {
     const { queue, whole, flag, labels } = read('queue=q&whole=-2&flag=true&labels=a,b&token=default:x');
     expect({ queue, whole, flag, labels }).toEqual({ queue: 'q', whole: -2, flag: true, labels: ['a', 'b'] });
   });
@@ -206,7 +206,7 @@ describe('the parameters of a query', () => {
     ['queue=q&lmit=5', 'lmit'],
     ['queue=q&labels=a,a', 'labels'],
     ['whole=1', 'queue'],
-  ])('%s is refused', (text, field) => {
+  ])('refuse %s', (text, field) => {
     expect(problemsOf(() => read(text)).map((problem) => problem.field)).toEqual([field]);
   });
 });

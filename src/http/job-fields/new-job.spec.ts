@@ -18,12 +18,12 @@ function problems(body: unknown): string[] {
 /** The fields of the problems of a job in queue `q`. */
 const fields = (job: object): string[] => problems({ queue: 'q', ...job }).map((text) => text.split(' ')[0]!);
 
-describe('a publish', () => {
-  it('of nothing but a queue is a job of null, and all else the queue’s default', () => {
+describe('the fields of a publish', () => {
+  it('default to null data and the settings of the queue', () => {
     expect(read({ queue: 'q' })).toEqual({ isOne: true, jobs: [{ queue: 'q', body: Buffer.from('null') }] });
   });
 
-  it('says all that a job can be', () => {
+  it('read all options of a job', () => {
     const job = {
       ...{
         queue: 'q',
@@ -56,13 +56,13 @@ describe('a publish', () => {
     ]);
   });
 
-  it('with a unique key and no mode is answered with the job that holds it', () => {
+  it('default to the mode existing for a unique key', () => {
     expect(read({ queue: 'q', unique: { key: 'k' } }).jobs).toEqual([
       { queue: 'q', body: Buffer.from('null'), unique: { key: 'k', mode: 'existing' } },
     ]);
   });
 
-  it('of a list says so, and names its jobs by their place', () => {
+  it('report errors in a list with the index of the job', () => {
     const { isOne, jobs } = read({
       jobs: [{ queue: 'a' }, { queue: 'b', run_at: '2026-01-01T00:00:00.5Z' }],
     });
@@ -102,7 +102,7 @@ describe('a publish', () => {
       { body: Buffer.alloc(0), contentType: 'text/plain' },
     ],
     ['the most bytes', { data: 'x'.repeat(98) }, { body: Buffer.from(`"${'x'.repeat(98)}"`) }],
-  ])('has data: %s', (_, data, stored) => {
+  ])('accept data: %s', (_, data, stored) => {
     expect(read({ queue: 'q', ...data }).jobs).toEqual([{ queue: 'q', ...stored }]);
   });
 
@@ -127,7 +127,7 @@ describe('a publish', () => {
     ['a unique key of another mode', { unique: { key: 'a', mode: '' } }, ['unique.mode']],
     ['unknown fields', { delay: 1, retry: { kind: 'none', tries: 1 } }, ['retry.tries', 'delay']],
     ['several faults', { tries: 0, ttr_ms: 0, type: '' }, ['tries', 'ttr_ms', 'type']],
-  ])('is refused with %s', (_, job, wrong) => {
+  ])('refuse %s', (_, job, wrong) => {
     expect(fields(job).sort()).toEqual(wrong.sort());
   });
 
@@ -143,17 +143,17 @@ describe('a publish', () => {
     [{ kind: 'exponential', delay_ms: 1, delays_ms: [1] }, ['retry.delays_ms']],
     [{ kind: 'list', delays_ms: [1, 1, 5] }, []],
     [{ kind: 'list' }, ['retry.delays_ms']],
-  ])('has a retry policy whose fields go together: %j', (retry, wrong) => {
+  ])('check the combined fields of a retry policy: %j', (retry, wrong) => {
     expect(fields({ retry })).toEqual(wrong);
   });
 
-  it('is refused with data that is nested beyond measure, and does not break', () => {
+  it('refuse data that is nested too deeply', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     const data: unknown = JSON.parse(deep);
     expect(problems({ queue: 'q', data }).join()).toMatch(/^data (is nested too deeply|must be at most)/);
   });
 
-  it.each([[null], [[]], ['x'], [5]])('is an object: %j is none', (body) => {
+  it.each([[null], [[]], ['x'], [5]])('must be an object: %j is refused', (body) => {
     expect(problems(body)).toEqual([' must be an object']);
   });
 });

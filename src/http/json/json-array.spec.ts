@@ -15,11 +15,11 @@ describe('splitArray', () => {
     ['["a,]", [[],{}], {"a":{"b":[1,{"c":null}]}}]', ['"a,]"', '[[],{}]', '{"a":{"b":[1,{"c":null}]}}']],
     ['[{"a":1,"a":2}]', ['{"a":1,"a":2}']],
     ['[true,false,null]', ['true', 'false', 'null']],
-  ])('takes %s apart byte for byte', (text, elements) => {
+  ])('splits %s byte for byte', (text, elements) => {
     expect(split(text)).toEqual(elements);
   });
 
-  it('leaves bytes in strings alone that are not UTF-8', () => {
+  it('keeps bytes in strings that are no UTF-8', () => {
     expect(split(Buffer.from([0x5b, 0x22, 0xff, 0xfe, 0x22, 0x5d]))).toEqual(['"\xff\xfe"']);
   });
 
@@ -65,14 +65,14 @@ describe('splitArray', () => {
     expect(split(text)).toBeNull();
   });
 
-  it('counts what it does not keep', () => {
+  it('counts elements that it does not keep', () => {
     expect(splitArray(Buffer.from('[1,2,3]'), 2)).toEqual({
       count: 3,
       elements: [Buffer.from('1'), Buffer.from('2')],
     });
   });
 
-  it('is not brought down by deep nesting', () => {
+  it('accepts deep nesting', () => {
     const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(split(deep(10_000))).toHaveLength(1);
     expect(split(deep(10_001))).toBeNull();
@@ -80,7 +80,7 @@ describe('splitArray', () => {
     expect(split('[{"a":'.repeat(1_000_000))).toBeNull();
   });
 
-  it('agrees with JSON.parse on what is JSON', () => {
+  it('accepts what JSON.parse accepts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue(), { maxLength: 8 }),
@@ -97,7 +97,7 @@ describe('splitArray', () => {
     );
   });
 
-  it('agrees with JSON.parse on what is not', () => {
+  it('refuses what JSON.parse refuses', () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from('[]{},:"\\u1a0.eE+-tfn \n')),
       maxLength: 12,

@@ -36,11 +36,11 @@ describe('a text that is not JSON', () => {
     ],
     ['\uFEFF{}', 'line 1, column 1: found U+FEFF, expected a value'],
     ['[\u{1F600}]', 'line 1, column 2: found U+1F600, expected a value or `]`'],
-  ])('is told where and why: %j', (text, fault) => {
+  ])('is reported with place and reason: %j', (text, fault) => {
     expect(jsonFault(text)).toBe(fault);
   });
 
-  it('is what the parser refuses, and nothing else', () => {
+  it('is reported exactly when the parser refuses it', () => {
     const pieces = [
       '{',
       '}',
@@ -89,7 +89,7 @@ describe('a text that is not JSON', () => {
     expect(performance.now() - begun).toBeLessThan(60_000);
   });
 
-  it('shows one character of the text, no more', () => {
+  it('is reported with one character of the text', () => {
     for (const secret of [
       'hunter2',
       '"hunter2',

@@ -27,7 +27,7 @@ const many = (start: string, unit: string, end: string): string =>
   start + unit.repeat(Math.floor((LENGTH - start.length - end.length) / unit.length)) + end;
 
 describe('the JSON of a body', () => {
-  it('is what the parser makes of it, and data is what was written', () => {
+  it('is parsed, and data keeps its bytes', () => {
     const indents = fc.constantFrom(undefined, 1, '\t', ' \n');
     const other = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
@@ -51,7 +51,7 @@ describe('the JSON of a body', () => {
     );
   });
 
-  it('is refused where the parser refuses it', () => {
+  it('is refused when the parser refuses it', () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from('[]{},:"\\u1a0.eE+-tfn \n')),
       maxLength: 10,
@@ -75,7 +75,7 @@ describe('the JSON of a body', () => {
     [`"${'a'.repeat(600)}\\x"`, false],
     [`"${'a'.repeat(600)}\\"`, false],
     [`"${'a'.repeat(600)}`, false],
-  ])('reads long texts as short ones: %.40s', (data, isRight) => {
+  ])('is checked equally for long and short texts: %.40s', (data, isRight) => {
     expect(problemOf(`{"queue":"q","data":${data}}`) === undefined).toBe(isRight);
   });
 
@@ -83,7 +83,7 @@ describe('the JSON of a body', () => {
     ['data', '{"queue":"q","data":$}'],
     ['jobs[1].data', '{"jobs":[{"queue":"q"},{"queue":"q","data":$}]}'],
     ['data', '{"queue":"q","d\\u0061ta" : $}'],
-  ])('has data of the greatest depth, and no deeper: %s', (field, body) => {
+  ])('may have data of the maximum depth: %s', (field, body) => {
     expect(problemOf(body.replace('$', nested(MAX_DEPTH)))).toBeUndefined();
     expect(problemOf(body.replace('$', nested(MAX_DEPTH + 1)))).toEqual({
       field,
@@ -104,7 +104,7 @@ describe('the JSON of a body', () => {
     ['data again and again', many('{"queue":"q"', ',"data":1', '}')],
     ['jobs again and again', many('{"jobs":[]', ',"jobs":[]', '}')],
     ['names without values', many('{"a":1', ',"a"', '}')],
-  ])('is refused before it is parsed or searched if it is %s', (_what, body) => {
+  ])('is refused before it is parsed: %s', (_what, body) => {
     const parse = jest.spyOn(JSON, 'parse');
     try {
       expect(problemOf(body)).toMatchObject({ rule: expect.stringMatching(/^must /) as string });
@@ -121,7 +121,7 @@ describe('the JSON of a body', () => {
     ['a number of many digits', many('{"queue":"q","data":', '1', '}')],
     ['a long name', many('{"queue":"q","data":{"', 'k', '":1}}')],
     ['blanks', many('{"queue":"q","data":', ' ', '1}')],
-  ])('is read without making values of its data: %s', (_what, body) => {
+  ])('is read without creating values of its data: %s', (_what, body) => {
     const { data } = read(body) as { data: JsonText };
     expect(data.bytes.length).toBe(
       body
@@ -138,7 +138,7 @@ describe('bytes in a body', () => {
     [`${'A'.repeat(LENGTH - 66)}==`, 'must be at most 65535 bytes as stored (limits.max_body_bytes)'],
     [`${'A'.repeat(LENGTH - 65)}!`, 'must be base64 with its padding'],
     [`${'A'.repeat(LENGTH - 67)}===`, 'must be base64 with its padding'],
-  ])('are checked whatever their length: %#', (text, rule) => {
+  ])('are checked at any length: %#', (text, rule) => {
     let problems: unknown;
     try {
       publishRequestOf(read(`{"queue":"q","data_base64":"${text}"}`), 65_535);
@@ -156,7 +156,7 @@ describe('JsonScanner', () => {
     expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'depth', 64]);
   });
 
-  it('stops at the first value that is one too many', () => {
+  it('stops at the first value beyond the maximum number', () => {
     const scanner = new JsonScanner(Buffer.from(`[${'{},'.repeat(1_000)}{}]`));
     scanner.maxValues = 11;
     expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'values', 31]);

@@ -4,7 +4,7 @@ import { jsonOf } from '../request/json-body.js';
 import { jsonOfTexts, JsonText } from './json-text.js';
 
 describe('JSON as it was written', () => {
-  it('is written into answers as it is, in ASCII', () => {
+  it('is copied into answers in ASCII', () => {
     const text = '{ "n":\n12345678901234567890, "t": "ä\u{1f600}\\n\u007f", "n":1.0 }';
     const json = jsonOfTexts({ a: [new JsonText(text)], b: 'ü', c: new JsonText('null') });
     expect(json).toBe(
@@ -22,11 +22,11 @@ class Body extends Item {
   @Optional() @Parts('', () => Item, 3) items?: Item[];
 }
 
-describe('a body of which something stays as it was written', () => {
+describe('a body with raw fields', () => {
   const read = (text: string): unknown => jsonOf(Buffer.from(text), 3, Body);
   const written = (text: string): JsonText => new JsonText(Buffer.from(text));
 
-  it('has texts where its class says so, and values elsewhere', () => {
+  it('keeps the text of raw fields and parses the others', () => {
     expect(
       read('{"data": {"a":1.0} ,"other":1.0,"items":[{"data":12345678901234567890},{"other":[1.0]}]}'),
     ).toEqual({
@@ -36,7 +36,7 @@ describe('a body of which something stays as it was written', () => {
     });
   });
 
-  it('has of equal names the last, as the parser has it', () => {
+  it('keeps the last of equal names as the parser does', () => {
     expect(read('{"data":1,"d\\u0061ta":2.0}')).toEqual({ data: written('2.0') });
     expect(read('{"items":[{"data":1}],"items":[{"data":2},{"data":3}]}')).toEqual({
       items: [{ data: written('2') }, { data: written('3') }],
@@ -45,7 +45,7 @@ describe('a body of which something stays as it was written', () => {
     expect(read('{"items":[{"data":1}],"items":[{}]}')).toEqual({ items: [{}] });
   });
 
-  it('is left as it is where it is no such thing', () => {
+  it('is unchanged if it has no raw fields', () => {
     expect(read('[{"data":1.0}]')).toEqual([{ data: 1 }]);
     expect(read('{"items":{"data":1.0}}')).toEqual({ items: { data: 1 } });
     expect(read('{"items":[1,[{"data":1.0}]]}')).toEqual({ items: [1, [{ data: 1 }]] });

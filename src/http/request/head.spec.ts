@@ -28,7 +28,7 @@ describe('wholeNumber', () => {
     },
   );
 
-  it('takes digits up to the largest', () => {
+  it('accepts digits up to the maximum', () => {
     expect(wholeNumber({ n: '4294967295' }, 'n', 7, 4_294_967_295)).toBe(4_294_967_295);
     expect(wholeNumber({ n: '007' }, 'n', 0, 10)).toBe(7);
   });
@@ -42,11 +42,11 @@ describe('wholeNumber', () => {
     ['99999999999999999999', undefined],
     ['9'.repeat(400), undefined],
     ['-1', undefined],
-  ])('of 64 bits reads %s as Go does', (text, value) => {
+  ])('reads %s of 64 bits as Go does', (text, value) => {
     expect(wholeInt64({ n: text }, 'n', 7, 10)).toBe(value);
   });
 
-  it('falls back only when the name is not there', () => {
+  it('uses the default only if the name is missing', () => {
     expect(wholeNumber({}, 'n', 7, 10)).toBe(7);
   });
 });
@@ -68,7 +68,7 @@ describe('the token of a request', () => {
       '',
     ],
     ['none', NATIVE, {}, '', ''],
-  ])('is that of %s', (_what, route, headers, query, token) => {
+  ])('is read from %s', (_what, route, headers, query, token) => {
     expect(sentToken({ headers } as unknown as IncomingMessage, parseQuery(query), route)).toBe(token);
   });
 });

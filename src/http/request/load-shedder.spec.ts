@@ -38,8 +38,8 @@ function codeOf(call: () => unknown): string | undefined {
   }
 }
 
-describe('the gate', () => {
-  it('keeps a quarter of the room for those who go first', () => {
+describe('the load shedder', () => {
+  it('keeps a quarter of its capacity for requests that free resources', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const usual = Array.from({ length: 6 }, () => acquire());
     expect(codeOf(() => acquire())).toBe('overloaded');
@@ -54,7 +54,7 @@ describe('the gate', () => {
     expect(() => acquire()).not.toThrow();
   });
 
-  it('counts a request that waits as a waiter, and not as in flight', () => {
+  it('counts a waiting request as waiting and not as in flight', () => {
     const { shedder, metrics, rest } = shedderOf({});
     const waiter = rest();
 
@@ -63,7 +63,7 @@ describe('the gate', () => {
     expect(waiter.load).toBe('none');
   });
 
-  it('bounds the waiters of a token, and lets others wait', () => {
+  it('limits the waiting requests of a token, and not those of others', () => {
     const { shedder, metrics, rest } = shedderOf({});
     const [one] = [rest(), rest()];
     expect(codeOf(() => rest())).toBe('too_many_waiters');
@@ -74,7 +74,7 @@ describe('the gate', () => {
     expect(() => rest()).not.toThrow();
   });
 
-  it('bounds the waiters of all tokens together', () => {
+  it('limits the waiting requests of all tokens together', () => {
     const { shedder, metrics, rest } = shedderOf({});
     const waiters = [rest('a'), rest('b'), rest('c')];
     expect(codeOf(() => rest('d'))).toBe('overloaded');
@@ -85,7 +85,7 @@ describe('the gate', () => {
     expect(() => rest('d')).not.toThrow();
   });
 
-  it('takes nothing more of a request that was counted out', () => {
+  it('refuses bytes of a released request', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const context = acquire();
     shedder.release(context);
@@ -105,7 +105,7 @@ describe('the gate', () => {
     expect(codeOf(() => rest('e'))).toBe('overloaded');
   });
 
-  it('bounds the bytes of bodies, and keeps a quarter of them for those who go first', () => {
+  it('limits the bytes of bodies, and keeps a quarter for requests that free resources', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const [one, other, first] = [acquire(), acquire(), acquire('a', true)];
     shedder.reserveBytes(one, 40);

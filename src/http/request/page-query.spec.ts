@@ -6,11 +6,11 @@ import { parseQuery } from './head.js';
 const read = (text: string): PageQuery => readQuery(PageQuery, parseQuery(text));
 
 describe('the page of a list', () => {
-  it('is the first, of a hundred, if nothing is said', () => {
+  it('is the first hundred by default', () => {
     expect(read('')).toEqual({ limit: 100 });
   });
 
-  it('is as long as it was asked to be, up to a thousand, and goes on where the last one ended', () => {
+  it('has the requested length up to a thousand, and continues behind the last one', () => {
     expect(read('limit=1000&cursor=abc')).toEqual({ limit: 1_000, cursor: 'abc' });
     for (const wrong of [
       'limit=0',
@@ -24,11 +24,14 @@ describe('the page of a list', () => {
     }
   });
 
-  it.each(['7', '', 'a b', '{"ä":"\u{1f600}"}'])('has a cursor that stands for a place: %j', (place) => {
+  it.each(['7', '', 'a b', '{"ä":"\u{1f600}"}'])('has a cursor for a position: %j', (place) => {
     expect(fromCursor(toCursor(place), (found) => found === place)).toBe(place);
   });
 
-  it.each(['!', 'Nw==', 'N', '_w', toCursor('other')])('refuses what it never gave out: %s', (cursor) => {
-    expect(() => fromCursor(cursor, (place) => place === '7')).toThrow(InputError);
-  });
+  it.each(['!', 'Nw==', 'N', '_w', toCursor('other')])(
+    'refuses a cursor that it did not create: %s',
+    (cursor) => {
+      expect(() => fromCursor(cursor, (place) => place === '7')).toThrow(InputError);
+    },
+  );
 });

@@ -28,7 +28,7 @@ function contextAt(refuse: ApiErrors['refuse']): { context: RequestContext; ends
 }
 
 describe('a request context', () => {
-  it('goes on when its work is done', async () => {
+  it('continues after its work', async () => {
     const { context } = contextAt(() => undefined);
     const result = await new Promise((resolve) => context.after(Promise.resolve(7), resolve));
 
@@ -50,7 +50,7 @@ describe('a request context', () => {
     expect(error).toEqual(new Error('why'));
   });
 
-  it('tidies up before it is refused', async () => {
+  it('releases its resources before it is refused', async () => {
     const order: string[] = [];
     await new Promise<void>((resolve) => {
       const { context } = contextAt(() => {
@@ -67,7 +67,7 @@ describe('a request context', () => {
     expect(order).toEqual(['tidied', 'refused']);
   });
 
-  it('ends the connection when not even a refusal can be sent', () => {
+  it('closes the connection if the refusal cannot be sent', () => {
     const { context, ends } = contextAt(() => {
       throw new Error('a bug');
     });

@@ -5,7 +5,7 @@ describe.each([
   ['of the router', nextRequestId, 100_000],
   ['of the fast path', nextFastRequestId, 1_000_000],
 ])('request ids %s', (_, next, many) => {
-  it('are ULIDs of the time at which they were made', () => {
+  it('are ULIDs of their creation time', () => {
     const before = Date.now();
     const id = next();
 
@@ -14,7 +14,7 @@ describe.each([
     expect(decodeTime(id)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('are in order and never the same, very many of them', () => {
+  it('are unique and in order', () => {
     let last = '';
     let isInOrder = true;
     for (let i = 0; i < many; i++) {

@@ -24,7 +24,7 @@ describe('an address in the access log', () => {
     ['among words', `/api/ns/q?x=wrong-${MINTED}-x`],
     ['a chosen one in a name', `/api/ns/q?token%3D${encodeURIComponent(CHOSEN)}`],
     ['beside another', `/api/ns/${MINTED}?token=${encodeURIComponent(CHOSEN)}`],
-  ])('has no token: %s', (_name, url) => {
+  ])('hides the token in the query: %s', (_name, url) => {
     for (const carried of ['', 'short', 'wrong-but-long-enough-it-is']) {
       const shown = shownUrl(url, carried);
       expect(decodeURIComponent(shown).toUpperCase()).not.toContain(MINTED);
@@ -37,7 +37,7 @@ describe('an address in the access log', () => {
     ['escaped', `/api/ns/${encodeURIComponent(CARRIED)}/size`],
     ['in a value', `/v1/ns/stats?queue=${encodeURIComponent(CARRIED)}`],
     ['twice', `/api/${encodeURIComponent(CARRIED)}/${encodeURIComponent(CARRIED)}`],
-  ])('has not the token that the request carries: %s', (_name, url) => {
+  ])('hides the token of the request: %s', (_name, url) => {
     for (const carried of [CARRIED, `default:${CARRIED}`]) {
       expect(shownUrl(url, carried)).toContain('[redacted]');
       expect(shownUrl(url, carried)).not.toContain('chosen');
@@ -54,11 +54,11 @@ describe('an address in the access log', () => {
     '/api/ns/d41d8cd98f00b204e9800998ecf8427e',
     '/nope',
     '',
-  ])('is as it was where there is none: %s', (url) => {
+  ])('is unchanged without a token: %s', (url) => {
     expect(shownUrl(url, MINTED)).toBe(url);
   });
 
-  it('is one line, whatever was escaped', () => {
+  it('is one line for any escapes', () => {
     expect(shownUrl(`/api/ns/%0d%0a%c3%a9${MINTED}`, '')).toBe('/api/ns/????[redacted]');
   });
 });

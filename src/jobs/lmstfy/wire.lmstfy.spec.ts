@@ -22,11 +22,11 @@ describe("lmstfy's answers", () => {
     [86_400_000, 86_400],
     // A job that is leased in the millisecond of its publish: deadlines are rounded up, "now" is rounded down.
     [4_294_967_295_001, 4_294_967_295],
-  ])('tell of %i ms left as a ttl of %i', (ttlLeftMs, ttl) => {
+  ])('show %i ms left as a ttl of %i', (ttlLeftMs, ttl) => {
     expect(JSON.parse(peekedJson('ns', { ...JOB, ttlLeftMs }))).toMatchObject({ ttl });
   });
 
-  it('have their keys in alphabetical order, and attributes too', () => {
+  it('have keys and attributes in alphabetical order', () => {
     const json = peekedJson('ns', { ...JOB, attributes: { b: '"', a: 'é' } });
 
     expect(json).toBe(

@@ -31,7 +31,7 @@ describe('the body of a batch acknowledgement', () => {
     expect(read({ acks })).toEqual(acks);
   });
 
-  it('has no lease only where it is forced', () => {
+  it('may omit the lease only with force', () => {
     const [leased, forced] = [
       { queue: 'q', id: ID, lease: 1 },
       { queue: 'q', id: ID, force: true },
@@ -77,7 +77,7 @@ describe('the body of a batch acknowledgement', () => {
     ['an object', { acks: {} }],
     ['an empty list', { acks: [] }],
     ['too many', { acks: Array(1_001).fill({ queue: 'q', id: ID }) }],
-  ])('has 1 to 1,000 of them: %s', (_name, value) => {
+  ])('has 1 to 1,000 items: %s', (_name, value) => {
     expect(fields(value)).toEqual(['acks']);
   });
 
@@ -103,21 +103,21 @@ describe('the body of a batch acknowledgement', () => {
     ['a misspelt field', { queue: 'q', id: ID, leese: 1 }, ['acks[1].leese']],
     ['a field that every object has', { queue: 'q', id: ID, toString: 1 }, ['acks[1].toString']],
     ['a long field', { queue: 'q', id: ID, ['x'.repeat(99)]: 1 }, [`acks[1].${'x'.repeat(40)}`]],
-  ])('names what is wrong with which: %s', (_name, item, expected) => {
+  ])('reports errors with the index of the item: %s', (_name, item, expected) => {
     expect(fields({ acks: [RIGHT, item, RIGHT] })).toEqual(expected);
   });
 
-  it('refuses a field by the name of __proto__', () => {
+  it('refuses a field named __proto__', () => {
     expect(fields(`{"acks":[{"queue":"q","id":"${ID}","__proto__":{"lease":1}}]}`)).toEqual([
       'acks[0].__proto__',
     ]);
   });
 
-  it('names what is wrong with some of a thousand, not with all', () => {
+  it('reports a limited number of errors', () => {
     expect(fields({ acks: Array(1_000).fill({}) })).toHaveLength(20);
   });
 
-  it('may say what came of a job, and where it goes', () => {
+  it('may have a result and a next queue', () => {
     const of = { queue: 'q', id: ID, lease: 3 };
     const acks = [
       { ...of, result: { a: 1 } },
@@ -151,7 +151,7 @@ describe('the body of a batch acknowledgement', () => {
     expect(fields({ acks: [{ queue: 'q', id: ID, lease: 1, ...more }] })).toEqual(expected);
   });
 
-  it('is answered item by item', () => {
+  it('is answered with a result per item', () => {
     const acks = [
       { queue: 'q', id: ID },
       { queue: 'p', id: 'x', lease: 2 },

@@ -42,7 +42,7 @@ describe('the answer to a lease request', () => {
         },
       },
     ],
-  ])('%s has all facts and its data', (_what, job) => {
+  ])('has all facts and the data of %s', (_what, job) => {
     const json = leasedJson([job], 64);
     const { extended = FACTS } = job;
     const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);

@@ -25,7 +25,7 @@ function verdict(
   return verdictOfAnswer(answer, { onStatus, maxRetryAfterMs: HOUR, ack: 'response' }, releases, NOW);
 }
 
-describe('what an answer means', () => {
+describe('the action for an answer', () => {
   it.each<[number, Record<string, string>, string, boolean | null]>([
     [200, {}, 'ack', true],
     [202, {}, 'ack', true],
@@ -44,11 +44,11 @@ describe('what an answer means', () => {
     [500, { 'pumphouse-retry': 'No' }, 'fail', false],
     [429, { 'pumphouse-retry': 'no' }, 'fail', null],
     [200, { 'pumphouse-retry': 'no' }, 'ack', true],
-  ])('of %d with %j', (status, headers, action, isHealthy) => {
+  ])('is chosen for status %d with %j', (status, headers, action, isHealthy) => {
     expect(verdict(status, { headers })).toMatchObject({ action, isHealthy, isGone: status === 410 });
   });
 
-  it('is what the target says, by status before class', () => {
+  it('follows the rules of the target, a status before its class', () => {
     const onStatus = { '404': 'fail', '4xx': 'ack', '2xx': 'retry' } as const;
     expect([404, 410, 200, 500].map((status) => verdict(status, { onStatus }).action)).toEqual([
       ...['fail', 'ack', 'retry', 'retry'],
@@ -56,12 +56,12 @@ describe('what an answer means', () => {
     expect(verdict(410, { onStatus }).isGone).toBe(false);
   });
 
-  it('releases a hundred times at most', () => {
+  it('is a release a hundred times at most', () => {
     expect(verdict(429, { releases: 99 }).action).toBe('release');
     expect(verdict(429, { releases: 100 })).toMatchObject({ action: 'retry', group: 'http_429' });
   });
 
-  it('delays a release by its own rule, or by Retry-After if that is longer', () => {
+  it('delays a release by the longer of its rule and Retry-After', () => {
     expect(verdict(429).delayMs).toBe(1_000);
     expect(verdict(429, { releases: 3 }).delayMs).toBe(8_000);
     expect(verdict(429, { releases: 50 }).delayMs).toBe(60_000);
@@ -74,7 +74,7 @@ describe('what an answer means', () => {
     expect(verdict(500, { body: 'x'.repeat(5_000) }).message).toBe(`HTTP 500: ${'x'.repeat(1_024)}`);
   });
 
-  it('is a retry by kind where there is none, and a release when the server cut it off', () => {
+  it('is a retry without an answer, and a release when the server shuts down', () => {
     expect(verdictOfError(new SendError('dns', 'd'))).toMatchObject({
       ...{ action: 'retry', group: 'dns', isHealthy: false },
     });
@@ -99,5 +99,5 @@ describe('Retry-After', () => {
     ['soon', null],
     ['next 2', null],
     ['', null],
-  ])('of %s', (text, ms) => expect(retryAfterOf(text, NOW, HOUR)).toBe(ms));
+  ])('is read from %s', (text, ms) => expect(retryAfterOf(text, NOW, HOUR)).toBe(ms));
 });

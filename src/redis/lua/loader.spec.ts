@@ -21,7 +21,7 @@ const module = (name: string, requires = ''): string =>
   `${requires === '' ? '' : `--- @requires ${requires}\n`}--- @exports ${name}\n\nfunction ${name}()\n  return 1\nend\n`;
 
 describe('the module loader', () => {
-  it('puts each module once, after those that it requires, behind the header of the command', () => {
+  it('inserts each module once, after those that it requires, behind the header of the command', () => {
     const text = load({
       'commands/simple/it': command('--- @requires jobs/b, jobs/a\n\nreturn a() + b()\n'),
       'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
@@ -34,7 +34,7 @@ describe('the module loader', () => {
     expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
   });
 
-  it('leaves out what the command does not use, and keeps what that uses', () => {
+  it('omits functions that the command does not use, and keeps their dependencies', () => {
     const text = load({
       'commands/simple/it': command('--- @requires core/c\n\nreturn used() -- unused() "unused"\n'),
       'modules/core/c':
@@ -58,20 +58,20 @@ describe('the module loader', () => {
     expect(text).toContain('end\nend\nfunction a()');
   });
 
-  describe('of a lazy module', () => {
+  describe('a lazy module', () => {
     const files = (code: string, more = ''): Record<string, string> => ({
       'commands/simple/it': command(`--- @requires jobs/a, core/c\n--- @lazy jobs/a\n\n${code}`),
       'modules/jobs/a': `--- @requires core/c\n--- @exports a, value\n${more}function a()\n  return c()\nend\n`,
       'modules/core/c': module('c'),
     });
 
-    it('makes the functions when one of them is called first', () => {
+    it('creates its functions at the first call of one', () => {
       const text = load(files('if c() then\n  return a()\nend\n'));
       expect(text).toContain('do\nlocal make\nfunction make()\nfunction a()\n  return c()\nend\nend\n');
       expect(text).toContain('function a(...)\nif make then make = make() end\nreturn a(...)\nend\nend\n');
     });
 
-    it('makes at once what has a value that others use', () => {
+    it('creates values that others use at once', () => {
       const text = load(files('return a() + c() + value\n', 'value = 1\n'));
       expect(text).not.toContain('make');
     });
@@ -94,7 +94,7 @@ describe('the module loader', () => {
     expect(text).not.toContain('do\n');
   });
 
-  it('puts modules that are required inside a block there', () => {
+  it('inserts modules that are required inside a block there', () => {
     const text = load({
       'commands/simple/it': command(
         '--- @requires core/c\n\nlocal n = c()\nif n > 1 then\n  --- @requires jobs/a\n  n = a()\nend\nreturn n\n',
@@ -106,7 +106,7 @@ describe('the module loader', () => {
     expect(text.match(/function c\(/g)).toHaveLength(1);
   });
 
-  it('puts one module in the place of another', () => {
+  it('replaces a module by another', () => {
     const files = {
       'commands/simple/it': command('--- @requires core/c\n\nreturn c()\n'),
       'modules/core/c': module('c'),
@@ -183,7 +183,7 @@ describe('the module loader', () => {
 
   it.each(
     readdirSync(COMMANDS, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua')),
-  )('leaves nothing of its own in %s', (path) => {
+  )('leaves no directives in %s', (path) => {
     expect(assembleScript(path.replace('.lua', ''))).not.toMatch(/--- @/);
   });
 });

@@ -15,13 +15,13 @@ describe('a module in a library', () => {
     );
   });
 
-  it('keeps constants as they are, but for what a function computes', () => {
+  it('keeps constants, but not values that a function computes', () => {
     expect(bodyOf('local WAYS = { a = 1 }\nlocal EMPTY = string.rep("x", 2)\n')).toBe(
       'local WAYS = { a = 1 }\nlocal EMPTY\nresets[#resets + 1] = function()\nEMPTY = string.rep("x", 2)\nend\n',
     );
   });
 
-  it('begins each call without what an earlier one put into its exports', () => {
+  it('begins each call without values that an earlier call exported', () => {
     expect(bodyOf('jobs = {}\nfunction now()\n  clock = 1\nend\n', ['jobs', 'now', 'clock'])).toBe(
       'function now()\n  clock = 1\nend\nresets[#resets + 1] = function()\nclock = nil\njobs = {}\nend\n',
     );

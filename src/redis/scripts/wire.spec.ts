@@ -42,11 +42,11 @@ describe('a command on the wire', () => {
     ['numbers', ['X', 0, -1, 9, 10, 1_795_000_000_000, 2 ** 46, 1.5]],
     ['text beyond ASCII', ['ECHO', 'rød', '日本', '🚰', '\r\n$3\r\n']],
     ['bytes that are no text', ['ECHO', Buffer.from([0, 13, 10, 36, 42, 255, 254])]],
-  ])('holds %s', (_name, args) => {
+  ])('contains %s', (_name, args) => {
     expect(parse(encodeCommand(args))).toEqual(args.map(plain));
   });
 
-  it.each(LENGTHS)('holds an argument of %i bytes, as bytes and as text', (length) => {
+  it.each(LENGTHS)('contains an argument of %i bytes, as bytes and as text', (length) => {
     const [bytes, text] = [bytesOf(length), 'x'.repeat(length)];
 
     expect(parse(encodeCommand(['ECHO', bytes, text, bytes]))).toEqual([
@@ -57,13 +57,13 @@ describe('a command on the wire', () => {
     ]);
   });
 
-  it.each([1, 9, 10, 99, 100, 999, 1_000])('holds %i arguments', (count) => {
+  it.each([1, 9, 10, 99, 100, 999, 1_000])('contains %i arguments', (count) => {
     const args = Array.from({ length: count }, (_, i) => String(i));
 
     expect(parse(encodeCommand(args)).map(String)).toEqual(args);
   });
 
-  it('is the driver’s own encoding, byte for byte', () => {
+  it('equals the encoding of the driver', () => {
     const args: Arg[] = ['EVALSHA', 'abc', 1, 'key', Buffer.from([1, 2, 3]), 'rød', ''];
     const [name, ...rest] = args;
     const theirs = new Redis.Command(String(name), rest, { replyEncoding: null }).toWritable(
