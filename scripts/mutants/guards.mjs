@@ -2,41 +2,39 @@ import { BATCHES } from './guards/batches.mjs';
 import { CLIENT } from './guards/client.mjs';
 import { CLUSTER } from './guards/cluster.mjs';
 import { COMMAND_LINE } from './guards/command-line.mjs';
+import { CRON_GUARDS } from './guards/cron.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
-import { PAYLOADS } from './guards/edges-payloads.mjs';
-import { SCOPES } from './guards/edges-scopes.mjs';
-import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
-import { EDGES_PUSH_TARGETS } from './guards/edges-push-targets.mjs';
-import { EDGES_LMSTFY } from './guards/edges-lmstfy.mjs';
-import { EDGES_WORDS } from './guards/edges-words.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
+import { EXTENDED_MODEL } from './guards/extended-model.mjs';
+import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
-import { EXTENDED_MODEL } from './guards/extended-model.mjs';
-import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
-import { READY_LISTS } from './guards/ready-lists.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
+import { LMSTFY } from './guards/lmstfy.mjs';
 import { LOOPS } from './guards/loops.mjs';
-import { MOVING } from './guards/edges-moving.mjs';
 import { METRICS } from './guards/metrics.mjs';
-import { MIGRATION } from './guards/migration.mjs';
 import { NATIVE_MIGRATION } from './guards/migration-native.mjs';
+import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
-import { NATIVE_KEYS } from './guards/native-keys.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
+import { NATIVE_KEYS } from './guards/native-keys.mjs';
+import { PAYLOADS } from './guards/payloads.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
+import { PURGES_AND_MOVES } from './guards/purges-and-moves.mjs';
+import { PUSH_SENDING } from './guards/push-sending.mjs';
+import { PUSH_TARGETS } from './guards/push-targets.mjs';
 import { PUSH_GUARDS } from './guards/push.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
-import { REDIS_EDGES } from './guards/edges-redis.mjs';
+import { READY_LISTS } from './guards/ready-lists.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
-import { CRON_GUARDS } from './guards/cron.mjs';
+import { REDIS } from './guards/redis.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
@@ -44,8 +42,9 @@ import { STORES } from './guards/stores.mjs';
 import { SURVIVE } from './guards/survive.mjs';
 import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
+import { TOKEN_SCOPES } from './guards/token-scopes.mjs';
 import { TOKENS } from './guards/tokens.mjs';
-import { WORKER_RUNTIME } from './guards/edges-worker-runtime.mjs';
+import { WORKER_RUNTIME } from './guards/worker-runtime.mjs';
 import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 
 /**
@@ -66,8 +65,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
-  ...SCOPES,
-  ...EDGES_WORDS,
+  ...TOKEN_SCOPES,
   ...PAYLOADS,
   ...RECORD_GUARDS,
   ...READY_LISTS,
@@ -93,11 +91,11 @@ export const GUARDS = [
   ...NATIVE_KEYS,
   ...PUBLISHES,
   ...PUSH_GUARDS,
-  ...EDGES_PUSH_SEND,
-  ...EDGES_PUSH_TARGETS,
+  ...PUSH_SENDING,
+  ...PUSH_TARGETS,
   ...MIGRATION,
   ...NATIVE_MIGRATION,
-  ...EDGES_LMSTFY,
+  ...LMSTFY,
   ...IMPORT,
   ...DURABLE,
   ...START,
@@ -112,6 +110,6 @@ export const GUARDS = [
   ...QLESS_DEFECTS,
   ...NAMESPACES,
   ...SURVIVE,
-  ...MOVING,
-  ...REDIS_EDGES,
+  ...PURGES_AND_MOVES,
+  ...REDIS,
 ];

@@ -55,8 +55,8 @@ class Store {
     cpSync(this.files, this.copy, { recursive: true });
   }
 
-  /** Starts Redis again, from the copy if one is to be restored; the servers stay. */
-  async restart({ restores }: { readonly restores: boolean }): Promise<void> {
+  /** Starts Redis again, from the copy if one is to be restored, perhaps without room for more; the servers stay. */
+  async restart({ restores, isFull = false }: { restores: boolean; isFull?: boolean }): Promise<void> {
     const { port, dir } = this.redis;
     await this.redis.kill9();
     if (restores) {
@@ -64,7 +64,8 @@ class Store {
       cpSync(this.copy, this.files, { recursive: true });
     }
     const stop = this.redis.stop.bind(this.redis);
-    this.redis = { ...(await startRedis({ args: ALWAYS, port, dir })), stop };
+    const args = isFull ? [...ALWAYS, '--maxmemory', '1'] : ALWAYS;
+    this.redis = { ...(await startRedis({ args, port, dir })), stop };
     await waitFor(() => this.f.pool.status.up, 10_000);
   }
 
@@ -105,6 +106,17 @@ describe('a Redis that is restored from an older file', () => {
     }
     expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
     expect(await f.engine.ackMany(f.ns, found.map(ackOf))).toEqual(QUEUES.map(() => 'acked'));
+  });
+
+  it('grants no lease number that it granted before while it is full', async () => {
+    store.backUp();
+    const lost = await leaseAll(f);
+    await store.restart({ restores: true, isFull: true });
+    const found = await f.lease('simple');
+    expect(found).toHaveLength(1);
+    const [before] = lost.filter(({ queue }) => queue === 'simple');
+    expect(await f.engine.ackMany(f.ns, [ackOf(before!)])).toEqual(['lease_lost']);
+    expect(await f.engine.ackMany(f.ns, found.map(ackOf))).toEqual(['acked']);
   });
 
   it('keeps the times at which jobs were published', async () => {

@@ -32,5 +32,6 @@ if --[[ guard: floor-rises-with-run ]] not is_new then
   floor, began = math.min(math.max(now_floor, floor, known) + jump, HIGHEST), time[1] * 1000 + math.floor(time[2] / 1000)
 end
 -- A full Redis refuses this, and is used all the same.
+-- guard: full-redis-has-a-floor
 redis.pcall("HSET", run, "store", identity, "floor", string.format("%.0f", floor), "began", string.format("%.0f", began))
 return { floor, began }

@@ -5,10 +5,6 @@ const PRODUCERS = 'packages/client/test/producers.spec.ts';
 const PRODUCER = 'packages/client/test/producer.spec.ts';
 const SECRETS = 'packages/client/test/secrets.spec.ts';
 const SCHEMAS = 'packages/client/test/schemas.spec.ts';
-const EVENTS = 'packages/client/src/producer/events.ts';
-const KEEPER = 'packages/client/src/worker/lease-keeper.ts';
-const RUNTIME = 'packages/client/src/worker/worker.ts';
-const CALLS = 'packages/client/src/transport/api-client.ts';
 
 /**
  * The worker runtime of the client: leases that it keeps, what it does when one is lost, and how it ends; and which calls

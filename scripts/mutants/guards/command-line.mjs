@@ -1,4 +1,3 @@
-const FILE = 'src/cli/bulk.ts';
 const SPEC = 'src/cli/bulk.spec.ts';
 const TLS = 'test/api/tls.spec.ts';
 

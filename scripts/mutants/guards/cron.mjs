@@ -1,6 +1,5 @@
 const CRON = 'test/engine/cron.spec.ts';
 const ZONES = 'test/engine/cron-zones.spec.ts';
-const TIMER = 'lua/modules/timers/recurring.lua';
 
 /**
  * Recurring jobs by cron.

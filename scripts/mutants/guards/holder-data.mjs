@@ -1,6 +1,5 @@
 const DATA = 'test/engine/new-data.spec.ts';
 const LEASES = 'test/api/native-leases.spec.ts';
-const STATE = 'src/redis/lua/state.ts';
 const STATE_SPEC = 'src/redis/lua/state.spec.ts';
 
 /**

@@ -71,4 +71,11 @@ export const IMPORT = [
     spec: COMMAND,
     test: 'pumphouse import-lmstfy › refuses a second drain of the same Redis',
   },
+  {
+    id: 'import-brings-tokens',
+    name: 'import: tokens and limits are brought before the jobs',
+    off: 'remove',
+    spec: COMMAND,
+    test: 'pumphouse import-lmstfy › lets clients go on with their tokens and limits',
+  },
 ];

@@ -1,5 +1,4 @@
 const SERVICE = 'src/metrics/metrics.service.spec.ts';
-const TOTALS = 'src/metrics/cluster-totals.ts';
 const TOTALS_SPEC = 'src/metrics/cluster-totals.spec.ts';
 
 /**
@@ -77,5 +76,19 @@ export const METRICS = [
     off: 'false',
     spec: TOTALS_SPEC,
     test: 'ClusterTotals › shows its maximum number of queues although the workers show more',
+  },
+  {
+    id: 'lmstfy-label-names-the-job',
+    name: "metrics: the label `api` of a job's calls is that of lmstfy",
+    off: { with: "'job/:id'" },
+    spec: 'test/api/metrics.spec.ts',
+    test: "metrics › has lmstfy's labels and bucket bounds, to the last digit",
+  },
+  {
+    id: 'lmstfy-bounds-are-exact',
+    name: 'metrics: the bounds of buckets are those of lmstfy, to the last digit',
+    off: { with: '$&.map(Math.round)' },
+    spec: 'test/api/metrics.spec.ts',
+    test: "metrics › has lmstfy's labels and bucket bounds, to the last digit",
   },
 ];

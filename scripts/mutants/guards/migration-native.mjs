@@ -1,5 +1,4 @@
 const NATIVE = 'test/engine/migrating.spec.ts';
-const FILE = 'src/engine/migration/migrating-native.ts';
 
 /**
  * The native API while a pool moves: each job where it is, and nothing that two stores cannot keep.

@@ -92,4 +92,11 @@ export const SCRIPTS = [
     spec: BODIES,
     test: 'long payloads › bodies of every length › come back byte for byte from every step: %i',
   },
+  {
+    id: 'reply-error-names-script',
+    name: 'errors: a reply that no script gives is an error with the label of the script',
+    off: { with: 'message' },
+    spec: 'src/redis/scripts/wire.spec.ts',
+    test: 'the reply of a script › fails with the label of the script if it is not what the script returns: %s',
+  },
 ];

@@ -116,6 +116,7 @@ class Run {
 
   async go(): Promise<void> {
     const { isDrain, isFollow, isStopped } = this.options;
+    // guard: import-brings-tokens
     await this.bringTokens();
     const survey = new Survey(this.source, this.namespaces);
     if (this.target === null) {

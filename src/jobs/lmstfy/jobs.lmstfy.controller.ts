@@ -81,7 +81,7 @@ export class LmstfyJobsController {
     return peekedJson(caller.namespace, job);
   }
 
-  @Get('job/:job_id')
+  @Get(/* guard: lmstfy-label-names-the-job */ 'job/:job_id')
   @Access({ verb: 'consume' })
   async peekJob(
     @CurrentCaller() caller: Caller,

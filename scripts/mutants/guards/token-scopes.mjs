@@ -13,7 +13,7 @@ const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const SCOPES = [
+export const TOKEN_SCOPES = [
   {
     id: 'script-runs-when-full',
     name: 'full store: a script that frees memory or stops load runs in a full Redis',

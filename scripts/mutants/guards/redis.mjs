@@ -7,7 +7,7 @@ const RESTORED = 'test/faults/restored-store.spec.ts';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const REDIS_EDGES = [
+export const REDIS = [
   {
     id: 'missing-rights-are-found',
     name: 'rights: a server does not start if its Redis user lacks a right',
@@ -70,5 +70,12 @@ export const REDIS_EDGES = [
     off: 'false',
     spec: RESTORED,
     test: 'a replica that lags › grants no number that its master granted, after it was promoted or its data was taken over',
+  },
+  {
+    id: 'full-redis-has-a-floor',
+    name: 'restored store: a full Redis can be used, and leases are above its floor',
+    off: { with: '(function(reply) if type(reply) == "table" then error(reply) end end)($&)' },
+    spec: RESTORED,
+    test: 'a Redis that is restored from an older file › grants no lease number that it granted before while it is full',
   },
 ];

@@ -8,7 +8,7 @@ const KEPT = 'the sender of push › a kept connection';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const EDGES_PUSH_SEND = [
+export const PUSH_SENDING = [
   {
     id: 'push-resend-only-kept',
     name: 'push: only a request over a kept connection is sent again',

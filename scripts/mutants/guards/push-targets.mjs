@@ -11,7 +11,7 @@ const ORIGINS = 'jobs that are pushed to URLs of several origins';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const EDGES_PUSH_TARGETS = [
+export const PUSH_TARGETS = [
   {
     id: 'target-versions-after-a-purge',
     name: 'push: a namespace that was purged and made anew is read again by older servers',

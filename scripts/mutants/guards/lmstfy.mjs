@@ -7,7 +7,7 @@ const HABITS = 'habits of lmstfy › habits of lmstfy clients';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const EDGES_LMSTFY = [
+export const LMSTFY = [
   {
     id: 'pipelined-unsafe-waits',
     name: 'pipelines: a request that changes something waits for the answers before it',

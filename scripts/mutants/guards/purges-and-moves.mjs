@@ -6,7 +6,7 @@ const STATISTICS = 'test/engine/statistics.spec.ts';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const MOVING = [
+export const PURGES_AND_MOVES = [
   {
     id: 'purge-is-remembered',
     name: 'purge: its time is kept, so that servers write nothing from before it',
