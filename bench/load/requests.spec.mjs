@@ -63,7 +63,7 @@ describe('a lease on the native API', () => {
     expect(requests[0]).toContain('X-Token: token-a\r\nContent-Type: application/json\r\n');
   });
 
-  it('is only good if it has a job', () => {
+  it('is refused without a job', () => {
     const sent = REQUEST_PLANS.repeat?.(lease, [target]).next(0, 0, '');
     expect(sent?.check?.('{"jobs":[{"id":"x","lease":1}]}')).toBe(true);
     expect(sent?.check?.('{"jobs":[]}')).toBe(false);
@@ -73,7 +73,7 @@ describe('a lease on the native API', () => {
 describe('a batch of acknowledgements', () => {
   const workload = { requests: 'batchAck', path: '/v1/a/acks', queue: 'q', per: 2, expect: 200, total: 100 };
 
-  it('holds the leased jobs, and leaves out those that do not fill one', () => {
+  it('contains leased jobs in full batches only', () => {
     requestsOf({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"},{${ID}three"}]`);
     const requests = requestsOf(workload, TARGETS);
 
@@ -87,7 +87,7 @@ describe('a batch of acknowledgements', () => {
     });
   });
 
-  it('is only good if every job in it was acknowledged', () => {
+  it('is refused unless every job was acknowledged', () => {
     requestsOf({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"}]`);
     const sent = REQUEST_PLANS.batchAck?.(workload, TARGETS).next(0, 0, '');
 

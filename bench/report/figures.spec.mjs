@@ -22,7 +22,7 @@ const rounds = (/** @type {object} */ empty, /** @type {object} */ full) => {
 };
 
 describe('the growth of a store', () => {
-  it('is what filling changed: neither the difference of two processes nor a slower machine counts', () => {
+  it('is the change by filling, without the difference of processes and machines', () => {
     const before = rounds(cost(10), cost(11));
     const after = rounds(cost(20, 2), cost(22, 2));
 
@@ -67,7 +67,7 @@ describe('a row', () => {
     expect(judge(configuration, { ...row, server: NaN }).isCheap).toBeNull();
   });
 
-  it('that was repeated has the median of each figure', () => {
+  it('has the median of each figure if it was repeated', () => {
     const repeated = [3, 1, 2].map((n) => ({ ...row, rate: n, server: 10 * n }));
     expect(medianOf(repeated)).toEqual({ ...row, rate: 2, server: 20 });
     expect(median([4, 1, 2, 3])).toBe(2.5);

@@ -7,7 +7,7 @@ const cost = (server, instructions, key = 'publish') => ({ key, name: key, serve
 const judged = (/** @type {any} */ now, /** @type {any} */ again = cost(100, 1_000)) =>
   verdictsOf({ before: [cost(100, 1_000)], again: [again], now: [now] });
 
-describe('the gate', () => {
+describe('the gate of two builds', () => {
   it('lets a row cost 2 % more instructions of Redis and 5 % more CPU of the server', () => {
     expect(judged(cost(100, 1_019))[0]).toMatchObject({ met: true, instructions: { bound: 0.02 } });
     expect(judged(cost(100, 1_021))[0]).toMatchObject({ met: false, instructions: { met: false } });
@@ -26,19 +26,19 @@ describe('the gate', () => {
     expect(all(103, 9)).toMatchObject({ met: true });
   });
 
-  it.each([104, 100 / 1.04])('allows what two runs of one build differ by, if that is more', (again) => {
+  it.each([104, 100 / 1.04])('allows the difference of two runs of one build if that is larger', (again) => {
     expect(judged(cost(103.9, 1_000), cost(again, 1_000)).at(-1)).toMatchObject({ met: true });
     expect(judged(cost(104.1, 1_000), cost(again, 1_000)).at(-1)).toMatchObject({ met: false });
   });
 
-  it('applies that to each figure of each row by itself', () => {
+  it('applies that difference to each figure of each row', () => {
     const again = cost(108, 1_030);
     expect(judged(cost(107, 1_029), again)[0]).toMatchObject({ met: true });
     expect(judged(cost(107, 1_031), again)[0]).toMatchObject({ met: false });
     expect(judged(cost(109, 1_029), again)[0]).toMatchObject({ met: false });
   });
 
-  it('is not met by a figure that is missing', () => {
+  it('fails for a missing figure', () => {
     expect(judged(cost(100, NaN))[0]?.met).toBe(false);
     expect(judged(cost(100, 1_000, 'ack'))[0]?.met).toBe(false);
     expect(judged(cost(100, 1_000), cost(100, NaN))[0]?.met).toBe(false);

@@ -28,7 +28,7 @@ const failing = (samples) =>
     .map(({ key }) => key);
 
 describe('the verdict of a soak', () => {
-  it('passes a run that is flat after its warm-up, whatever single samples do', () => {
+  it('passes a run that is flat after its warm-up but for single samples', () => {
     expect(judge(soundRun(), WARM_UP_S).isFlat).toBe(true);
     expect(failing(soundRun())).toEqual([]);
   });
@@ -39,11 +39,11 @@ describe('the verdict of a soak', () => {
     expect(failing(leaking)).toEqual([key]);
   });
 
-  it.each(SERIES.map(({ key }) => key))('bears half of the bound in %s', (key) => {
+  it.each(SERIES.map(({ key }) => key))('accepts a growth of half of the bound in %s', (key) => {
     expect(failing(withLeak(soundRun(), WARM_UP_S, key, 0.5))).toEqual([]);
   });
 
-  it('measures growth over the time that counts', () => {
+  it('measures growth after the warm-up', () => {
     const samples = soundRun().map((sample) => ({ ...sample, rss: 300 * MIB + sample.seconds * 0.1 * MIB }));
     const check = judge(samples, WARM_UP_S).checks.find(({ key }) => key === 'rss');
     expect(check.growth).toBeCloseTo((595 - WARM_UP_S) * 0.1, 5);
@@ -51,7 +51,7 @@ describe('the verdict of a soak', () => {
     expect(check.bound).toBeCloseTo(0.08 * check.level, 5);
   });
 
-  it('does not count what grows before the warm-up is over', () => {
+  it('ignores growth before the end of the warm-up', () => {
     const late = soundRun().map((sample) => ({
       ...sample,
       redis: sample.redis + Math.min(sample.seconds, WARM_UP_S) * MIB,
@@ -64,7 +64,7 @@ describe('the verdict of a soak', () => {
     expect(failing(unmeasured)).toEqual(['redis']);
   });
 
-  it('lets noise widen the bound of a latency, and never that of memory', () => {
+  it('widens the bound of a latency by its noise, and not that of memory', () => {
     const noisy = (/** @type {number} */ by) =>
       soundRun().map((sample, i) => ({
         ...sample,
@@ -80,7 +80,7 @@ describe('the verdict of a soak', () => {
     expect(judge(noisy(20), WARM_UP_S).isFlat).toBe(true);
   });
 
-  it('looks at the lows of what garbage collection lets rise and fall', () => {
+  it('uses the lows of series that garbage collection moves', () => {
     const peaks = soundRun().map((sample, i) => ({ ...sample, rss: sample.rss + (i % 4) * i * 0.5 * MIB }));
     expect(judge(peaks, WARM_UP_S).isFlat).toBe(true);
   });
@@ -89,22 +89,22 @@ describe('the verdict of a soak', () => {
     expect(() => judge(soundRun().slice(0, 33), WARM_UP_S)).toThrow('too few');
   });
 
-  it('says where a leak would have gone unseen', () => {
+  it('names the series in which a leak would not be seen', () => {
     expect(blindSpots(soundRun(), WARM_UP_S)).toEqual([]);
     const falling = soundRun().map((sample) => ({ ...sample, rss: (300 - sample.seconds * 0.2) * MIB }));
     expect(blindSpots(falling, WARM_UP_S)).toEqual(['RSS of the server']);
   });
 });
 
-describe('the slope', () => {
-  it('is that of the line, though a quarter of the points lie elsewhere', () => {
+describe('the slope of a series', () => {
+  it('is that of the line although a quarter of the points lie elsewhere', () => {
     const points = Array.from({ length: 40 }, (_, x) => ({ x, y: x % 4 === 0 ? 1_000 : 3 * x + 7 }));
     expect(slopeOf(points)).toBeCloseTo(3, 5);
   });
 });
 
-describe('the warm-up', () => {
-  it('is a fifth of a long run, a minute and a half of a middling one, and half of a short one', () => {
+describe('the warm-up of a soak', () => {
+  it('is a fifth of a long run, 90 seconds of a medium one, and half of a short one', () => {
     expect([warmUpOf(3_600), warmUpOf(300), warmUpOf(60)]).toEqual([720, 90, 30]);
   });
 });

@@ -11,18 +11,18 @@ const installed = Object.entries(packages).filter(
 );
 
 describe('the packages of a server', () => {
-  it('are those of package.json and theirs', () => {
+  it('are those of package.json and their dependencies', () => {
     const paths = installed.map(([path]) => path);
     expect(paths).toEqual(expect.arrayContaining(['node_modules/@nestjs/core', 'node_modules/ioredis']));
     expect(paths).not.toContain('node_modules/jest');
   });
 
-  it.each(NODES)('run on Node.js %s by their own word', (node) => {
+  it.each(NODES)('declare that they run on Node.js %s', (node) => {
     const wrong = installed.filter(([, { engines = {} }]) => !semver.satisfies(node, engines.node ?? '*'));
     expect(wrong.map(([path, { version }]) => `${path} ${version}`)).toEqual([]);
   });
 
-  it('are no compiler, with --omit=optional', () => {
+  it('include no compiler with --omit=optional', () => {
     const server = installed.filter(([, { devOptional, optional }]) => !devOptional && !optional);
     const names = server.map(([path]) => path.replace(/^.*node_modules\//, ''));
     const compilers = ['typescript', 'esbuild', 'rollup', 'webpack'];

@@ -44,7 +44,7 @@ export function refusedIn(line) {
 }
 
 /** Folders whose test names follow CONTRIBUTING.md. */
-const NAMED_FOLDERS = ['src', 'packages/client/test'];
+const NAMED_FOLDERS = ['src', 'packages/client/test', 'scripts', 'bench'];
 const FIRST_WORD = /^[^\s,:;]+/;
 
 /** @param {string} name of a test, its titles joined by ` › ` @returns {string[]} what is wrong with it */
@@ -98,7 +98,9 @@ function main(folders) {
     }
   }
   for (const file of files.filter((each) => NAMED_FOLDERS.some((folder) => each.startsWith(`${folder}/`)))) {
-    for (const name of /\.ts$/.test(file) ? testNames(readFileSync(join(ROOT, file), 'utf8')) : []) {
+    for (const name of /\.ts$|\.spec\.mjs$/.test(file)
+      ? testNames(readFileSync(join(ROOT, file), 'utf8'))
+      : []) {
       for (const problem of problemsOfName(name)) {
         found++;
         console.log(`${file}: the test name "${name}" ${problem}`);

@@ -25,7 +25,7 @@ function guarded(file, text, ids) {
 }
 
 describe('guards in changed code', () => {
-  it.each([...files])('%s: protect the same with other line breaks, names and places', async (file, ids) => {
+  it.each([...files])('protect the same in %s with other line breaks, names and places', async (file, ids) => {
     const text = readFileSync(join(ROOT, file), 'utf8');
     const units = ids.flatMap((id) => unitsOf(file, text, id));
     const expected = guarded(file, text, ids);

@@ -21,7 +21,7 @@ const DEBIAN = [
 ];
 
 describe('the plan to install Redis', () => {
-  it('does nothing where one is there that is new enough', () => {
+  it('does nothing if a new enough Redis is installed', () => {
     for (const version of [
       [6, 2],
       [7, 0],
@@ -48,7 +48,7 @@ describe('the plan to install Redis', () => {
     );
   });
 
-  it('takes its changes to the system back even when the installation fails', () => {
+  it('reverts its changes to the system when the installation fails', () => {
     const back = planInstall(machine()).commands.slice(3);
     expect(back.map(({ always }) => always)).toEqual([true, true, true]);
   });
@@ -66,7 +66,7 @@ describe('the plan to install Redis', () => {
     expect([plan.tried, plan.reason]).toEqual([false, expect.stringContaining('not tried on Ubuntu by us')]);
   });
 
-  it('takes a system for the one that it says it is like, which makes it an untried one', () => {
+  it('treats a derived system as its parent and as untested', () => {
     const plan = planInstall(machine({ osRelease: { ID: 'linuxmint', ID_LIKE: 'ubuntu debian' } }));
     expect([lines(plan), plan.tried]).toEqual([DEBIAN, false]);
   });
@@ -80,13 +80,13 @@ describe('the plan to install Redis', () => {
       'brew install redis',
       'valkey',
     ],
-  ])('installs on %s, which starts no service of itself', (_system, where, command, otherwise) => {
+  ])('installs on %s without starting a service', (_system, where, command, otherwise) => {
     const plan = planInstall(machine(where));
     expect(lines(plan)).toEqual([command]);
     expect([plan.commands[0].otherwise.at(-1), plan.tried]).toEqual([otherwise, false]);
   });
 
-  it('uses sudo only where it asks for no password', () => {
+  it('uses sudo only if it asks for no password', () => {
     const plan = planInstall(machine({ uid: 1000, have: { sudo: 'free' } }));
     expect(lines(plan)).toEqual(DEBIAN.map((line) => `sudo -n ${line}`));
     const alpine = planInstall(
@@ -120,7 +120,7 @@ describe('the plan to install Redis', () => {
       { uid: 1000, have: { servers: [{ program: 'redis-server', version: [5, 0] }] } },
       /redis-server 5\.0 is too old/,
     ],
-  ])('tells %s what to do, and names the setting for a Redis elsewhere', (_who, where, reason) => {
+  ])('prints the steps for %s, and the setting for another Redis', (_who, where, reason) => {
     const plan = planInstall(machine(where));
     expect(plan.commands).toEqual([]);
     expect(plan.reason).toMatch(reason);

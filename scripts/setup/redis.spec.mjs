@@ -86,7 +86,7 @@ describe('the installer', () => {
       { 'var/lib/dpkg/status': PACKAGE('redis-server', 'deinstall ok config-files') },
       ['rm -f /usr/sbin/policy-rc.d', 'service redis-server stop', 'update-rc.d redis-server disable'],
     ],
-  ])('takes back no more than it did on a machine that has %s', (_what, files, takenBack) => {
+  ])('reverts only its own changes on a machine that has %s', (_what, files, takenBack) => {
     const { status, changes } = onMachine(debian(SERVER('7.0.15')), { files });
     expect([status, changes().slice(2)]).toEqual([0, takenBack]);
   });
@@ -99,14 +99,14 @@ describe('the installer', () => {
     );
   });
 
-  it('takes its changes to the system back when the installation fails, and names what failed', () => {
+  it('reverts its changes when the installation fails, and names the failed step', () => {
     const { status, stderr, calls } = onMachine(debian('exit 100'));
     expect(status).not.toBe(0);
     expect(stderr).toContain('apt-get install -y --no-install-recommends redis-server` has failed');
     expect(calls()).toContain('rm -f /usr/sbin/policy-rc.d');
   });
 
-  it('leaves the machine alone with PUMPHOUSE__NO_INSTALL=1, and prints what to run by hand', () => {
+  it('changes nothing with PUMPHOUSE__NO_INSTALL=1, and prints the steps', () => {
     const { status, stderr, calls } = onMachine(debian(SERVER('7.0.15')), {
       env: { PUMPHOUSE__NO_INSTALL: '1' },
     });
@@ -117,13 +117,13 @@ describe('the installer', () => {
     expect(calls()).toEqual(['sudo -n true']);
   });
 
-  it('never lets sudo ask', () => {
+  it('never runs sudo with a prompt', () => {
     const { stderr, calls } = onMachine({ ...debian(''), sudo: 'exit 1' });
     expect(stderr).toContain('needs root (sudo asks for a password here)');
     expect(calls()).toEqual(['sudo -n true']);
   });
 
-  it('says so where there is no sudo', () => {
+  it('reports that there is no sudo', () => {
     const { sudo: _, ...programs } = debian('');
     const { status, stderr } = onMachine(programs);
     expect(status).not.toBe(0);
@@ -131,7 +131,7 @@ describe('the installer', () => {
     expect(existsSync(join(dir, 'calls'))).toBe(false);
   });
 
-  it('takes the other name of the package where the first is unknown', () => {
+  it('tries the other name of the package if the first is unknown', () => {
     const run = [];
     const failed = carryOut(
       [{ argv: ['apk', 'add', 'redis'], otherwise: ['apk', 'add', 'valkey'] }],
@@ -144,7 +144,7 @@ describe('the installer', () => {
   });
 });
 
-describe('whether the server brings its own Redis along', () => {
+describe('the check whether the server starts its own Redis', () => {
   const config = (text) => {
     const file = join(dir, 'config.toml');
     writeFileSync(file, text);
@@ -156,9 +156,9 @@ describe('whether the server brings its own Redis along', () => {
     ['with a Redis in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://10.0.0.1' }, false],
     ['with "embedded" in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'embedded' }, true],
     ['when it only prints something', ['--print-default-config'], {}, false],
-  ])('%s', (_when, args, env, expected) => expect(needsRedis(args, env)).toBe(expected));
+  ])('is right for %s', (_when, args, env, expected) => expect(needsRedis(args, env)).toBe(expected));
 
-  it('with a file that is not there', () => {
+  it('accepts a missing file', () => {
     expect(needsRedis(['-c', join(dir, 'nowhere.toml')], {})).toBe(true);
   });
 
@@ -173,5 +173,5 @@ describe('whether the server brings its own Redis along', () => {
     ['a file with sentinels', '[pools.default]\nsentinels = ["a:1"]\nmaster_name = "m"\n', false],
     ['a file with a Redis for another pool', '[pools.b]\nurl = "redis://x"\n', true],
     ['a lmstfy file', 'Host = "0.0.0.0"\n[Pool]\n[Pool.default]\nAddr = "localhost:6379"\n', false],
-  ])('with %s', (_what, text, expected) => expect(needsRedis(config(text), {})).toBe(expected));
+  ])('is right with %s', (_what, text, expected) => expect(needsRedis(config(text), {})).toBe(expected));
 });

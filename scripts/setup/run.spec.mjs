@@ -42,7 +42,7 @@ async function served(goal) {
 }
 
 describe('the server in the foreground', () => {
-  it('hears Ctrl-C once, though the terminal and npm both pass it on, and its exit code is ours', async () => {
+  it('receives one Ctrl-C from the terminal and npm, and passes on its exit code', async () => {
     const { output, exit } = await served(1);
     process.kill(-wrapper.pid, 'SIGINT'); // the terminal: the whole group
     wrapper.kill('SIGINT'); // npm
@@ -50,7 +50,7 @@ describe('the server in the foreground', () => {
     expect(output()).toEqual(['up', 'SIGINT']);
   });
 
-  it('hears the second SIGTERM as well, to end at once', async () => {
+  it('receives the second SIGTERM, and ends at once', async () => {
     const { output, exit } = await served(2);
     wrapper.kill('SIGTERM');
     await sleep(300);
@@ -59,7 +59,7 @@ describe('the server in the foreground', () => {
     expect(output()).toEqual(['up', 'SIGTERM', 'SIGTERM']);
   });
 
-  it('is told to stop when the terminal goes away', async () => {
+  it('is stopped when the terminal closes', async () => {
     const { output, exit } = await served(1);
     wrapper.kill('SIGHUP');
     expect(await exit).toBe(7);

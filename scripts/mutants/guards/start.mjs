@@ -11,14 +11,14 @@ export const START = [
     name: 'set-up: the service policy of the machine stays',
     off: 'false',
     spec: 'scripts/setup/redis.spec.mjs',
-    test: 'the installer › takes back no more than it did on a machine that has %s',
+    test: 'the installer › reverts only its own changes on a machine that has %s',
   },
   {
     id: 'setup-keeps-service',
     name: 'set-up: an installed service stays',
     off: 'false',
     spec: 'scripts/setup/redis.spec.mjs',
-    test: 'the installer › takes back no more than it did on a machine that has %s',
+    test: 'the installer › reverts only its own changes on a machine that has %s',
   },
   {
     id: 'every-redis-is-checked',
