@@ -25,12 +25,15 @@ function guarded(file, text, ids) {
 }
 
 describe('guards in changed code', () => {
-  it.each([...files])('protect the same in %s with other line breaks, names and places', async (file, ids) => {
-    const text = readFileSync(join(ROOT, file), 'utf8');
-    const units = ids.flatMap((id) => unitsOf(file, text, id));
-    const expected = guarded(file, text, ids);
-    const other = await changed(file, text, units);
-    expect(other).toContain(RENAMED);
-    expect(guarded(file, other, ids)).toEqual(expected);
-  });
+  it.each([...files])(
+    'protect the same in %s with other line breaks, names and places',
+    async (file, ids) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const units = ids.flatMap((id) => unitsOf(file, text, id));
+      const expected = guarded(file, text, ids);
+      const other = await changed(file, text, units);
+      expect(other).toContain(RENAMED);
+      expect(guarded(file, other, ids)).toEqual(expected);
+    },
+  );
 });
