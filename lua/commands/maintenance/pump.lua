@@ -38,7 +38,8 @@ local expired_keys, dead_jobs = {}, {}
 local function plan_move(kind, number, name, id, value)
   local api, state, flags, priority, tries, attempts, lease, at, entry, expires, free_retries = struct.unpack(HEADER, value or NO_JOB)
   -- A job whose key Redis removed, and that was published again under its own id, is elsewhere: this is a member that the earlier job left.
-  local is_its_own = --[[ guard: due-time-is-of-one-job ]] at == number and state == (kind == "s" and SCHEDULED or LEASED)
+  -- guard: due-time-is-of-one-job
+  local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
   local is_free = is_its_own and kind == "l" and free_retries < --[[ guard: simple-free-retries-end ]] MAX_FREE_RETRIES and --[[ guard: pump-reads-delivery-log ]] is_undelivered(sending, id, value)
   local what = kind == "s" and "ready" or "timed_out"
   -- guard: pump-checks-expiry

@@ -114,7 +114,7 @@ export const READY_LISTS = [
   {
     id: 'due-time-is-of-one-job',
     name: 'ready lists: a due time moves only the job that it belongs to',
-    off: 'true',
+    off: { with: 'state > 0' },
     spec: PROPERTIES,
     test: 'a job made again under its own id › is not moved by the due time of a former life that Redis has removed',
   },

@@ -248,11 +248,8 @@ export class LongPollManager {
     const [key = ''] = queues;
     const [oldest] = this.queues.get(key) ?? [];
     const isKnown = queues.length === 1 && this.empty.has(key) && !this.checking.has(key);
-    return (
-      isKnown &&
-      /* guard: newcomer-fetches-during-a-wake-up */ oldest?.isFetching === false &&
-      this.isSimple(namespace, request)
-    );
+    // guard: newcomer-fetches-during-a-wake-up
+    return isKnown && oldest?.isFetching === false && this.isSimple(namespace, request);
   }
 
   /**
