@@ -75,6 +75,18 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
   });
 });
 
+describe.each(FORMS)('an error in a script: $form', ({ args }) => {
+  it('names the line of the file in the repository', async () => {
+    const { client: admin, f } = await EngineFixture.alone(args);
+    await f.publish('q');
+    await admin.del(`{${f.ns}}:queues`);
+    await admin.set(`{${f.ns}}:queues`, 'no hash');
+    await expect(f.publish('q')).rejects.toThrow(/^WRONGTYPE .* \(lua\/[\w/]+\.lua:\d+\)$/);
+    await admin.del(`{${f.ns}}:queues`);
+    await f.close();
+  });
+});
+
 describe('functions', () => {
   it('are used where Redis has them: no script is sent', async () => {
     const { client, f } = await EngineFixture.alone();

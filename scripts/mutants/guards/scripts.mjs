@@ -13,6 +13,13 @@ const BODIES = 'test/engine/leasing.spec.ts';
  */
 export const SCRIPTS = [
   {
+    id: 'script-errors-name-their-line',
+    name: 'scripts: an error of Redis names the line of the file in the repository',
+    off: 'remove',
+    spec: 'test/engine/noscript.spec.ts',
+    test: 'an error in a script: $form › names the line of the file in the repository',
+  },
+  {
     id: 'pump-touches-first',
     name: 'touch first: the pump waits until a slot has moved',
     off: 'remove',

@@ -119,6 +119,18 @@ export function assembleLibrary(
   return { name, text: code(name) };
 }
 
+/** The Lua files that a command is made of, by their paths in the repository: its modules, then itself. */
+export function sourcesOf(
+  path: string,
+  instead: Readonly<Record<string, string>> = {},
+  read: ReadLua = readLua,
+): ReadonlyMap<string, string> {
+  const names = [...partsOf(path, instead, read).kept.keys()].map(
+    (name) => `modules/${instead[name] ?? name}`,
+  );
+  return new Map([...names, `commands/${path}`].map((name) => [`lua/${name}.lua`, read(name)]));
+}
+
 /** A command and the modules that it uses. */
 interface Parts {
   /** The comment at the beginning. */

@@ -7,6 +7,7 @@ import {
   scriptText,
   type ScriptText,
   scriptTextWhenFull,
+  withOrigin,
   type WakeStyle,
 } from './texts.js';
 import { Command } from 'ioredis';
@@ -309,6 +310,14 @@ export class ScriptCaller {
 
   /** Sends a script, once. @param args keys first, behind their number */
   async call(name: string, args: readonly Arg[]): Promise<unknown> {
+    try {
+      return await this.callOrEvaluate(name, args);
+    } catch (error) {
+      throw withOrigin(error, name, this.style());
+    }
+  }
+
+  private async callOrEvaluate(name: string, args: readonly Arg[]): Promise<unknown> {
     const key = String(args[1]);
     const library = this.hasFunctions ? this.libraryOf(name) : null;
     if (library) {

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { assembleLibrary, assembleScript, assembleScriptWhenFull, type Library } from '../lua/loader.js';
+import { faultOf } from '../errors.js';
+import {
+  assembleLibrary,
+  assembleScript,
+  assembleScriptWhenFull,
+  type Library,
+  sourcesOf,
+} from '../lua/loader.js';
+import { lineIn, type Origin, originsOf } from '../lua/origins.js';
 
 /** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
 export type WakeStyle = 'plain' | 'sharded';
@@ -75,6 +83,35 @@ export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library
     libraries[style].set(name, known);
   }
   return known;
+}
+
+/**
+ * What Redis runs for a command, and of each line the place in the repository that it comes from: the function, or the script for a Redis without
+ * functions.
+ */
+export function scriptWithOrigins(
+  name: string,
+  form: 'function' | 'script',
+  style: WakeStyle = 'plain',
+): { readonly text: string; readonly origins: readonly (Origin | null)[] } {
+  const library = form === 'function' ? scriptLibrary(name, style) : null;
+  const { text } = library ?? scriptText(name, style);
+  return { text, origins: originsOf(text, sourcesOf(name, INSTEAD[style])) };
+}
+
+/**
+ * Adds the line of the repository to an error in which Redis names one of its script. Only to what is a mistake in a script: a full Redis refuses
+ * thousands of calls a second.
+ */
+export function withOrigin(error: unknown, name: string, style: WakeStyle): unknown {
+  if (!(error instanceof Error) || faultOf(error) !== 'other') return error;
+  const line = lineIn(error.message);
+  if (line === null) return error;
+  const form = error.message.includes('user_function') ? 'function' : 'script';
+  const origin = scriptWithOrigins(name, form, style).origins[line - 1];
+  // guard: script-errors-name-their-line
+  if (origin) error.message += ` (${origin})`;
+  return error;
 }
 
 /** The name of a script in metrics and errors: `folder_file` of its command. */
