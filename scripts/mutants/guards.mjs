@@ -32,6 +32,7 @@ import { PUSH_TARGETS } from './guards/push-targets.mjs';
 import { PUSH_GUARDS } from './guards/push.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
+import { QUOTA } from './guards/quotas.mjs';
 import { READY_LISTS } from './guards/ready-lists.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { REDIS } from './guards/redis.mjs';
@@ -112,4 +113,5 @@ export const GUARDS = [
   ...SURVIVE,
   ...PURGES_AND_MOVES,
   ...REDIS,
+  ...QUOTA,
 ];

@@ -68,6 +68,8 @@ function engineOptions({ limits, events, stats }: Config): EngineOptions {
     queues: limits.max_queues_per_namespace,
     jobsPerQueue: limits.max_jobs_per_queue,
     bytes: limits.max_bytes_per_namespace,
+    workers: limits.max_workers_per_namespace,
+    keys: limits.max_keys_per_namespace,
   };
   return {
     quotas,

@@ -1,6 +1,8 @@
 import { QUOTA_FIELDS, QUOTA_NAMES, type QuotaName, type Quotas } from '../domain/job/quotas.js';
 import type { RedisPool } from '../redis/pool.js';
+import type { Item } from '../redis/scripts/script.js';
 import { TokenKeys } from './token-keys.js';
+import { quotasSet } from './token-scripts.js';
 
 /** A namespace of a pool. */
 export interface Tenant {
@@ -46,17 +48,15 @@ export class QuotaStore {
     return chosen;
   }
 
-  /** @param values null: the default again */
+  /** Sets all of them or none, also in a full Redis. @param values null: the default again */
   async set(
     { pool, namespace }: Tenant,
     values: Readonly<Partial<Record<QuotaName, number | null>>>,
   ): Promise<void> {
-    for (const [name, value] of Object.entries(values)) {
-      const field = `${pool}/${namespace}/${name}`;
-      if (value === null) await this.redis.read('HDEL', this.key, field);
-      else await this.redis.read('HSET', this.key, field, value);
-    }
-    // After them: a server that sees the new number sees the new values.
-    await this.redis.read('HINCRBY', this.key, VERSION, 1);
+    const items = Object.entries(values).map(([name, value]): Item => [
+      `${pool}/${namespace}/${name}`,
+      value ?? '',
+    ]);
+    await this.redis.run(quotasSet, { quotas: this.key }, {}, items);
   }
 }

@@ -105,6 +105,17 @@ export const limitDelete = script({
   reply: flag,
 });
 
+/** How often quotas have changed. */
+export const quotasSet = script({
+  name: 'tokens/set_quotas',
+  keys: ['quotas'],
+  args: [],
+  item: ['field', 'value'],
+  // Sending it twice would undo a change in between.
+  repeatable: false,
+  reply: Number,
+});
+
 /** Start of the window that counted the request, Unix ms; 0 = the window is used up. */
 export const throttle = script({
   name: 'tokens/count_request',
@@ -139,6 +150,7 @@ export const TOKEN_SCRIPTS = [
   tokenUsed,
   limitSet,
   limitDelete,
+  quotasSet,
   throttle,
   refund,
 ] as const;

@@ -144,6 +144,8 @@ export class LimitsConfig {
   @WholeNumber(0, MAX_UINT32) max_queues_per_namespace = 0;
   @WholeNumber(0, MAX_UINT32) max_jobs_per_queue = 0;
   @WholeNumber(0, MAX_QUOTA_BYTES) max_bytes_per_namespace = 0;
+  @WholeNumber(0, MAX_UINT32) max_workers_per_namespace = 10_000;
+  @WholeNumber(0, MAX_UINT32) max_keys_per_namespace = 10_000_000;
   @WholeNumber(1, MILLION) max_waiters = 30_000;
   @WholeNumber(1, MILLION) max_waiters_per_token = 15_000;
 }

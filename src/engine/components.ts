@@ -20,7 +20,7 @@ import { MovableRecords } from './migration/movable-records.js';
 import { type MovingStore, RecordMover } from './migration/record-mover.js';
 import { Purge } from './maintenance/purge.js';
 import { Routing } from './routing.js';
-import { NamespaceQuotas } from './publish/quotas.js';
+import { NamespaceQuotas } from './core/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
 import { SlotRenewal } from './recurring/slot-renewal.js';
@@ -35,7 +35,7 @@ export interface EngineOptions {
   /** Clock for tests, Unix ms. Without it the clock of Redis is used. */
   readonly clock?: () => number;
   /** Upper limits of each namespace; none by default. `engine.quotas.replace` gives some namespaces others. */
-  readonly quotas?: Quotas;
+  readonly quotas?: Partial<Quotas>;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
   /**

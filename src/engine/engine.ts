@@ -29,7 +29,7 @@ import type { Purge } from './maintenance/purge.js';
 import type { MovingStore, RecordMover } from './migration/record-mover.js';
 import type { ServedRecords } from './served-records.js';
 import type { Quotas } from '../domain/job/quotas.js';
-import type { NamespaceQuotas } from './publish/quotas.js';
+import type { NamespaceQuotas } from './core/quotas.js';
 import type { Settings } from './queues/settings.js';
 import type { Statistics } from './stats/statistics.js';
 

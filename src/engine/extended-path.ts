@@ -20,7 +20,7 @@ import { Tags } from './jobs/tags.js';
 import { Targets } from './queues/targets.js';
 import { Workers } from './queues/workers.js';
 import { ExtendedPublisher } from './publish/extended-publisher.js';
-import type { NamespaceQuotas } from './publish/quotas.js';
+import type { NamespaceQuotas } from './core/quotas.js';
 import { Recurrings } from './recurring/recurring.js';
 import { Settler } from './settle/settler.js';
 
@@ -80,16 +80,22 @@ export class ExtendedPath {
       quotas,
       idempotencyTtlMs,
     );
-    this.settling = new Settler(runner, scheduleWakeup);
-    this.leaseOperations = new LeaseOperations(this.settling, observer, this.queues, options.durations);
+    this.settling = new Settler(runner, scheduleWakeup, quotas);
+    this.leaseOperations = new LeaseOperations(
+      this.settling,
+      observer,
+      this.queues,
+      options.durations,
+      quotas,
+    );
     this.jobReader = new JobReader(runner);
     this.queuePurger = new QueuePurger(runner, scheduleWakeup);
-    this.controls = new QueueControls(runner, scheduleWakeup, this.queues);
+    this.controls = new QueueControls(runner, scheduleWakeup, this.queues, quotas);
     this.jobCanceller = new JobCanceller(runner, scheduleWakeup, settings);
-    this.jobUpdater = new JobUpdater(runner, scheduleWakeup, this.queues, observer);
+    this.jobUpdater = new JobUpdater(runner, scheduleWakeup, this.queues, observer, quotas);
     this.lists = new Lists(runner, queuesOf);
-    this.tags = new Tags(pool, runner);
-    this.workers = new Workers(pool, runner, this.leaseOperations, observer);
+    this.tags = new Tags(pool, runner, quotas);
+    this.workers = new Workers(pool, runner, this.leaseOperations, observer, quotas);
     this.targets = new Targets(pool, runner);
     this.dead = new DeadJobs(runner, observer, scheduleWakeup, queuesOf);
     this.recurrings = new Recurrings(runner, scheduleWakeup, quotas);

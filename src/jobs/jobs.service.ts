@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
-import { jobNotFound, LeaseLostError, UniqueKeyTakenError } from '../domain/errors.js';
+import { jobNotFound, LeaseLostError, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
 import type { PublishOptions } from '../domain/job/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
@@ -170,6 +170,7 @@ export class JobsService {
     if (status === 'not_found') throw jobNotFound(ack.id);
     if (status === 'lease_lost')
       throw /* guard: single-ack-tells-the-state */ await this.leaseLost(caller, ack.id);
+    if (status === 'namespace_full') throw dataBeyondQuota(caller.namespace);
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }
@@ -296,4 +297,11 @@ async function withoutForeignHolder(jobs: NativeJobs, caller: Caller, error: unk
 
 function keyTakenElsewhere(): UniqueKeyTakenError {
   return new UniqueKeyTakenError('another job holds the unique key');
+}
+
+function dataBeyondQuota(namespace: string): QueueError {
+  return new QueueError(
+    'namespace_full',
+    `the new data of the job is beyond the quota max_bytes_per_namespace of namespace ${namespace}`,
+  );
 }

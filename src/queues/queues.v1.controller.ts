@@ -73,7 +73,7 @@ export class V1QueuesController {
     group: GROUP,
     body: SettingsFields,
     answers: SHOWN,
-    errors: ['target_not_found', 'pool_moving'],
+    errors: ['too_many_queues', 'target_not_found', 'pool_moving'],
   })
   async change(
     @CurrentCaller() caller: Caller,
@@ -106,7 +106,7 @@ export class V1QueuesController {
     about: 'Pauses a queue: none of its jobs is leased. Publishes and leased jobs continue.',
     group: GROUP,
     answers: SHOWN,
-    errors: ['pool_moving'],
+    errors: ['too_many_queues', 'pool_moving'],
   })
   async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
     return queueAnswer(await this.queues.adminOf(caller).pause(caller.namespace, queue));

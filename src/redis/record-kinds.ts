@@ -89,6 +89,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':F:<group>', type: 'zset', move: 'drains' },
   { form: ':w:<worker>', type: 'zset', move: 'drains' },
   { form: ':W:<worker>', type: 'hash', move: 'sessions' },
+  // In the new Redis the count starts again.
+  { form: ':keys', type: 'hash', move: 'temporary', outlivesJobs: true },
   { form: ':k<digest>', type: 'string', move: 'copied', outlivesJobs: true },
 ];
 

@@ -51,7 +51,7 @@ export class V1RecurringController {
     group: GROUP,
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
-    errors: ['queue_not_allowed', 'pool_moving'],
+    errors: ['namespace_full', 'queue_not_allowed', 'pool_moving'],
   })
   async create(@CurrentCaller() caller: Caller, @BodyFields() fields: RecurringFields): Promise<WithHeaders> {
     const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, fields.id);
@@ -121,7 +121,7 @@ export class V1RecurringController {
     group: GROUP,
     body: ReplaceRecurringFields,
     answers: ONE,
-    errors: ['queue_not_allowed', 'pool_moving'],
+    errors: ['namespace_full', 'queue_not_allowed', 'pool_moving'],
   })
   async replace(
     @CurrentCaller() caller: Caller,
@@ -141,7 +141,7 @@ export class V1RecurringController {
     group: GROUP,
     body: RecurringChangeFields,
     answers: ONE,
-    errors: ['recurring_not_found', 'queue_not_allowed', 'pool_moving'],
+    errors: ['namespace_full', 'recurring_not_found', 'queue_not_allowed', 'pool_moving'],
   })
   change(
     @CurrentCaller() caller: Caller,

@@ -93,7 +93,7 @@ export class V1WorkersController {
     group: GROUP,
     body: SessionHeartbeatFields,
     answers: { 200: { about: 'The state of each lease, and what to do.', of: SessionHeartbeatAnswer } },
-    errors: ['worker_not_found'],
+    errors: ['namespace_full', 'worker_not_found'],
   })
   async heartbeat(
     @CurrentCaller() caller: Caller,

@@ -45,6 +45,16 @@ const LIVE: ReadonlySet<number> = new Set([1, 2, 3, 5, 6]);
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;
 
+/** As lua/modules/limits/beside_bytes.lua: what a job may have beside its body, and what a dependency counts. */
+const FREE_BYTES = 512;
+const BYTES_OF_EDGE = 128;
+
+function besideOf({ beside: _counted, ...fields }: Readonly<Record<string, Buffer>>): number {
+  const bytes = Object.values(fields).reduce((sum, value) => sum + value.length, 0);
+  const edges = Number(fields['edges']?.toString() ?? 0);
+  return Math.max(bytes + BYTES_OF_EDGE * edges - FREE_BYTES, 0);
+}
+
 /**
  * Reads every raw key of a namespace and reports what is wrong. Each job is in exactly one place, the one that its
  * header names; no place has an entry without a job. Stale entries, tombstones and bytes are counted right; the pump
@@ -97,6 +107,27 @@ export class Audit {
     return audit.problems;
   }
 
+  /** What jobs store beside their bodies counts too. */
+  private async readBeside(keys: readonly Buffer[]): Promise<void> {
+    for (const key of keys) {
+      if (String.fromCharCode(key[this.base.length] ?? 0) !== 'x') continue;
+      const id = decodeSafely(key.subarray(this.base.length + 1));
+      const fields = await this.redis.hgetallBuffer(key);
+      const counted = Number(fields['beside']?.toString() ?? 0);
+      const isCounted = (this.headers.get(id)?.flags ?? 0) >= COUNTED;
+      const there = isCounted ? besideOf(fields) : 0;
+      if (counted !== there)
+        this.problems.push(`${id}: ${counted} bytes beside its body are counted, ${there} are there`);
+      this.counted += counted;
+    }
+  }
+
+  private async readRecurringBytes(keys: readonly Buffer[]): Promise<void> {
+    for (const key of keys)
+      if (String.fromCharCode(key[this.base.length] ?? 0) === 'R')
+        this.counted += Number((await this.redis.hget(key, 'counted')) ?? 0);
+  }
+
   private async readJobs(keys: readonly Buffer[]): Promise<void> {
     const start = this.base.length;
     for (const key of keys) {
@@ -107,6 +138,8 @@ export class Audit {
       this.headers.set(decodeSafely(key.subarray(start + 1)), header);
       if (header.flags >= COUNTED) this.counted += (value?.length ?? 0) - HEADER_BYTES;
     }
+    await this.readBeside(keys);
+    await this.readRecurringBytes(keys);
     const sum = Number((await this.redis.hget(`${this.base}:meta`, 'bytes')) ?? 0);
     if (sum !== this.counted) this.problems.push(`${sum} bytes are said to be there, ${this.counted} are`);
     for (const key of keys) {

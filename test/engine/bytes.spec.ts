@@ -80,6 +80,30 @@ describe('bytes counted for quotas', () => {
       await engine.publish('ns', 'q', job('x'.repeat(900)));
     });
 
+    it('count with what they store beside their bodies, also if an earlier server counted the bodies', async () => {
+      const before = await open();
+      const put = async (id: string) => {
+        await before.extended.publishing.publish('ns', [{ queue: 'q', id, body: Buffer.from('body') }]);
+        await before.extended.jobUpdater.log('ns', id, 'x'.repeat(900));
+      };
+      await put('a');
+      const engine = await open({ quotas: QUOTAS });
+      expect(await engine.countBytesNow()).toBe(1);
+      const one = await bytes('ns');
+      expect(one).toBeGreaterThan(500);
+      expect(await engine.countBytesNow()).toBe(0);
+      await expect(engine.extended.jobUpdater.log('ns', 'a', 'x'.repeat(900))).rejects.toMatchObject({
+        code: 'namespace_full',
+      });
+      // As an earlier server leaves it.
+      await redis.hdel('{ns}x\u0000a', 'beside');
+      await redis.hset('{ns}:meta', 'bytes', 4);
+      expect(await engine.countBytesNow()).toBe(1);
+      expect(await bytes('ns')).toBe(one);
+      await before.extended.jobCanceller.cancel('ns', 'a');
+      expect(await bytes('ns')).toBe(0);
+    });
+
     it('are of this prefix, and none that others have in the same Redis', async () => {
       const foreign = await open({}, 'other.');
       await foreign.publish('ns', 'q', job('foreign'));

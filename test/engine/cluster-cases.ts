@@ -100,7 +100,7 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.publish,
-      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '9,99,9999,2', keyed: '' }),
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '9,99,9999,9,2', keyed: '' }),
       () => [publishItem('q', 0), publishItem('q', 0)],
       ({ ready }) => ready.slice(1, 2),
     ),

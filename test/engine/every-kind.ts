@@ -32,7 +32,10 @@ async function fillSimple(engine: QueueEngine, ns: string): Promise<void> {
   await engine.ack(ns, 'simple', await publish('simple'));
   await publish('simple', { delayMs: 60_000 });
   await publish('simple', { delayMs: 2 * HOUR_MS });
+  // Keys are counted where bytes are limited.
+  engine.useQuotas(new Map([[ns, { bytes: 1_000_000, keys: 1_000 }]]));
   await engine.publish(ns, 'simple', newJob(), { idempotencyKey: 'once' });
+  engine.useQuotas(new Map());
   await engine.importJobs(ns, [
     {
       ...{ id: 'imported', queue: 'simple', body: Buffer.from('x'), source: 'lmstfy 1', state: 'ready' },

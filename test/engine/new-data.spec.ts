@@ -21,8 +21,13 @@ afterEach(async () => {
 });
 afterAll(() => redis.quit());
 
-const bytes = async (): Promise<number> =>
-  Number(await redis.hget(f.pool.keys.namespace(f.ns).meta, 'bytes'));
+/** Those of bodies: what jobs have beside them is taken off. */
+const bytes = async (): Promise<number> => {
+  const sum = Number(await redis.hget(f.pool.keys.namespace(f.ns).meta, 'bytes'));
+  const keys = await redis.keysBuffer(`{${f.ns}}x*`);
+  const beside = await Promise.all(keys.map(async (key) => Number(await redis.hget(key, 'beside'))));
+  return beside.reduce((rest, some) => rest - some, sum);
+};
 const data = (text: string, contentType?: string): { body: Buffer; contentType?: string } => ({
   body: Buffer.from(text),
   ...(contentType === undefined ? {} : { contentType }),

@@ -17,7 +17,7 @@ const SETTINGS = {
   markInterruptAsFailure: true,
 };
 /** Beyond all that a run stores: bytes are counted, and nothing is refused. */
-const VAST: Quotas = { queues: 1_000, jobsPerQueue: 1_000_000, bytes: 1_000_000_000 };
+const VAST: Partial<Quotas> = { queues: 1_000, jobsPerQueue: 1_000_000, bytes: 1_000_000_000 };
 
 const queue = fc.constantFrom(...QUEUES);
 const small = fc.nat({ max: 7 });
@@ -127,7 +127,7 @@ describe('a namespace under quotas', () => {
   }, 200_000);
 
   it(`refuses what goes beyond, and nothing else, over ${RUNS} random sequences`, async () => {
-    const quotas: Quotas = { queues: 2, jobsPerQueue: 6, bytes: 100 };
+    const quotas = { queues: 2, jobsPerQueue: 6, bytes: 100 };
     const engine = new QueueEngine(pool, { quotas });
     const seen = new Map<string, number>();
     const call = fc.record({

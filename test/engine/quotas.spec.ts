@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
-import type { NewJob } from '../../src/domain/job/job.js';
-import type { Quotas } from '../../src/domain/job/quotas.js';
+import type { LeasedJob, NewJob } from '../../src/domain/job/job.js';
+import { NO_LIMITS, type Quotas } from '../../src/domain/job/quotas.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { BUILT_IN, SETTING_KEYS, SETTINGS } from '../../src/engine/queues/known-settings.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
-import { EngineFixture, newJob } from './fixture.js';
+import { EngineFixture, type ExtendedJob, newJob } from './fixture.js';
 
 describe('quotas', () => {
-  const NONE: Quotas = { queues: 0, jobsPerQueue: 0, bytes: 0 };
+  const NONE = NO_LIMITS;
   const KEY = { idempotencyKey: 'key' };
 
   function jobsOf(count: number, bytes = 4): NewJob[] {
@@ -227,6 +227,320 @@ describe('quotas', () => {
         expect((await f.lease('q'))[0]).toMatchObject({ attributes: { a: 'b' } });
         await f.engine.publishMany(f.ns, 'q', jobsOf(1, 3), { idempotencyKey: 'another' });
         expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+    });
+
+    describe('on bytes beside the body', () => {
+      const LONG = 'x'.repeat(3_000);
+      const full = { code: 'namespace_full' };
+
+      async function leased(quota: number, job: ExtendedJob = {}) {
+        const f = await withQuotas({ bytes: quota });
+        const id = await f.put('q', { text: '', ...job });
+        const [{ lease }] = (await f.lease('q', { ttrMs: 10_000 })) as [LeasedJob];
+        return { f, id, lease, ops: f.engine.extended.leaseOperations, jobs: f.engine.extended.jobUpdater };
+      }
+
+      afterEach(async () => {
+        for (const f of open) expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+
+      it('count log entries, and refuse one beyond the quota', async () => {
+        const { f, id, lease, jobs } = await leased(10_000);
+        for (let i = 0; i < 3; i++) await jobs.log(f.ns, id, LONG);
+        const before = await bytes(f);
+        expect(before).toBeGreaterThan(8_500);
+        const refused = jobs.log(f.ns, id, LONG);
+        await expect(refused).rejects.toMatchObject(full);
+        await expect(refused).rejects.toThrow(
+          `${String(before)} of 10000 bytes: quota max_bytes_per_namespace of namespace ${f.ns}`,
+        );
+        await expect(f.put('q', { text: LONG })).rejects.toMatchObject(full);
+        expect(await bytes(f)).toBe(before);
+        await f.engine.ack(f.ns, 'q', id, lease);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('count no entry that a later one has replaced', async () => {
+        const { f, id, jobs } = await leased(1_000_000);
+        for (let i = 0; i < 250; i++) await jobs.log(f.ns, id, 'message');
+        expect(await bytes(f)).toBeLessThan(99 * 70);
+      });
+
+      it('leave progress out that is longer, and extend the lease', async () => {
+        const { f, id, lease, ops } = await leased(2_000);
+        const read = () => f.engine.extended.jobReader.find(f.ns, id);
+        await ops.heartbeat(f.ns, { id, lease }, { progress: 'some' });
+        f.nowMs += 1_000;
+        const { leaseEndsAtMs } = await ops.heartbeat(f.ns, { id, lease }, { ttrMs: 10_000, progress: LONG });
+        expect(leaseEndsAtMs).toBe(f.nowMs + 10_000);
+        expect(await read()).toMatchObject({ progress: 'some' });
+        await ops.heartbeat(f.ns, { id, lease }, { progress: 'else' });
+        expect(await read()).toMatchObject({ progress: 'else' });
+      });
+
+      it('count a result, and leave one out that is longer', async () => {
+        const { f, id, lease, ops } = await leased(4_000);
+        const other = await f.put('q', { text: '' });
+        const [next] = (await f.lease('q', { ttrMs: 10_000 })) as [LeasedJob];
+        const result = { body: Buffer.from(LONG), contentType: 'text/plain' };
+        const done = (ref: { id: string; lease: number }) =>
+          ops.complete(f.ns, [{ ...ref, queue: 'q', result, retentionMs: 60_000 }]);
+        expect(await done({ id, lease })).toEqual(['done']);
+        const counted = await bytes(f);
+        expect(counted).toBeGreaterThan(2_500);
+        expect(await done({ id: other, lease: next.lease })).toEqual(['done']);
+        const read = (one: string) => f.engine.extended.jobReader.find(f.ns, one);
+        expect(await read(id)).toMatchObject({ state: 'done', result: { body: result.body } });
+        const without = await read(other);
+        expect(without).toMatchObject({ state: 'done', result: null });
+        expect(without?.timeline.at(-1)).toMatchObject({ what: 'acked', left_out: 'result' });
+        expect(await bytes(f)).toBe(counted);
+        f.nowMs += 60_000;
+        await f.engine.pumpNow(f.ns);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('refuse new data of a lease holder that is longer, and the lease stays', async () => {
+        const { f, id, lease, ops } = await leased(2_000);
+        const data = { body: Buffer.from(LONG) };
+        const failure = { id, lease, group: 'g', message: 'm', data };
+        await expect(ops.heartbeat(f.ns, { id, lease }, { data: data.body })).rejects.toMatchObject(full);
+        await expect(ops.retry(f.ns, failure)).rejects.toMatchObject(full);
+        await expect(ops.fail(f.ns, failure)).rejects.toMatchObject(full);
+        const next = { queue: 'next' };
+        expect(await ops.complete(f.ns, [{ id, lease, data, next }])).toEqual(['namespace_full']);
+        // It would be stored nowhere.
+        expect(await ops.complete(f.ns, [{ id, lease, data }])).toEqual(['done']);
+      });
+
+      it('count dependencies, and refuse more', async () => {
+        const f = await withQuotas({ bytes: 5_000 });
+        const ids: string[] = [];
+        for (let i = 0; i < 60; i++) ids.push(await f.put('q', { text: '' }));
+        const put = (dependsOn: string[]) => f.put('q', { text: '', dependsOn });
+        await expect(put(ids)).rejects.toMatchObject(full);
+        const waits = await put(ids.slice(0, 20));
+        expect(await bytes(f)).toBeGreaterThan(2_000);
+        const more = f.engine.extended.jobUpdater.change(f.ns, waits, { moreDependencies: ids.slice(20) });
+        await expect(more).rejects.toMatchObject(full);
+        for (const id of [waits, ...ids]) await f.engine.extended.jobCanceller.remove(f.ns, id);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('count attributes, of jobs of both APIs', async () => {
+        const f = await withQuotas({ bytes: 2_000 });
+        const attributes = Object.fromEntries(
+          Array.from({ length: 16 }, (_, i) => [String(i), 'x'.repeat(128)]),
+        );
+        const simple = () => f.engine.publish(f.ns, 'q', newJob({ body: Buffer.alloc(0), attributes }));
+        await simple();
+        expect(await bytes(f)).toBeGreaterThan(1_500);
+        await expect(simple()).rejects.toMatchObject(full);
+        await expect(f.put('q', { text: '', attributes })).rejects.toMatchObject(full);
+        const [one] = await f.lease('q');
+        await f.engine.ack(f.ns, 'q', one!.id, one!.lease);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('give back what a queue had, step by step, while the namespace is purged', async () => {
+        const f = await withQuotas({ bytes: 10_000 });
+        const id = await f.put('q', { text: 'body' });
+        await f.engine.extended.jobUpdater.log(f.ns, id, LONG);
+        await f.put('other', { text: 'stays' });
+        type Step = (ns: string, index: object, endsAtMs: number) => Promise<{ readonly removed: number }>;
+        const step = (Reflect.get(f.engine.purge, 'purgeIndex') as Step).bind(f.engine.purge);
+        expect(await step(f.ns, { queue: 'q', kind: 'r' }, Number.POSITIVE_INFINITY)).toMatchObject({
+          removed: 1,
+        });
+        expect(await bytes(f)).toBe(5);
+        await f.engine.purge.run(f.ns);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('cut the message of a failure that is longer, and never refuse one', async () => {
+        const { f, id, lease, ops } = await leased(1_000);
+        await ops.fail(f.ns, { id, lease, group: 'g', message: 'ä'.repeat(3_000) });
+        const job = await f.engine.extended.jobReader.find(f.ns, id);
+        expect(job).toMatchObject({ state: 'dead', failure: { message: 'ä'.repeat(100) } });
+        expect(await bytes(f)).toBeLessThan(1_000);
+        expect(await f.engine.deleteDead(f.ns, 'q', 1)).toBe(1);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('count tags, of new jobs too, and refuse more beyond the quota', async () => {
+        const f = await withQuotas({ bytes: 1_000 });
+        const many = (letter: string) => Array.from({ length: 8 }, (_, i) => letter.repeat(100) + String(i));
+        const id = await f.put('q', { text: '', tags: many('a') });
+        const { tags, jobUpdater } = f.engine.extended;
+        expect(await bytes(f)).toBeGreaterThan(300);
+        await expect(tags.addTags(f.ns, id, many('b'))).rejects.toMatchObject(full);
+        const both = [...many('a'), ...many('b')];
+        await expect(jobUpdater.change(f.ns, id, { tags: both })).rejects.toMatchObject(full);
+        await expect(f.put('q', { text: '', tags: both })).rejects.toMatchObject(full);
+        const tagged = { queue: 'q', body: Buffer.alloc(0), tags: both };
+        await expect(f.engine.native.publish(f.ns, [tagged])).rejects.toMatchObject(full);
+        await tags.removeTags(f.ns, id, many('a'));
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('count tags of jobs that the simple path stores', async () => {
+        const f = await withQuotas({ bytes: 10_000 });
+        const tags = Array.from({ length: 8 }, (_, i) => 'a'.repeat(100) + String(i));
+        await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('body'), tags }]);
+        expect(await bytes(f)).toBeGreaterThan(300);
+      });
+
+      it('refuse a longer body of a debounced job beyond the quota', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        const put = (text: string) =>
+          f.put('q', { text, unique: { key: 'k', mode: 'debounce' }, delayMs: 1_000 });
+        const id = await put('12345678');
+        await expect(put('12345678901')).rejects.toMatchObject(full);
+        expect(await put('1234567890')).toBe(id);
+        expect(await bytes(f)).toBe(10);
+      });
+
+      it('refuse a longer body beyond the quota, and take a shorter one', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        const id = await f.put('q', { text: '12345678' });
+        const change = (text: string) =>
+          f.engine.extended.jobUpdater.change(f.ns, id, { data: { body: Buffer.from(text) } });
+        await expect(change('12345678901')).rejects.toMatchObject(full);
+        await change('1234567890');
+        await change('1');
+        expect(await bytes(f)).toBe(1);
+      });
+    });
+
+    describe('on recurring jobs, workers and keys', () => {
+      const full = { code: 'namespace_full' };
+      const HOURLY = { everyMs: 3_600_000, offsetMs: 3_600_000 };
+
+      afterEach(async () => {
+        for (const f of open) expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+
+      const recurring = (id: string, text = '') => ({
+        ...{ id, schedule: HOURLY, template: { queue: 'q', body: Buffer.from(text) } },
+      });
+
+      it('count recurring jobs as bytes, and refuse one beyond the quota', async () => {
+        const f = await withQuotas({ bytes: 2_000 });
+        const { recurrings } = f.engine.extended;
+        await recurrings.set(f.ns, recurring('a', 'x'.repeat(500)));
+        const counted = await bytes(f);
+        expect(counted).toBeGreaterThan(1_100);
+        await expect(recurrings.set(f.ns, recurring('b', 'x'.repeat(500)))).rejects.toMatchObject(full);
+        await expect(recurrings.set(f.ns, recurring('a', 'x'.repeat(1_500)))).rejects.toThrow(
+          `${String(counted)} of 2000 bytes: quota max_bytes_per_namespace of namespace ${f.ns}`,
+        );
+        await recurrings.set(f.ns, recurring('a', 'x'.repeat(100)));
+        expect(await bytes(f)).toBe(counted - 400);
+        await recurrings.pause(f.ns, 'a', 'note');
+        expect(await recurrings.remove(f.ns, 'a')).toBe(true);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('count recurring jobs that were stored before', async () => {
+        const before = await withQuotas({});
+        await before.engine.extended.recurrings.set(before.ns, recurring('a'));
+        await before.engine.countBytesNow();
+        const counted = await bytes(before);
+        expect(counted).toBeGreaterThan(600);
+        await before.engine.countBytesNow();
+        expect(await bytes(before)).toBe(counted);
+        await before.engine.extended.recurrings.remove(before.ns, 'a');
+        expect(await bytes(before)).toBe(0);
+      });
+
+      const session = (f: EngineFixture, id: string, ttrMs = 60_000) =>
+        f.engine.extended.workers.heartbeat(f.ns, id, { ttrMs, leases: [], info: { name: id } });
+      const names = async (f: EngineFixture) => {
+        const { items } = await f.engine.extended.workers.list(f.ns, { limit: 100 });
+        return items.map(({ name }) => name).sort();
+      };
+
+      it('refuse a session beyond the quota on workers, and forget workers that are not alive', async () => {
+        const f = await withQuotas({ workers: 2 });
+        await session(f, 'a', 10_000);
+        f.nowMs += 1_000;
+        await session(f, 'b');
+        await expect(session(f, 'c')).rejects.toThrow(
+          `2 of 2 workers: quota max_workers_per_namespace of namespace ${f.ns}`,
+        );
+        await session(f, 'a', 10_000);
+        f.nowMs += 10_001;
+        await f.engine.pumpNow(f.ns); // The first is lost.
+        await session(f, 'b');
+        await session(f, 'c');
+        expect(await names(f)).toEqual(['b', 'c']);
+      });
+
+      it('leave names of workers out beyond the quota', async () => {
+        const f = await withQuotas({ workers: 2 });
+        await session(f, 'a');
+        await session(f, 'b');
+        const id = await f.put('q', { text: '' });
+        await f.engine.extended.workers.heartbeat(f.ns, 'a', { ttrMs: 60_000, leases: [] });
+        f.engine.extended.workers.see(f.ns, 'c');
+        // After the record of it, in the same connection.
+        await f.engine.extended.jobReader.find(f.ns, id);
+        await session(f, 'a');
+        expect(await names(f)).toEqual(['a', 'b']);
+      });
+
+      it('refuse idempotency keys beyond the quota until others have ended', async () => {
+        const f = await withQuotas({ bytes: 1_000_000, keys: 3 });
+        const put = (key: string, type?: string) =>
+          f.engine.native.publish(
+            f.ns,
+            [{ queue: 'q', body: Buffer.from('b'), ...(type === undefined ? {} : { type, priority: 3 }) }],
+            { idempotencyKey: key, idempotencyTtlMs: 10_000 },
+          );
+        const [first] = await put('a');
+        await put('b', 'extended');
+        await f.engine.publishMany(f.ns, 'q', jobsOf(1), { idempotencyKey: 'c', idempotencyTtlMs: 10_000 });
+        const refusal = `3 of 3 keys: quota max_keys_per_namespace of namespace ${f.ns}`;
+        await expect(put('d')).rejects.toThrow(refusal);
+        await expect(put('d', 'extended')).rejects.toThrow(refusal);
+        await expect(put('d')).rejects.toMatchObject(full);
+        expect(await put('a')).toMatchObject([{ id: first!.id }]);
+        await f.publish('q');
+        f.nowMs += 12_000;
+        await put('d');
+      });
+
+      it('count unique keys that are held for a time', async () => {
+        const f = await withQuotas({ bytes: 1_000_000, keys: 1 });
+        const put = (key: string, windowMs = 0) =>
+          f.put('q', { text: '', unique: { key, mode: 'reject', windowMs } });
+        await put('a', 60_000);
+        await expect(put('b', 60_000)).rejects.toMatchObject(full);
+        await put('c');
+      });
+
+      it('refuse settings of a queue that would be one too many', async () => {
+        const f = await withQuotas({ queues: 1 });
+        const { controls } = f.engine.extended;
+        await controls.change(f.ns, 'a', { maxRunning: 1 });
+        await expect(controls.pause(f.ns, 'b')).rejects.toThrow(
+          `1 of 1 queues: quota max_queues_per_namespace of namespace ${f.ns}`,
+        );
+        await controls.pause(f.ns, 'a');
+      });
+
+      it('remember the last 10,000 tracked jobs that ended', async () => {
+        const f = await withQuotas({});
+        const key = `{${f.ns}}:traces`;
+        const old = Array.from({ length: 10_000 }, (_, i) => [i, `old-${String(i)}`]).flat();
+        const id = await f.put('q', { text: '' });
+        await f.engine.extended.tags.track(f.ns, id);
+        await redis.zadd(key, ...old);
+        await f.engine.extended.jobCanceller.remove(f.ns, id);
+        expect(await redis.zcard(key)).toBe(10_000);
+        expect(await redis.zscore(key, 'old-0')).toBeNull();
+        await redis.del(key);
       });
     });
 

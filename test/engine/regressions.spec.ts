@@ -137,7 +137,7 @@ describe('simple jobs', () => {
 
 describe('extended jobs', () => {
   /** Beyond all that a test stores: bytes are counted, and nothing is refused. */
-  const VAST: Quotas = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
+  const VAST: Partial<Quotas> = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
 
   let redis: Redis;
   beforeAll(() => (redis = new Redis(testRedisUrl())));

@@ -35,7 +35,6 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
   [`PATCH ${V1}/recurring/:id`]: [of('hourly', { job: { data: TEXT + TEXT } })],
   [`POST ${V1}/recurring/:id/run`]: [of('hourly')],
   [`PUT ${V1}/targets/:name`]: [target('fresh', { url: 'https://example.com/' })],
-  'PUT /namespaces/:namespace/quotas': [{ body: { max_jobs_per_queue: 1_000 } }],
   'POST /token/:namespace': [{ query: '?description=d' }],
 };
 
@@ -102,6 +101,9 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/queues/:queue/purge`]: [inQueue('q', { states: ['ready', 'scheduled', 'dead'] })],
   [`DELETE ${V1}/queues/:queue`]: [inQueue('empty')],
   'DELETE /api/:namespace/:queue': [inQueue('wire')],
+  'PUT /namespaces/:namespace/quotas': [
+    { body: { max_jobs_per_queue: 1_000, max_queues_per_namespace: null } },
+  ],
   'PUT /token/:namespace/:token/limit': [{ body: { read: 1, write: 1, interval: 60 } }],
   'DELETE /token/:namespace/:token/limit': [{}],
   'POST /token/:namespace/:token/rotate': [{ query: '?grace=1h' }],

@@ -17,7 +17,7 @@ local meta, due = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, id, handover = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @adds
---- @requires core/call, core/handovers, timers/cron_slots
+--- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -53,8 +53,12 @@ elseif x.paused ~= "1" then
 end
 
 -- Write.
+uncount_recurring(key)
 redis.call("DEL", key)
 redis.call("HSET", key, unpack(fields))
+if x.counted then -- Never refused: it was stored before.
+  redis.call("HINCRBY", meta, "bytes", x.counted)
+end
 redis.call("ZADD", all, 0, id)
 redis.call("ZREM", by_interval, id)
 redis.call("ZREM", by_cron, id)

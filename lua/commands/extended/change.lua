@@ -10,14 +10,14 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}}: the changes (extended/changes)
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}, most_bytes}: the changes (extended/changes); most_bytes: the quota on bytes
 ARGV[5] data         its new body
 ARGV[6] adds         ids of jobs that it depends on from now on (extended/dependencies); only: on no others
 ARGV[7] drops        ids of jobs that it does not depend on any more
 
 Returns {status, now_ms, next_ms, code, state, due_ms, died}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
 earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it does not wait, 3 it would depend on itself, 4 on too many
-jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
+jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many), 7 it would grow beyond the quota (due_ms says how many bytes there are). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
 queue in which it died because a dependency had failed, "" = none.
 Cost: O(log N), and O(adds + drops).
 ]]
@@ -25,7 +25,8 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, limits/store_room
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, limits/store_room, limits/byte_room
+--- @requires limits/beside_bytes
 --- @requires extended/jobs, extended/dependencies, extended/changes, extended/commit
 
 use_namespace(meta, queues)
@@ -47,6 +48,12 @@ if grows and --[[ guard: job-change-store-full ]] is_store_full() then
   return STORE_FULL
 end
 local code = change(job, wish, data, ids_in(adds), ids_in(drops))
+if code == 1 and (grows or wish.type or wish.retry) and not job.is_gone then
+  local growth = beside_bytes(job.x) - (job.x.beside or 0) + (job.body and #job.body - redis.call("STRLEN", job.key) + HEADER_BYTES or 0)
+  if not has_byte_room(job, growth, wish.most_bytes) then
+    return { 0, now_floor, 0, 7, 0, present_bytes(), "" }
+  end
+end
 if code ~= 1 then
   return { 0, now_floor, 0, code, job and job.state or 0, code == 6 and used_tries(job) or 0, "" }
 end

@@ -11,10 +11,10 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] queue        its name
 ARGV[4] changes      JSON: field -> text; true = this moment, unless it is set; false = remove
 ARGV[5] event        name of its event, "" = none
-ARGV[6] makes        "1" = create the queue if there is none
+ARGV[6] makes        create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
 Returns {status, now_ms, next_ms, found}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when the timers run.
-Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was created.
+Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was created, 3 there are too many (next_ms says how many).
 Cost: O(1).
 ]]
 local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -30,8 +30,10 @@ watch_waiters(waiting)
 
 local was_there = find_queue(queue) ~= nil
 -- guard: resume-makes-no-queue
-if not was_there and makes ~= "1" then
+if not was_there and makes == "" then
   return { 0, now_floor, 0, 0 }
+elseif not was_there and makes ~= "0" and --[[ guard: queue-made-within-quota ]] redis.call("HLEN", queues) >= tonumber(makes) then
+  return { 0, now_floor, redis.call("HLEN", queues), 3 }
 elseif not was_there and --[[ guard: queue-made-store-full ]] is_store_full() then
   return STORE_FULL
 end

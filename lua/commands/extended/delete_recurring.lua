@@ -12,7 +12,7 @@ Cost: O(log N).
 local meta = KEYS[1]
 local clock_ms, deadline_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
---- @requires core/call, core/handovers
+--- @requires core/call, core/handovers, limits/recurring_bytes
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -24,6 +24,8 @@ local from = redis.call("HGET", named_key("R", id), "from")
 if from then
   refuse_handover(from, "removed")
 end
+-- guard: removed-recurring-frees-bytes
+uncount_recurring(named_key("R", id))
 redis.call("ZREM", namespace_key("recurring"), id)
 redis.call("ZREM", namespace_key("cron"), id)
 redis.call("ZREM", namespace_key("schedules"), id)

@@ -18,7 +18,7 @@ local meta, due = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, id, handover, verb = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @adds
---- @requires core/call, core/handovers, timers/cron_slots
+--- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -46,6 +46,7 @@ if verb == "remove" then
   if x[2] then
     refuse_handover(x[2], "removed")
   end
+  uncount_recurring(key)
   redis.call("DEL", key)
   redis.call("ZREM", all, id)
   return { 0, now_floor, 1, 0 }

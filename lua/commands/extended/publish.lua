@@ -9,7 +9,7 @@ KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
 KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": the most that may be there (limits/quotas), "" = no quotas
+ARGV[3] quotas       "queues,jobs of a queue,bytes,keys,number of items": the most that may be there (limits/quotas), "" = no quotas
 ARGV[4] replaces     the id of the job that the first item replaces, "" = none
 ARGV[5] digest       names the record of its idempotency key (jobs/idempotency), "" = it has none
 ARGV[6] fingerprint  16 bytes, of the request
@@ -18,10 +18,10 @@ ARGV[8..] item × N   options, id, body, needs
 
 Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put: extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
-Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to 4}. Status: 0 done, 1 too late, 2 the namespace is not registered,
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to 4 and 10}. Status: 0 done, 1 too late, 2 the namespace is not registered,
 3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use,
-2 to 4 a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+2 to 4 and ":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -76,7 +76,12 @@ for i = 8, #ARGV, 4 do
       codes[n], holders[#holders + 1] = claim_key(options, id, body)
     end
     codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
-    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), #body) or codes[n]
+    if codes[n] == "6" and has_quotas and options.unique.mode ~= "existing" then
+      codes[n] = --[[ guard: debounce-within-quota ]] room_for_growth(#body - body_bytes_of(job_of(holders[#holders]))) == "0" and "6" or "4"
+      holders[#holders] = codes[n] == "6" and holders[#holders] or nil
+    end
+    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), #body + new_beside_bytes(options)) or codes[n]
+    codes[n] = codes[n] == "0" and room_for_keys(options, digest ~= "" and tonumber(ttl_ms) or nil) or codes[n]
   end
   refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
   stand_ins[n], states[n] = codes[n] == "6" and job_of(holders[#holders]) or nil, 0

@@ -13,14 +13,15 @@ ARGV[5] jobs         how many jobs it has
 ARGV[6] info         JSON: what it says of itself; "" = as before
 ARGV[7] name         of its process; "" = as before
 ARGV[8] scope        the queues that its token is for, "" = all: see queues/sessions
+ARGV[9] most         workers, at most; 0 = any number
 
 Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found: 0 there is no such session, and no info, or it is that of another scope;
-1 it was known, 2 it starts, 3 it was lost. Flags: 1 = quiet, 2 = stop, 3 = both.
+1 it was known, 2 it starts, 3 it was lost, 4 there are too many (flags says how many). Flags: 1 = quiet, 2 = stop, 3 = both.
 Cost: O(log N).
 ]]
 local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
 local clock_ms, deadline_ms, worker, ttr_ms, jobs, info = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local name, scope = ARGV[7], ARGV[8]
+local name, scope, most = ARGV[7], ARGV[8], tonumber(ARGV[9])
 
 --- @script
 --- @requires core/call, jobs/events, queues/sessions
@@ -40,6 +41,9 @@ elseif redis.call("EXISTS", meta) == 0 then
   return { 2, now_floor }
 end
 local age_ms = tonumber(redis.call("HGET", settings, "max_worker_age_ms") or 86400000)
+if not x[1] and --[[ guard: sessions-within-quota ]] not has_room_for_worker(workers, most) then
+  return { 0, now_floor, 4, redis.call("ZCARD", workers) }
+end
 local found = not x[1] and 2 or redis.call("ZSCORE", sessions, worker) and 1 or 3
 if found > --[[ guard: session-start-event-once ]] 1 then
   emit("worker_started", "", "", cjson.encode(session_facts(worker, name ~= "" and name or x[4], { returned = found == 3 or nil })))

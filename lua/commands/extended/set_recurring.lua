@@ -19,17 +19,18 @@ ARGV[12] new_slots   of a cron expression: its next slots, as in timers/cron_slo
 ARGV[13] complete    1 = there are no more after these
 ARGV[14] jitter      of a cron expression: see timers/cron_slots
 ARGV[15] tzdata      the version of the time zones that the slots were computed with
+ARGV[16] most_bytes  the quota on bytes, 0 = none
 
 Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 there is
-none, 2 it has another revision by now. Next_ms: when to run its timer, 0 = it is paused, or has no slot left.
+none, 2 it has another revision by now, 3 it would go beyond the quota (next_ms says how many bytes there are). Next_ms: when to run its timer, 0 = it is paused, or has no slot left.
 Cost: O(log N).
 ]]
 local meta, due = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
-local new_slots, complete, jitter, tzdata = ARGV[12], ARGV[13], ARGV[14], ARGV[15]
+local new_slots, complete, jitter, tzdata, most_bytes = ARGV[12], ARGV[13], ARGV[14], ARGV[15], tonumber(ARGV[16])
 
---- @requires core/call, limits/store_room, timers/cron_slots, timers/served_slots
+--- @requires core/call, limits/store_room, limits/recurring_bytes, timers/cron_slots, timers/served_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -43,7 +44,7 @@ end
 -- Read.
 local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
 local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
-local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata")
+local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted")
 redis.call("EXISTS", meta, due, by_interval, by_cron, all, timers)
 if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] known[1] ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
@@ -54,6 +55,20 @@ local grows = not known[1] or #body > redis.call("HSTRLEN", key, "body") or #sto
   or #needs > redis.call("HSTRLEN", key, "needs")
 if grows and --[[ guard: recurring-set-store-full ]] is_store_full() then
   return STORE_FULL
+end
+-- While there is a quota on bytes it counts, and goes on counting.
+local counted, growth = nil, 0
+if most_bytes > 0 or known[10] then
+  counted = recurring_bytes(function(field)
+    return #(field == "schedule" and schedule or field == "body" and body or field == "needs" and needs or stored[field] or "")
+  end)
+  growth = counted - (known[10] or 0)
+end
+if grows and growth > 0 and most_bytes > 0 then
+  local present = tonumber(redis.call("HGET", meta, "bytes") or 0)
+  if --[[ guard: recurring-within-quota ]] present + growth > most_bytes then
+    return { 0, now_floor, 3, present }
+  end
 end
 local is_same = known[2] == schedule and known[6] == "0"
 local first, slot, runs
@@ -97,6 +112,10 @@ else
   redis.call("HDEL", key, "slots", "complete", "jitter", "tzdata")
 end
 redis.call("HINCRBY", key, "revision", 1)
+if counted then
+  redis.call("HSET", key, "counted", counted)
+  redis.call("HINCRBY", meta, "bytes", growth)
+end
 if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))
 end

@@ -20,7 +20,7 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, limits/byte_room
 --- @requires leases/failures, leases/give_back
 --- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
@@ -38,6 +38,15 @@ end
 -- A revoked lease ends as one that its holder gives back.
 local verbs = { ack = ack, release = release, revoke = release, retry = retry, fail = fail, heartbeat = heartbeat, undo = undo }
 
+-- New data is part of the work, so that it is not left out: beyond the quota on bytes the operation is refused. An acknowledged job that is not kept has none.
+local function lacks_room(job, verb, options, bytes)
+  local size = options.data_bytes or options.has_data and #bytes
+  if not size or verb == "ack" and not options.next and (options.keep_ms or tonumber(job.x.keep or 0)) == 0 then
+    return false
+  end
+  return not has_byte_room(job, size - body_bytes_of(job), options.most_bytes)
+end
+
 -- Read. Most operations of a batch have the same options, which nothing changes.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local reply, read = { 0, now_floor, 0 }, {}
@@ -48,8 +57,10 @@ for i = 3, #ARGV, 5 do
   local job, n = job_of(id), #reply
   local code = claim_on(job, verb, lease, options)
   local at, facts = 0, ""
-  if code ~= 0 and code ~= 2 and code ~= 7 then
-    record_worker(lease > 0 and verb ~= "undo" and job.x.worker)
+  if code ~= 0 and code ~= 2 and code ~= 7 and --[[ guard: settle-data-within-quota ]] lacks_room(job, verb, options, ARGV[i + 4]) then
+    code, facts = 6, '{"refused":"namespace_full","present":' .. text_of(present_bytes()) .. "}"
+  elseif code ~= 0 and code ~= 2 and code ~= 7 then
+    record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)

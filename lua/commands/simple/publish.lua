@@ -11,7 +11,7 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] replaces     the id of the job that the first item replaces, "" = none
-ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": the most that may be there (limits/quotas), "" = no quotas
+ARGV[4] quotas       "queues,jobs of a queue,bytes,keys,items of each call…": the most that may be there (limits/quotas), "" = no quotas
 ARGV[5] keyed        the calls that have an idempotency key (jobs/idempotency), "" = none
 ARGV[6] sizes        the numbers of items of each call, with commas, "" = each call has one
 ARGV[7..] item × N   options, id, body
@@ -19,11 +19,11 @@ ARGV[7..] item × N   options, id, body
 Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, 4 = an extended job,
 which must be ready at once and have no ttl; and of a native job, for the defaults of its queue (jobs/queue_defaults): 8 = it says no ttl, 16 = no
 tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 = its call is stored as a whole (jobs/whole_calls). More: attributes as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
-Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4 and 10}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is an extended one: use the extended path.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
 7 its queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another
-request, 9 call again: another call of the batch has the same key.
+request, 9 call again: another call of the batch has the same key; ":" (10) a quota on keys refuses the whole call.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -39,11 +39,11 @@ end
 watch_waiters(waiting)
 
 -- Before the marker is looked at: a namespace may be forgotten when all of its jobs are done, and its records are good all the same.
-local known, count, stored, leave_out_known, write_records = nil, 0, {}, nil, nil
+local known, count, stored, leave_out_known, write_records, is_keyed, keep = nil, 0, {}, nil, nil, nil, nil
 if keyed ~= "" then
   --- @requires jobs/idempotency
   known, count, stored = find_records(keyed)
-  leave_out_known, write_records = leave_out, write_idempotency_records
+  leave_out_known, write_records, is_keyed = leave_out, write_idempotency_records, has_key
 end
 -- guard: record-outlives-the-namespace
 if count * 3 == #ARGV - 6 then
@@ -78,18 +78,23 @@ if has_whole_kinds then
   --- @requires jobs/whole_calls
   refuse_parts(ARGV, 7, codes, sizes, quotas ~= "")
 end
-if quotas ~= "" then
-  --- @requires limits/quotas
-  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)
-  for _, present in ipairs(refused_at) do
-    stored[#stored + 1] = present
-  end
-end
 local index_extended
 if has_extended_kinds then
   --- @requires jobs/publish_extended
   complete_extended_kinds(publish_kinds)
   index_extended = write_extended
+end
+if quotas ~= "" then
+  --- @requires limits/quotas
+  local kept_keys
+  if write_records and not string.find(quotas, "^%d+,%d+,%d+,0,") then
+    --- @requires limits/kept_keys
+    kept_keys, keep = count_kept_keys(), keep_keys
+  end
+  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
+  for _, present in ipairs(refused_at) do
+    stored[#stored + 1] = present
+  end
 end
 
 -- Write.
@@ -100,6 +105,6 @@ end
 if write_records then
   write_records(codes, function(item)
     return ARGV[item * 3 + 5], publish_kinds[ARGV[item * 3 + 4]].due and SCHEDULED or READY
-  end)
+  end, keep)
 end
 return { 0, now_floor, table.concat(codes), unpack(stored) }

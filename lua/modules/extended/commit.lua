@@ -1,5 +1,5 @@
 -- The one place in which a script of the extended path writes: what was planned, jobs, indexes and ready lists.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/ready_entries, limits/slots, limits/held_jobs
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/ready_entries, limits/slots, limits/held_jobs, limits/beside_bytes
 --- @exports commit
 
 -- A number as Redis would write it, which takes longer than the rest of a field.
@@ -7,6 +7,15 @@ local numbers = {}
 local function text_of_number(number)
   numbers[number] = numbers[number] or string.format("%.17g", number)
   return numbers[number]
+end
+
+-- What is stored beside the body counts as the body does. Returns by how much the sum changes.
+local function count_beside(job)
+  local before, now = tonumber(job.x.beside or 0), beside_bytes(job.x)
+  if before ~= now then
+    job.x.beside, job.news.beside = now, true
+  end
+  return now - before
 end
 
 -- Writes what has changed of a job. A command costs more than the fields in it.
@@ -21,6 +30,7 @@ local function save(job)
     redis.call("SETRANGE", job.key, "0", pack_job(job))
   end
   local x, sets, size, gone = job.x, {}, 0, nil
+  local more = --[[ guard: beside-counts ]] job.flags >= COUNTED and next(job.news) and count_beside(job) or 0
   for field in pairs(job.news) do
     local value = x[field]
     if value then
@@ -35,6 +45,9 @@ local function save(job)
   end
   if gone then
     redis.call("HDEL", job.extras_key, unpack(gone))
+  end
+  if more ~= 0 then
+    redis.call("HINCRBY", meta_key, "bytes", more)
   end
 end
 

@@ -56,6 +56,14 @@ function forget_needs(job)
   delete_key(named_key("f", job.id))
   delete_key(named_key("m", job.id))
   put(job, "waits", nil)
+  put(job, "edges", nil)
+end
+
+-- How many there are, at most: they count for the quota on bytes (limits/beside_bytes).
+local function count_edges(job, ids)
+  if job.x.waits and job.flags >= COUNTED and --[[ guard: dependencies-count ]] #ids > 0 then
+    put(job, "edges", (job.x.edges or 0) + #ids)
+  end
 end
 
 -- What happens to a job when one that it depends on ended in another way than done.
@@ -139,6 +147,7 @@ end
 -- A new job waits for its dependencies. Returns false if it has none: then it continues.
 function wait_for(job, ids)
   local outcome = tie_all(job, ids)
+  count_edges(job, ids)
   if outcome then
     fail_dependent(job, outcome)
   elseif job.x.waits then
@@ -177,5 +186,7 @@ function retie(job, wish, more, less)
   for _, id in ipairs(less) do
     untie(job, id)
   end
-  return tie_all(job, more)
+  local outcome = tie_all(job, more)
+  count_edges(job, more)
+  return outcome
 end

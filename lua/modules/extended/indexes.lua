@@ -57,12 +57,17 @@ local function update_worker(job, was, worker)
   end
 end
 
--- Tracked jobs: since when each is. Those that have ended are remembered for a day.
+-- Tracked jobs: since when each is. Of those that have ended the last ones are remembered, for a day.
 TRACE_AGE_MS = 86400000
+local MOST_TRACES = 10000
 local function update_tracked(job, was, tracked)
   if was.tracked and not tracked and job.is_gone then
     add_member(namespace_key("traces"), text_of(now_floor), job.id)
     set_timer("T", now_floor + TRACE_AGE_MS)
+    lasts[#lasts + 1] = function()
+      -- guard: traces-are-bounded
+      redis.call("ZREMRANGEBYRANK", namespace_key("traces"), 0, -1 - MOST_TRACES)
+    end
   end
   if was.tracked and not tracked then
     remove_member(namespace_key("tracked"), job.id)

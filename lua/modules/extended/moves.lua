@@ -79,7 +79,7 @@ function go(job, state, at)
   end
 end
 
-local FIELDS_OF_HOLDS = { "waits", "cancel", "cascade" }
+local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   -- guard: ended-frees-unique-key
@@ -108,7 +108,7 @@ function vanish(job)
     delete_key(needs_key(job.id))
   end
   if job.flags >= COUNTED then
-    write_early("HINCRBY", meta_key, "bytes", 0 - body_bytes_of(job)) -- Not by a minus sign: Redis rejects "-0".
+    write_early("HINCRBY", meta_key, "bytes", 0 - body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
   end
 end
 

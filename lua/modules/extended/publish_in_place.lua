@@ -20,7 +20,7 @@ end
 function take_place_of(job, queue)
   -- guard: put-frees-quota
   if has_quotas then
-    add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and body_bytes_of(job) or 0)
+    add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and body_bytes_of(job) + (job.x.beside or 0) or 0)
   end
   local waited = job.state < DONE
   if job.x.users and waited then -- Those that depended on it have gone: no job waits to be told of its end.

@@ -1,9 +1,9 @@
 -- Tags and tracking, which do not change a job's state.
---- @requires extended/jobs, extended/timeline, extended/conversion
+--- @requires extended/jobs, extended/timeline, extended/conversion, limits/byte_room
 --- @exports retag, track
 
 -- Adds tags to a job, or removes them if they are not wanted. Returns the code of the command extended/tag_jobs.
-function retag(job, changes, is_wanted, most_tags)
+function retag(job, changes, is_wanted, most_tags, most_bytes)
   local list, place = job.x.tags and cjson.decode(job.x.tags) or {}, {}
   for i, tag in ipairs(list) do
     place[tag] = i
@@ -23,8 +23,12 @@ function retag(job, changes, is_wanted, most_tags)
   if is_wanted and #kept > most_tags then
     return 2
   end
+  local json = #kept > 0 and cjson.encode(kept) or nil
+  if is_wanted and not has_room_for_field(job, "tags", json, most_bytes) then
+    return 4
+  end
   make_extended(job)
-  put(job, "tags", #kept > 0 and cjson.encode(kept) or nil)
+  put(job, "tags", json)
   log_event("changed", job, { fields = { "tags" }, --[[ guard: tag-event-names-worker ]] worker = worker_facts(job).worker })
   return 1
 end

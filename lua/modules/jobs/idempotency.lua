@@ -2,7 +2,7 @@
 -- gone), whether another job stands for it, the length of its id, a byte each, and the id; of another call the ids, one after the other. A record has a
 -- TTL of Redis's own.
 --- @requires core/call, core/header, queues/registry
---- @exports read_idempotency_record, idempotency_entry, find_records, leave_out, write_idempotency_records
+--- @exports read_idempotency_record, idempotency_entry, has_key, find_records, leave_out, write_idempotency_records
 
 local function parse(record, fingerprint)
   local is_same = --[[ guard: idempotency-checks-fingerprint ]] string.sub(record, 1, 16) == fingerprint
@@ -21,6 +21,16 @@ end
 
 -- The calls of a batch that have a key and are to be stored. first, last: their items; form: of the record, 0 = ids, 1 = jobs.
 local calls = {}
+
+-- Whether the call has a key whose first item this is.
+function has_key(item)
+  for _, call in ipairs(calls) do
+    if call.first == item then
+      return true
+    end
+  end
+  return false
+end
 
 -- Looks for the records of a batch. keyed: 43 bytes for each call with a key: its first item and its number of items, 2 bytes each, the digest of the
 -- key, the fingerprint of the request, 16 bytes each, how long the record lasts, 6 bytes, ms, its form. Returns the codes of the items that are not
@@ -64,8 +74,8 @@ function leave_out(known, codes, number_of_item)
   keep_new_queues(used)
 end
 
--- Stores the records of the calls whose jobs were stored. id_and_state: of an item.
-function write_idempotency_records(codes, id_and_state)
+-- Stores the records of the calls whose jobs were stored. id_and_state: of an item. kept(number, ttl_ms): counts keys, nil = they are not counted.
+function write_idempotency_records(codes, id_and_state, kept)
   for _, call in ipairs(calls) do
     if codes[call.first] == "0" then
       local record = call.fingerprint
@@ -75,6 +85,9 @@ function write_idempotency_records(codes, id_and_state)
       end
       -- guard: idempotency-same-step
       redis.call("SET", call.key, record, "PX", call.ttl_ms)
+      if kept then
+        kept(call.last - call.first + 1, tonumber(call.ttl_ms))
+      end
     end
   end
 end

@@ -1,7 +1,7 @@
 -- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
---- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list, jobs/schedule, jobs/removal
---- @exports publish_kinds, has_extended_kinds, has_native_kinds, has_whole_kinds, place_kind, plan_publish, write_publish
+--- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list, jobs/schedule, jobs/removal, limits/beside_bytes
+--- @exports publish_kinds, has_extended_kinds, has_native_kinds, has_whole_kinds, place_kind, count_extras, plan_publish, write_publish
 
 -- Text of options -> what the jobs share that have it.
 publish_kinds = {}
@@ -37,6 +37,15 @@ function place_kind(kind)
   kind.header = pack_job(job)
 end
 
+-- What the hash of such a job has counts as its body does (limits/beside_bytes).
+function count_extras(kind, fields)
+  local beside = kind.job.flags >= COUNTED and --[[ guard: extras-count-at-publish ]] beside_bytes(fields) or 0
+  if beside > 0 then
+    local extras = kind.extras
+    kind.beside, extras[#extras + 1], extras[#extras + 2] = beside, "beside", beside
+  end
+end
+
 -- Options: "delay_ms,ttl_ms,tries,origin,queue,more" (commands/simple/publish), read once for each distinct text. Touches the keys that will be written for them.
 local function read_options(text, counted_flag, due, expiries)
   local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
@@ -61,6 +70,7 @@ local function read_options(text, counted_flag, due, expiries)
     has_extended_kinds, kind.extended = true, more
   elseif more ~= "" then
     kind.extras = { "attributes", more }
+    count_extras(kind, { attributes = more })
   end
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
   place_kind(kind)

@@ -1,6 +1,6 @@
 -- Extended jobs that are ready at once, also those that defaults of their queue make extended (jobs/queue_defaults), stored by the simple publish command: no dependency, no unique or concurrency key, no ttl, priority 0. They
 -- have what commands/extended/publish gives such a job: the fields of its hash with a timeline, and a place in the indexes of its type and tags.
---- @requires core/call, queues/registry, jobs/events
+--- @requires core/call, queues/registry, jobs/events, jobs/publish
 --- @exports complete_extended_kinds, write_extended
 
 -- Index keys that will be written -> their members, score and id in turn; and the names of the tags, whose sizes are kept.
@@ -41,6 +41,7 @@ function complete_extended_kinds(kinds)
         tags[indexes[#indexes]] = tag
       end
       kind.extras, kind.indexes, kind.type, kind.tags = extras, indexes, fields.type, fields.tags
+      count_extras(kind, fields)
     end
   end
   for key in pairs(members) do

@@ -1,5 +1,5 @@
 -- Takes jobs away, whatever their state: plan_removal while the script reads, remove_planned when it writes. Frees first.
---- @requires core/call, core/header
+--- @requires core/call, core/header, limits/beside_bytes
 --- @exports freed_bytes, mark_for_deletion, return_freed_bytes, to_delete, index_of, plan_removal, remove_planned
 
 -- Adds the keys of a job that goes for good to a list, and counts its bytes if they count for the quota: the job's own flag says so.
@@ -7,7 +7,7 @@ freed_bytes = 0
 function mark_for_deletion(keys, id, flags)
   add_keys(keys, id, flags)
   if flags >= COUNTED then
-    freed_bytes = freed_bytes + redis.call("STRLEN", job_key(id)) - HEADER_BYTES
+    freed_bytes = freed_bytes + redis.call("STRLEN", job_key(id)) - HEADER_BYTES + --[[ guard: removal-frees-beside ]] beside_in_sum(id, flags)
   end
 end
 

@@ -1,5 +1,5 @@
 -- Lease operation ack: the work is done, or the same job continues in another queue.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, leases/claims, leases/move_on
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, leases/claims, leases/move_on, limits/byte_room
 --- @exports ack
 
 local function replace_data(job, options, data)
@@ -23,7 +23,7 @@ local function fact(name, ms)
   return ms and ',"' .. name .. '":' .. text_of(ms) or ""
 end
 
--- The work is done. New data comes before the other bytes.
+-- The work is done. New data comes before the other bytes. Beyond the quota on bytes the result is left out, so that the lease ends all the same.
 function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
   local result = --[[ guard: result-stands-behind-new-data ]] data and string.sub(bytes, options.data_bytes + 1) or bytes
@@ -46,17 +46,18 @@ function ack(job, options, bytes, code)
     replace_data(job, options, data)
     return move_on(job, options.next, needs, facts)
   end
-  local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
+  local keep_ms, left_out = options.keep_ms or tonumber(job.x.keep or 0), nil
   if keep_ms > 0 then
     make_extended(job, true)
     handler_began(job)
     -- guard: ack-stores-data-kept
     replace_data(job, options, data)
     put(job, "keep", keep_ms)
-    put(job, "result", options.has_result and result or nil)
-    put(job, "rtype", options.rtype)
+    left_out = --[[ guard: result-within-quota ]] options.has_result and not has_room_for_field(job, "result", result, options.most_bytes) and "result" or nil
+    put(job, "result", options.has_result and not left_out and result or nil)
+    put(job, "rtype", not left_out and options.rtype or nil)
   end
   job.event_facts = result_facts(options, result)
-  conclude(job, DONE, "acked", { worker = --[[ guard: results-are-in-no-timeline ]] worker })
+  conclude(job, DONE, "acked", { worker = --[[ guard: results-are-in-no-timeline ]] worker, left_out = left_out })
   return code, 0, facts
 end

@@ -72,15 +72,16 @@ function handler_began(job)
   put(job, "no_handler", nil)
 end
 
--- A worker was seen. One that is not seen for a while is forgotten. What a full Redis refuses is left out: the call must not fail for it.
+-- A worker was seen. One that is not seen for a while is forgotten. most: workers, nil or 0 = any number. What a full Redis refuses is left out: the call must not fail for it.
 local seen = {}
-function record_worker(worker)
+function record_worker(worker, most)
   if worker and worker ~= "" and not seen[worker] and redis.call("EXISTS", meta_key) == 1 then
     seen[worker] = touch(namespace_key("workers"))
     touch(namespace_key("timers"))
     local forget_at = now_floor + namespace_setting("max_worker_age_ms", 86400000)
+    local is_beyond = most and most > 0 and redis.call("ZCARD", seen[worker]) >= most
     lasts[#lasts + 1] = function()
-      redis.pcall("ZADD", seen[worker], text_of(now_floor), worker)
+      redis.pcall("ZADD", seen[worker], is_beyond and "XX" or "CH", text_of(now_floor), worker)
       redis.pcall("ZADD", namespace_key("timers"), "LT", text_of(forget_at), "W")
       redis.pcall("ZADD", due_key, "LT", text_of(forget_at), EXTENDED_TIMERS)
     end

@@ -1,14 +1,28 @@
 -- Lease operations retry and fail: the failure is recorded on the job, which may get new data.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dead_jobs
---- @requires jobs/retry_delay, leases/claims
+--- @requires jobs/retry_delay, leases/claims, limits/byte_room
 --- @exports retry, fail
 
-local function record_failure(job, options, data)
+-- Beyond the quota on bytes the message is cut, so that the lease ends all the same. It is stored up to three times: with the job and in its timeline.
+local SHORT_MESSAGE = 200
+local function message_of(job, options)
+  local message = options.message
+  if not message or #message <= SHORT_MESSAGE or has_byte_room(job, 3 * #message, options.most_bytes) then
+    return message
+  end
+  local last = SHORT_MESSAGE
+  while string.find(message, "^[\128-\191]", last + 1) do -- In the middle of a character.
+    last = last - 1
+  end
+  return string.sub(message, 1, last)
+end
+
+local function record_failure(job, options, message, data)
   take_back(job)
   make_extended(job, true)
   handler_began(job)
   put(job, "failures", tonumber(job.x.failures or 0) + 1)
-  set_failure(job, options.group, options.message, job.x.worker)
+  set_failure(job, options.group, message, job.x.worker)
   -- guard: failure-keeps-data
   -- guard: failure-stores-data
   if options.has_data then
@@ -22,21 +36,23 @@ local function where(job)
 end
 
 function retry(job, options, data)
-  record_failure(job, options, data)
+  local message = --[[ guard: message-within-quota ]] message_of(job, options)
+  record_failure(job, options, message, data)
   local delay = options.delay_ms or delay_of(job, options.group)
   if job.tries == 0 or not delay then
-    die(job, options.group, options.message, job.x.worker)
+    die(job, options.group, message, job.x.worker)
     return 1, 0, where(job)
   end
   local at = delay > 0 and now_ceil + delay
   go(job, at and SCHEDULED or READY, at)
-  log_event("retried", job, { group = options.group, message = options.message, worker = job.x.worker, due = at or nil })
+  log_event("retried", job, { group = options.group, message = message, worker = job.x.worker, due = at or nil })
   return 1, at, where(job)
 end
 
 function fail(job, options, data)
-  record_failure(job, options, data)
-  log_event("failed", job, { group = options.group, message = options.message, worker = job.x.worker })
-  die(job, options.group, options.message, job.x.worker)
+  local message = message_of(job, options)
+  record_failure(job, options, message, data)
+  log_event("failed", job, { group = options.group, message = message, worker = job.x.worker })
+  die(job, options.group, message, job.x.worker)
   return 1, 0, where(job)
 end

@@ -1,5 +1,5 @@
 -- Lease operations with which a job goes back, or its lease is extended. Each returns code, at and facts as the command extended/settle has them.
---- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims
+--- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, limits/byte_room
 --- @exports release, undo, heartbeat
 
 -- A worker without a handler for the job gives it back. The server counts this, in a row: workers of other types would else take the job in turns. The
@@ -44,7 +44,15 @@ function undo(job)
   return 1
 end
 
--- The worker extends the lease, and may report progress.
+-- The worker extends the lease, and may report progress. Beyond the quota on bytes it keeps the lease, and the progress that it reported before.
+local function progress_of(job, options)
+  local present = job.x.progress
+  if options.progress and --[[ guard: progress-within-quota ]] has_room_for_field(job, "progress", options.progress, options.most_bytes) then
+    return options.progress
+  end
+  return present
+end
+
 function heartbeat(job, options, bytes)
   local usual = namespace_setting("heartbeat_ms", 0)
   local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or own_ttr(job))
@@ -57,7 +65,7 @@ function heartbeat(job, options, bytes)
       -- guard: heartbeat-data-count-for-the-quota
       replace_body(job, bytes)
     end
-    put(job, "progress", options.progress or job.x.progress)
+    put(job, "progress", progress_of(job, options))
     handler_began(job)
   end
   go(job, --[[ guard: accepted-late-holder-has-a-lease ]] LEASED, ends)

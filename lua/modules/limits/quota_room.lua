@@ -1,6 +1,7 @@
 -- Whether a job of a batch is within the quotas (limits/quotas).
---- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas
---- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, room_for_job, refused_code, refused_present
+--- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas, limits/beside_bytes
+--- @requires core/plan, limits/kept_keys
+--- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, room_for_keys, refused_code, refused_present
 
 -- counted_flag: of new jobs, if their bytes count. refused_code, refused_present: of the first job that was refused: why, and how much there was.
 has_quotas, counted_flag, refused_code, refused_present = false, 0, 0, nil
@@ -27,7 +28,7 @@ end
 
 local function refuse(code, present)
   if not refused_present then
-    refused_code, refused_present = tonumber(code), string.format("%.0f", present)
+    refused_code, refused_present = string.byte(code) - 48, string.format("%.0f", present)
   end
 end
 
@@ -38,6 +39,14 @@ function has_room_for_queue(name)
     refuse("2", max_queues - new_room)
   end
   return has_room
+end
+
+-- What a new job will have beside its body, by its options as commands/extended/publish has them.
+function new_beside_bytes(options)
+  if counted_flag == 0 then
+    return 0
+  end
+  return beside_bytes(options.x, entry_bytes(options.queue) + BYTES_OF_EDGE * #(options.needs or {}))
 end
 
 -- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
@@ -57,4 +66,39 @@ function room_for_job(number, bytes)
     refuse(code, code == "2" and max_queues - new_room - 1 or code == "3" and max_jobs - room[number] - 1 or max_bytes - bytes_room - bytes)
   end
   return code
+end
+
+-- Room for a body that takes the place of another in its job: a code as above.
+function room_for_growth(bytes)
+  if not has_quotas or bytes <= 0 or bytes <= bytes_room then
+    bytes_room = bytes_room - bytes
+    return "0"
+  end
+  refuse("4", max_bytes - bytes_room)
+  return "4"
+end
+
+-- Takes room for the keys that outlive a new job, and plans to count them: its unique key, if it is held for a time; and one for it in the record of an
+-- idempotency key. record_ms: how long that lasts, nil = there is none. A code as above, or ":".
+local keys_room
+function room_for_keys(options, record_ms)
+  local lasting = { record_ms }
+  if options.unique and options.unique.window_ms > 0 then
+    lasting[#lasting + 1] = options.unique.window_ms
+  end
+  if not has_quotas or max_keys == "0" or #lasting == 0 then
+    return "0"
+  end
+  keys_room = keys_room or room_for(max_keys, count_kept_keys())
+  if --[[ guard: held-keys-within-quota ]] keys_room < #lasting then
+    refuse(":", max_keys - keys_room)
+    return ":"
+  end
+  keys_room = keys_room - #lasting
+  for _, ttl_ms in ipairs(lasting) do
+    lasts[#lasts + 1] = function()
+      keep_keys(1, ttl_ms)
+    end
+  end
+  return "0"
 end

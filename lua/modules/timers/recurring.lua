@@ -100,7 +100,7 @@ local function spawn(id, child, recurring, options, slot)
     return "quota"
   end
   use_defaults(options)
-  if room_for_job(number_of(options.queue), #recurring.body) ~= "0" then
+  if room_for_job(number_of(options.queue), #recurring.body + new_beside_bytes(options)) ~= "0" or room_for_keys(options) ~= "0" then
     return "quota"
   elseif claim_key(options, child, recurring.body) ~= "0" then
     return recurring.has_overlap and "overlap" or "unique_key"

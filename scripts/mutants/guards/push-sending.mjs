@@ -1,5 +1,7 @@
 const SENDER = 'test/push/sender.spec.ts';
 const LIMITS = 'test/api/limits.spec.ts';
+const QUOTAS = 'test/engine/quotas.spec.ts';
+const BESIDE = 'quotas › quotas › on bytes beside the body';
 const SLOTS = 'src/push/slots.spec.ts';
 const KEPT = 'the sender of push › a kept connection';
 
@@ -92,5 +94,33 @@ export const PUSH_SENDING = [
     off: 'remove',
     spec: LIMITS,
     test: 'quotas of a namespace › on bytes count what was stored before, and end again',
+  },
+  {
+    id: 'beside-counts',
+    name: 'quotas: what a job stores beside its body counts',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › count a result, and leave one out that is longer`,
+  },
+  {
+    id: 'removal-frees-beside',
+    name: 'quotas: a removed job takes from the sum what it had beside its body',
+    off: { with: '0' },
+    spec: QUOTAS,
+    test: `${BESIDE} › give back what a queue had, step by step, while the namespace is purged`,
+  },
+  {
+    id: 'growth-within-quota',
+    name: 'quotas: a stored job does not grow beyond the quota on bytes',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › count log entries, and refuse one beyond the quota`,
+  },
+  {
+    id: 'debounce-within-quota',
+    name: 'quotas: a debounced job does not grow beyond the quota on bytes',
+    off: { with: '"0"' },
+    spec: QUOTAS,
+    test: `${BESIDE} › refuse a longer body of a debounced job beyond the quota`,
   },
 ];

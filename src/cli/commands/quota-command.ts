@@ -35,7 +35,9 @@ function setCommand(open: OpenSession): Command {
   const abouts: Record<QuotaName, string> = {
     max_queues_per_namespace: 'queues of the namespace',
     max_jobs_per_queue: 'jobs of each queue, in any state',
-    max_bytes_per_namespace: 'bytes that its jobs store',
+    max_bytes_per_namespace: 'bytes that its jobs and recurring jobs store',
+    max_workers_per_namespace: 'workers that were seen within a day',
+    max_keys_per_namespace: 'idempotency keys, and unique keys held for a time',
   };
   for (const name of QUOTA_NAMES)
     command.option(`${flagOf(name)} <number>`, `${abouts[name]}; or default`, quotaValue);

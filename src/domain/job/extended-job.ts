@@ -203,10 +203,10 @@ export interface ExtendedAck extends Ack {
 }
 
 /**
- * The result of an acknowledgement. `moved`: the job is in its next queue. The last two concern the dependencies of the
- * next step.
+ * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
+ * quota on bytes. The last two concern the dependencies of the next step.
  */
-export type AckStatus = AckResult | 'moved' | 'dependency_cycle' | 'too_many_dependencies';
+export type AckStatus = AckResult | 'moved' | 'namespace_full' | 'dependency_cycle' | 'too_many_dependencies';
 
 /** Why a job is released; jobs are released for other reasons without naming them. */
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];

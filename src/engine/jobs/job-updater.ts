@@ -13,6 +13,7 @@ import { checkExtendedJobs } from '../publish/extended-checks.js';
 import { checkNumberOf, dependencyError, packIds } from '../publish/dependencies.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 import { LONGEST_MS } from '../publish/extended-options.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 
 /** Changes to a job; omitted fields stay unchanged. */
 export interface JobChange {
@@ -69,6 +70,7 @@ const CODE = {
   tooMany: 4,
   dueUnknown: 5,
   triesUsed: 6,
+  quota: 7,
 } as const;
 
 /** Changes waiting jobs, and writes timeline entries. */
@@ -78,6 +80,7 @@ export class JobUpdater {
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: ExtendedQueues,
     private readonly observer: EngineObserver,
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /**
@@ -85,7 +88,7 @@ export class JobUpdater {
    * the jobs of that priority; in another queue it starts at the end of the ready list.
    *
    * @throws {QueueError} `invalid_argument`, `job_not_found`; `not_waiting`: it is leased, dead or has ended;
-   *   `dependency_cycle`, `too_many_dependencies`; `due_unknown`: a simple job that is due far ahead is moved without a
+   *   `dependency_cycle`, `too_many_dependencies`; `namespace_full`: a quota; `due_unknown`: a simple job that is due far ahead is moved without a
    *   new due time. Nothing has changed then. Or an error of the store
    */
   async change(namespace: string, id: string, change: JobChange): Promise<Changed> {
@@ -110,7 +113,7 @@ export class JobUpdater {
    * Writes an entry into the timeline of a job in any state.
    *
    * @param data any JSON of the caller
-   * @throws {QueueError} `job_not_found`, or an error of the store
+   * @throws {QueueError} `job_not_found`, `namespace_full`, or an error of the store
    */
   async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
     const options = { log: { message, /* guard: log-data-are-text */ [DATA_TEXT]: JSON.stringify(data) } };
@@ -120,12 +123,17 @@ export class JobUpdater {
   private async run(namespace: string, id: string, { options, ...order }: Order): Promise<Changed> {
     const encoded = encodeId(id);
     if (!encoded) throw jobNotFound(id);
-    const args = { id: encoded, options: JSON.stringify(options), ...order };
+    const args = {
+      id: encoded,
+      options: JSON.stringify({ ...options, most_bytes: this.quotas.bytesOf(namespace) }),
+      ...order,
+    };
     const { raw } = await this.runner.run(changeJob, namespace, args);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     const state = integerAt(raw, 4);
     const name = state === 0 ? null : stateOf(state);
     if (integerAt(raw, 3) === CODE.triesUsed) throw triesUsed(integerAt(raw, 5));
+    if (integerAt(raw, 3) === CODE.quota) throw this.quotas.bytesError(namespace, integerAt(raw, 5));
     if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
     // The queue in which the job died, because a dependency had failed.
     const died = bytesAt(raw, 6).toString();

@@ -9,9 +9,10 @@ import { checkNames } from '../core/checks.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { rankedPage } from '../core/ranked.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 
 /** Codes of lua/commands/extended/tag_jobs.lua. */
-const CODE = { missing: 0, done: 1, tooMany: 2, storeFull: 3 } as const;
+const CODE = { missing: 0, done: 1, tooMany: 2, storeFull: 3, quota: 4 } as const;
 const MOST_TRACES = 1_000;
 const NO_ID = Buffer.alloc(0);
 
@@ -22,11 +23,12 @@ export class Tags {
   constructor(
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /**
    * Adds tags; a tag that the job already has keeps its position. @returns all tags of the job. @throws {QueueError}
-   * `job_not_found`, `invalid_argument`
+   * `job_not_found`, `invalid_argument`, `namespace_full`
    */
   addTags(namespace: string, id: string, tags: readonly string[]): Promise<string[]> {
     return this.change(namespace, 'tag', id, tags);
@@ -95,6 +97,7 @@ export class Tags {
     const { code, json } = await this.send(namespace, verb, id, tags);
     if (code === CODE.missing) throw jobNotFound(id);
     if (code === CODE.storeFull) throw storeFull(this.pool.name);
+    if (code === CODE.quota) throw this.quotas.bytesError(namespace, Number(json));
     if (code === CODE.tooMany)
       throw new QueueError('invalid_argument', `tags are at most ${String(MAX_TAGS)} of one job`);
     return json === '' ? [] : (JSON.parse(json) as string[]);
@@ -108,7 +111,8 @@ export class Tags {
   ): Promise<{ readonly code: number; readonly json: string }> {
     checkNames(namespace);
     const item = [verb, encodeId(id) ?? NO_ID, JSON.stringify([...new Set(tags)])];
-    const { raw } = await this.runner.run(tagJobs, namespace, { most_tags: MAX_TAGS }, [item]);
+    const args = { most_tags: MAX_TAGS, most_bytes: this.quotas.of(namespace).bytes };
+    const { raw } = await this.runner.run(tagJobs, namespace, args, [item]);
     return { code: integerAt(raw, 2), json: bytesAt(raw, 3).toString() };
   }
 }

@@ -27,6 +27,8 @@ export interface JobWalkOptions {
   readonly isOn: () => boolean;
   /** Visits some jobs of a namespace, by their encoded ids. @returns how many it changed */
   readonly visit: (namespace: string, ids: readonly Buffer[]) => Promise<number>;
+  /** Visits what else a namespace has, when all jobs were visited. @returns how much it changed */
+  readonly visitNamespace?: (namespace: string) => Promise<number>;
 }
 
 /**
@@ -85,6 +87,7 @@ export class JobWalk {
       for (const [namespace, ids] of this.byNamespace(keys)) changed += await this.visit(namespace, ids);
       if (this.isStopped) return changed;
     }
+    changed += await this.visitNamespaces();
     const forGood = goodForMs === Number.POSITIVE_INFINITY;
     await this.pool.read('SET', mark, DONE, ...(forGood ? [] : ['PX', goodForMs]));
     return changed;
@@ -108,6 +111,15 @@ export class JobWalk {
     if (!this.hasDeletedMark) await this.pool.read('DEL', this.options.mark);
     this.hasDeletedMark = true;
     return 0;
+  }
+
+  private async visitNamespaces(): Promise<number> {
+    const { visitNamespace } = this.options;
+    if (!visitNamespace) return 0;
+    let changed = 0;
+    const names = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
+    for (const name of Array.isArray(names) ? names.map(String) : []) changed += await visitNamespace(name);
+    return changed;
   }
 
   private byNamespace(keys: readonly Buffer[]): Map<string, Buffer[]> {

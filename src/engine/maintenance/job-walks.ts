@@ -1,6 +1,7 @@
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { recoverJobs } from '../../redis/scripts/extended.js';
+import { backfillRecurring } from '../../redis/scripts/recurring.js';
 import { backfillQuota } from '../../redis/scripts/simple.js';
 import { JobWalk } from './job-walk.js';
 import type { EngineObserver } from '../core/observer.js';
@@ -9,6 +10,8 @@ import type { Timers } from '../timers/timers.js';
 
 /** Interval of the passes, in milliseconds: they find jobs stored by servers without the quota. */
 const COUNT_GOOD_FOR_MS = 3_600_000;
+/** Recurring jobs that one script counts. */
+const STEP = 128;
 /** Delay after the start, in milliseconds: a new server has more urgent work. */
 const RECOVERY_DELAY_MS = 20_000;
 /** Recovered jobs go to the dead-letter queue of this queue, with this failure group. */
@@ -16,8 +19,8 @@ const RECOVERED = 'recovered';
 const RECOVERED_GROUP = 'queue_deleted';
 
 /**
- * Quota backfill: counts jobs that were stored while the byte quota was not set. Each job records whether it is
- * counted.
+ * Quota backfill: counts jobs and recurring jobs that were stored while the byte quota was not set. Each records
+ * whether it is counted.
  */
 export function quotaBackfill(
   pool: RedisPool,
@@ -44,7 +47,28 @@ export function quotaBackfill(
         ).raw,
         2,
       ),
+    visitNamespace: (namespace) => countRecurring(pool, runner, namespace),
   });
+}
+
+/** @returns how many recurring jobs were not counted before */
+async function countRecurring(pool: RedisPool, runner: ScriptRunner, namespace: string): Promise<number> {
+  let counted = 0;
+  for (let first = 0, hasMore = true; hasMore; first += STEP) {
+    const key = pool.keys.single(namespace, 'schedules');
+    const found = await pool.read('ZRANGE', key, first, first + STEP - 1);
+    const ids = Array.isArray(found) ? found.map(String) : [];
+    hasMore = ids.length === STEP;
+    if (ids.length === 0) return counted;
+    const { raw } = await runner.run(
+      backfillRecurring,
+      namespace,
+      {},
+      ids.map((id) => [id]),
+    );
+    counted += integerAt(raw, 2);
+  }
+  return counted;
 }
 
 /**

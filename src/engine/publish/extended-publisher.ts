@@ -11,7 +11,7 @@ import { decodeId, encodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
 import { decodeIdempotencyRecord, keyReused, nativeIdempotencyRecordOf } from './idempotency-records.js';
 import { checkRetry, withIds } from './publisher.js';
-import { isQuotaCode, type NamespaceQuotas, queueError } from './quotas.js';
+import { isQuotaCode, type NamespaceQuotas, queueError } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';

@@ -18,7 +18,7 @@ import {
 } from './idempotency-records.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { EventWriter } from '../events/writer.js';
-import { isQuotaCode, type NamespaceQuotas, queueError, type QuotaRefusal } from './quotas.js';
+import { isQuotaCode, type NamespaceQuotas, queueError, type QuotaRefusal } from '../core/quotas.js';
 
 /** Codes of lua/commands/simple/publish.lua. */
 const STORED = 0;

@@ -4,6 +4,7 @@ import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkSettings } from './check-settings.js';
 import type { ExtendedQueues } from './extended-queues.js';
@@ -25,7 +26,7 @@ const TRANSIENT = ['tat', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
 /** Codes of lua/commands/extended/change_queue.lua. */
-const FOUND = { missing: 0, made: 2 } as const;
+const FOUND = { missing: 0, made: 2, tooMany: 3 } as const;
 /** Queues per script call. */
 const MOST_QUEUES = 64;
 
@@ -38,6 +39,7 @@ export class QueueControls {
     private readonly runner: ScriptRunner,
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: ExtendedQueues,
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /** The settings of queues, in order; null for a queue that does not exist. */
@@ -76,7 +78,7 @@ export class QueueControls {
 
   /** Stores settings as `stored` returns them; others stay as they are. */
   async store(namespace: string, queue: string, texts: ReadonlyMap<string, string>): Promise<void> {
-    await this.send(namespace, queue, Object.fromEntries(texts));
+    await this.send(namespace, queue, Object.fromEntries(texts), '', '0');
   }
 
   /** Removes settings by their stored names. */
@@ -89,7 +91,8 @@ export class QueueControls {
    * limits.
    *
    * @returns true if the queue was created
-   * @throws {QueueError} `invalid_argument`, naming the field and the rule; or an error of the store
+   * @throws {QueueError} `invalid_argument`, naming the field and the rule; `too_many_queues`: a quota; or an error of the
+   *   store
    */
   async change(namespace: string, queue: string, change: SettingsChange): Promise<boolean> {
     checkSettings(change);
@@ -118,7 +121,7 @@ export class QueueControls {
 
   /** Ends a pause and a drain; waiting consumers fetch at once. @throws {QueueError} `queue_not_found` */
   async resume(namespace: string, queue: string): Promise<void> {
-    await this.send(namespace, queue, { paused: false, draining: false }, 'resumed', false);
+    await this.send(namespace, queue, { paused: false, draining: false }, 'resumed', '');
   }
 
   /**
@@ -129,7 +132,7 @@ export class QueueControls {
    * @throws {QueueError} `queue_not_found`
    */
   async drain(namespace: string, queue: string): Promise<void> {
-    await this.send(namespace, queue, { draining: true }, 'drained', false);
+    await this.send(namespace, queue, { draining: true }, 'drained', '');
   }
 
   /**
@@ -149,18 +152,20 @@ export class QueueControls {
     this.queues.delete(namespace, [queue]);
   }
 
+  /** @param makes as the script has it: how many queues there may be; empty = it creates none */
   private async send(
     namespace: string,
     queue: string,
     changes: Changes,
     event = '',
-    makes = true,
+    makes = String(this.quotas.of(namespace).queues),
   ): Promise<boolean> {
     checkNames(namespace, queue);
-    const args = { queue, changes: JSON.stringify(changes), event, makes: makes ? '1' : '' };
+    const args = { queue, changes: JSON.stringify(changes), event, makes };
     const { raw } = await this.runner.run(changeQueue, namespace, args);
     const found = integerAt(raw, 3);
     if (found === FOUND.missing) throw notFound('queue', queue);
+    if (found === FOUND.tooMany) throw this.quotas.queuesError(namespace, integerAt(raw, 2));
     // Without any setting a simple queue stays one.
     if (Object.values(changes).some((value) => value !== false)) this.queues.add(namespace, [queue]);
     this.scheduleWakeup(namespace, integerAt(raw, 2));

@@ -24,6 +24,7 @@ import {
 import { checkNames, checkNumber } from '../core/checks.js';
 import type { EngineObserver } from '../core/observer.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import { hashEntries } from '../core/hash-entries.js';
 import { rankedPage } from '../core/ranked.js';
 
@@ -37,6 +38,7 @@ const STOP = 2;
 const UNKNOWN = 0;
 const STARTS = 2;
 const RETURNS = 3;
+const TOO_MANY = 4;
 /** A worker is recorded again only after this time, in milliseconds. */
 const RECORD_EVERY_MS = 1_000;
 /** Number of workers whose record this process remembers. */
@@ -78,12 +80,13 @@ export class Workers {
     private readonly runner: ScriptRunner,
     private readonly leases: LeaseExtender,
     private readonly observer: EngineObserver,
+    private readonly quotas: NamespaceQuotas,
   ) {
     this.records = new Batcher(async (namespace, workers) => {
       await runner.run(
         recordWorkers,
         namespace,
-        {},
+        { most: quotas.of(namespace).workers },
         workers.map((worker) => [worker]),
       );
       return [];
@@ -157,7 +160,7 @@ export class Workers {
    * `LeaseOperations.heartbeat`. The number of a lease proves who holds it, not the id of the session.
    *
    * @throws {QueueError} `worker_not_found`: there is no such session, and no `info`; no lease was extended.
-   *   `invalid_argument`, or an error of the store
+   *   `namespace_full`: a quota, neither was one. `invalid_argument`, or an error of the store
    */
   async heartbeat(
     namespace: string,
@@ -172,8 +175,10 @@ export class Workers {
     const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
       ...{ worker: id, ttr_ms: ttrMs, jobs: /* guard: session-counts-all-its-jobs */ jobsAtHand },
       ...{ info: info === undefined ? '' : JSON.stringify(info), name: info?.name ?? '', scope },
+      most: this.quotas.of(namespace).workers,
     });
     const found = integerAt(raw, 2);
+    if (found === TOO_MANY) throw this.quotas.workersError(namespace, integerAt(raw, 3));
     if (found === UNKNOWN) throw notFound('worker', id);
     if (found === STARTS) this.observer.sessions(namespace, 'started', 1);
     if (found === RETURNS) this.observer.sessions(namespace, 'returned', 1);

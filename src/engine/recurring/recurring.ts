@@ -24,7 +24,7 @@ import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkRecurring } from '../publish/extended-checks.js';
-import type { NamespaceQuotas } from '../publish/quotas.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import { checkCron, isMoved, slotsAfter, slotsPassed, TZDATA } from './cron.js';
 import {
   argsOf,
@@ -37,6 +37,7 @@ import {
 /** Codes of lua/commands/extended/set_recurring.lua. */
 const STORED = 0;
 const MISSING = 1;
+const BEYOND_QUOTA = 3;
 /** Maximum number of attempts: each concurrent change of the same recurring job costs one. */
 const MOST_ATTEMPTS = 20;
 /** Recurring jobs that `removeAll` reads at once. */
@@ -81,7 +82,7 @@ export class Recurrings {
    * Stores a recurring job. One with the same id is replaced: its counters continue, and its slots stay if the schedule
    * is the same.
    *
-   * @throws {QueueError} `invalid_argument`, or an error of the store
+   * @throws {QueueError} `invalid_argument`, `namespace_full`, or an error of the store
    */
   async set(namespace: string, recurring: NewRecurring): Promise<Recurring> {
     const id = recurring.id ?? this.mint(this.runner.now());
@@ -92,7 +93,7 @@ export class Recurrings {
   /**
    * Changes a recurring job.
    *
-   * @throws {QueueError} `recurring_not_found`, `invalid_argument`, or an error of the store
+   * @throws {QueueError} `recurring_not_found`, `invalid_argument`, `namespace_full`, or an error of the store
    */
   async change(namespace: string, id: string, change: RecurringChange): Promise<Recurring> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -279,7 +280,10 @@ export class Recurrings {
     const nowMs = this.runner.now();
     if (isCron(schedule)) checkCron(schedule, nowMs);
     const computed = isCron(schedule) ? firstSlots(schedule, nowMs) : NO_SLOTS;
-    const { raw } = await this.runner.run(setRecurring, namespace, argsOf(id, revision, recurring, computed));
+    const args = argsOf(id, revision, recurring, computed);
+    const most = this.quotas.of(namespace).bytes;
+    const { raw } = await this.runner.run(setRecurring, namespace, { ...args, most_bytes: most });
+    if (integerAt(raw, 2) === BEYOND_QUOTA) throw this.quotas.bytesError(namespace, integerAt(raw, 3));
     this.scheduleWakeup(namespace, integerAt(raw, 3));
     return integerAt(raw, 2);
   }

@@ -10,17 +10,19 @@ import type { ExtendedLease } from '../../domain/job/job-lists.js';
 import type { EngineObserver } from '../core/observer.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import type { LeaseDurations } from './lease-durations.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 
 /**
- * Result of a lease operation. `lease_lost`: the lease is not the job's current one. The last two concern the
- * dependencies of the next step. Only `done` has changed something.
+ * Result of a lease operation. `lease_lost`: the lease is not the job's current one. `namespace_full`: the new data goes
+ * beyond the quota on bytes. The last two concern the dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
   | 'done'
   | 'not_found'
   | 'lease_lost'
+  | 'namespace_full'
   | 'dependency_cycle'
   | 'too_many_dependencies';
 
@@ -31,6 +33,7 @@ export interface SettleOutcome {
   readonly dueAtMs: number | null;
 }
 
+const REFUSALS = ['namespace_full', 'dependency_cycle'] as const;
 const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /**
@@ -43,10 +46,12 @@ export class LeaseOperations {
     private readonly observer: EngineObserver,
     private readonly queues: ExtendedQueues,
     private readonly durations: LeaseDurations,
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /**
-   * Completes jobs: each job is deleted, kept with its result for its retention, or moved to its next queue.
+   * Completes jobs: each job is deleted, kept with its result for its retention, or moved to its next queue. A result
+   * beyond the quota on bytes is left out.
    *
    * @returns the result of each, in order
    * @throws {QueueError} an error of the store
@@ -91,9 +96,9 @@ export class LeaseOperations {
 
   /**
    * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
-   * concurrency slot, if the job has a limit.
+   * concurrency slot, if the job has a limit. Progress beyond the quota on bytes is left out.
    *
-   * @throws {QueueError} `job_not_found`, `lease_lost`
+   * @throws {QueueError} `job_not_found`, `lease_lost`; `namespace_full`: the new data is beyond the quota on bytes
    */
   async heartbeat(
     namespace: string,
@@ -197,6 +202,8 @@ export class LeaseOperations {
     bytes?: Buffer,
   ): Promise<Settled> {
     const [one] = await this.settling.settle(namespace, [{ verb, id, lease, options, bytes }]);
+    if (one && resultOf(one) === 'namespace_full')
+      throw this.quotas.bytesError(namespace, Number(one.facts['present']));
     if (one?.code === SETTLED.notLeased) throw new NotLeasedError(one.state);
     const result = one === undefined ? 'not_found' : resultOf(one);
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
@@ -216,7 +223,7 @@ function joined(data: Buffer | undefined, rest: Buffer | undefined): Buffer | un
 
 function resultOf({ code, facts }: Settled): LeaseOperationResult {
   if (code === SETTLED.refused)
-    return facts['refused'] === 'dependency_cycle' ? 'dependency_cycle' : 'too_many_dependencies';
+    return REFUSALS.find((one) => one === facts['refused']) ?? 'too_many_dependencies';
   if (code === SETTLED.missing) return 'not_found';
   return code === SETTLED.lost ? 'lease_lost' : 'done';
 }

@@ -3,6 +3,7 @@ import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { extendedSettle } from '../../redis/scripts/extended.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { encodeId } from '../core/ids.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 
 /** Lease operations; see lua/commands/extended/settle.lua. */
@@ -70,7 +71,11 @@ const NO_ID = Buffer.alloc(0);
 export class Settler {
   private readonly batcher: Batcher<Item, Settled>;
 
-  constructor(runner: ScriptRunner, scheduleWakeup: ScheduleWakeup) {
+  constructor(
+    runner: ScriptRunner,
+    scheduleWakeup: ScheduleWakeup,
+    private readonly quotas: NamespaceQuotas,
+  ) {
     this.batcher = new Batcher(async (namespace, items) => {
       const { raw, nowMs } = await runner.run(extendedSettle, namespace, {}, items);
       scheduleWakeup(namespace, integerAt(raw, 2));
@@ -111,7 +116,9 @@ export class Settler {
   private settleBatch(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
     const weight = operations.reduce((sum, { bytes }) => sum + OPERATION_BYTES + (bytes?.length ?? 0), 0);
     return new Promise((resolve, reject) => {
-      this.batcher.add(namespace, operations.map(itemOf), weight, {
+      const most = this.quotas.mostOf(namespace);
+      const items = operations.map((operation) => itemOf(operation, most));
+      this.batcher.add(namespace, items, weight, {
         done: (all, first) => resolve(all.slice(first, first + operations.length)),
         failed: reject,
       });
@@ -128,8 +135,10 @@ function scriptsOf(operations: readonly LeaseOperation[]): (readonly LeaseOperat
   return parts;
 }
 
-function itemOf({ verb, id, lease, options = {}, bytes = NOTHING }: LeaseOperation): Item {
-  return [verb, encodeId(id) ?? NO_ID, lease, JSON.stringify(options), bytes];
+/** @param most see `NamespaceQuotas.mostOf` */
+function itemOf({ verb, id, lease, options = {}, bytes = NOTHING }: LeaseOperation, most?: object): Item {
+  const all = most ? { ...options, ...most } : options;
+  return [verb, encodeId(id) ?? NO_ID, lease, JSON.stringify(all), bytes];
 }
 
 function settledOf(raw: readonly (number | Buffer)[], at: number, nowMs: number): Settled {

@@ -89,8 +89,9 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: `${LATER} Let consumers work, or raise \`limits.max_jobs_per_queue\`.`,
   },
   namespace_full: {
-    about: 'The namespace has reached its quota of payload bytes.',
-    action: `${LATER} Let consumers work, or raise \`limits.max_bytes_per_namespace\`.`,
+    about:
+      'The namespace has reached a quota of what it may store: bytes, keys or workers. `detail` names the quota.',
+    action: `${LATER} Let consumers work, or raise the quota.`,
   },
   queue_draining: {
     about: 'The queue is being drained: it accepts no jobs until it is empty.',

@@ -79,10 +79,13 @@ export class AckManyFields {
 
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
-  @OneOf('The outcome. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.', [
-    ...['acked', 'moved', 'not_found', 'lease_lost'],
-    ...['dependency_cycle', 'too_many_dependencies'],
-  ])
+  @OneOf(
+    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.',
+    [
+      ...['acked', 'moved', 'not_found', 'lease_lost'],
+      ...['namespace_full', 'dependency_cycle', 'too_many_dependencies'],
+    ],
+  )
   status!: string;
   @Optional()
   @Nullable()

@@ -109,6 +109,7 @@ export class V1ChangesController {
     body: ChangeFields,
     answers: CHANGED,
     errors: [
+      'namespace_full',
       'job_not_found',
       'queue_not_allowed',
       'not_waiting',
@@ -136,6 +137,7 @@ export class V1ChangesController {
     body: DependencyFields,
     answers: CHANGED,
     errors: [
+      'namespace_full',
       'job_not_found',
       'queue_not_allowed',
       'not_waiting',
@@ -178,7 +180,7 @@ export class V1ChangesController {
     group: GROUP,
     body: LogFields,
     answers: { 204: { about: 'It is written.' } },
-    errors: ['job_not_found', 'pool_moving'],
+    errors: ['namespace_full', 'job_not_found', 'pool_moving'],
   })
   async log(
     @CurrentCaller() caller: Caller,

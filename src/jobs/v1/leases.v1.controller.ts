@@ -78,6 +78,7 @@ export class V1LeasesController {
     body: AckFields,
     answers: { 200: { about: 'The outcome.', of: AckManyResult } },
     errors: [
+      'namespace_full',
       'job_not_found',
       'lease_lost',
       'queue_not_allowed',
@@ -98,7 +99,7 @@ export class V1LeasesController {
     group: GROUP,
     body: HeartbeatFields,
     answers: { 200: { about: 'The end of the lease, and whether to stop.', of: HeartbeatAnswer } },
-    errors: ['job_not_found', 'lease_lost'],
+    errors: ['namespace_full', 'job_not_found', 'lease_lost'],
   })
   heartbeat(@Res() reply: FastifyReply): void {
     this.operations.heartbeat(takeOver(reply));
@@ -125,7 +126,7 @@ export class V1LeasesController {
     group: GROUP,
     body: RetryFields,
     answers: SETTLED,
-    errors: ['job_not_found', 'lease_lost'],
+    errors: ['namespace_full', 'job_not_found', 'lease_lost'],
   })
   retry(@Res() reply: FastifyReply): void {
     this.operations.retry(takeOver(reply));
@@ -139,7 +140,7 @@ export class V1LeasesController {
     group: GROUP,
     body: FailFields,
     answers: SETTLED,
-    errors: ['job_not_found', 'lease_lost'],
+    errors: ['namespace_full', 'job_not_found', 'lease_lost'],
   })
   fail(@Res() reply: FastifyReply): void {
     this.operations.fail(takeOver(reply));

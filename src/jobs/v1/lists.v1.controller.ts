@@ -91,7 +91,7 @@ export class V1ListsController {
     group: GROUP,
     body: TagsFields,
     answers: TAGS,
-    errors: ['job_not_found', 'pool_moving'],
+    errors: ['namespace_full', 'job_not_found', 'pool_moving'],
   })
   async addTags(
     @CurrentCaller() caller: Caller,

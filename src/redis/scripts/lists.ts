@@ -7,7 +7,7 @@ const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
 export const tagJobs = script({
   name: 'extended/tag_jobs',
   keys: SPACE,
-  args: [...TIMES, 'most_tags'],
+  args: [...TIMES, 'most_tags', 'most_bytes'],
   item: ['verb', 'id', 'tags'],
   repeatable: true,
   reply: whole,
@@ -44,7 +44,7 @@ export const workersScript = script({
 export const recordWorkers = script({
   name: 'extended/record_workers',
   keys: ['meta', 'due', 'workers'],
-  args: TIMES,
+  args: [...TIMES, 'most'],
   item: ['worker'],
   repeatable: true,
   reply: whole,
@@ -53,7 +53,7 @@ export const recordWorkers = script({
 export const recordSession = script({
   name: 'extended/record_session',
   keys: ['meta', 'due', 'workers'],
-  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info', 'name', 'scope'],
+  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info', 'name', 'scope', 'most'],
   item: [],
   repeatable: true,
   reply: whole,

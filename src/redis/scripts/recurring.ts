@@ -20,6 +20,7 @@ export const setRecurring = script({
       'complete',
       'jitter',
       'tzdata',
+      'most_bytes',
     ] as const),
   ],
   item: [],
@@ -46,6 +47,15 @@ export const runRecurring = script({
   args: [...TIMES, 'id', 'quotas'],
   item: [],
   repeatable: false,
+  reply: whole,
+});
+
+export const backfillRecurring = script({
+  name: 'maintenance/backfill_recurring',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
   reply: whole,
 });
 
@@ -91,4 +101,5 @@ export const countRecurring = script({
 
 export const RECURRING_SCRIPTS = [
   ...[setRecurring, setSlots, runRecurring, deleteRecurring, readRecurring, countRecurring, repairTimes],
+  backfillRecurring,
 ] as const;

@@ -11,12 +11,18 @@ export interface QuotaRefusal {
   readonly present: number;
 }
 
+type Refused = readonly [code: ErrorCode, quota: QuotaName, unit: string];
+
+const QUEUES = 2;
+const BYTES = 4;
 /** The codes with which lua/modules/limits/quotas.lua rejects a call. */
-const REFUSED = new Map<number, readonly [code: ErrorCode, quota: QuotaName, unit: string]>([
-  [2, ['too_many_queues', 'max_queues_per_namespace', 'queues']],
+const REFUSED = new Map<number, Refused>([
+  [QUEUES, ['too_many_queues', 'max_queues_per_namespace', 'queues']],
   [3, ['queue_full', 'max_jobs_per_queue', 'jobs']],
-  [4, ['namespace_full', 'max_bytes_per_namespace', 'bytes']],
+  [BYTES, ['namespace_full', 'max_bytes_per_namespace', 'bytes']],
+  [10, ['namespace_full', 'max_keys_per_namespace', 'keys']],
 ]);
+const WORKERS_REFUSED = ['namespace_full', 'max_workers_per_namespace', 'workers'] as const;
 /** Codes of a publish script: its queue is drained; it leaves a native call to the extended path. */
 const DRAINING = 7;
 const EXTENDED_PATH = 8;
@@ -25,11 +31,14 @@ const EXTENDED_PATH = 8;
 export class NamespaceQuotas {
   /** By namespace, with the text for scripts. */
   private chosen: ReadonlyMap<string, { readonly quotas: Quotas; readonly text: string }> = new Map();
+  /** Those of a namespace that has none of its own. */
+  readonly defaults: Quotas;
   private readonly defaultText: string;
 
-  /** @param defaults of a namespace that has none of its own */
-  constructor(readonly defaults: Quotas = NO_LIMITS) {
-    this.defaultText = quotasText(defaults);
+  /** @param defaults 0 or left out = no limit */
+  constructor(defaults: Partial<Quotas> = NO_LIMITS) {
+    this.defaults = { ...NO_LIMITS, ...defaults };
+    this.defaultText = quotasText(this.defaults);
   }
 
   /** True if the bytes of any namespace have a quota. */
@@ -65,7 +74,36 @@ export class NamespaceQuotas {
         'internal',
         `the script that checks quotas returned an unknown code, ${String(code)}`,
       );
-    const [error, quota, unit] = refused;
+    return this.refusal(namespace, refused, present);
+  }
+
+  /** The quota on bytes, as scripts have it that change a job; undefined = there is none. */
+  bytesOf(namespace: string): number | undefined {
+    return this.of(namespace).bytes || undefined;
+  }
+
+  /** What lease operations need to know, where bytes are limited; undefined = they are not. */
+  mostOf(namespace: string): { readonly most_bytes: number; readonly most_workers: number } | undefined {
+    const { bytes, workers } = this.of(namespace);
+    return bytes === 0 ? undefined : { most_bytes: bytes, most_workers: workers };
+  }
+
+  /** The error for a stored job that would grow beyond the quota on bytes. @param present bytes there were */
+  bytesError(namespace: string, present: number): QueueError {
+    return this.errorOf(namespace, { code: BYTES, present });
+  }
+
+  /** The error for a queue that is not made, without a job. @param present queues there were */
+  queuesError(namespace: string, present: number): QueueError {
+    return this.errorOf(namespace, { code: QUEUES, present });
+  }
+
+  /** The error for a new worker session beyond the quota. @param present workers there were */
+  workersError(namespace: string, present: number): QueueError {
+    return this.refusal(namespace, WORKERS_REFUSED, present);
+  }
+
+  private refusal(namespace: string, [error, quota, unit]: Refused, present: number): QueueError {
     const most = this.of(namespace)[QUOTA_FIELDS[quota]];
     return new QueueError(
       error,
@@ -86,7 +124,9 @@ export function queueError(code: number | undefined): QueueError | ExtendedPathE
   return undefined;
 }
 
-function quotasText({ queues, jobsPerQueue, bytes }: Quotas): string {
+/** Keys are counted only where bytes are limited: all other publishes cost what they did. */
+function quotasText({ queues, jobsPerQueue, bytes, keys }: Quotas): string {
   const numbers = [queues, jobsPerQueue, bytes];
-  return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
+  const mostKeys = bytes === 0 ? 0 : keys;
+  return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},${String(mostKeys)},`;
 }

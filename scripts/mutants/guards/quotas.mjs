@@ -1,0 +1,114 @@
+const QUOTAS = 'test/engine/quotas.spec.ts';
+const BESIDE = 'quotas › quotas › on bytes beside the body';
+const KEPT = 'quotas › quotas › on recurring jobs, workers and keys';
+const HOSTILE = 'test/api/hostile-tenant.spec.ts';
+const BYTES = 'test/engine/bytes.spec.ts';
+
+/** @type {readonly import('../guards.mjs').Guard[]} */
+export const QUOTA = [
+  {
+    id: 'progress-within-quota',
+    name: 'quotas: a heartbeat leaves progress out beyond the quota on bytes',
+    off: 'true',
+    spec: QUOTAS,
+    test: `${BESIDE} › leave progress out that is longer, and extend the lease`,
+  },
+  {
+    id: 'result-within-quota',
+    name: 'quotas: an ack leaves a result out beyond the quota on bytes',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › count a result, and leave one out that is longer`,
+  },
+  {
+    id: 'message-within-quota',
+    name: 'quotas: the message of a failure is cut beyond the quota on bytes',
+    off: { with: 'options.message' },
+    spec: HOSTILE,
+    test: 'a hostile tenant with a quota of 10 KB › stores within the bound: %s',
+  },
+  {
+    id: 'settle-data-within-quota',
+    name: 'quotas: new data of a lease holder is refused beyond the quota on bytes',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › refuse new data of a lease holder that is longer, and the lease stays`,
+  },
+  {
+    id: 'extras-count-at-publish',
+    name: 'quotas: what a new job has beside its body counts on the simple path',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › count attributes, of jobs of both APIs`,
+  },
+  {
+    id: 'backfill-counts-beside',
+    name: 'quotas: a pass counts what stored jobs have beside their bodies',
+    off: 'false',
+    spec: BYTES,
+    test: 'bytes counted for quotas › jobs that were stored while no quota on bytes was set › count with what they store beside their bodies, also if an earlier server counted the bodies',
+  },
+  {
+    id: 'dependencies-count',
+    name: 'quotas: dependencies count as bytes',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${BESIDE} › count dependencies, and refuse more`,
+  },
+  {
+    id: 'recurring-within-quota',
+    name: 'quotas: a recurring job is refused beyond the quota on bytes',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${KEPT} › count recurring jobs as bytes, and refuse one beyond the quota`,
+  },
+  {
+    id: 'removed-recurring-frees-bytes',
+    name: 'quotas: a removed recurring job takes from the sum what it had added',
+    off: 'remove',
+    spec: QUOTAS,
+    test: `${KEPT} › count recurring jobs as bytes, and refuse one beyond the quota`,
+  },
+  {
+    id: 'sessions-within-quota',
+    name: 'quotas: a worker session beyond the quota is refused',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${KEPT} › refuse a session beyond the quota on workers, and forget workers that are not alive`,
+  },
+  {
+    id: 'workers-within-quota',
+    name: 'quotas: names of workers beyond the quota are left out',
+    off: 'true',
+    spec: QUOTAS,
+    test: `${KEPT} › leave names of workers out beyond the quota`,
+  },
+  {
+    id: 'keys-within-quota',
+    name: 'quotas: a publish with an idempotency key beyond the quota is refused on the simple path',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${KEPT} › refuse idempotency keys beyond the quota until others have ended`,
+  },
+  {
+    id: 'held-keys-within-quota',
+    name: 'quotas: unique keys that are held for a time are refused beyond the quota',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${KEPT} › count unique keys that are held for a time`,
+  },
+  {
+    id: 'queue-made-within-quota',
+    name: 'quotas: settings make no queue beyond the quota on queues',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${KEPT} › refuse settings of a queue that would be one too many`,
+  },
+  {
+    id: 'traces-are-bounded',
+    name: 'quotas: only the last tracked jobs that ended are remembered',
+    off: 'remove',
+    spec: QUOTAS,
+    test: `${KEPT} › remember the last 10,000 tracked jobs that ended`,
+  },
+];
