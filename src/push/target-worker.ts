@@ -172,7 +172,12 @@ export class TargetWorker {
     const { engine, namespace, name } = this.parts;
     const watch = this.watches.get(origin) ?? {
       counter: new FailureCounter(),
-      shared: new SharedBreaker(engine.extended.targets, namespace, name, origin),
+      shared: new SharedBreaker(
+        engine.extended.targets,
+        namespace,
+        name,
+        /* guard: breaker-of-each-origin */ origin,
+      ),
     };
     this.watches.set(origin, watch);
     return watch;

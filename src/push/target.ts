@@ -106,7 +106,7 @@ function settingsOf({ breakerSettings = BREAKER }: Partial<Target>): BreakerSett
 
 /** The name under which the breaker of an origin is stored; '' = that of the target's own URL. */
 export function breakerName(target: string, origin: string): string {
-  return /* guard: breaker-of-each-origin */ origin === '' ? target : `${target} ${origin}`;
+  return origin === '' ? target : `${target} ${origin}`;
 }
 
 /** The target and the origin of a breaker's name. */

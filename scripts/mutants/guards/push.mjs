@@ -73,7 +73,7 @@ export const PUSH_GUARDS = [
   {
     id: 'breaker-of-each-origin',
     name: 'push: origins have breakers of their own',
-    off: 'true',
+    off: { with: "''" },
     spec: HTTP,
     test: 'HTTP push › a job that names a URL › counts against the breaker of its origin alone',
   },

@@ -9,7 +9,7 @@ export const SWEEPS = [
   {
     id: 'sweep-last-step-complete',
     name: 'sweep: the last step goes on to the end',
-    off: 'false',
+    off: { with: '1' },
     spec: SWEEP,
     test: "the janitor's sweep › the sweep over all namespaces › moves what a server left that is gone, in whatever namespace, more than once",
   },
