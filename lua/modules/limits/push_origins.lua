@@ -10,9 +10,17 @@ local LOOK_AGAIN_MS = 2000
 local function breaker_of(number, origin)
   local targets = touch(namespace_key("targets"))
   local target = redis.call("HGET", targets, "q:" .. name_of(number))
-  local text = target and redis.call("HGET", targets, "b:" .. target .. (origin == "" and "" or " " .. origin))
+  local field = target and "b:" .. target .. (origin == "" and "" or " " .. origin)
+  local text = field and redis.call("HGET", targets, field)
   local stored = text and redis.call("HGET", targets, "t:" .. target)
-  return stored and cjson.decode(text), stored and cjson.decode(stored).target
+  return stored and cjson.decode(text), stored and cjson.decode(stored).target, field
+end
+
+-- Until the server that leases it has taken the right to try (targets/change_breaker), no other one leases a second job.
+local function mark_leased(number, origin)
+  local breaker, _, field = breaker_of(number, origin)
+  local form = "{\"openUntilMs\":%.0f,\"openings\":%d,\"probeUntilMs\":%.0f,\"leasedUntilMs\":%.0f}"
+  write("HSET", namespace_key("targets"), field, string.format(form, breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS))
 end
 
 -- A time that is further away than any can be was written before the clock was set back: see targets/change_breaker.
@@ -29,7 +37,11 @@ function origin_room(number, origin)
     local settings = target and target.breakerSettings or {}
     if not breaker or settings == cjson.null then
       rooms[name] = math.huge
-    elseif is_over(breaker.openUntilMs, settings.maxOpenMs or 300000) and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000) then
+    elseif
+      is_over(breaker.openUntilMs, settings.maxOpenMs or 300000)
+      and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000)
+      and --[[ guard: one-job-tries-an-origin ]] is_over(breaker.leasedUntilMs or 0, LOOK_AGAIN_MS)
+    then
       rooms[name] = 1
     else
       rooms[name] = 0
@@ -54,6 +66,9 @@ function closed_origin_of(job, is_pushed)
     return origin
   end
   local name = job.queue .. " " .. origin
+  if rooms[name] == 1 then
+    mark_leased(job.queue, origin)
+  end
   rooms[name] = rooms[name] - 1
 end
 

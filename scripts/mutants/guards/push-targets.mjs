@@ -139,6 +139,13 @@ export const PUSH_TARGETS = [
     test: 'HTTP push › a job that names a URL › is bounded with those of its origin by max_running_per_key',
   },
   {
+    id: 'one-job-tries-an-origin',
+    name: 'push: one job is leased to try an origin, also by several servers at once',
+    off: 'true',
+    spec: 'test/engine/targets.spec.ts',
+    test: 'jobs that are pushed to URLs of several origins › are held while the breaker of their origin is open, tried by one, and all leased once it closes',
+  },
+  {
     id: 'own-url-open-leases-none',
     name: 'push: jobs that name no URL are held while the breaker of the target is open, where it has origins',
     off: 'remove',
