@@ -5,7 +5,7 @@ import { BuiltServer } from './support/built-server.js';
 import { codeIn, hasProgram, run } from './support/packed.js';
 import { randomNamespace, startRedis } from './support/redis.js';
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 const isPossible = ['redis-cli', 'redis-server', 'tar'].every(hasProgram);
 const [embedded = '', external = '', restore = '', pack = '', unpack = ''] = codeIn(
   'docs/how-to/backup.md',

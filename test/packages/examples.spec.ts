@@ -4,7 +4,7 @@ import { TestApp } from '../support/app.js';
 import { codeIn, GO_ENV, hasProgram, pack, Project, ROOT, run } from '../support/packed.js';
 import { waitFor } from '../support/redis.js';
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 const whereThere = (program: string): jest.It => (hasProgram(program) ? it : it.skip);
 const readme = { shell: codeIn('README.md', 'sh'), typescript: codeIn('README.md', 'ts') };
 

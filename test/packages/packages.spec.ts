@@ -6,7 +6,7 @@ import { formatMessage } from 'publint/utils';
 import { pack, type PackageName, PACKAGES, Project, run } from '../support/packed.js';
 
 const NAMES = Object.keys(PACKAGES) as PackageName[];
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 
 interface Manifest {
   readonly version: string;

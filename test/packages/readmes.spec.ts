@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { codeIn, GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 const whereThere = (program: string): jest.It => (hasProgram(program) ? it : it.skip);
 
 /** What the TypeScript blocks of a README take from their surroundings, after their own imports. */
