@@ -96,9 +96,9 @@ describe('a worker process', () => {
     'leaves the job to the next worker after it was suspended for longer than the lease: a job that %s; it %s',
     async (type) => {
       const queue = fresh();
-      const { id } = await client.publish({ queue, type, data: 500, retentionMs: 60_000 });
+      const { id } = await client.publish({ queue, type, data: 1_500, retentionMs: 60_000 });
       // One job at a time: no lease request is open while it runs.
-      const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1 });
+      const { child, lines } = await start(queue, { ttrMs: 2_000, concurrency: 1 });
       await waitFor(() => lines.includes('begun 1'), 10_000);
       child.kill('SIGSTOP');
       const job = await leaseNext(queue);
@@ -119,7 +119,7 @@ describe('a worker process', () => {
     const queue = fresh();
     // While it runs, acks wait for others.
     await client.publish({ queue, type: 'takes', data: 60_000, ttlMs: 120_000 });
-    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 2, shutdownGraceMs: 0 });
+    const { child, lines } = await start(queue, { ttrMs: 2_000, concurrency: 2, shutdownGraceMs: 0 });
     await waitFor(() => lines.includes('begun 1'), 10_000);
     const { id } = await client.publish({ queue, type: 'stops', retentionMs: 60_000 });
     await waitFor(() => lines.includes('stops'), 10_000);
@@ -142,7 +142,7 @@ describe('a worker process', () => {
 
   it('begins no handler under a lease that was lost while the process was suspended', async () => {
     const queue = fresh();
-    const { child, lines } = await start(queue, { ttrMs: 400 });
+    const { child, lines } = await start(queue, { ttrMs: 2_000 });
     await waitFor(() => proxy.of('/leases').length > 0);
     await sleep(100);
     child.kill('SIGSTOP');
@@ -159,7 +159,7 @@ describe('a worker process', () => {
 
   it('begins no handler under a lease that was lost while the event loop was blocked', async () => {
     const queue = fresh();
-    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1, prefetch: 1 });
+    const { child, lines } = await start(queue, { ttrMs: 2_000, concurrency: 1, prefetch: 1 });
     const [, waits] = await client.publishMany([
       { queue, type: 'blocks', data: 8_000 },
       { queue, type: 'takes', data: 10 },
@@ -237,7 +237,7 @@ describe('the client under faults', () => {
     await waitFor(async () => {
       const { length, counts } = await client.queues.get(queue);
       return length === 0 && counts['dead'] === 0 && runs.size >= 500;
-    });
+    }, 60_000);
     proxy.rule = () => 'pass';
     await Promise.all(workers.map((worker) => worker.stop()));
     // Not one more than were published: no retry has stored a job twice.
