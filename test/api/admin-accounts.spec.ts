@@ -69,7 +69,7 @@ describe('the admin port with accounts', () => {
     });
   });
 
-  it('opens /metrics too when it is public', async () => {
+  it('opens /metrics to all when it is public', async () => {
     await withAdmin(true, async (url) => {
       expect(await request(`${url}/metrics`)).toMatchObject({ status: 200 });
       expect(await request(`${url}/metrics?x=1`)).toMatchObject({ status: 200 });
@@ -78,7 +78,7 @@ describe('the admin port with accounts', () => {
     });
   });
 
-  it('says in the audit log who did it', async () => {
+  it('names the account in the audit log', async () => {
     await withAdmin(false, async (url, log) => {
       await request(`${url}/token/ns?description=d`, { method: 'POST', headers: basic('ops:secret') });
       expect(log.find(({ details }) => details['audit'] === 'token.create')).toMatchObject({
@@ -88,7 +88,7 @@ describe('the admin port with accounts', () => {
     });
   });
 
-  it('D20: does not start on an address that others can reach unless there are accounts', async () => {
+  it('D20: refuses to start on a public address without accounts', async () => {
     const { parts } = testParts(testPools(), (config) => {
       config.admin.host = '0.0.0.0';
     });
@@ -96,7 +96,7 @@ describe('the admin port with accounts', () => {
   });
 });
 
-describe('T51: the admin port, called by a web page of another site', () => {
+describe('T51: an admin request from a web page of another site', () => {
   let admin: Awaited<ReturnType<typeof startAdmin>>;
   let log: LogLine[];
   const OPS = `Basic ${Buffer.from('ops:secret').toString('base64')}`;
@@ -162,17 +162,17 @@ describe('T51: the admin port, called by a web page of another site', () => {
     ['an IPv6 address with a port', '/token/ns', { ...form, host: '[fd00::17]:7778' }],
     ['a name of admin.hosts', '/token/ns', { ...form, host: 'admin.internal:7778' }],
     ['a page of its own', '/token/ns', { ...form, 'sec-fetch-site': 'same-origin' }],
-  ])('is not what programs and operators are: %s', async (_name, path, headers) => {
+  ])('is distinguished from a program or an operator: %s', async (_name, path, headers) => {
     expect((await call('POST', path, headers, 'description=d')).status).toBe(201);
   });
 
-  it('does not keep Prometheus from asking by the name of a service', async () => {
+  it('does not stop Prometheus from using the name of a service', async () => {
     const answer = await call('GET', '/metrics', { host: 'pumphouse-admin:7778', authorization: '' });
     expect(answer).toMatchObject({ status: 200 });
   });
 
   it.each(['localhost', 'admin.internal'])(
-    'does not keep the command line from asking by name: %s',
+    'does not stop the command line from using a name: %s',
     async (name) => {
       // A machine without a resolver has not even localhost.
       type Found = (error: null, addresses: { address: string; family: number }[]) => void;
@@ -191,7 +191,7 @@ describe('T51: the admin port, called by a web page of another site', () => {
   );
 
   it.each(['', 'text', 'text/plain;;', '/', 'multipart/form-data'])(
-    'takes bodies of any type, as lmstfy does: %j',
+    'accepts bodies of any type, as lmstfy does: %j',
     async (type) => {
       const path = '/token/ns?description=d';
       expect(await call('POST', path, { 'content-type': type }, '')).toMatchObject({ status: 201 });
@@ -201,7 +201,7 @@ describe('T51: the admin port, called by a web page of another site', () => {
     },
   );
 
-  it('checks one password of an address a second, on any number of connections, and logs each', async () => {
+  it('checks one password per address and second, on any number of connections, and logs each', async () => {
     const wrong = { authorization: `Basic ${Buffer.from('ops:guess').toString('base64')}` };
     const began = performance.now();
     expect((await call('GET', '/info', wrong)).status).toBe(401);
@@ -219,7 +219,7 @@ describe('T51: the admin port, called by a web page of another site', () => {
     expect((await call('GET', '/healthz', wrong)).status).toBe(200);
   });
 
-  it('lets the right password through while its address guesses', async () => {
+  it('accepts the right password while its address guesses', async () => {
     expect((await call('GET', '/info')).status).toBe(200);
     let isOver = false;
     const guess = async (password: string): Promise<void> => {
@@ -239,7 +239,7 @@ describe('T51: the admin port, called by a web page of another site', () => {
 });
 
 describe('the admin port without its Redis', () => {
-  it('answers 503 in time, and says when to come back', async () => {
+  it('answers 503 in time, with Retry-After', async () => {
     const redis = await startRedis();
     const { parts } = testParts(testPools(redis.url, 300));
     const { server, url } = await startAdmin(parts);

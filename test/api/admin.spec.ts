@@ -60,7 +60,7 @@ describe('admin calls', () => {
       expect(await call('GET', '/info?pool=nopool')).toMatchObject({ status: 400 });
     });
 
-    it('tells its version, its pools and its metrics', async () => {
+    it('shows its version, its pools and its metrics', async () => {
       const version = await call('GET', '/version');
       expect(version).toMatchObject({ status: 200, type: JSON_TYPE });
       expect(version.body).toEqual({
@@ -83,7 +83,7 @@ describe('admin calls', () => {
       });
     });
 
-    it('shows the Redis of each pool, measured', async () => {
+    it('shows the Redis of each pool with measurements', async () => {
       const { status, body } = await call('GET', '/redis');
       expect(status).toBe(200);
       const { pools } = body as { pools: { facts: { latency_ms: number; clock_offset_ms: number } }[] };
@@ -104,7 +104,7 @@ describe('admin calls', () => {
       }
     });
 
-    it('switches the access log, by the query only', async () => {
+    it('switches the access log by query parameters only', async () => {
       const status = async () => (await call('GET', '/accesslog')).body;
       expect(await status()).toEqual({ status: 'disabled' });
       expect(await call('POST', '/accesslog?status=enable')).toMatchObject({
@@ -131,13 +131,13 @@ describe('admin calls', () => {
       ['GET', '/'],
       ['GET', '/token'],
       ['PATCH', '/limits'],
-    ])('%s %s is no page', async (method, path) => {
+    ])('answers 404 for %s %s', async (method, path) => {
       const answer = await call(method, path);
       expect(answer).toMatchObject({ status: 404, type: 'text/plain' });
       if (method !== 'HEAD') expect(answer.text).toBe('404 page not found');
     });
 
-    it('names each answer by a request id', async () => {
+    it('gives each answer a request id', async () => {
       for (const [method, path] of [
         ['GET', '/version'],
         ['GET', '/nope'],
@@ -150,7 +150,7 @@ describe('admin calls', () => {
       }
     });
 
-    it('takes no bodies that are too long', async () => {
+    it('refuses bodies that are too long', async () => {
       const body = new URLSearchParams({ description: 'd'.repeat(70_000) });
       expect(await call('POST', `/token/${namespace}`, { body })).toMatchObject({
         status: 413,
@@ -209,7 +209,7 @@ describe('admin calls about tokens', () => {
         expect(formed).toMatchObject({ status: 201, body: { token: `other:${'f'.repeat(20)}` } });
       });
 
-      it("are what lmstfy's token-cli makes, lists and deletes", async () => {
+      it("are created, listed and deleted as by lmstfy's token-cli", async () => {
         // As it sends them: an empty pool for the default one, and a form without a token if none is given.
         const pool = '?pool=';
         const type = 'application/x-www-form-urlencoded';
@@ -232,7 +232,7 @@ describe('admin calls about tokens', () => {
         expect((await call('GET', '/pools')).body).toEqual(['default', 'other']);
       });
 
-      it('have limits, which others have not, and one each', async () => {
+      it('have one limit each, and only those that were given one', async () => {
         const { body } = await call('POST', `/token/${namespace}?description=d`);
         const { token } = body as { token: string };
         const limit = (name: string): Promise<Answer> =>
@@ -259,7 +259,7 @@ describe('admin calls about tokens', () => {
         expect(answer).toMatchObject({ status: 400, type: JSON_TYPE, body: { error } });
       });
 
-      it('may be chosen, once', async () => {
+      it('may be chosen once', async () => {
         const chosen = randomNamespace('a-token-of-my-own');
         const path = `/token/${namespace}?description=d&token=`;
         expect(await call('POST', path + chosen)).toMatchObject({ status: 201, body: { token: chosen } });
@@ -273,7 +273,7 @@ describe('admin calls about tokens', () => {
         expect(other).toMatchObject({ status: 201, body: { token: `other:${chosen}` } });
       });
 
-      it('are listed in clear, with a prefix when the call names the pool', async () => {
+      it('are listed in clear, with a prefix if the call names the pool', async () => {
         const token = await newToken();
         const elsewhere = await newToken('&pool=other');
         expect((await call('GET', `/token/${namespace}`)).body).toEqual({ tokens: { [token]: 'd' } });
@@ -290,7 +290,7 @@ describe('admin calls about tokens', () => {
         expect((await call('GET', '/token/never-made')).body).toEqual({ tokens: {} });
       });
 
-      it('are deleted, with their limits, and as often as one likes', async () => {
+      it('are deleted with their limits, repeatedly without an error', async () => {
         const token = await newToken();
         await limit('POST', `/token/${namespace}/${token}/limit`, '{"read":1,"write":1,"interval":1}');
         for (let i = 0; i < 2; i++) {
@@ -353,7 +353,7 @@ describe('admin calls about tokens', () => {
         expect(await call('GET', path)).toMatchObject({ status: 404 });
       });
 
-      it('are set by PUT where there was none', async () => {
+      it('are created by PUT', async () => {
         expect(await limit('PUT', path, '{"read":5,"write":5,"interval":10}')).toMatchObject({ status: 200 });
       });
 
@@ -382,7 +382,7 @@ describe('admin calls about tokens', () => {
         expect(await call('POST', path, { body, headers })).toMatchObject({ status: 201 });
       });
 
-      it('need a token and a pool that exist', async () => {
+      it('require a token and a pool that exist', async () => {
         const text = '{"read":1,"write":1,"interval":1}';
         expect(await limit('POST', `/token/${namespace}/missing/limit`, text)).toMatchObject({ status: 404 });
         expect(await limit('POST', `/token/${namespace}/nopool:${token}/limit`, text)).toMatchObject({
@@ -392,7 +392,7 @@ describe('admin calls about tokens', () => {
       });
     });
 
-    it('writes one audit line for each change, with no more of a token than four characters', async () => {
+    it('write one audit line per change, with four characters of the token at most', async () => {
       const token = await newToken();
       const path = `/token/${namespace}/${token}/limit`;
       await limit('POST', path, '{"read":1,"write":2,"interval":3}');
@@ -421,7 +421,7 @@ describe('admin calls about tokens', () => {
       expect(JSON.stringify(log)).not.toContain(token.slice(0, 5));
     });
 
-    it('is what the command line speaks to', async () => {
+    it('are set by the command line', async () => {
       const cli = async (...args: string[]) => {
         let [out, err] = ['', ''];
         const code = await run([...args, '--admin', admin.url], {
@@ -479,7 +479,7 @@ describe('admin calls about namespaces', () => {
 
     const keys = (): Promise<string[]> => testKeys(`{${app.namespace}}*`);
 
-    it('are purged over the admin port, and begun anew by the same token', async () => {
+    it('are purged over the admin port, and used again with the same token', async () => {
       for (let i = 0; i < 3; i++) await app.publish('mail');
       await app.publish('later?delay=3600');
       await app.get('mail?ttr=60');

@@ -34,7 +34,7 @@ describe('several workers', () => {
       expect(jobs).toHaveLength(20);
     });
 
-    it('tells the metrics of all, summed up', async () => {
+    it('sums up the metrics of all', async () => {
       const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
       const codes = text
         .split('\n')
@@ -43,7 +43,7 @@ describe('several workers', () => {
       expect(text).toContain('stale_acks_total');
     });
 
-    it('replaces a worker that was killed, and tells the new one what had been switched; no counter falls', async () => {
+    it('replaces a killed worker, keeps its switches, and lowers no counter', async () => {
       expect(accessLines()).toHaveLength(0);
       await fetch(`${server.adminUrl}/accesslog?status=enable`, { method: 'POST' });
       const before = workers();
@@ -60,7 +60,7 @@ describe('several workers', () => {
       expect(await (await fetch(`${server.adminUrl}/accesslog`)).json()).toEqual({ status: 'enabled' });
     });
 
-    it('knows at once in all workers that a token is gone', async () => {
+    it('rejects a deleted token in all workers at once', async () => {
       const token = await server.token('revoked');
       const path = `${server.url}/api/revoked/q/size`;
       const fetchStatus = async (): Promise<number> =>
@@ -98,11 +98,11 @@ describe('several workers', () => {
   }
 });
 
-describe('a Redis Cluster that moves slots', () => {
+describe('a Redis Cluster during slot moves', () => {
   /** What clients saw, by status; a job that was refused is sent again. */
   type Tally = Map<number, number>;
 
-  describe('a server on a Cluster whose slots move', () => {
+  describe('a server on a Cluster during slot moves', () => {
     let cluster: TestCluster;
     let app: TestApp;
     let isOver: boolean;
@@ -161,7 +161,7 @@ describe('a Redis Cluster that moves slots', () => {
       expect((await app.get('jobs/size')).json).toMatchObject({ size: 0 });
     }
 
-    it('T16: loses no job of a namespace that moves to and fro under load, and refuses none of a move of half a second', async () => {
+    it('T16: loses no job of a namespace while its slot moves under load, and refuses no call in a move of 0.5 s', async () => {
       await underLoad(async () => {
         for (let i = 0; i < 3; i++) {
           const move = await SlotMove.begin(cluster, `{${app.namespace}}`);
@@ -175,7 +175,7 @@ describe('a Redis Cluster that moves slots', () => {
       console.log(`jobs ${accepted.size}, statuses ${JSON.stringify([...tally])}`);
     });
 
-    it('knows its tokens and counts their requests while the slot of the tokens moves, key by key', async () => {
+    it('accepts its tokens and counts their requests while the slot of the tokens moves', async () => {
       const limited = await app.admin('POST', `/token/${app.namespace}/${app.token}/limit`, {
         body: JSON.stringify({ read: 1_000_000, write: 1_000_000, interval: 60 }),
         headers: { 'content-type': 'application/json' },

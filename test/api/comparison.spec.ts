@@ -24,7 +24,7 @@ const { TokenCache } = await import('../../src/auth/token-cache.js');
 const { tokenDigest } = await import('../../src/auth/credentials.js');
 
 /** Of the way that a secret takes through the code, not of a clock: that would say more about the machine. */
-describe('secrets are compared in constant time', () => {
+describe('the comparison of secrets', () => {
   beforeEach(() => (compared.length = 0));
 
   it.each([
@@ -35,7 +35,7 @@ describe('secrets are compared in constant time', () => {
     ['an unknown user', 'unknown:x', null],
     ['an empty name', ':', null],
     ['something very long', `a:${'x'.repeat(10_000)}`, null],
-  ])('of accounts: all of them, by digests of one length, for %s', (_what, sent, name) => {
+  ])('takes constant time for every account, by digests of one length, for %s', (_what, sent, name) => {
     const accounts = new Accounts({ a: 'secret-of-a', b: 'secret-of-b', c: 'secret-of-c' });
     expect(accounts.whose(`Basic ${Buffer.from(sent).toString('base64')}`)).toBe(name);
     expect(compared).toEqual([
@@ -45,14 +45,14 @@ describe('secrets are compared in constant time', () => {
     ]);
   });
 
-  it('of accounts: also when there is no header, or no sense in it', () => {
+  it('takes constant time for accounts without a header or with a malformed one', () => {
     const accounts = new Accounts({ a: 'secret-of-a', b: 'secret-of-b' });
     for (const header of [undefined, '', 'Basic', 'Basic !', 'Bearer x'])
       expect(accounts.whose(header)).toBeNull();
     expect(compared).toHaveLength(10);
   });
 
-  it('of tokens: looked up by a digest of all that was sent, and then by one comparison', async () => {
+  it('takes constant time for tokens, by one digest lookup and one comparison', async () => {
     const token = 'a-token-of-a-namespace';
     const record: TokenRecord = {
       pool: 'default',

@@ -51,7 +51,7 @@ describe('web pages of listed origins', () => {
     'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, X-Job-ID, Location, Allow',
   });
 
-  it.each([ONE, OTHER])('ask with a preflight, without a token, and are answered: %s', async (Origin) => {
+  it.each([ONE, OTHER])('get an answer to a preflight without a token: %s', async (Origin) => {
     for (const url of [path('jobs'), path('events'), path('%6aobs/x'), '/v1/other/no-such-call']) {
       const top = await sent(app, request('OPTIONS', url, { Origin, ...ASKS }));
       expect(top).toMatch(/^HTTP\/1\.1 204 No Content\r\n/);
@@ -94,7 +94,7 @@ describe('web pages of listed origins', () => {
   it.each([
     ['the fast path', 'jobs'],
     ['the router', '%6aobs'],
-  ])('read what %s answers, errors too', async (_, jobs) => {
+  ])('read what %s answers, also errors', async (_, jobs) => {
     const body = '{"queue":"q","data":1}';
     const own = { Origin: ONE, 'X-Token': app.token };
     const calls: readonly [string, string][] = [
@@ -112,7 +112,7 @@ describe('web pages of listed origins', () => {
     }
   });
 
-  it('read calls that do not exist, and URLs that are too long', async () => {
+  it('read answers to unknown calls and to URLs that are too long', async () => {
     expect(corsOf(await sent(app, request('GET', '/v1/none', { Origin: OTHER })))).toEqual(allowed(OTHER));
     const top = await sent(app, request('GET', path(`jobs?tag=${'x'.repeat(140_000)}`), { Origin: OTHER }));
     expect(top).toMatch(/^HTTP\/1\.1 414 /);
@@ -139,7 +139,7 @@ describe('web pages of listed origins', () => {
     ['a sandbox', 'null'],
     ['a star', '*'],
     ['nothing', ''],
-  ])('are not those of %s', async (_, Origin) => {
+  ])('do not include %s', async (_, Origin) => {
     const answered = await sent(
       app,
       request('POST', path('jobs'), { Origin, 'X-Token': app.token }, '{"queue":"q"}'),
@@ -151,12 +151,12 @@ describe('web pages of listed origins', () => {
     expect(corsOf(preflight)).toEqual({ Vary: 'Origin' });
   });
 
-  it('are asked for by caches also where a program calls', async () => {
+  it('add Vary for caches to answers for programs', async () => {
     const top = await sent(app, request('POST', path('jobs'), { 'X-Token': app.token }, '{"queue":"q"}'));
     expect(corsOf(top)).toEqual({ Vary: 'Origin' });
   });
 
-  it('do not change what is no preflight', async () => {
+  it('do not affect OPTIONS requests other than preflights', async () => {
     const none = await sent(app, request('OPTIONS', path('jobs'), { Origin: ONE }));
     expect(none).toMatch(/^HTTP\/1\.1 405 /);
     const body = await sent(app, request('OPTIONS', path('jobs'), { Origin: ONE, ...ASKS }, 'a body'));
@@ -204,7 +204,7 @@ describe('web pages of listed origins', () => {
     expect(Object.keys(headers).filter((name) => /^access-control|^vary/.test(name))).toEqual([]);
   });
 
-  it('are counted, without their namespace, which may be anything', async () => {
+  it('are counted without their namespaces', async () => {
     const random = `made-up-${String(Date.now())}`;
     await sent(app, request('OPTIONS', `/v1/${random}/jobs`, { Origin: ONE, ...ASKS }));
     const { text } = await app.admin('GET', '/metrics');
@@ -212,7 +212,7 @@ describe('web pages of listed origins', () => {
     expect(text).not.toContain(random);
   });
 
-  it('may publish and listen with the client library as a browser runs it', async () => {
+  it('publish and listen with the client library in a browser', async () => {
     const allowedOrigins: (string | null)[] = [];
     const fetched = globalThis.fetch;
     // Node.js sends no Origin by itself, and hides no answer.
@@ -242,8 +242,8 @@ describe('web pages of listed origins', () => {
   });
 });
 
-describe('every origin', () => {
-  it('may call, if the settings have a star, and read a refusal for lack of Redis', async () => {
+describe('a star for origins', () => {
+  it('allows every page, also to read a refusal without Redis', async () => {
     const redis = await startRedis();
     const app = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
@@ -273,8 +273,8 @@ describe('every origin', () => {
   });
 });
 
-describe('no origin', () => {
-  it('may call by default: answers are those to a program', async () => {
+describe('no listed origin', () => {
+  it('gives the answers that a program gets, by default', async () => {
     const app = await TestApp.start();
     try {
       const url = `/v1/${app.namespace}/jobs`;

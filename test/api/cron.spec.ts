@@ -15,7 +15,7 @@ const fields = async (body: object, path = 'recurring'): Promise<string[]> => {
 };
 
 describe('recurring jobs by cron', () => {
-  it('make a job each second, and tell how they stand', async () => {
+  it('create a job each second, and show their state', async () => {
     const schedule = { cron: '* * * * * *', tz: 'UTC', jitter_ms: 50 };
     await given('PUT', 'recurring/tick', { schedule, job: { queue: 'ticks' }, max_catch_up: 10 });
     await waitFor(async () => (await given<{ made: number }>('GET', 'recurring/tick')).made >= 2, 6_000);
@@ -44,7 +44,7 @@ describe('recurring jobs by cron', () => {
     });
   });
 
-  it('show their next slots with the local time, and where a change of the clock moves one', async () => {
+  it('show their next slots in local time, with those that a clock change moves', async () => {
     const schedule = { cron: '30 2 * * *', tz: 'Europe/Berlin', start_at: '2030-03-30T00:00:00Z' };
     const slots = [
       { at: '2030-03-30T01:30:00.000Z', local: '2030-03-30T02:30:00+01:00', moved: false },
@@ -64,7 +64,7 @@ describe('recurring jobs by cron', () => {
     expect((await call('GET', 'recurring/none/next')).status).toBe(404);
   });
 
-  it('make a job now on request, as far as overlap allows', async () => {
+  it('create a job at once on request, if overlap allows it', async () => {
     await given('PUT', 'recurring/now', {
       schedule: HOURLY,
       job: { queue: 'now' },
@@ -98,7 +98,7 @@ describe('recurring jobs by cron', () => {
     [{ cron: '0 9 30 2 *', tz: 'UTC' }, 'ten years'],
     [{ cron: '* * * * *', tz: 'Mars/Olympus' }, 'schedule.timeZone'],
     [{ ...HOURLY, start_at: '2030-01-02T00:00:00Z', end_at: '2030-01-01T00:00:00Z' }, 'schedule.endAtMs'],
-  ])('refuse %j by what is wrong', async (schedule, text) => {
+  ])('refuse %j with the reason', async (schedule, text) => {
     for (const path of ['recurring', 'recurring/preview']) {
       const answer = await call('POST', path, {
         schedule,

@@ -22,7 +22,7 @@ function blocksOf(page: string): string[] {
 }
 
 // In order: each page is one shell, whose blocks see what the earlier ones did.
-describe('commands with curl', () => {
+describe('curl commands of the documents', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await TestApp.start();
@@ -68,7 +68,7 @@ describe('commands with curl', () => {
       [/"name":"hooks".*"max_running_per_key":10.*"state":"scheduled","existing":false/s],
     ],
   ])(
-    '%s run as they stand',
+    'run as written: %s',
     async (page, outputs) => {
       expect(await play(page)).toEqual([...outputs.map((line) => expect.stringMatching(line) as string), '']);
     },

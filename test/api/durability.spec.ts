@@ -46,7 +46,7 @@ describe('durability', () => {
       await master.stop();
     });
 
-    it('is what X-Durability asks for, and changes nothing about the answer', async () => {
+    it('is set by X-Durability, and does not change the answer', async () => {
       for (const durability of ['memory', 'replicated:1']) {
         const headers = { 'X-Durability': durability };
         expect(await app.put(queue, 'x', { headers })).toMatchObject({
@@ -59,7 +59,7 @@ describe('durability', () => {
     });
 
     it.each(['', 'disk', 'replicated', 'replicated:0', 'replicated:10', 'AOF', 'aof, aof'])(
-      'is refused when it is %j',
+      'refuses the value %j',
       async (durability) => {
         const { status, json } = await app.put(queue, 'x', { headers: { 'X-Durability': durability } });
         expect({ status, json }).toEqual({
@@ -69,7 +69,7 @@ describe('durability', () => {
       },
     );
 
-    it('that cannot be had is 503 with its code', async () => {
+    it('answers 503 with a code if it is not available', async () => {
       for (const durability of ['aof', 'replicated:2']) {
         const answer = await app.put(queue, 'x', { headers: { 'X-Durability': durability } });
         expect(answer).toMatchObject({ status: 503, json: { code: 'durability_unavailable' } });
@@ -77,7 +77,7 @@ describe('durability', () => {
       }
     });
 
-    it('that is not reached in time is 503 with the ids; sent again with them, it is the same jobs', async () => {
+    it('answers 503 with the ids after a timeout; publishing again with them makes the same jobs', async () => {
       process.kill(replica.pid, 'SIGSTOP');
       const [single, bulk] = await Promise.all([
         app.put(`${queue}x`, 'x', { headers: ONE }),
@@ -156,7 +156,7 @@ describe('missing replicas', () => {
       ((await app.get('/readyz')).json as { status: string }).status;
     const DEGRADED = { status: 'degraded', degraded: ['default: durability'] };
 
-    it('is degraded while it has too few replicas, and nothing else', async () => {
+    it('is only degraded while it has too few replicas', async () => {
       expect((await app.get('/readyz')).status).toBe(200);
       expect(await readyz()).toMatchObject(DEGRADED);
       expect(await app.put('q')).toMatchObject({ status: 503, json: { code: 'durability_unavailable' } });
@@ -188,7 +188,7 @@ describe('delivery records', () => {
   /** Between two ticks in which a record could go, and more. */
   const A_WHILE_MS = 800;
 
-  describe('the record of an answer that carries leases', () => {
+  describe('the delivery log entry of an answer with leases', () => {
     let app: TestApp;
     let redis: Redis;
     beforeAll(async () => {
@@ -204,13 +204,13 @@ describe('delivery records', () => {
     it.each([
       ['over the fast path', 'quick'],
       ['over the router', 'quic%6B'],
-    ])('goes when it has left, %s', async (_way, path) => {
+    ])('is removed when the answer was sent, %s', async (_way, path) => {
       await app.publish('quick?tries=1');
       expect(await app.get(`${path}?ttr=600`)).toMatchObject({ status: 200 });
       await waitFor(async () => (await records()) === 0);
     });
 
-    it('stays while its client does not read it, and goes when the client has', async () => {
+    it('stays until the client has read the answer', async () => {
       for (let i = 0; i < 70; i++) await app.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
       const connection = await app.open();
       connection.socket.pause();
@@ -225,7 +225,7 @@ describe('delivery records', () => {
       connection.cut();
     });
 
-    it('goes when its client has gone, and the leases are undone', async () => {
+    it('is removed when its client disconnects, and the leases are undone', async () => {
       for (let i = 0; i < 70; i++) await app.publish('left?tries=1', Buffer.alloc(65_000, 'x'));
       const connection = await app.open();
       connection.socket.pause();

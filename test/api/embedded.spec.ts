@@ -125,7 +125,7 @@ describe('the embedded Redis', () => {
     expect(statSync(join(dataDir, 'default')).mode & 0o777).toBe(0o700);
   });
 
-  it('has the limit of its memory that is set, by default none', async () => {
+  it('has the configured memory limit, by default none', async () => {
     const limitOf = async ({ socketPath }: EmbeddedRedis) =>
       (await client(socketPath).config('GET', 'maxmemory'))[1];
     const limited = async (maxMemoryBytes: number) => {
@@ -140,7 +140,7 @@ describe('the embedded Redis', () => {
     expect(await limitOf(second)).toBe('0');
   });
 
-  it('fsyncs before it stops, frees the folder, and has all data at the next start', async () => {
+  it('fsyncs before it stops, unlocks the folder, and has all data at the next start', async () => {
     const first = await start();
     await client(first.socketPath).set('job', 'kept');
     await first.stop();
@@ -151,7 +151,7 @@ describe('the embedded Redis', () => {
     expect(await client(second.socketPath).get('job')).toBe('kept');
   });
 
-  it('is adopted, not doubled, when its owner was killed', async () => {
+  it('is adopted when its owner was killed', async () => {
     const owner = await spawnOwner();
     const writer = client(join(dataDir, 'default', 'redis.sock'));
     await writer.set('job', 'kept');
@@ -162,7 +162,7 @@ describe('the embedded Redis', () => {
     expect(await writer.get('job')).toBe('kept');
   });
 
-  it('is stopped by the server that adopted it, and started again by that server if it dies', async () => {
+  it('is stopped and restarted by the server that adopted it', async () => {
     const owner = await spawnOwner();
     await killed(owner.child);
     const redis = await start();
@@ -177,7 +177,7 @@ describe('the embedded Redis', () => {
     expect(existsSync(redis.socketPath)).toBe(false);
   });
 
-  it('is adopted in the midst of its own start, when the owner was killed before it could note a run id', async () => {
+  it('is adopted during its start when its owner was killed before it wrote a run id', async () => {
     const owner = await spawnOwner();
     await killed(owner.child);
     const lock = lockFile();
@@ -191,7 +191,7 @@ describe('the embedded Redis', () => {
     expect([redis.adopted, redis.pid]).toEqual([true, owner.pid]);
   });
 
-  it('has one owner: a second server on the folder is told who has it', async () => {
+  it("has one owner: a second server on its folder gets the owner's process id", async () => {
     const owner = await spawnOwner();
 
     const second = await spawnOwner();
@@ -202,7 +202,7 @@ describe('the embedded Redis', () => {
     await start();
   });
 
-  it('sees an owner that its process table hides, as in another container, by the connection', async () => {
+  it('detects by its connection an owner in another container', async () => {
     const owner = await spawnOwner();
     const lock = lockFile();
     const locked = JSON.parse(readFileSync(lock, 'utf8')) as Record<string, unknown>;
@@ -212,7 +212,7 @@ describe('the embedded Redis', () => {
     await killed(owner.child);
   });
 
-  it('lets one of several servers win that find a dead owner at the same moment', async () => {
+  it('is adopted by one of several servers that find a dead owner at once', async () => {
     await killed((await spawnOwner()).child);
 
     const contenders = await Promise.all([spawnOwner(), spawnOwner(), spawnOwner(), spawnOwner()]);
@@ -220,7 +220,7 @@ describe('the embedded Redis', () => {
     expect(contenders.filter(({ error }) => error?.includes('belongs to'))).toHaveLength(3);
   });
 
-  it('comes back with its data when it is killed', async () => {
+  it('is restarted with its data after kill -9', async () => {
     const redis = await start();
     const user = client(redis.socketPath);
     await user.set('job', 'kept');
@@ -231,7 +231,7 @@ describe('the embedded Redis', () => {
     expect(redis.pid).not.toBe(before);
   });
 
-  it('tries again with growing pauses while it cannot start', async () => {
+  it('is retried with growing delays while it cannot start', async () => {
     const failures: unknown[] = [];
     const redis = await start(dataDir, {
       ...quiet,
@@ -255,7 +255,7 @@ describe('the embedded Redis', () => {
     expect(await client(redis.socketPath).ping()).toBe('PONG');
   });
 
-  it('says what Redis said when it cannot start, and frees the folder', async () => {
+  it('reports the output of a Redis that cannot start, and unlocks the folder', async () => {
     await (await start()).stop();
     const aof = join(dataDir, 'default', 'appendonlydir');
     const manifest = join(
@@ -270,7 +270,7 @@ describe('the embedded Redis', () => {
     expect(await client((await start()).socketPath).ping()).toBe('PONG');
   });
 
-  it('refuses a Redis on its socket that works on other data', async () => {
+  it('refuses a Redis on its socket with other data', async () => {
     const first = await start();
     await first.stop();
     const args = ['--unixsocket', first.socketPath];
@@ -279,7 +279,7 @@ describe('the embedded Redis', () => {
     await stranger.stop();
   });
 
-  it('refuses a Redis on its data that its lock does not know', async () => {
+  it('refuses a Redis on its data that its lock does not name', async () => {
     const first = await start();
     await first.stop();
     const stranger = await startRedis({
@@ -290,7 +290,7 @@ describe('the embedded Redis', () => {
     await stranger.stop();
   });
 
-  it('refuses what is no Redis on its socket', async () => {
+  it('refuses a socket that is not a Redis', async () => {
     const first = await start();
     await first.stop();
     const server = createServer((socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -299,7 +299,7 @@ describe('the embedded Redis', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('never starts a second one while the first runs without its socket', async () => {
+  it('starts no second Redis while the first runs without its socket', async () => {
     const owner = await spawnOwner();
     await killed(owner.child);
     rmSync(join(dataDir, 'default', 'redis.sock'));
@@ -308,7 +308,7 @@ describe('the embedded Redis', () => {
     await waitFor(() => ownerLog().includes('bye bye'));
   });
 
-  it('listens in a folder of this user when the path of the data is too long for a Unix socket', async () => {
+  it('uses a folder of the user if the data path is too long for a Unix socket', async () => {
     const long = join(folder(), 'd'.repeat(120));
     const redis = await start(long);
     expect(Buffer.byteLength(redis.socketPath)).toBeLessThanOrEqual(100);
@@ -321,7 +321,7 @@ describe('the embedded Redis', () => {
     chmodSync(shared, 0o700);
   });
 
-  it('says what to install when there is no program, or an old one', async () => {
+  it('names what to install if there is no redis-server, or an old one', async () => {
     const program = join(dataDir, 'redis-server');
     const withProgram = () => EmbeddedRedis.start({ pool: 'default', dataDir, log: quiet, program });
     await expect(withProgram()).rejects.toThrow(/none of .* can be run; install one, or name a Redis/);

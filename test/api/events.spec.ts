@@ -40,7 +40,7 @@ describe('the stream of events', () => {
   const take = async (queue: string): Promise<string> =>
     ((await app.get(`${queue}?ttr=60`)).json as { job_id: string }).job_id;
 
-  it('tells what happens to a job, and nothing that is none of its business', async () => {
+  it("has the events of the namespace's jobs and no others", async () => {
     const client = await listen();
     expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     for (const header of ['Content-Type: text/event-stream', 'Cache-Control: no-store', 'Connection: close'])
@@ -66,12 +66,12 @@ describe('the stream of events', () => {
     expect(await metric('pumphouse_events_written_total')).toBeGreaterThanOrEqual(3);
   });
 
-  it('says a word now and then while there is nothing to tell', async () => {
+  it('sends a comment regularly while there are no events', async () => {
     const client = await listen();
     await waitFor(() => client.body.endsWith('\n\n:\n\n'), 5_000);
   });
 
-  it('goes on after the last id that the client had', async () => {
+  it('resumes after the last event id of the client', async () => {
     const first = await listen();
     const ids = [await app.publish('mail'), await app.publish('mail')];
     const [one] = await first.until(2);
@@ -84,7 +84,7 @@ describe('the stream of events', () => {
     expect((await lost.until(1))[0]).toEqual({ place: undefined, data: { event: 'missed' } });
   });
 
-  it('keeps to what it is asked for', async () => {
+  it('sends only what its filters select', async () => {
     const wanted = await listen('?queue=a&queue=b,c&event=published,leased');
     const [a] = [await app.publish('a'), await app.publish('d')];
     const one = await listen(`?job=${a}`);
@@ -105,7 +105,7 @@ describe('the stream of events', () => {
     expect(none.events).toEqual([]);
   });
 
-  it('tells the subscribers of both queues when a job leaves one for another', async () => {
+  it('notifies the subscribers of both queues when a job moves between them', async () => {
     const post = async (call: string, body: object, method = 'POST'): Promise<unknown> => {
       const answer = await app.call(method, `/v1/${app.namespace}/${call}`, { body: JSON.stringify(body) });
       expect(answer.status).toBeLessThan(300);
@@ -169,7 +169,7 @@ describe('the stream of events', () => {
     return json as { lease: number; timeline: object[] };
   }
 
-  it('knows jobs by their types and tags', async () => {
+  it('selects jobs by type and tag', async () => {
     const [all, reports, red] = [
       await listen('?job=abc'),
       await listen('?type=report'),
@@ -203,7 +203,7 @@ describe('the stream of events', () => {
     expect((await red.until(2)).map(({ data }) => data['type'])).toEqual(['report', 'mail']);
   });
 
-  it('gives a client that comes back all that it missed, more than may wait for it too', async () => {
+  it('sends a resuming client all that it missed, beyond the buffer size', async () => {
     const first = await listen();
     await app.publish('mail');
     const [one] = await first.until(1);
@@ -216,7 +216,7 @@ describe('the stream of events', () => {
     expect(second.isClosed).toBe(false);
   });
 
-  it('tells a token for some queues of those alone', async () => {
+  it('sends a token for some queues only events of these', async () => {
     const token = await grant('verbs=consume&queues=mail-*');
     const client = await listen('', {}, token);
     for (const queue of ['other', 'mail-1', 'mail', 'mail-2']) await app.publish(queue);
@@ -244,7 +244,7 @@ describe('the stream of events', () => {
     expect(await metric('pumphouse_event_streams_ended_total', 'refused')).toBe(refused + 1);
   });
 
-  it('refuses what it cannot read, and names it', async () => {
+  it('refuses invalid parameters by name', async () => {
     const answer = await app.get(path('?queue=_x&event=born&job=a%20b&colour=red&type='), {
       headers: { accept: 'text/event-stream' },
     });
@@ -255,7 +255,7 @@ describe('the stream of events', () => {
     expect(place.json).toMatchObject({ errors: [{ field: 'Last-Event-ID' }] });
   });
 
-  it('is bounded in number, for a token and for the process', async () => {
+  it('is limited in number per token and per process', async () => {
     for (let i = 0; i < 5; i++) await listen();
     const sixth = await app.get(path());
     expect(sixth).toMatchObject({ status: 429, json: { code: 'too_many_streams' } });
@@ -271,7 +271,7 @@ describe('the stream of events', () => {
     await listen();
   });
 
-  it('cuts a client that does not read, and delays no other client', async () => {
+  it('disconnects a client that does not read, and delays no other client', async () => {
     const [slow, quick] = [await listen(), await listen()];
     slow.socket.pause();
     const before = await metric('pumphouse_event_streams_ended_total', 'slow');
@@ -292,8 +292,8 @@ describe('the stream of events', () => {
   });
 });
 
-describe('streams of two servers', () => {
-  it('tell the same, whichever server took the step, and end when their server stops', async () => {
+describe('event streams of two servers', () => {
+  it('have the same events on both servers, and end when their server stops', async () => {
     const one = await TestApp.start();
     const other = await TestApp.start();
     try {

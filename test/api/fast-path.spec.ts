@@ -246,7 +246,7 @@ describe('the fast path', () => {
       }
     }
 
-    it.each([1, 2])('gives jobs as the router does, count=%i', async (count) => {
+    it.each([1, 2])('leases jobs as the router does, count=%i', async (count) => {
       for (let i = 0; i < 2 * count; i++) await app.publish('full?ttl=600&tries=3', 'hello');
       const lease = engine.lease.bind(engine);
       const timeless: typeof lease = async (...args) =>
@@ -256,7 +256,7 @@ describe('the fast path', () => {
       );
     });
 
-    it.each([{}, { type: 't', tags: ['a'] }])('gives native jobs as the router does: %j', async (more) => {
+    it.each([{}, { type: 't', tags: ['a'] }])('leases native jobs as the router does: %j', async (more) => {
       const queue = 'native';
       for (let i = 0; i < 2; i++) {
         const body = JSON.stringify({ queue, data: { to: 'ada' }, ...more });
@@ -286,7 +286,7 @@ describe('the fast path', () => {
       await expectEqualAnswers(calls[0]!, /200 OK.*404 Not Found.*job_not_found/s, calls[1]);
     });
 
-    it.each(CODES)('refuses what the engine refuses as the router does: %s', async (code) => {
+    it.each(CODES)('answers errors of the engine as the router does: %s', async (code) => {
       const refusing = (): Promise<string> => Promise.reject(new QueueError(code, 'no'));
       await replacing('publish', refusing, () => expectEqualAnswers([{ body: ['x'] }], /^HTTP\/1.1 [45]/));
     });
@@ -299,7 +299,7 @@ describe('the fast path', () => {
           throw new TypeError('a bug');
         },
       ],
-    ])('hides a bug, and logs it: the engine %s', async (_how, bug) => {
+    ])('hides and logs a bug: the engine %s', async (_how, bug) => {
       app.log.length = 0;
       await replacing('publish', bug, () =>
         expectEqualAnswers([{ body: ['x'] }], '{"error":"internal error"}'),
@@ -308,7 +308,7 @@ describe('the fast path', () => {
       for (const { message } of app.log) expect(message).toBe('request failed');
     });
 
-    it('gives jobs back that it could not put into an answer', async () => {
+    it('releases jobs that it could not write into an answer', async () => {
       const id = await app.publish('broken?tries=1');
       const lease = engine.lease.bind(engine);
       const broken: typeof lease = async (...args) =>
@@ -333,7 +333,7 @@ describe('the fast path', () => {
       ['DELETE', 'q'],
       ['DELETE', 'q/job/'],
       ['DELETE', 'q/job/a/b'],
-    ])('leaves to the router what is not its own: %s %s', async (method, path) => {
+    ])('leaves other routes to the router: %s %s', async (method, path) => {
       const connection = await app.open();
       connection.write(
         `${method} /api/${app.namespace}/${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
@@ -351,7 +351,7 @@ describe('the fast path', () => {
       ['GET', '/nope', ''],
       ['OPTIONS', '/v1/$/jobs', 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'],
     ])(
-      'refuses a request with two Host headers, and ends its connection: %s %s',
+      'refuses a request with two Host headers and closes its connection: %s %s',
       async (method, path, more) => {
         for (const hosts of ['Host: h\r\nHost: h\r\n', 'host: h\r\nX-A: b\r\nHOST: other\r\n']) {
           const connection = await app.open();
@@ -384,14 +384,14 @@ describe('the fast path', () => {
       ['/bulk', 'PUT', 201, { body: ['[1]'], after: '/bulk' }],
       ['', 'GET', 404, get('', 'none')],
       ['/job/:job_id', 'DELETE', 204, { method: 'DELETE', after: '/job/x' }],
-    ])("counts what it answers under its route's name: %s %s %i", async (api, method, code, call) => {
+    ])('counts its answers under the name of the route: %s %s %i', async (api, method, code, call) => {
       const before = await answered(api, method, code);
       await expectEqualAnswers([call], String(code));
 
       expect(await answered(api, method, code)).toBe(before + 2);
     });
 
-    it('counts a request whose client breaks off', async () => {
+    it('counts a request whose client disconnects', async () => {
       const before = await answered('', 'PUT', 400);
       const connection = await app.open();
       connection.write(bytes({ body: ['abc'], headers: { 'Content-Length': '10' } }, false)[0]!);
@@ -402,7 +402,7 @@ describe('the fast path', () => {
       expect(taken).toEqual([true]);
     });
 
-    it('refuses a token that has used up its limit as the router does', async () => {
+    it('refuses a token beyond its limit as the router does', async () => {
       const limit = JSON.stringify({ read: 1_000, write: 2, interval: 3_600 });
       await app.admin('POST', `/token/${app.namespace}/${app.token}/limit`, { body: limit });
       await app.put('q');
@@ -412,7 +412,7 @@ describe('the fast path', () => {
       await app.admin('DELETE', `/token/${app.namespace}/${app.token}/limit`);
     });
 
-    it('asks for a token on each request, whatever the connection has sent before', async () => {
+    it('requires a token on each request of a connection', async () => {
       const other = { 'X-Token': 'another' };
       const calls: Call[] = [{ body: ['x'] }, { body: ['x'] }, { body: ['x'], headers: other }];
       await expectEqualAnswers(
@@ -434,7 +434,7 @@ describe('the fast path', () => {
 
 describe('clients that disconnect', () => {
   /** Jobs whose leases did not reach the client go back to the front of the ready list, without using a try. */
-  describe('clients that go before their answer', () => {
+  describe('clients that disconnect before their answer', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -460,7 +460,7 @@ describe('clients that disconnect', () => {
       for (const poll of stay) poll.cut();
     });
 
-    it('give a try back that was spent on a big answer they did not read', async () => {
+    it('give a try back that was spent on a large answer they did not read', async () => {
       const body = Buffer.alloc(65_000, 'x');
       for (let i = 0; i < 100; i++) await app.publish('heavy?tries=1', body);
       const connection = await app.open();
@@ -473,7 +473,7 @@ describe('clients that disconnect', () => {
       expect(await app.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
     });
 
-    it('are cut when the server stops, and what they had not read is undone first', async () => {
+    it('are disconnected when the server stops, after what they had not read is undone', async () => {
       const other = await TestApp.start({ PUMPHOUSE_SERVER__DRAIN_MS: '100' });
       const { namespace, token } = other;
       for (let i = 0; i < 70; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
@@ -487,7 +487,7 @@ describe('clients that disconnect', () => {
       await app.engine.destroy(namespace, 'heavy');
     });
 
-    it('free their pipelined requests too', async () => {
+    it('free their pipelined requests', async () => {
       const connection = await app.open();
       connection.write(consume('first', '?timeout=20') + consume('second', '?timeout=20&ttr=600'));
       await sleep(50);
@@ -497,7 +497,7 @@ describe('clients that disconnect', () => {
       expect(await app.get('second')).toMatchObject({ status: 200 });
     });
 
-    it.each(['q', '%71'])('are answered when they have only closed their own side: %s', async (q) => {
+    it.each(['q', '%71'])('are answered after they closed only their sending side: %s', async (q) => {
       const connection = await app.openHalf();
       const put = head('PUT', `/api/${app.namespace}/${q}`, { 'X-Token': app.token, 'Content-Length': '1' });
       connection.socket.end(`${put}x${put}y${head('GET', `/api/${app.namespace}/q/size`)}`);
@@ -516,7 +516,7 @@ describe('clients that disconnect', () => {
       ['POST', '', '{"queues":["half-closed"]}', /^HTTP\/1.1 200 [^]*\{"jobs":\[\]\}/],
       ['POST', '', '{"queues":["half-closed"],"wait_ms":20000}', /^HTTP\/1.1 200 [^]*\{"jobs":\[\]\}/],
     ])(
-      'get no lease then, for they may have closed all of it: %s %s %s',
+      'get no lease after they closed their sending side: %s %s %s',
       async (method, query, body, expected) => {
         await app.publish('half-closed?tries=1');
         const path =
@@ -533,7 +533,7 @@ describe('clients that disconnect', () => {
       },
     );
 
-    it('are answered at once when they close their own side while they wait', async () => {
+    it('are answered at once when they close their sending side during a long poll', async () => {
       const connection = await app.openHalf();
       connection.write(consume('quiet', '?timeout=20'));
       await waitFor(async () => (await app.engine.counts(app.namespace, ['quiet'])).length > 0);
@@ -553,7 +553,7 @@ describe('clients that disconnect', () => {
       expect(performance.now() - laterMs).toBeLessThan(10_000);
     });
 
-    it('leave nothing behind when they break off a body', async () => {
+    it('leave nothing behind when they disconnect within a body', async () => {
       const connection = await app.open();
       connection.write(
         `${head('PUT', `/api/${app.namespace}/half`, { 'X-Token': app.token, 'Content-Length': '10' })}abc`,

@@ -26,7 +26,7 @@ const pattern = (line: string): RegExp =>
   );
 
 describe('docs/how-to/from-later.md', () => {
-  it('has settings that are valid', () => {
+  it('has valid settings', () => {
     const { later, push } = loadConfig({ env: {}, overrides: parse(settings) });
     expect([later.port, later.allow.length, push.allow]).toEqual([8080, 2, ['10.2.0.0/16']]);
   });
@@ -36,7 +36,7 @@ describe('docs/how-to/from-later.md', () => {
     expect(keys.filter((key) => !page.includes(`\`later.${key}\``))).toEqual([]);
   });
 
-  it('has commands that do what they say', async () => {
+  it('has commands that work', async () => {
     const app = await TestApp.start({
       PUMPHOUSE_LATER__PORT: '0',
       PUMPHOUSE_LATER__NAMESPACE: randomNamespace('later'),

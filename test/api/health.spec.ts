@@ -41,7 +41,7 @@ describe('probes', () => {
     );
 
     it.each(['OPTIONS / HTTP/1.0', 'OPTIONS * HTTP/1.1\r\nHost: pumphouse.internal'])(
-      'answer %j with the methods that there are, on both ports',
+      'answer %j with the allowed methods, on both ports',
       async (request) => {
         for (const port of [app.port, app.server.admin.port]) {
           const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -56,7 +56,7 @@ describe('probes', () => {
       },
     );
 
-    it('stay ready, and say what is wrong, while the store is full', async () => {
+    it('stay ready, with a warning, while Redis is full', async () => {
       state(true, 'full');
       const expected = { status: 200, json: { degraded: ['default: full'], status: 'degraded' } };
       expect(await app.get('/readyz')).toMatchObject(expected);
@@ -64,20 +64,20 @@ describe('probes', () => {
       expect(await app.admin('GET', '/readyz')).toMatchObject(expected);
     });
 
-    it('say no when no pool works', async () => {
+    it('are not ready when no pool works', async () => {
       state(false);
       expect(await app.get('/readyz')).toMatchObject({ status: 503, json: { status: 'unavailable' } });
       expect(await app.get('/readyz?pool=default')).toMatchObject({ status: 503 });
       expect(await app.get('/healthz')).toMatchObject({ status: 200 });
     });
 
-    it('do not know other pools', async () => {
+    it('answer 404 for an unknown pool', async () => {
       const refused = { status: 404, json: { error: 'pool not found' } };
       expect(await app.get('/readyz?pool=nopool')).toMatchObject(refused);
       expect(await app.admin('GET', '/readyz?pool=nopool')).toMatchObject(refused);
     });
 
-    it('say no while the server drains, and everything else goes on', async () => {
+    it('are not ready while the server drains, and all calls go on', async () => {
       const other = await TestApp.start();
       other.server.announceEnd();
       expect(await other.get('/readyz')).toMatchObject({ status: 503, json: { status: 'draining' } });
@@ -121,7 +121,7 @@ describe('access log', () => {
       ]);
     });
 
-    it('never holds a token or a body', async () => {
+    it('never contains a token or a body', async () => {
       await turn('enable');
       const secret = 'the-secret-body';
       for (const query of [
@@ -148,7 +148,7 @@ describe('access log', () => {
   });
 });
 
-describe('surroundings', () => {
+describe('surroundings of a server', () => {
   /** A Redis that rejects this user. */
   const shut = (): string => testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
 
@@ -157,8 +157,8 @@ describe('surroundings', () => {
     return checkSurroundings(config, poolsOf(config, {}));
   }
 
-  describe('what a server stands on', () => {
-    it('is looked at before workers begin', async () => {
+  describe('the checks before the start of a server', () => {
+    it('run before workers start', async () => {
       await expect(check()).resolves.toBeUndefined();
       await expect(check({ PUMPHOUSE_POOLS__OTHER__URL: shut() })).rejects.toThrow(
         /pool other at .*WRONGPASS/,
@@ -166,7 +166,7 @@ describe('surroundings', () => {
       await expect(check({ PUMPHOUSE_TOKENS__URL: shut() })).rejects.toThrow(/pool tokens at .*WRONGPASS/);
     });
 
-    it('has an admin port that no other process has', async () => {
+    it('refuse an admin port in use by another process', async () => {
       const other = createServer().listen(0, '127.0.0.1');
       try {
         await waitFor(() => other.listening);

@@ -38,7 +38,7 @@ describe('the how-to guides', () => {
   });
 
   // Each example has a namespace of its own, in place of `demo`.
-  it.each(examples)('%s does what it shows', async (name, block) => {
+  it.each(examples)('do what they show: %s', async (name, block) => {
     const namespace = `${name}-${app.namespace}`;
     const tokens = app.server.admin.app.get(TokenStore, { strict: false });
     const reader = new GuideReader(app, namespace, await tokens.create(namespace, 'default', 'guide'), check);

@@ -52,10 +52,10 @@ describe('Idempotency-TTL-Ms', () => {
   const sizeOf = async (queue: string): Promise<unknown> =>
     ((await app.get(`${queue}/size`)).json as { size: unknown }).size;
 
-  describe.each(CALLS)('of a call to %s', (_name, publish) => {
+  describe.each(CALLS)('the header on a call to %s', (_name, publish) => {
     const keyed = (more: Headers = {}): Headers => ({ 'Idempotency-Key': fresh('key'), ...more });
 
-    it.each([1_000, 120_000, LONGEST_MS])('is how long the key is kept: %s ms', async (ttlMs) => {
+    it.each([1_000, 120_000, LONGEST_MS])('sets how long the key is kept: %s ms', async (ttlMs) => {
       const headers = keyed({ 'Idempotency-TTL-Ms': String(ttlMs) });
       const leftMs = await keptMs(async () => {
         expect(await publish(fresh(), headers)).toMatchObject({ status: 201 });
@@ -64,13 +64,13 @@ describe('Idempotency-TTL-Ms', () => {
       expect(leftMs).toBeGreaterThan(ttlMs - MARGIN_MS);
     });
 
-    it('is a day where it is left out', async () => {
+    it('defaults to one day', async () => {
       const leftMs = await keptMs(() => publish(fresh(), keyed()));
       expect(leftMs).toBeLessThanOrEqual(DAY_MS);
       expect(leftMs).toBeGreaterThan(DAY_MS - MARGIN_MS);
     });
 
-    it('is no part of the request: the first one counts', async () => {
+    it('is not part of the request: the first value stays', async () => {
       const [queue, headers] = [fresh(), keyed({ 'Idempotency-TTL-Ms': '5000000' })];
       const first = await publish(queue, headers);
       for (const ttl of [{}, { 'Idempotency-TTL-Ms': '60000' }]) {
@@ -92,7 +92,7 @@ describe('Idempotency-TTL-Ms', () => {
       '0x1388',
       'day',
       '',
-    ])('is refused beyond a second and 30 days, or as no number: "%s"', async (value) => {
+    ])('is refused below a second, above 30 days, or as no number: "%s"', async (value) => {
       const queue = fresh();
       const answer = await publish(queue, keyed({ 'Idempotency-TTL-Ms': value }));
       expect(answer.status).toBe(400);
@@ -113,7 +113,7 @@ describe('Idempotency-TTL-Ms', () => {
     });
   });
 
-  it('is over after that time: the same request stores another job', async () => {
+  it('ends after that time: the same request stores another job', async () => {
     const queue = fresh();
     const headers = { 'Idempotency-Key': fresh('key'), 'Idempotency-TTL-Ms': '1000' };
     const publish = async (): Promise<unknown> => (await call('POST', 'jobs', { queue }, { headers })).text;

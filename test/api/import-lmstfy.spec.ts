@@ -121,7 +121,7 @@ describe('pumphouse import-lmstfy', () => {
     expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual([ids['first'], ids['second']]);
   }
 
-  it('counts what there is in a dry run, and changes nothing', async () => {
+  it('counts everything in a dry run and changes nothing', async () => {
     await fill();
     const before = await lmstfy.contents();
 
@@ -131,7 +131,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('copies all of it, and leaves the source as it was', async () => {
+  it('copies everything and does not change the source', async () => {
     const ids = await fill();
     const before = await lmstfy.contents();
 
@@ -140,7 +140,7 @@ describe('pumphouse import-lmstfy', () => {
     await expectAll(ids);
   });
 
-  it('copies nothing twice, even if it was done meanwhile, but what is new', async () => {
+  it('copies only what is new when it runs again', async () => {
     const ids = await fill();
     await run();
     await f.engine.ack(ns, 'q', ids['first']!);
@@ -160,7 +160,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await peek(fresh)).not.toBeNull();
   });
 
-  it('drains all of it when lmstfy has stopped', async () => {
+  it('drains everything when lmstfy has stopped', async () => {
     const ids = await fill();
 
     expect(await run({ isDrain: true, isStopped: true })).toMatchObject({ ...STORED, left: 0, gone: 2 });
@@ -170,7 +170,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await f.keys()).not.toContain(f.pool.keys.namespace(ns).imported);
   });
 
-  it('leaves leases to a server that runs, and takes them when they have run out', async () => {
+  it('leaves leases to a running server, and moves them when they have expired', async () => {
     const ids = await fill();
 
     expect(await run({ isDrain: true })).toMatchObject({ ready: 3, delayed: 1, leased: 0, dead: 2, left: 3 });
@@ -184,7 +184,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await peek(ids['leased']!)).toMatchObject({ state: 'ready', triesLeft: 2 });
   });
 
-  it('takes only the namespaces that are asked for', async () => {
+  it('imports only the selected namespaces', async () => {
     const other = randomNamespace();
     const ids = [await lmstfy.publish(ns, 'q'), await lmstfy.publish(ns, 'q', { delayS: 100 })];
     await lmstfy.publish(other, 'q');
@@ -196,7 +196,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await lmstfy.redis.zcard('timer_set')).toBe(1);
   });
 
-  it('finds queues that its own lists have forgotten, and keeps what it cannot read', async () => {
+  it("finds queues that lmstfy's lists do not have, and keeps unreadable keys", async () => {
     const id = await lmstfy.publish(ns, 'q');
     await lmstfy.redis.del('m/ns', `m/ns/${ns}`);
     await lmstfy.redis.lpush(`q/${ns}/q`, 'nonsense');
@@ -206,7 +206,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await lmstfy.redis.lrange('pumphouse:import:unreadable', 0, -1)).toEqual(['nonsense']);
   });
 
-  it('gives a job another id if another queue has a job with its own', async () => {
+  it('gives a job another id if its id exists in another queue', async () => {
     const id = await lmstfy.publish(ns, 'q', { body: 'one' });
     await lmstfy.redis.set(`j/${ns}/p/${id}`, 'two');
     await lmstfy.redis.lpush(`q/${ns}/p`, (await lmstfy.redis.lindexBuffer(`q/${ns}/q`, 0))!);
@@ -216,7 +216,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(jobs.map(({ body }) => body.toString()).sort()).toEqual(['one', 'two']);
   });
 
-  it('lets clients go on with their tokens and limits', async () => {
+  it('keeps tokens and limits valid for clients', async () => {
     const ids = await fill();
     await run({ isDrain: true, isStopped: true });
     const app = await TestApp.start();
@@ -237,7 +237,7 @@ describe('pumphouse import-lmstfy', () => {
     }
   });
 
-  it('brings the tokens of another pool, from another Redis', async () => {
+  it('imports the tokens of another pool, from another Redis', async () => {
     await lmstfy.token('blue', ns, TOKEN, 'x');
     await lmstfy.publish(ns, 'q');
     const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'two-pools.toml');
@@ -252,7 +252,7 @@ describe('pumphouse import-lmstfy', () => {
     await app.stop();
   });
 
-  it('may stay in the same Redis, if that is said', async () => {
+  it('stays in the same Redis on request', async () => {
     const ids = await fill();
     const here = await EngineFixture.open({}, { url: redis.url });
 
@@ -264,7 +264,7 @@ describe('pumphouse import-lmstfy', () => {
     await here.close();
   });
 
-  it('follows a server that goes on, until it is told to end', async () => {
+  it('follows a running server until it is stopped', async () => {
     const halt = new AbortController();
     const following = run({ isDrain: true, isFollow: true }, halt.signal);
     const ids: string[] = [];
@@ -319,7 +319,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await lmstfy.contents()).toEqual(before);
   });
 
-  it("refuses lmstfy's own Redis by a socket, through a replica, and as a Redis of the tokens", async () => {
+  it("refuses lmstfy's own Redis by a socket, through a replica, and as the Redis of the tokens", async () => {
     await fill();
     const socket = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'redis.sock');
     const own = await startRedis({ args: ['--unixsocket', socket] });
@@ -357,7 +357,7 @@ describe('pumphouse import-lmstfy', () => {
     }
   });
 
-  it('prints where jobs and tokens come from and go to, without a password', async () => {
+  it('prints source and target of jobs and tokens without passwords', async () => {
     await run({ isDryRun: true, to: 'redis://ann:secret@10.0.0.10:6380/2', from: redis.url });
 
     const from = `${redis.url}/0`;
@@ -367,7 +367,7 @@ describe('pumphouse import-lmstfy', () => {
     );
   });
 
-  it('needs a yes before it writes, and without a terminal the option', async () => {
+  it('needs a confirmation before it writes, or the option without a terminal', async () => {
     await fill();
     const before = await lmstfy.contents();
     const keys = await f.keys();
@@ -387,7 +387,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(texts).toEqual(['Import? [y/N] ']);
   });
 
-  it('draws a bar of all jobs on a terminal', async () => {
+  it('draws a progress bar of all jobs on a terminal', async () => {
     await fill();
     const terminal = new TestTerminal();
     await run({ isDrain: true, isStopped: true }, undefined, { progressTo: terminal });
@@ -396,7 +396,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(terminal.bars.at(-1)).toBe(`[${'='.repeat(30)}] 10/10`);
   });
 
-  it('needs no Redis of ours for a dry run, and says at once that the embedded one does not run', async () => {
+  it('runs a dry run without a Redis of Pumphouse, and reports an embedded one that is not running', async () => {
     await fill();
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-import-'));
     await withFile(`[data]\ndir = "${folder}"\n`, async (file) => {
@@ -409,7 +409,7 @@ describe('pumphouse import-lmstfy', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('goes to the Redis of --to with no part of the address in the file', async () => {
+  it('uses only the address of --to, and no part of the address in the file', async () => {
     await lmstfy.publish(ns, 'q');
     const file = '[pools.default]\nurl = "redis://127.0.0.1:1"\nusername = "u"\npassword = "wrong"\ndb = 9\n';
     await withFile(file, async (config) => {
@@ -417,7 +417,7 @@ describe('pumphouse import-lmstfy', () => {
     });
   });
 
-  it('says which Redis cannot be used, and which pool there is not', async () => {
+  it('names the Redis that cannot be used, and the unknown pool', async () => {
     await expect(run({ from: 'redis://127.0.0.1:1' })).rejects.toThrow(/the Redis of --from cannot be used/);
     await expect(run({ pool: 'nowhere', to: undefined })).rejects.toThrow(
       '--pool: there is no pool nowhere; known here: default',

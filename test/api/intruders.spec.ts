@@ -272,13 +272,13 @@ describe('intruders', () => {
     return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
-  it('meet no call that it is not known of what it needs', () => {
+  it('find no call without declared permissions', () => {
     expect(apiRoutes.filter(isQueueCall).map(nameOf).sort()).toEqual(Object.keys(NEEDS).sort());
     const others = apiRoutes.filter((route) => !isQueueCall(route)).map(nameOf);
     expect(others.sort()).toEqual([...OPEN, ...SIGNED]);
   });
 
-  it('get in nowhere without a token of the namespace and pool, and leave everything as it was', async () => {
+  it('get in nowhere without a token of the namespace and pool, and change nothing', async () => {
     const right = await make();
     const revoked = await make();
     await store().delete({ pool: 'default', namespace, token: revoked });
@@ -334,7 +334,7 @@ describe('intruders', () => {
     expect(JSON.stringify(log).includes(right)).toBe(false);
   });
 
-  it('get no further than the verbs of their token', async () => {
+  it('are refused all calls beyond the verbs of their token', async () => {
     const before = await state();
     for (const route of apiRoutes.filter(isQueueCall)) {
       const needed = NEEDS[nameOf(route)]!;
@@ -352,7 +352,7 @@ describe('intruders', () => {
     expect(await state()).toBe(before);
   });
 
-  it('get no further than the queues of their token', async () => {
+  it('are refused all queues beyond those of their token', async () => {
     const before = await state();
     const rights = { verbs: VERBS, queues: ['mai', 'mail-*', 'xmail', 'MAIL'] };
     const expiry = { lifetimeMs: 0, atMs: 0 };
@@ -382,7 +382,7 @@ describe('intruders', () => {
     expect(await state()).toBe(before);
   });
 
-  it('are not those who hold just the verb and the queue that a call needs', async () => {
+  it('do not include a token with just the verb and the queue of a call', async () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
       const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
       const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
@@ -395,7 +395,7 @@ describe('intruders', () => {
     }
   });
 
-  it('are told of each parameter that a call of the native API does not know', async () => {
+  it('get each unknown parameter of a native call named', async () => {
     const names = ['foo', '__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     const token = await make();
     const before = await state();
@@ -414,7 +414,7 @@ describe('intruders', () => {
     expect(log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  describe('on the wrong port', () => {
+  describe('intruders on the wrong port', () => {
     const names = {
       namespace,
       queue: 'mail',
@@ -426,7 +426,7 @@ describe('intruders', () => {
       '*': '',
     };
 
-    it('find nothing of the admin port on the port of the API', async () => {
+    it('find no admin call on the API port', async () => {
       const token = await make();
       expect(adminRoutes.length).toBeGreaterThan(15);
       const known = new Set(apiRoutes.map(nameOf));
@@ -440,7 +440,7 @@ describe('intruders', () => {
       }
     });
 
-    it('find nothing of the API on the admin port', async () => {
+    it('find no API call on the admin port', async () => {
       const token = await make();
       const before = await state();
       for (const route of apiRoutes.filter(isQueueCall)) {
@@ -451,7 +451,7 @@ describe('intruders', () => {
     });
   });
 
-  it('find every call of an admin port with accounts closed, but for the probes', async () => {
+  it('find only the probes open on an admin port with accounts', async () => {
     const { parts } = testParts(testPools(), (config) => {
       config.admin.accounts = { ops: 'secret' };
     });

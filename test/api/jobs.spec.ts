@@ -23,7 +23,7 @@ describe('publish', () => {
       '?delay=1&ttl=60&tries=5',
       '?ttl=0&delay=100000',
       '?foo=bar',
-    ])('takes a job with %j', async (query) => {
+    ])('accepts a job with %j', async (query) => {
       const answer = await app.put(`q${query}`);
       expect(answer.status).toBe(201);
       expect(answer.json).toEqual(PUBLISHED);
@@ -32,15 +32,15 @@ describe('publish', () => {
     });
 
     const wrong = ['abc', '-1', '1.5', '', '%201', '0x10', '4294967296', '+5', '1e3'];
-    describe.each(['delay', 'ttl', 'tries'])('%s', (name) => {
-      it.each(wrong)('cannot be %j', async (value) => {
+    describe.each(['delay', 'ttl', 'tries'])('the parameter %s', (name) => {
+      it.each(wrong)('refuses %j', async (value) => {
         const answer = await app.put(`q?${name}=${value}&ttl=0`);
         expect(answer).toMatchObject({ status: 400, json: { error: `invalid ${name}` } });
       });
     });
 
     it.each(['delay=4294967295&ttl=0', 'ttl=4294967295', 'tries=65535'])(
-      'takes the largest: %s',
+      'accepts the largest: %s',
       async (query) => {
         expect(await app.put(`q?${query}`)).toMatchObject({ status: 201 });
       },
@@ -58,11 +58,11 @@ describe('publish', () => {
       expect(await app.put(`q?${query}`)).toMatchObject({ status: 400, json: { error } });
     });
 
-    it('takes a ttl that is as long as the delay', async () => {
+    it('accepts a ttl as long as the delay', async () => {
       expect(await app.put('q?ttl=10&delay=10')).toMatchObject({ status: 201 });
     });
 
-    it('uses the first of equal parameters, and none that has a semicolon', async () => {
+    it('uses the first of repeated parameters, and none with a semicolon', async () => {
       expect(await app.put('q?tries=2&tries=abc')).toMatchObject({ status: 201 });
       expect(await app.put('q?tries=abc&tries=2')).toMatchObject({ status: 400 });
       expect(await app.put('q?tries=2;ttl=5')).toMatchObject({ status: 201 });
@@ -74,7 +74,7 @@ describe('publish', () => {
       expect(await app.get('bytes')).toMatchObject({ json: { data: bytes.toString('base64') } });
     });
 
-    it('takes an empty body, and none at all', async () => {
+    it('accepts an empty body and no body', async () => {
       await app.publish('empty', '');
       expect(await app.call('PUT', 'empty')).toMatchObject({ status: 201 });
       expect(await app.get('empty')).toMatchObject({ json: { data: '' } });
@@ -86,12 +86,12 @@ describe('publish', () => {
       ['application/json', '{not json'],
       ['nonsense', 'x'],
       ['text/plain; charset=utf-16', 'x'],
-    ])('does not care for the content type %s', async (type, body) => {
+    ])('ignores the content type %s', async (type, body) => {
       await app.publish('types', body, { headers: { 'content-type': type } });
       expect(await app.get('types')).toMatchObject({ json: { data: Buffer.from(body).toString('base64') } });
     });
 
-    it('takes 65,535 bytes and refuses one more, after it has looked at the parameters', async () => {
+    it('accepts 65,535 bytes and refuses one more, after the check of the parameters', async () => {
       expect(await app.put('big', Buffer.alloc(65_535))).toMatchObject({ status: 201 });
       expect(await app.put('big', Buffer.alloc(65_536))).toMatchObject({
         status: 413,
@@ -132,7 +132,7 @@ describe('bulk publish', () => {
       ]);
     });
 
-    it('keeps blanks, numbers and doubles inside of an element', async () => {
+    it('keeps blanks, numbers and duplicate keys inside an element', async () => {
       await app.put('b2/bulk', '[ {"a" : 1 ,\n "b":"\\u00e9"} , 12345678901234567890, 1.50, {"a":1,"a":2} ]');
       expect(await bodies('b2')).toEqual([
         '{"a" : 1 ,\n "b":"\\u00e9"}',
@@ -142,7 +142,7 @@ describe('bulk publish', () => {
       ]);
     });
 
-    it('takes strings whose bytes are not UTF-8', async () => {
+    it('accepts strings with invalid UTF-8', async () => {
       expect(await app.put('b3/bulk', Buffer.from([0x5b, 0x22, 0xff, 0xfe, 0x22, 0x5d]))).toMatchObject({
         status: 201,
       });
@@ -163,7 +163,7 @@ describe('bulk publish', () => {
       expect(await app.put('b4/bulk', body)).toMatchObject({ status: 400, json: { error: 'no jobs' } });
     });
 
-    it('takes 64 jobs and not 65', async () => {
+    it('accepts 64 jobs and refuses 65', async () => {
       const numbers = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, i) => i));
       expect(((await app.put('b5/bulk', numbers(64))).json as { job_ids: string[] }).job_ids).toHaveLength(
         64,
@@ -174,7 +174,7 @@ describe('bulk publish', () => {
       });
     });
 
-    it('limits each job and the whole', async () => {
+    it('limits the size of each job and of the body', async () => {
       const job = (length: number): string => JSON.stringify(['a'.repeat(length - 2)]);
       expect(await app.put('b6/bulk', job(65_535))).toMatchObject({ status: 201 });
       expect(await app.put('b6/bulk', job(65_536))).toMatchObject({
@@ -199,7 +199,7 @@ describe('bulk publish', () => {
       expect(await app.put(`b7/bulk?${query}`, 'nonsense')).toMatchObject({ status: 400, json: { error } });
     });
 
-    it('delays all of them', async () => {
+    it('delays all jobs', async () => {
       expect(await app.put('b8/bulk?delay=60&ttl=100&tries=2', '[1,2]')).toMatchObject({ status: 201 });
       expect(await app.get('b8/size')).toMatchObject({ json: { size: 0 } });
     });
@@ -217,7 +217,7 @@ describe('attributes', () => {
     const attributes = async (queue: string): Promise<unknown> =>
       ((await app.get(queue)).json as { attributes: unknown }).attributes;
 
-    it('come from Job-Attr headers, keys in small letters and in order, empty ones left out', async () => {
+    it('come from Job-Attr headers, with lower-case sorted keys, without empty ones', async () => {
       await app.publish('a1', 'x', {
         headers: {
           'Enable-Job-Version': 'YES',
@@ -246,7 +246,7 @@ describe('attributes', () => {
       expect(await attributes('a3')).toBeNull();
     });
 
-    it('are at most 16', async () => {
+    it('are limited to 16', async () => {
       const some = (count: number): Record<string, string> =>
         Object.fromEntries(Array.from({ length: count }, (_, i) => [`Job-Attr-K${String(i)}`, 'v']));
       const on = { 'Enable-Job-Version': 'YES' };
@@ -277,7 +277,7 @@ describe('attributes', () => {
       });
     });
 
-    it('go to every job of a bulk', async () => {
+    it('are stored with every job of a bulk', async () => {
       const headers = { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b, c' };
       await app.put('a6/bulk', '[1,2]', { headers });
       expect((await app.get('a6?count=5')).json).toMatchObject([
@@ -286,14 +286,14 @@ describe('attributes', () => {
       ]);
     });
 
-    it('go to a job that takes the place of another', async () => {
+    it('are stored with a job that replaces another', async () => {
       const headers = { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b' };
       const id = await app.publish('a7');
       await app.put(`a7/job/${id}`, 'x', { headers });
       expect(await attributes('a7')).toEqual({ a: 'b' });
     });
 
-    it('may be called as parts of JavaScript are, and hold any text', async () => {
+    it('may have names of JavaScript properties and any text', async () => {
       const value = Buffer.from('é "\\ 日').toString('latin1');
       const request = [
         `PUT /api/${app.namespace}/a8 HTTP/1.1`,
@@ -325,7 +325,7 @@ describe('consume', () => {
     });
     afterAll(() => app.stop());
 
-    it('gives a job as an object, keys in order', async () => {
+    it("returns a job as an object with keys in lmstfy's order", async () => {
       const id = await app.publish('one?tries=3&ttl=100');
       const { status, json, text } = await app.get('one?ttr=2&timeout=3');
       expect(status).toBe(200);
@@ -345,7 +345,7 @@ describe('consume', () => {
       expect(text).not.toContain('\n');
     });
 
-    it('says when there is none, at once or after the wait', async () => {
+    it('answers that there is no job, at once or after the timeout', async () => {
       expect(await app.get('none')).toMatchObject(NO_JOB);
       const start = performance.now();
       expect(await app.get('none?timeout=1')).toMatchObject(NO_JOB);
@@ -357,7 +357,7 @@ describe('consume', () => {
       expect(await app.get('forever')).toMatchObject({ json: { ttl: 0 } });
     });
 
-    it.each(['ttr', 'timeout', 'count'])('refuses a %s that is no number', async (name) => {
+    it.each(['ttr', 'timeout', 'count'])('refuses a %s that is not a number', async (name) => {
       for (const value of ['abc', '-1', '1.5', '', '4294967296', '+1', '%201']) {
         expect(await app.get(`none?${name}=${value}`)).toMatchObject({
           status: 400,
@@ -373,7 +373,7 @@ describe('consume', () => {
       });
     });
 
-    it('looks at ttr, timeout and count before the list of queues', async () => {
+    it('checks ttr, timeout and count before the list of queues', async () => {
       expect(await app.get(',?ttr=x')).toMatchObject({ json: { error: 'invalid ttr' } });
       expect(await app.get(',?count=0')).toMatchObject({ json: { error: 'invalid count' } });
       expect(await app.get(',')).toMatchObject({ status: 400, json: { error: 'invalid queue name(s)' } });
@@ -383,7 +383,7 @@ describe('consume', () => {
       });
     });
 
-    it('takes queues in the order of the list', async () => {
+    it('leases from queues in the order of the list', async () => {
       await app.publish('m1', 'in m1');
       await app.publish('m2', 'in m2');
       expect(await app.get('m2,m1?timeout=1')).toMatchObject({ json: { queue: 'm2' } });
@@ -391,7 +391,7 @@ describe('consume', () => {
       expect(await app.get('m2,m1')).toMatchObject(NO_JOB);
     });
 
-    it('does not mind empty names, doubles, escaped commas and hundreds of queues', async () => {
+    it('accepts empty names, duplicates, escaped commas and hundreds of queues in a list', async () => {
       expect(await app.get(',c0,')).toMatchObject(NO_JOB);
       expect(await app.get('c0,c0')).toMatchObject(NO_JOB);
       await app.publish('esc');
@@ -401,13 +401,13 @@ describe('consume', () => {
       expect(await app.get(`${many}?timeout=1`)).toMatchObject({ json: { queue: 'k199' } });
     });
 
-    it('looks at the characters of listed names only', async () => {
+    it('checks only the characters of listed names', async () => {
       expect(await app.get('m2,%20m1')).toMatchObject({ status: 400 });
       expect(await app.get('_m1')).toMatchObject(NO_JOB);
       expect(await app.get('q'.repeat(256))).toMatchObject(NO_JOB);
     });
 
-    it('gives an array when more than one is asked for', async () => {
+    it('returns an array if the count is more than one', async () => {
       for (let i = 0; i < 5; i++) await app.publish('cc', `j${String(i)}`);
       const three = (await app.get('cc?count=3')).json as { data: string }[];
       expect(three.map(({ data }) => Buffer.from(data, 'base64').toString())).toEqual(['j0', 'j1', 'j2']);
@@ -417,7 +417,7 @@ describe('consume', () => {
       expect(await app.get('cc?count=2&timeout=1')).toMatchObject(NO_JOB);
     });
 
-    it('wakes a waiting consumer, with a list of one if it asked for more', async () => {
+    it('wakes a waiting consumer, with an array of one if its count is higher', async () => {
       const [one, list] = [app.get('w1?timeout=5'), app.get('w2?timeout=5&count=10')];
       const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
       await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 2'));
@@ -427,7 +427,7 @@ describe('consume', () => {
       expect((await list).json).toHaveLength(1);
     });
 
-    it('counts the tries, and what is over them goes to the dead letter', async () => {
+    it('counts tries, and moves a job without tries to the dead-letter queue', async () => {
       const id = await app.publish('tries?tries=2');
       expect(await app.get('tries?ttr=1')).toMatchObject({ json: { remain_tries: 1 } });
       expect(await app.get('tries?ttr=0&timeout=4')).toMatchObject({ json: { job_id: id, remain_tries: 0 } });
@@ -447,7 +447,7 @@ describe('jobs', () => {
   const NOT_FOUND = { status: 404, json: { error: 'job not found' } };
   const DONE = { status: 204, text: '' };
 
-  describe('peek, acknowledge, size, destroy, republish', () => {
+  describe('calls on a job: peek, acknowledge, size, destroy, republish', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -456,7 +456,7 @@ describe('jobs', () => {
 
     const size = async (queue: string): Promise<unknown> => (await app.get(`${queue}/size`)).json;
 
-    it('shows the job at the head of the line without taking it', async () => {
+    it('peek shows the first ready job without a lease', async () => {
       expect(await app.get('k1/peek')).toMatchObject(EMPTY);
       const id = await app.publish('k1?tries=4&ttl=50');
       const { json } = await app.get('k1/peek');
@@ -473,7 +473,7 @@ describe('jobs', () => {
       expect(await size('k1')).toEqual({ namespace: app.namespace, queue: 'k1', size: 1 });
     });
 
-    it('shows a job by its id, in its own queue only', async () => {
+    it('peek by id shows a job only in its own queue', async () => {
       const id = await app.publish('k2?ttl=50');
       expect(await app.get(`k2/job/${id}`)).toMatchObject({ status: 200, json: { job_id: id, ttl: 50 } });
       expect(await app.get(`other/job/${id}`)).toMatchObject(NOT_FOUND);
@@ -483,7 +483,7 @@ describe('jobs', () => {
       expect(await app.get('k2/job/%FF')).toMatchObject({ status: 400 });
     });
 
-    it('does not count or show delayed jobs as ready', async () => {
+    it('peek and size ignore delayed jobs', async () => {
       const id = await app.publish('k3?delay=60');
       expect(await app.get('k3/peek')).toMatchObject(EMPTY);
       expect(await size('k3')).toMatchObject({ size: 0 });
@@ -492,7 +492,7 @@ describe('jobs', () => {
       expect(await app.get(`k3/job/${id}`)).toMatchObject(NOT_FOUND);
     });
 
-    it('acknowledges with 204 whatever the id', async () => {
+    it('acknowledge answers 204 for any id', async () => {
       const id = await app.publish('k4');
       const { headers, ...answer } = await app.delete(`k4/job/${id}`);
       expect(answer).toMatchObject(DONE);
@@ -503,14 +503,14 @@ describe('jobs', () => {
       expect(await size('k4')).toMatchObject({ size: 0 });
     });
 
-    it('removes the body of an acknowledged job that was leased', async () => {
+    it('acknowledge removes the body of a leased job', async () => {
       const id = await app.publish('k5?tries=5');
       await app.get('k5?ttr=60');
       expect(await app.delete(`k5/job/${id}`)).toMatchObject(DONE);
       expect(await app.get(`k5/job/${id}`)).toMatchObject(NOT_FOUND);
     });
 
-    it('destroys the ready jobs and leaves the delayed ones', async () => {
+    it('destroy removes ready jobs and keeps delayed ones', async () => {
       for (let i = 0; i < 3; i++) await app.publish('d1');
       const delayed = await app.publish('d1?delay=60');
       expect(await app.delete('d1')).toMatchObject(DONE);
@@ -519,11 +519,11 @@ describe('jobs', () => {
       expect(await app.delete('never')).toMatchObject(DONE);
     });
 
-    it('counts nothing in a queue that never was', async () => {
+    it('size is 0 for a queue that never existed', async () => {
       expect(await size('never')).toEqual({ namespace: app.namespace, queue: 'never', size: 0 });
     });
 
-    it('puts a new job in the place of an old one', async () => {
+    it('republish replaces the old job by a new one', async () => {
       const old = await app.publish('r1', 'old');
       const fresh = await app.put(`r1/job/${old}?tries=2`, 'new');
       expect(fresh).toMatchObject({ status: 201, json: { msg: 'published' } });
@@ -535,7 +535,7 @@ describe('jobs', () => {
       expect(await size('r1')).toMatchObject({ size: 3 });
     });
 
-    it('hands out a reply on a queue that is named after a job', async () => {
+    it('a reply on a queue named after a job is consumed', async () => {
       const id = await app.publish('ask');
       await app.publish(id, 'the reply');
       expect(await app.get(`${id}?timeout=1`)).toMatchObject({ status: 200, json: { queue: id } });
@@ -544,7 +544,7 @@ describe('jobs', () => {
 });
 
 describe('dead letter', () => {
-  describe('dead letter', () => {
+  describe('the dead-letter queue', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -564,7 +564,7 @@ describe('dead letter', () => {
       return ids;
     };
 
-    it('shows who died first, and how many', async () => {
+    it('shows the job that died first, and the count', async () => {
       const [first] = await kill('x1', 3);
       expect((await app.get('x1/deadletter')).text).toBe(
         `{"deadletter_head":"${first!}","deadletter_size":3,"namespace":"${app.namespace}","queue":"x1"}`,
@@ -576,7 +576,7 @@ describe('dead letter', () => {
       });
     });
 
-    it('is empty where no job died, never 404', async () => {
+    it('is empty without dead jobs, never 404', async () => {
       expect(await app.get('x0/deadletter')).toMatchObject({
         status: 200,
         json: { deadletter_head: '', deadletter_size: 0 },
@@ -605,7 +605,7 @@ describe('dead letter', () => {
       });
     });
 
-    it.each(['4294967296', '9223372036854775807'])('takes a ttl of %s', async (ttl) => {
+    it.each(['4294967296', '9223372036854775807'])('accepts a ttl of %s', async (ttl) => {
       await kill(`x${ttl}`, 1);
       expect(await app.put(`x${ttl}/deadletter?ttl=${ttl}`)).toMatchObject({
         status: 200,
@@ -614,7 +614,7 @@ describe('dead letter', () => {
       expect(await app.get(`x${ttl}`)).toMatchObject({ status: 200 });
     });
 
-    it('brings jobs back, oldest first, with one try and a new ttl', async () => {
+    it('respawns jobs, oldest first, with one try and a new ttl', async () => {
       const ids = await kill('x2', 4);
       expect(await app.put('x2/deadletter')).toMatchObject({
         status: 200,
@@ -627,7 +627,7 @@ describe('dead letter', () => {
       expect(await size('x2')).toBe(0);
     });
 
-    it('deletes the oldest', async () => {
+    it('deletes the oldest jobs', async () => {
       const ids = await kill('x3', 3);
       expect(await app.delete('x3/deadletter')).toMatchObject({ status: 204, text: '' });
       expect(await app.get('x3/deadletter')).toMatchObject({

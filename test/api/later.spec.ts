@@ -15,7 +15,7 @@ const QUEUE = 'callbacks';
 const NOWHERE = 'https://nowhere.invalid';
 const DAY_S = 86_400;
 
-describe('the API of later', () => {
+describe('the later API', () => {
   let app: TestApp;
   let redis: RedisProcess;
   let sink: CallbackSink;
@@ -73,8 +73,8 @@ describe('the API of later', () => {
     return new RawConnection(socket);
   };
 
-  describe('the wire', () => {
-    it('creates a job, shows it, deletes it', async () => {
+  describe('the wire format', () => {
+    it('creates, shows and deletes a job', async () => {
       const before = Math.floor(Date.now() / 1_000);
       const id = await create('/far', { topic: '<a>&', delay: 4_000, retry: 3, content: '\b\u2028é"' });
       expect(id).toMatch(UUID4);
@@ -94,7 +94,7 @@ describe('the API of later', () => {
       expect((await call('/delete', JSON.stringify({ id }))).status).toBe(200);
     });
 
-    it('stores the time of Redis, whatever the clock of the server is', async () => {
+    it("uses the time of Redis, not the server's clock", async () => {
       const now = Date.now();
       const clock = jest.spyOn(Date, 'now').mockReturnValue(now + 2 * 86_400_000);
       const id = await create('/clock', { delay: 60 }).finally(() => clock.mockRestore());
@@ -113,7 +113,7 @@ describe('the API of later', () => {
       });
     });
 
-    it('takes fields that are absent or null as zero', async () => {
+    it('reads absent and null fields as zero', async () => {
       const { status, text } = await call('/create', `{"callback":"${NOWHERE}/x","topic":null,"delay":100}`);
       expect(status).toBe(200);
       const { id } = JSON.parse(text) as { id: string };
@@ -155,7 +155,7 @@ describe('the API of later', () => {
     });
 
     it.each(['/', '/Create', '/create/', '/metrics', '/v1/x/jobs', '/api/ns/q'])(
-      'knows no path %s',
+      'has no path %s',
       async (path) => {
         const { status, text, headers } = await call(path, '{}');
         expect([status, text]).toEqual([404, '404 page not found\n']);
@@ -163,7 +163,7 @@ describe('the API of later', () => {
       },
     );
 
-    it('leads paths that are not clean to the clean one, and to no other host', async () => {
+    it('redirects unclean paths to clean ones of the same host', async () => {
       const connection = await open();
       const twice = await open();
       twice.write('POST /query HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 13\r\n\r\n{"id":"none"}');
@@ -178,7 +178,7 @@ describe('the API of later', () => {
       other.cut();
     });
 
-    it('needs no content type, and takes a body in chunks', async () => {
+    it('accepts any content type and a chunked body', async () => {
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
       const connection = await open();
       connection.write(
@@ -188,7 +188,7 @@ describe('the API of later', () => {
       connection.cut();
     });
 
-    it('shows and deletes nothing that is not its own', async () => {
+    it('shows and deletes only its own jobs', async () => {
       const [{ id } = { id: '' }] = await app.engine.native.publish(namespace, [
         { queue: QUEUE, body: Buffer.from('{}'), delayMs: 100_000 },
       ]);
@@ -206,7 +206,7 @@ describe('the API of later', () => {
   });
 
   describe('hostile requests', () => {
-    it('refuses a body that is too large, and stores nothing', async () => {
+    it('are refused with a body that is too large, and store nothing', async () => {
       const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100, content: 'x'.repeat(70_000) });
       const connection = await open();
@@ -218,7 +218,7 @@ describe('the API of later', () => {
       expect((await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
     });
 
-    it('stores nothing for a client that leaves before the end of its body', async () => {
+    it('store nothing if the client disconnects within the body', async () => {
       const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
       const connections = await Promise.all(Array.from({ length: 20 }, open));
@@ -234,7 +234,7 @@ describe('the API of later', () => {
       expect(app.log.filter(({ message }) => message.startsWith('later: a call failed'))).toEqual([]);
     });
 
-    it('answers two requests in one packet', async () => {
+    it('get two answers for two requests in one packet', async () => {
       const one = 'POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{"id":"none"}';
       const connection = await open();
       connection.write(one + one);
@@ -243,7 +243,7 @@ describe('the API of later', () => {
       connection.cut();
     });
 
-    it('answers a client that closes its own side after the request', async () => {
+    it('get an answer after the client closed its sending side', async () => {
       const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
       const connection = new RawConnection(socket);
       // Of the form of an id: the server has to look into the store.
@@ -253,13 +253,13 @@ describe('the API of later', () => {
       connection.cut();
     });
 
-    it('answers what is no HTTP with 400', async () => {
+    it('get 400 for bytes that are not HTTP', async () => {
       const connection = await open();
       connection.write('hello\r\n\r\n');
       expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     });
 
-    it('refuses web pages', async () => {
+    it('are refused from web pages', async () => {
       const body = JSON.stringify({ callback: `${sink.origin}/page` });
       const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
       expect((await call('/create', body, { headers })).status).toBe(403);
@@ -276,7 +276,7 @@ describe('the API of later', () => {
         'https://nowhere.invalid@evil.example/',
       ],
       ...['https://a%zz:b@nowhere.invalid/', 'https://evil.example/#https://nowhere.invalid'],
-    ])('refuses the callback %j', async (callback) => {
+    ])('are refused with the callback %j', async (callback) => {
       expect(await call('/create', JSON.stringify({ callback, delay: 100 }))).toMatchObject({
         status: 400,
         text: '',
@@ -285,7 +285,7 @@ describe('the API of later', () => {
   });
 
   describe('callbacks', () => {
-    it('post id, topic and content, once, on time', async () => {
+    it('post id, topic and content once and on time', async () => {
       const startMs = Date.now();
       const id = await create('/now?a=1', { topic: '<t>', content: 'a"\u2028' });
       const [received] = await waitFor(() => (sink.at('/now?a=1').length > 0 ? sink.at('/now?a=1') : null));
@@ -300,7 +300,7 @@ describe('the API of later', () => {
       expect(sink.at('/now?a=1')).toHaveLength(1);
     });
 
-    it('come after the delay, not before', async () => {
+    it('are sent after the delay, not before', async () => {
       const startMs = Date.now();
       await create('/second', { delay: 1 });
       const [received] = await waitFor(
@@ -311,7 +311,7 @@ describe('the API of later', () => {
       expect(Number(received?.atMs) - startMs).toBeLessThan(2_500 * SLOWNESS);
     });
 
-    it('with a negative delay come at once, however far in the past', async () => {
+    it('are sent at once with a negative delay of any size', async () => {
       await create('/past', { delay: -100_000 });
       await waitFor(() => sink.at('/past').length === 1);
     });
@@ -348,7 +348,7 @@ describe('the API of later', () => {
       expect(sink.at('/fails')).toHaveLength(3);
     });
 
-    it('that died come again when the dead letter is replayed', async () => {
+    it('are sent again when the dead-letter queue is replayed', async () => {
       const id = await create('/replayed', { callback: `${sink.origin}/replayed` });
       sink.answers.set('/replayed', (response, times) => code(times === 1 ? 1 : 100)(response, times));
       await waitFor(async () => (await stateOf(id)) === 'dead');
@@ -357,14 +357,14 @@ describe('the API of later', () => {
       await waitFor(async () => (await stateOf(id)) === undefined);
     });
 
-    it('that find no target fail, with the reason', async () => {
+    it('fail with the reason if they have no target', async () => {
       const id = await create('', { callback: `${NOWHERE}/x` });
       await waitFor(async () => (await stateOf(id)) === 'dead', 8_000);
       const dead = await app.engine.native.find(namespace, id);
       expect(dead?.failure?.group).toMatch(/^(?:dns|timeout)$/);
     });
 
-    it('with an answer that takes longer than 3 s fail, and are not made twice at once', async () => {
+    it('fail if the answer takes longer than 3 s, and are never sent twice at once', async () => {
       sink.answers.set('/hangs', () => undefined);
       const id = await create('/hangs');
       await waitFor(async () => (await stateOf(id)) === 'dead', 6_000);
@@ -372,7 +372,7 @@ describe('the API of later', () => {
       expect(sink.at('/hangs')).toHaveLength(1);
     });
 
-    it.each([301, 302, 303, 307, 308])('are not led elsewhere by %d', async (status) => {
+    it.each([301, 302, 303, 307, 308])('do not follow a redirect %d', async (status) => {
       const path = `/moved-${String(status)}`;
       sink.answers.set(path, (response) => {
         response.writeHead(status, { location: `${sink.origin}/landing` }).end();
@@ -382,7 +382,7 @@ describe('the API of later', () => {
       expect(sink.at('/landing')).toEqual([]);
     });
 
-    it('count an answer after an unsolicited 100 Continue', async () => {
+    it('use the answer after an unsolicited 100 Continue', async () => {
       sink.answers.set('/continue', (response, times) => {
         response.writeContinue();
         code(100)(response, times);
@@ -393,7 +393,7 @@ describe('the API of later', () => {
       expect(sink.at('/continue')).toHaveLength(1);
     });
 
-    it('that a kept connection loses are made again, and count no failure', async () => {
+    it('are sent again after a kept connection broke, without a failure', async () => {
       const used = new WeakSet<object>();
       sink.answers.set('/kept', (response, times) => {
         const { socket } = response;
@@ -409,7 +409,7 @@ describe('the API of later', () => {
       expect(sink.at('/kept').length).toBeGreaterThan(3);
     });
 
-    it('count code 100 with any status, a redirect too', async () => {
+    it('succeed with code 100 and any status, also a redirect', async () => {
       sink.answers.set('/status', (response) => {
         response.writeHead(302, { location: `${sink.origin}/landing` }).end('{"code":100}');
       });
@@ -419,7 +419,7 @@ describe('the API of later', () => {
       expect(sink.at('/landing')).toEqual([]);
     });
 
-    it('with code 101 come again and use no try', async () => {
+    it('are sent again after code 101, without using a try', async () => {
       sink.answers.set('/busy', (response, times) => code(times < 3 ? 101 : 100)(response, times));
       const id = await create('/busy');
       for (const [tries, delayMs] of [
@@ -434,7 +434,7 @@ describe('the API of later', () => {
       expect(sink.at('/busy')).toHaveLength(3);
     });
 
-    it('of a job that is deleted meanwhile are not repeated', async () => {
+    it('are not repeated for a job that was deleted meanwhile', async () => {
       sink.answers.set('/deleted', (response, times) => {
         setTimeout(() => code(1)(response, times), 300);
       });
@@ -449,7 +449,7 @@ describe('the API of later', () => {
       expect(sink.at('/deleted')).toHaveLength(1);
     });
 
-    it('that fail at the same time are all repeated', async () => {
+    it('are all repeated if many fail at the same time', async () => {
       sink.answers.set('/many', code(1));
       const ids = await Promise.all(Array.from({ length: 60 }, () => create('/many', { retry: 1 })));
       await waitFor(
@@ -469,13 +469,13 @@ describe('the API of later', () => {
       await waitFor(() => sink.at('/days').length === 1, 5_000);
     });
 
-    it('may be 136 years ahead, and no more', async () => {
+    it('may be at most 136 years ahead', async () => {
       await create('/far', { delay: 4_294_967_295 });
       const body = JSON.stringify({ callback: `${sink.origin}/far`, delay: 4_294_967_296 });
       expect((await call('/create', body)).status).toBe(400);
     });
 
-    it('go only to origins that are allowed now, also for jobs of other producers', async () => {
+    it('are sent only to origins that are allowed now, also for jobs of other producers', async () => {
       const data = { topic: '', execute_time: 0, max_retry: 5, content: '', creat_time: 0 };
       const publish = async (body: string): Promise<string> => {
         const [job] = await app.engine.native.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
@@ -488,7 +488,7 @@ describe('the API of later', () => {
       expect((await app.engine.native.find(namespace, foreign))?.failure?.group).toBe('foreign');
     });
 
-    it('with code 101 count how often, and fail after 100 times', async () => {
+    it('count code 101 and fail after 100 times', async () => {
       sink.answers.set('/always-busy', code(101));
       const id = await create('/always-busy');
       for (let times = 1; times <= 100; times++) {
@@ -504,13 +504,13 @@ describe('the API of later', () => {
     });
   });
 
-  it('is not there unless a port is set', async () => {
+  it('is off unless a port is set', async () => {
     const other = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
     expect(other.server.api.laterPort).toBeNull();
     await other.stop();
   });
 
-  it('refuses an address that push may not connect to, though its origin is allowed', async () => {
+  it('refuses an address that push must not connect to, though its origin is allowed', async () => {
     const other = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_LATER__PORT: '0',
@@ -568,7 +568,7 @@ describe('the API of later', () => {
     await cluster.stop();
   });
 
-  it('lets a callback under way end when it shuts down, and serves no more', async () => {
+  it('finishes a running callback when it shuts down, and accepts no more requests', async () => {
     const other = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_LATER__PORT: '0',
@@ -592,7 +592,7 @@ describe('the API of later', () => {
     await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
   });
 
-  it('cuts off a callback that takes longer than the shutdown may, and uses no try for it', async () => {
+  it('aborts a callback that outlasts the shutdown, without using a try', async () => {
     const other = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_SERVER__DRAIN_MS: '100',
@@ -615,7 +615,7 @@ describe('the API of later', () => {
     });
   });
 
-  it('answers 500 while the store is away, and goes on when it is back', async () => {
+  it('answers 500 while Redis is down, and recovers', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'pumphouse-later-'));
     const durable = { dir, args: ['--appendfsync', 'always'] };
     let store = await startRedis(durable);

@@ -23,14 +23,14 @@ describe('limits of requests', () => {
     });
     const path = (rest: string): string => `/api/${app.namespace}/${rest}`;
 
-    it('hold a long poll for longer than any time-out of a request or an idle connection', async () => {
+    it('allow a long poll beyond every timeout of requests and idle connections', async () => {
       const answer = app.get('long?timeout=5');
       await sleep(1_500);
       await app.publish('long');
       expect(await answer).toMatchObject({ status: 200 });
     });
 
-    it('end a request that does not come in', async () => {
+    it('end a request that does not arrive completely', async () => {
       const connection = await app.open();
       connection.write(`${head('PUT', path('slow'), auth({ 'Content-Length': '10' }))}abc`);
       const all = await connection.untilClosed();
@@ -38,7 +38,7 @@ describe('limits of requests', () => {
       expect(all).toContain('X-Request-Id: ');
     });
 
-    it('let a list of queues be as long as the headers may be', async () => {
+    it('allow a list of queues as long as the headers may be', async () => {
       const queues = Array.from({ length: 300 }, (_, i) => `${'q'.repeat(250)}-${String(i)}`).join(',');
       expect(await app.get(queues)).toMatchObject({ status: 404, json: { msg: 'no job available' } });
     });
@@ -59,14 +59,14 @@ describe('limits of requests', () => {
       expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
     });
 
-    it('answer a request without a Host with 400, and HTTP/1.0 as ever', async () => {
+    it('answer a request without a Host with 400, and HTTP/1.0 normally', async () => {
       expect(await app.raw(`GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`)).toMatch(
         /^HTTP\/1.1 400 [^]*X-Request-Id/,
       );
       expect(await app.raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 [^]*X-Request-Id/);
     });
 
-    it('keep a connection whose body was refused, when little is left of it', async () => {
+    it('keep a connection after a refused body of which little is left', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('big'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000));
       await connection.until('413 Payload Too Large');
@@ -81,7 +81,7 @@ describe('limits of requests', () => {
       connection.cut();
     });
 
-    it('refuse a huge body before it has come, and close', async () => {
+    it('refuse a huge body before it arrives, and close', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('huge'), auth({ 'Content-Length': '10000000000' })));
       const answer = await connection.until('{"error":"body too large"}');
@@ -89,7 +89,7 @@ describe('limits of requests', () => {
       connection.cut();
     });
 
-    it('let a client that only writes see its refusal', async () => {
+    it('let a client that only writes read its refusal', async () => {
       const connection = await app.open();
       connection.write(
         head('PUT', path('huge'), auth({ 'Content-Length': '5000000' })) + 'x'.repeat(5_000_000),
@@ -107,7 +107,7 @@ describe('limits of requests', () => {
       expect(await app.get('chunks/size')).toMatchObject({ json: { size: 0 } });
     });
 
-    it('take a body of exactly the limit in chunks', async () => {
+    it('accept a body of exactly the limit in chunks', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('exact'), auth({ 'Transfer-Encoding': 'chunked' })));
       connection.write(`ffff\r\n${'x'.repeat(0xffff)}\r\n0\r\n\r\n`);
@@ -150,7 +150,7 @@ describe('quotas', () => {
       expect(answer.headers['retry-after']).toBe(retryAfter);
     }
 
-    it('refuse a publish and a whole bulk to a full queue, and let it be worked on', async () => {
+    it('refuse a publish and a bulk to a full queue, which can be worked on', async () => {
       expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), full(0), '1');
       expect(await app.put(`${q}/bulk`, '[1,2]')).toMatchObject({ status: 201 });
       expectRefused(await app.put(`${q}/bulk`, '[3,4]'), full(2), '1');
@@ -167,7 +167,7 @@ describe('quotas', () => {
       expect(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } })).toMatchObject({ status: 201 });
     });
 
-    it('count what they refuse, by kind, on the native API too', async () => {
+    it('count their refusals by kind, on the native API too', async () => {
       const counts = async (): Promise<number[]> => {
         const { text } = await app.admin('GET', '/metrics');
         const value = (kind: string): number =>
@@ -255,7 +255,7 @@ describe('quotas of a namespace', () => {
     }, 10_000);
   const quota = (value: number, byDefault: number): object => ({ value, default: byDefault });
 
-  it('hold on every server within seconds, and for no other namespace', async () => {
+  it('apply on every server within seconds, and to no other namespace', async () => {
     expect((await set({ max_jobs_per_queue: 2 })).status).toBe(200);
     expect(await shown()).toMatchObject({ max_jobs_per_queue: quota(2, 100) });
     for (const body of ['1', '2']) await app.publish('live', body);
@@ -269,7 +269,7 @@ describe('quotas of a namespace', () => {
       await waitFor(async () => (await publish(server, 'live')).status === 201, 5_000);
   });
 
-  it('on bytes count what was stored before, and end again', async () => {
+  it('count bytes that were stored before, and can be removed', async () => {
     // A pass for another namespace has ended, and does not count for this one.
     await set({ max_bytes_per_namespace: 10_000 }, other.namespace);
     await waitFor(async () => (await redis.get('pumphouse:counted')) === 'done', 10_000);
@@ -287,7 +287,7 @@ describe('quotas of a namespace', () => {
     await set({ max_bytes_per_namespace: null });
   });
 
-  it('are known to a server that starts later, from its first request on', async () => {
+  it('apply on a server that starts later from its first request', async () => {
     await set({ max_queues_per_namespace: 1 }, other.namespace);
     await waitFor(async () => (await other.put('new', '1')).status === 429, 5_000);
     const late = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redisUrl });
@@ -298,7 +298,7 @@ describe('quotas of a namespace', () => {
     expect(answer).toMatchObject({ status: 429, json: { code: 'too_many_queues' } });
   });
 
-  it('apply to recurring jobs, whose run says which one', async () => {
+  it('apply to recurring jobs, whose last run names the quota', async () => {
     const v1 = (method: string, at: string, body?: object): Promise<Answer> =>
       app.call(method, `/v1/${app.namespace}/${at}`, { ...(body && { body: JSON.stringify(body) }) });
     await app.publish('often', '1');
@@ -323,7 +323,7 @@ describe('quotas of a namespace', () => {
     [{ max_jobs_per_queue: '1' }, 'must be a whole number from 0'],
     [[1], 'must be a JSON object'],
     [null, 'must be a JSON object'],
-  ])('are not set by %j', async (values, rule) => {
+  ])('are refused as %j', async (values, rule) => {
     const { status, text } = await set(values);
     expect(status).toBe(400);
     expect(text).toContain(rule);
@@ -356,7 +356,7 @@ describe('quotas of a namespace', () => {
   });
 });
 
-describe('bytes of bodies', () => {
+describe('the limit on buffered body bytes', () => {
   const MOST = 100_000;
   const BODY = 30_000;
   /** Two bodies are less than three quarters of what is allowed, three are more. */
@@ -405,7 +405,7 @@ describe('bytes of bodies', () => {
     const publish = (): Promise<RawConnection> =>
       begin('PUT', `/api/${app.namespace}/${q}`, { 'Content-Length': String(BODY) }, 'x');
 
-    it('is refused before it is read, with a time to come back, and counted', async () => {
+    it('is refused before it is read, with Retry-After, and counted', async () => {
       const before = await metric('pumphouse_refusals_total{reason="body_bytes"}');
       for (let i = 0; i < FEW; i++) await publish();
       await held(FEW * BODY);
@@ -433,7 +433,7 @@ describe('bytes of bodies', () => {
       });
     });
 
-    it('is over when the bodies have come: each is stored, and there is room again', async () => {
+    it('ends when the bodies have arrived: each is stored, and there is room again', async () => {
       const begun = [await publish(), await publish()];
       await held(FEW * BODY);
       for (const connection of begun) connection.write('x'.repeat(BODY - 1));
@@ -442,7 +442,7 @@ describe('bytes of bodies', () => {
       expect(await app.put(q, 'x'.repeat(BODY))).toMatchObject({ status: 201 });
     });
 
-    it('counts what comes in chunks as it comes', async () => {
+    it('counts chunked bodies as they arrive', async () => {
       const headers = { 'Transfer-Encoding': 'chunked' };
       const chunk = `${BODY.toString(16)}\r\n${'x'.repeat(BODY)}\r\n`;
       const path = `/api/${app.namespace}/${q}`;
@@ -454,7 +454,7 @@ describe('bytes of bodies', () => {
       await held(BODY);
     });
 
-    it('lets a body in that is larger than all of the room, when it is alone', async () => {
+    it('admits a body larger than the limit if it is alone', async () => {
       const body = JSON.stringify(Array<string>(4).fill('x'.repeat(BODY)));
       expect(body.length).toBeGreaterThan(MOST);
       expect(await app.put(`${q}/bulk`, body)).toMatchObject({ status: 201 });
@@ -477,7 +477,7 @@ describe('bounds of connections', () => {
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   }
 
-  describe('bounds on what is under way', () => {
+  describe('limits on concurrent requests', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start({
@@ -503,40 +503,37 @@ describe('bounds of connections', () => {
     const inFlight = (count: number): Promise<boolean> =>
       waitFor(async () => (await metric(app, 'pumphouse_http_in_flight')) === count);
 
-    it.each(WAYS)(
-      'refuse what is too much with 503, but no acknowledgement and no probe: %s',
-      async (_way, q) => {
-        const refusedBefore = await metric(app, 'pumphouse_refusals_total{reason="in_flight"}');
-        const begun = await Promise.all(Array.from({ length: 6 }, () => begin()));
-        await inFlight(6);
+    it.each(WAYS)('refuse more with 503, but no acknowledgement and no probe: %s', async (_way, q) => {
+      const refusedBefore = await metric(app, 'pumphouse_refusals_total{reason="in_flight"}');
+      const begun = await Promise.all(Array.from({ length: 6 }, () => begin()));
+      await inFlight(6);
 
-        for (const refused of [await app.put(q), await app.get(q), await app.put(`${q}/bulk`, '[1]')]) {
-          expect(refused).toMatchObject({
-            status: 503,
-            json: { code: 'overloaded', error: 'service unavailable' },
-            headers: { 'retry-after': '1' },
-          });
-        }
-        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 204 });
-        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-        expect(await app.get('/readyz')).toMatchObject({ status: 200 });
+      for (const refused of [await app.put(q), await app.get(q), await app.put(`${q}/bulk`, '[1]')]) {
+        expect(refused).toMatchObject({
+          status: 503,
+          json: { code: 'overloaded', error: 'service unavailable' },
+          headers: { 'retry-after': '1' },
+        });
+      }
+      expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 204 });
+      expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+      expect(await app.get('/readyz')).toMatchObject({ status: 200 });
 
-        for (let i = 0; i < 2; i++) begun.push(await begin('', `/v1/${app.namespace}/acks`));
-        await inFlight(8);
-        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 503 });
-        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-        expect(await metric(app, 'pumphouse_refusals_total{reason="in_flight"}')).toBe(refusedBefore + 4);
+      for (let i = 0; i < 2; i++) begun.push(await begin('', `/v1/${app.namespace}/acks`));
+      await inFlight(8);
+      expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 503 });
+      expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+      expect(await metric(app, 'pumphouse_refusals_total{reason="in_flight"}')).toBe(refusedBefore + 4);
 
-        for (const connection of begun) connection.write('x');
-        for (const connection of begun) await connection.until('HTTP/1.1 ');
-        await inFlight(0);
-        expect(await app.put(q)).toMatchObject({ status: 201 });
-        for (const connection of begun) connection.cut();
-        await app.delete('q');
-      },
-    );
+      for (const connection of begun) connection.write('x');
+      for (const connection of begun) await connection.until('HTTP/1.1 ');
+      await inFlight(0);
+      expect(await app.put(q)).toMatchObject({ status: 201 });
+      for (const connection of begun) connection.cut();
+      await app.delete('q');
+    });
 
-    it('forget a request whose client has gone', async () => {
+    it('release a request whose client disconnected', async () => {
       const begun = [await begin(), await begin(), await begin()];
       await inFlight(3);
       for (const connection of begun) connection.cut();
@@ -544,7 +541,7 @@ describe('bounds of connections', () => {
       await inFlight(0);
     });
 
-    it.each(WAYS)('refuse one long poll more than a token may have with 429: %s', async (_way, q) => {
+    it.each(WAYS)('refuse a token one long poll too many with 429: %s', async (_way, q) => {
       const polls = [1, 2, 3].map(() => app.get('idle?timeout=20'));
       await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 3);
       expect(await metric(app, 'pumphouse_http_in_flight')).toBe(0);
@@ -562,7 +559,7 @@ describe('bounds of connections', () => {
       expect(await app.get('idle?timeout=1')).toMatchObject({ status: 404 });
     });
 
-    it('refuse one long poll more than the process may have with 503, and take it when one has gone', async () => {
+    it('refuse one long poll too many for the process with 503, and accept it later', async () => {
       const created = await app.admin('POST', `/token/${app.namespace}?description=other`);
       const { token } = created.json as { token: string };
       const gone = new AbortController();
@@ -586,7 +583,7 @@ describe('bounds of connections', () => {
     });
   });
 
-  describe('bounds on connections', () => {
+  describe('limits on connections', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start({
@@ -598,7 +595,7 @@ describe('bounds of connections', () => {
     });
     afterAll(() => app.stop());
 
-    it('answer one too many with 503 and close it, and take the next when one has gone', async () => {
+    it('answer one connection too many with 503, and accept the next after one closed', async () => {
       const poll = head('GET', `/api/${app.namespace}/q?timeout=20`, { 'X-Token': app.token });
       const held = [await app.open(), await app.open(), await app.open()];
       for (const connection of held) connection.write(poll);
@@ -625,14 +622,14 @@ describe('bounds of connections', () => {
     it.each([
       ['says nothing', ''],
       ['begins its headers', 'GET / HTTP/1.1\r\nHost: x\r\n'],
-    ])('end one that %s', async (_what, bytes) => {
+    ])('end a connection that %s', async (_what, bytes) => {
       const connection = await app.open();
       if (bytes !== '') connection.write(bytes);
 
       expect(await connection.untilClosed()).toMatch(/^HTTP\/1.1 408 [^]*X-Request-Id/);
     });
 
-    it('end one that sends a byte now and then', async () => {
+    it('end a connection that sends a byte now and then', async () => {
       const connection = await app.open();
       const drip = setInterval(() => connection.write('X'), 20);
       try {
@@ -650,7 +647,7 @@ describe('bounds of connections', () => {
       expect(answer).toMatch(/^HTTP\/1.1 414 [^]*\{"error":"request URI too long"\}$/);
     });
 
-    it('answer a long address of the native API in its own words', async () => {
+    it('answer a long address of the native API with problem details', async () => {
       const url = `/v1/${app.namespace}/acks?x=${'x'.repeat(1_000)}`;
       const answer = await app.raw(head('POST', url, { 'X-Token': app.token, Connection: 'close' }));
 
@@ -677,7 +674,7 @@ describe('bounds of connections', () => {
       return `${method} ${path} HTTP/1.1\r\nHost: x\r\n${others}X-Token: ${app.token}\r\n\r\n`;
     };
 
-    it.each(WAYS)('are answered with 431, as the token may be left out: %s', async (_way, q) => {
+    it.each(WAYS)('are answered with 431, as the token may be cut off: %s', async (_way, q) => {
       const path = `/api/${app.namespace}/${q}`;
       expect(await app.raw(request('GET', path, 2_001))).toMatch(
         /^HTTP\/1.1 431 [^]*Connection: close[^]*\{"error":"request header fields too large"\}$/,
@@ -688,7 +685,7 @@ describe('bounds of connections', () => {
       connection.cut();
     });
 
-    it('are a problem on the native API, and refused on the admin port', async () => {
+    it('are answered with problem details on the native API, and refused on the admin port', async () => {
       const path = `/v1/${app.namespace}/leases`;
       expect(await app.raw(request('POST', path, 2_001))).toMatch(/^HTTP\/1.1 431 [^]*"headers_too_large"/);
       const headers = Array.from({ length: 2_000 }, (_, i) => [`a${String(i)}`, 'b']);
@@ -707,7 +704,7 @@ describe('bounds of connections', () => {
     });
     afterAll(() => app.stop());
 
-    it('is cut in the end, and its jobs come back with their tries', async () => {
+    it('is disconnected in the end, and its jobs return with their tries', async () => {
       const body = Buffer.alloc(65_535, 'x');
       for (let i = 0; i < 60; i++) await app.put('big?tries=1', body);
       const connection = await app.open();
@@ -721,7 +718,7 @@ describe('bounds of connections', () => {
       expect(await app.get('big')).toMatchObject({ status: 200, json: { remain_tries: 0 } });
     });
 
-    it('is cut when no answer comes to it after it has closed its own side', async () => {
+    it('is disconnected if it reads no answer after it closed its sending side', async () => {
       const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
       Object.assign(engine, { lease: () => new Promise(() => undefined) });
       const connection = await app.openHalf();
@@ -732,7 +729,7 @@ describe('bounds of connections', () => {
       Reflect.deleteProperty(engine, 'lease');
     });
 
-    it('is left alone while it reads, and while it waits', async () => {
+    it('is kept while it reads and while it waits', async () => {
       const before = await metric(app, 'pumphouse_unread_answers_total');
       const waiting = app.get('later?timeout=20');
       await sleep(900);

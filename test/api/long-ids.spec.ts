@@ -15,7 +15,7 @@ import {
 } from '../support/native-api.js';
 import { EventClient } from '../support/sse.js';
 
-describe('ids that are chosen', () => {
+describe('chosen job ids', () => {
   useNativeApi();
 
   let count = 0;
@@ -27,11 +27,11 @@ describe('ids that are chosen', () => {
   const lmstfy = (method: string, queue: string, id: string) =>
     app.call(method, `${queue}/job/${id}`, method === 'PUT' ? { body: 'new' } : {});
 
-  describe.each([64, 65, 128])('of %d characters', (length) => {
+  describe.each([64, 65, 128])('chosen ids of %d characters', (length) => {
     it.each([
       ['a simple job', {}],
       ['an extended job', { type: 't', history: true }],
-    ])('are those of %s in every call of its life', async (_, more) => {
+    ])('are the same for %s in every call', async (_, more) => {
       const [queue, id] = [fresh(), idOf(length)];
       expect(await publish({ queue, id, tries: 5, ...more })).toMatchObject({ id, state: 'ready' });
       expect(code(await post('jobs', { queue, id, ...more }))).toBe('job_exists');
@@ -54,7 +54,7 @@ describe('ids that are chosen', () => {
       expect(code(await call('GET', `jobs/${id}`))).toBe('job_not_found');
     });
 
-    it('are changed, cancelled, tagged and tracked', async () => {
+    it('are accepted to change, cancel, tag and track a job', async () => {
       const [queue, id] = [fresh(), idOf(length)];
       await publish({ queue, id });
       expect(await given('PATCH', `jobs/${id}`, { priority: 3, queue: `${queue}-b` })).toMatchObject({ id });
@@ -70,7 +70,7 @@ describe('ids that are chosen', () => {
       expect(await given('DELETE', `tracked/${id}`)).toEqual({ id, tracked: false });
     });
 
-    it('are listed, page by page, in every state', async () => {
+    it('are listed page by page in every state', async () => {
       const queue = fresh();
       const ids = [idOf(length), idOf(length), idOf(length)];
       for (const delay_ms of [0, 1_000, 3_600_000]) {
@@ -105,7 +105,7 @@ describe('ids that are chosen', () => {
       ).toMatchObject({ items: [{ id: ids[1] }] });
     });
 
-    it('are waited for, and end what waits', async () => {
+    it('are accepted to wait for a job and to end a wait', async () => {
       const [queue, id, waiting] = [fresh(), idOf(length), idOf(length)];
       await publish({ queue, id });
       expect(await publish({ queue: `${queue}-b`, id: waiting, depends_on: [id] })).toMatchObject({
@@ -132,7 +132,7 @@ describe('ids that are chosen', () => {
       expect(failed).toEqual([id]);
     });
 
-    it('hold unique keys, and are told again under an idempotency key', async () => {
+    it('hold unique keys, and are answered again under an idempotency key', async () => {
       const [queue, id] = [fresh(), idOf(length)];
       const job = { queue, id, unique: { key: queue, mode: 'reject' } };
       const keyed = { headers: { 'idempotency-key': queue } };
@@ -150,7 +150,7 @@ describe('ids that are chosen', () => {
       ).toBe(plain.text);
     });
 
-    it('come back from the dead letter', async () => {
+    it('are kept by a respawn from the dead-letter queue', async () => {
       const [queue, id, other] = [fresh(), idOf(length), idOf(length)];
       await given('POST', 'jobs', {
         jobs: [
@@ -199,7 +199,7 @@ describe('ids that are chosen', () => {
       });
     });
 
-    it('are told in events', async () => {
+    it('are sent in events', async () => {
       const [queue, id] = [fresh(), idOf(length)];
       const client = await EventClient.open(app.port, `/v1/${app.namespace}/events?job=${id}`, app.token, {});
       await client.begun();
@@ -213,7 +213,7 @@ describe('ids that are chosen', () => {
       ]);
     });
 
-    it('are looked at, replaced and acknowledged by lmstfy’s calls', async () => {
+    it('are peeked, replaced and acknowledged by lmstfy’s calls', async () => {
       const [queue, id] = [fresh(), idOf(length)];
       await publish({ queue, id });
       expect((await lmstfy('GET', queue, id)).json).toMatchObject({ job_id: id });
@@ -232,7 +232,7 @@ describe('ids that are chosen', () => {
     });
   });
 
-  describe('of 129 characters', () => {
+  describe('chosen ids of 129 characters', () => {
     const long = 'x'.repeat(129);
     const rule = "must be a job's id: letters, digits, - and _, at most 128, the first a letter or a digit";
 
@@ -271,12 +271,12 @@ describe('ids that are chosen', () => {
       ['POST', 'jobs/:id/tags', { tags: ['t'] }],
       ['DELETE', 'jobs/:id/tags?tag=t', undefined],
       ['PUT', 'tracked/:id', undefined],
-    ])('are no job’s: %s %s', async (method, path, body) => {
+    ])('are not found by %s %s', async (method, path, body) => {
       const answer = await call(method, path.replace(':id', long), body);
       expect([answer.status, code(answer)]).toEqual([404, 'job_not_found']);
     });
 
-    it('are no job’s for lmstfy’s calls', async () => {
+    it('are not found by lmstfy’s calls', async () => {
       expect((await lmstfy('GET', 'q', long)).status).toBe(404);
       expect((await lmstfy('DELETE', 'q', long)).status).toBe(204);
       expect((await lmstfy('PUT', 'q', long)).status).toBe(201);

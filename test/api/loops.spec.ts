@@ -39,7 +39,7 @@ describe('GET /loops', () => {
     ((await app.admin('GET', '/loops')).json as { loops: LoopView[] }).loops;
   const loop = async (name: string): Promise<LoopView> => (await loops()).find((one) => one.name === name)!;
 
-  it('lists every loop, with its last and its next run', async () => {
+  it('lists every loop with its last and its next run', async () => {
     const { status, headers } = await app.admin('GET', '/loops');
     expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
     expect((await loops()).map(({ pid, pool, name }) => [pid, pool, name])).toEqual(
@@ -56,12 +56,12 @@ describe('GET /loops', () => {
     });
   });
 
-  it('tells how many jobs the pump has moved', async () => {
+  it('shows how many jobs the pump has moved', async () => {
     await app.publish('q?delay=1');
     await waitFor(async () => (await loop('pump')).moved === 1, 5_000);
   });
 
-  it('tells the last error of a loop', async () => {
+  it('shows the last error of a loop', async () => {
     await store.client.del('pumphouse:namespaces');
     await store.client.set('pumphouse:namespaces', 'no set');
     await waitFor(async () => (await loop('sweep')).last_error !== null, 5_000);

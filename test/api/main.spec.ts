@@ -45,7 +45,7 @@ describe('the program', () => {
     });
   });
 
-  it('tells everything that is wrong with a configuration and exits with 78', async () => {
+  it('reports all errors of a configuration and exits with 78', async () => {
     const file = join(dir, 'wrong.toml');
     writeFileSync(file, '[server]\nport = 70000\nprot = 1\n');
     const { code, stderr, stdout } = await run(['-c', file, '--check-config'], {
@@ -57,11 +57,11 @@ describe('the program', () => {
     expect((await run(['--no-such-option'])).code).toBe(78);
   });
 
-  it('says that a configuration is right', async () => {
+  it('confirms a correct configuration', async () => {
     expect(await run(['--check-config'])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it("takes lmstfy's flags and file, and checks tokens all the same", async () => {
+  it("accepts lmstfy's flags and file, and checks tokens", async () => {
     const file = join(ROOT, 'config', 'lmstfy-example.toml');
     const { code, stdout } = await run(['-c', file, '-bt', 'debug', '-sv', '--check-config']);
 
@@ -69,7 +69,7 @@ describe('the program', () => {
     expect(stdout).toContain('-sv of lmstfy has no effect here: every call needs its token');
   });
 
-  it('does not start on a Redis that is not there, and says why', async () => {
+  it('refuses to start without its Redis, with the reason', async () => {
     const { code, stderr } = await run([], {
       PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://127.0.0.1:1',
       PUMPHOUSE_SERVER__PORT: '0',
@@ -80,7 +80,7 @@ describe('the program', () => {
     expect(stderr).toMatch(/^pumphouse: .*default at 127\.0\.0\.1:1 .*ECONNREFUSED/);
   });
 
-  it('names the port that is taken, and the settings of others', async () => {
+  it('names the port in use and its setting', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -101,7 +101,7 @@ describe('the program', () => {
     });
   });
 
-  it('knows its commit, and writes nothing but lines of JSON, and no token, where its output is no terminal', async () => {
+  it('logs its commit, and writes only JSON lines without tokens if not on a terminal', async () => {
     const server = await BuiltServer.create();
     try {
       await server.start();
@@ -122,7 +122,7 @@ describe('the program', () => {
     }
   });
 
-  it('shows at a terminal on its first start, and only then, how to use it', async () => {
+  it('prints how to use it on its first start on a terminal only', async () => {
     const cores = availableParallelism();
     const server = await BuiltServer.create({
       PUMPHOUSE_SERVER__WORKERS: String(cores + 1),

@@ -18,7 +18,7 @@ describe('metrics', () => {
     return line === undefined ? undefined : Number(line.split(' ').at(-1));
   };
 
-  it("follows a job's life through lmstfy's families and ours", async () => {
+  it("follow a job's life in the families of lmstfy and of Pumphouse", async () => {
     const queue = `queue="life"`;
     const limit = JSON.stringify({ read: 1_000, write: 4, interval: 3_600 });
     await app.admin('POST', `/token/${app.namespace}/${app.token}/limit`, { body: limit });
@@ -60,7 +60,7 @@ describe('metrics', () => {
     expect(text).not.toContain(app.token);
   });
 
-  it("has lmstfy's labels and bucket bounds, to the last digit", async () => {
+  it("have lmstfy's labels and bucket bounds", async () => {
     const id = await app.publish('labels');
     await app.get(`labels/job/${id}`);
     const text = await scrape();
@@ -82,7 +82,7 @@ describe('metrics', () => {
     expect(value(text, 'pumphouse_http_requests_total', api, 'method="GET"', 'code="200"')).toBe(1);
   });
 
-  it('has no two series of the same name and labels, and nothing that is not a number', async () => {
+  it('have no duplicate series and no value that is not a number', async () => {
     const lines = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     const series = lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
     expect(new Set(series).size).toBe(series.length);
@@ -90,7 +90,7 @@ describe('metrics', () => {
     for (const line of lines) expect(line).toMatch(/^[a-z_0-9]+(?:\{.*\})? (?:[-+.\de]+|nan)$/i);
   });
 
-  it('counts an acknowledgement that comes after the lease ran out', async () => {
+  it('count an acknowledgement after the lease expired', async () => {
     const id = await app.publish('stale?tries=2');
     await app.get('stale?ttr=1');
     await waitFor(async () => (await app.get('stale/size')).text.includes('"size":1'), 5_000);
@@ -98,7 +98,7 @@ describe('metrics', () => {
     expect(value(await scrape(), 'pumphouse_stale_acks_total', 'kind="late"', app.namespace)).toBe(1);
   });
 
-  it('shows no client without a token', async () => {
+  it('do not count clients without a token', async () => {
     await app.get('/api/stranger/q', { token: 'not-a-token-of-anybody' });
     const text = await scrape();
     expect(text).not.toContain('stranger');

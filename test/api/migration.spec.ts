@@ -5,7 +5,7 @@ import { TestApp } from '../support/app.js';
 import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 
 /** The default pool, on a Redis of its own, moves to the tests' Redis. */
-describe('a pool that moves to another', () => {
+describe('a pool that moves to another Redis', () => {
   let redis: RedisProcess;
   let app: TestApp;
   let old: QueueEngine;
@@ -64,7 +64,7 @@ describe('a pool that moves to another', () => {
     expect(await next.size(app.namespace, 'q')).toBe(0);
   });
 
-  it('T27: leaves a job alone when its republish is wrong, and swaps it when it is right', async () => {
+  it('T27: leaves a job alone if its republish is refused, and swaps it otherwise', async () => {
     for (const engine of [old, next]) {
       const id = await store(engine, 'first');
       expect(await app.put(`q/job/${id}?ttl=x`, 'second')).toMatchObject({
@@ -82,7 +82,7 @@ describe('a pool that moves to another', () => {
     }
   });
 
-  it('serves the native API: jobs of both pools to one worker, and what it says to where each is', async () => {
+  it('serves the native API: a worker gets jobs of both pools and settles them in the right one', async () => {
     const v1 = (path: string, body: object) =>
       app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
     const [inOld] = await old.native.publish(app.namespace, [
@@ -115,7 +115,7 @@ describe('a pool that moves to another', () => {
     expect((await app.get(`/v1/${app.namespace}/jobs?queue=n`)).json).toMatchObject({ code: 'pool_moving' });
   });
 
-  it('lists the queues of both', async () => {
+  it('lists the queues of both pools', async () => {
     await old.publish(app.namespace, 'only-old', newJob());
     await next.publish(app.namespace, 'only-new', newJob());
     const { text } = await app.admin('GET', '/info?pool=default');
@@ -125,7 +125,7 @@ describe('a pool that moves to another', () => {
     );
   });
 
-  it('goes on without the old Redis, and says so', async () => {
+  it('reports that it runs on without the old Redis', async () => {
     const wait = app.get('q?timeout=20');
     await redis.kill9();
     const degraded = { status: 200, json: { status: 'degraded', degraded: ['default: down'] } };

@@ -23,10 +23,10 @@ import { waitFor } from '../support/redis.js';
 describe('publish', () => {
   useNativeApi();
 
-  describe.each(WAYS)('a publish on the native API, by %s', (_way, spelling) => {
+  describe.each(WAYS)('a native publish, by %s', (_way, spelling) => {
     beforeAll(() => spell(spelling));
 
-    it('answers the id, where to look for it, and its state', async () => {
+    it('answers with id, location and state', async () => {
       const queue = fresh();
       const { status, headers, json } = await post('jobs', { queue, data: { a: 'ä' } });
 
@@ -47,7 +47,7 @@ describe('publish', () => {
       });
     });
 
-    it('of nothing special is a plain job, which lmstfy’s consumers get as well', async () => {
+    it('stores a simple job without special options, which lmstfy’s consumers get', async () => {
       const queue = fresh();
       const { id } = await publish({ queue, data: 'x', tries: 2, ttl_ms: 60_000, attributes: { k: 'v' } });
       const { json } = await app.get(`${queue}?ttr=5`);
@@ -64,7 +64,7 @@ describe('publish', () => {
       expect(extended.queues.hasAny(app.namespace, [queue])).toBe(false);
     });
 
-    it('keeps all that it was given', async () => {
+    it('keeps all fields', async () => {
       const queue = fresh();
       const job = {
         ...{
@@ -115,7 +115,7 @@ describe('publish', () => {
       ]);
     });
 
-    it('at a time is due at that time', async () => {
+    it('makes a job with a time due at that time', async () => {
       const queue = fresh();
       const run_at = new Date(Date.now() + 3_600_000).toISOString();
       const { id, state } = await publish({ queue, run_at });
@@ -124,7 +124,7 @@ describe('publish', () => {
       expect((await publish({ queue, run_at: '2001-01-01T00:00:00Z' })).state).toBe('ready');
     });
 
-    it('of many stores all or none, of whatever queues', async () => {
+    it('stores all or none of many jobs, of any queues', async () => {
       const [one, two] = [fresh(), fresh()];
       const jobs = [
         { queue: one, id: `a-${one}` },
@@ -154,7 +154,7 @@ describe('publish', () => {
       ['a plain job with an id', { id: 'mine', delay_ms: 60_000 }],
       ['a rich job', { data: 1, priority: 1, tags: ['a'], retention_ms: 1_000 }],
       ['a job of a unique key', { unique: { key: 'k', mode: 'existing' } }],
-    ])('of %s with an Idempotency-Key is answered alike when it comes again', async (_what, fields) => {
+    ])('answers %s with an Idempotency-Key the same when it is repeated', async (_what, fields) => {
       const queue = fresh();
       const id = 'id' in fields ? { id: `mine-${queue}` } : {};
       const job = { queue, ...fields, ...id };
@@ -168,7 +168,7 @@ describe('publish', () => {
       expect([other.status, code(other)]).toEqual([422, 'idempotency_key_reused']);
     });
 
-    it('of a list over several queues is answered alike too', async () => {
+    it('answers a list over several queues the same when it is repeated', async () => {
       const [one, two] = [fresh(), fresh()];
       const jobs = [{ queue: one, data: 1 }, { queue: two, priority: 3, delay_ms: 60_000 }, { queue: one }];
       const headers = { 'idempotency-key': `key-${one}` };
@@ -178,7 +178,7 @@ describe('publish', () => {
       expect((await lease({ queues: [one], count: 10 })).length).toBe(2);
     });
 
-    it('with a key and a wait tells how the job ended, however often it is asked', async () => {
+    it('returns how the job ended with key and wait, on every repetition', async () => {
       const queue = fresh();
       const headers = { 'idempotency-key': `key-${queue}` };
       const publish = () => post('jobs?wait_ms=10000', { queue, data: 1 }, { headers });
@@ -190,7 +190,7 @@ describe('publish', () => {
       expect((await publish()).text).toBe(first.text);
     });
 
-    it('takes the token as Authorization: Bearer too', async () => {
+    it('accepts the token as Authorization: Bearer', async () => {
       const queue = fresh();
       const send = (headers: Record<string, string>): Promise<Answer> =>
         call('POST', 'jobs', { queue }, { token: null, headers });
@@ -200,7 +200,7 @@ describe('publish', () => {
       expect((await send({})).status).toBe(401);
     });
 
-    it('is refused with every field and rule that it breaks, and stores nothing', async () => {
+    it('is refused with every broken field and rule, and stores nothing', async () => {
       const queue = fresh();
       const answer = await post('jobs', {
         jobs: [
@@ -219,7 +219,7 @@ describe('publish', () => {
       }
     });
 
-    it('keeps its data as it was written, to the last byte, and so do results and lmstfy’s bodies', async () => {
+    it('keeps data to the last byte, also results and lmstfy’s bodies', async () => {
       const queue = fresh();
       const data = '{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4ä\\/" }';
       const first = await post('jobs', `{"queue":"${queue}","data":${data}}`);
@@ -244,7 +244,7 @@ describe('publish', () => {
       expect((await app.get(`/v1/${app.namespace}/jobs/${job.id}`)).text).toContain('"result":{"data":1.50,');
     });
 
-    it('of whatever kind is stored and shown again, or refused: never an error of the server', async () => {
+    it('stores or refuses data of every kind, without a server error', async () => {
       const queue = fresh();
       const period = fc.constantFrom(0, 59_999, MAX_PERIOD_MS, MAX_PERIOD_MS + 1, -1, 0.5, 1e300, '5', null);
       const text = fc.oneof(
@@ -300,7 +300,7 @@ describe('publish', () => {
       expect([...statuses.keys()].sort()).toEqual([201, 400]);
     });
 
-    it('of broken UTF-8 is refused', async () => {
+    it('is refused with broken UTF-8', async () => {
       const bytes = Buffer.concat([
         Buffer.from('{"queue":"q","data":"'),
         Buffer.from([0xff]),
@@ -323,7 +323,7 @@ describe('publish', () => {
       ['jobs/x/tags', 'hunter2', 'line 1, column 1: found `h`, expected a value'],
       ['queues/q/drain', "{'wait_ms':1}", "line 1, column 2: found `'`, expected a name in double quotes"],
       ['recurring', '{} {}', 'line 1, column 4: found `{`, expected the end of the body'],
-    ])('is told where it is no JSON: %s', async (path, body, fault) => {
+    ])('reports where its body is not JSON: %s', async (path, body, fault) => {
       const { status, json, text } = await post(path, body);
       expect([status, json]).toEqual([
         400,
@@ -336,7 +336,7 @@ describe('publish', () => {
       expect(text).not.toContain('unter');
     });
 
-    it('is not searched for its mistake beyond 256 KiB, which would hold up all other requests', async () => {
+    it('searches no body beyond 256 KiB for its mistake, and so delays no request', async () => {
       const body = (length: number) => `[${' '.repeat(length - 2)}x`;
       const at = (await post('jobs', body(262_144))).json;
       const beyond = (await post('jobs', body(262_145))).json;
@@ -346,7 +346,7 @@ describe('publish', () => {
       ]);
     });
 
-    it('is told where it is no JSON: a setting', async () => {
+    it('reports where the body of a setting is not JSON', async () => {
       const { status, json } = await call('PUT', 'settings/grace_ms', '{"value":5_000}');
       expect([status, json]).toEqual([
         400,
@@ -383,7 +383,7 @@ describe('publish', () => {
       ['POST', 'leases', 32_768, 'the most that this call takes'],
       ['PATCH', 'queues/q', 65_536, 'the most that this call takes'],
       ['PUT', 'settings/grace_ms', 1_024, 'the most that this call takes'],
-    ])('that is too long is told the limit: %s %s', async (method, path, bytes, limit) => {
+    ])('names the limit that its body exceeds: %s %s', async (method, path, bytes, limit) => {
       const body = ' '.repeat(bytes + 1);
       const { status, json } = await call(method, path, body);
       expect([status, json]).toEqual([
@@ -407,7 +407,7 @@ describe('publish', () => {
       ['jobs/x/heartbeat', '{"lease":1,"progress":$}'],
       ['jobs/x/log', '{"message":"m","data":$}'],
       ['recurring', '{"schedule":{"every_ms":60000},"job":{"queue":"q","data":$}}'],
-    ])('has data of 64 levels at most: %s %s', async (path, body) => {
+    ])('accepts data of 64 levels at most: %s %s', async (path, body) => {
       const nested = (depth: number) => body.replace('$', '['.repeat(depth) + ']'.repeat(depth));
       const text = (await post(path, nested(64))).text;
       expect(text).not.toContain('max_json_depth');
@@ -434,18 +434,15 @@ describe('publish', () => {
       ['POST', 'jobs/x/fail', 8_388_608],
       ['PATCH', 'queues/q', 65_536],
       ['PUT', 'settings/grace_ms', 1_024],
-    ])(
-      'of brackets or of many values is refused, whatever its length: %s %s',
-      async (method, path, bytes) => {
-        for (const unit of ['[', '[{},', '{"a":', '{"a":{},']) {
-          const body = unit.repeat(Math.floor(bytes / unit.length));
-          const { status, json } = await call(method, path, body);
-          expect([status, json]).toMatchObject([400, { code: 'invalid_argument', errors: [{ field: '' }] }]);
-        }
-      },
-    );
+    ])('refuses a body of brackets or of many values, of any length: %s %s', async (method, path, bytes) => {
+      for (const unit of ['[', '[{},', '{"a":', '{"a":{},']) {
+        const body = unit.repeat(Math.floor(bytes / unit.length));
+        const { status, json } = await call(method, path, body);
+        expect([status, json]).toMatchObject([400, { code: 'invalid_argument', errors: [{ field: '' }] }]);
+      }
+    });
 
-    it('of brackets in chunks is refused', async () => {
+    it('refuses brackets in chunks', async () => {
       const connection = await app.open();
       const chunk = `40000\r\n${'['.repeat(0x40000)}\r\n`;
       const auth = { 'X-Token': app.token, 'Transfer-Encoding': 'chunked' };
@@ -456,7 +453,7 @@ describe('publish', () => {
       connection.cut();
     });
 
-    it('came deeper from lmstfy’s API: it is shown in base64, and its neighbours are as ever', async () => {
+    it('shows data deeper than 64 levels from lmstfy’s API in base64', async () => {
       const queue = fresh();
       const deep = '['.repeat(65) + ']'.repeat(65);
       const deepest = '['.repeat(2_400) + ']'.repeat(2_400);
@@ -480,7 +477,7 @@ describe('publish', () => {
       expect(await lease({ queues: [queue], count: 10 })).toMatchObject(shown);
     });
 
-    it('of too much is refused', async () => {
+    it('is refused if it is too much', async () => {
       const queue = fresh();
       const long = await post('jobs', { queue, data_base64: Buffer.alloc(5_001).toString('base64') });
       expect([long.status, (long.json as { errors: unknown }).errors]).toEqual([
@@ -516,7 +513,7 @@ describe('idempotency keys', () => {
       app.put(`${queue}${after}`, body, { headers: { 'Idempotency-Key': key, ...headers } });
     const size = (): Promise<number> => app.engine.size(app.namespace, 'q');
 
-    it('gives the same 201 with the same id, and stores one job', async () => {
+    it('answers the same 201 with the same id, and stores one job', async () => {
       const before = await size();
       const answers = [await put(), await put(), await put()];
       expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
@@ -524,7 +521,7 @@ describe('idempotency keys', () => {
       expect(await size()).toBe(before + 1);
     });
 
-    it('gives the same ids for a bulk', async () => {
+    it('answers the same ids for a bulk', async () => {
       const before = await size();
       const [one, two] = [await put('/bulk', '[1,2,3]'), await put('/bulk', '[1,2,3]')];
       expect(one).toMatchObject({ status: 201, json: { msg: 'published' } });
@@ -532,7 +529,7 @@ describe('idempotency keys', () => {
       expect(await size()).toBe(before + 3);
     });
 
-    it('gives the same answer when the job is done', async () => {
+    it('answers the same when the job is done', async () => {
       const first = await put('?ttl=0&tries=2');
       const { job_id } = first.json as { job_id: string };
       await app.delete(`q/job/${job_id}`);
@@ -562,7 +559,7 @@ describe('idempotency keys', () => {
       ['with a blank', 'two words'],
       ['too long', 'x'.repeat(256)],
       ['beyond ASCII', 'k\xe4se'],
-    ])('is refused %s: 400, which names the header', async (_what, bad) => {
+    ])('is refused %s: 400 with the name of the header', async (_what, bad) => {
       key = bad;
       for (const after of ['', '/bulk', '/job/x'])
         expect(await put(after)).toMatchObject({
@@ -571,7 +568,7 @@ describe('idempotency keys', () => {
         });
     });
 
-    it('is refused when it is sent twice', async () => {
+    it('is refused if it is sent twice', async () => {
       const lines = [`PUT /api/${app.namespace}/${queue} HTTP/1.1`, 'Host: x', `X-Token: ${app.token}`];
       const twice = ['Idempotency-Key: a', 'Idempotency-Key: b', 'Content-Length: 0', 'Connection: close'];
       const text = await app.raw(`${[...lines, ...twice].join('\r\n')}\r\n\r\n`);
@@ -602,7 +599,7 @@ describe('changes', () => {
       expect(await find(b)).toMatchObject({ state: 'ready', depends_on: [] });
     });
 
-    it('gets and loses what it depends on', async () => {
+    it('gains and loses dependencies', async () => {
       const [a, b] = [await put(fresh()), await put(fresh())];
 
       const added = await call('POST', `jobs/${b}/dependencies`, { depends_on: [a] });
@@ -613,7 +610,7 @@ describe('changes', () => {
       expect(removed).toMatchObject({ status: 200, json: { id: b, state: 'ready' } });
     });
 
-    it('cannot depend on itself, nor jobs of a call on each other in a circle', async () => {
+    it('is refused a dependency on itself, and a circle within a call', async () => {
       const [a, b] = [fresh(), fresh()];
       const self = await call('POST', 'jobs', { queue: 'q', id: a, depends_on: [a] });
       const circle = await call('POST', 'jobs', {
@@ -630,7 +627,7 @@ describe('changes', () => {
   });
 
   describe('a cancel', () => {
-    it('ends a job that waits', async () => {
+    it('ends a waiting job', async () => {
       const a = await put(fresh());
 
       const { status, json } = await call('POST', `jobs/${a}/cancel`, {});
@@ -643,7 +640,7 @@ describe('changes', () => {
       expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ code: 'job_not_found' });
     });
 
-    it('is refused with the jobs that depend on it, or takes them along', async () => {
+    it('is refused with the dependent jobs, or cancels them', async () => {
       const a = await put(fresh());
       const b = await put(fresh(), { depends_on: [a] });
 
@@ -656,7 +653,7 @@ describe('changes', () => {
       expect((await call('GET', `jobs/${b}`)).status).toBe(404);
     });
 
-    it('is told to the owner of a lease, who loses it at once without grace', async () => {
+    it('notifies the lease holder, and revokes the lease at once without grace', async () => {
       const a = await put(fresh());
       const number = await lease(a);
 
@@ -674,7 +671,7 @@ describe('changes', () => {
       expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ outcome: 'already_cancelled' });
     });
 
-    it('says of a done job that it is done', async () => {
+    it('answers for a done job that it is done', async () => {
       const a = await put(fresh(), { retention_ms: 60_000 });
       await call('POST', `jobs/${a}/ack`, { lease: await lease(a) });
 
@@ -690,7 +687,7 @@ describe('changes', () => {
     const cancel = (body: object) => call('POST', 'jobs/cancel', body);
     const result = (id: string, outcome: string, revoked_at: unknown = null) => ({ id, outcome, revoked_at });
 
-    it('says of each what became of it, in order', async () => {
+    it('returns a result for each job, in order', async () => {
       const [a, b, c] = [await put(fresh()), await put(fresh(), { delay_ms: 60_000 }), await put(fresh())];
       const kept = await put(fresh(), { retention_ms: 60_000 });
       await cancel({ ids: [kept] });
@@ -721,7 +718,7 @@ describe('changes', () => {
       expect(await find(done)).toMatchObject({ state: 'done' });
     });
 
-    it('takes jobs that depend on each other, or none if another one depends on them', async () => {
+    it('cancels jobs that depend on each other, or none if another job depends on them', async () => {
       const a = await put(fresh());
       const b = await put(fresh(), { depends_on: [a] });
       const c = await put(fresh(), { depends_on: [b] });
@@ -747,7 +744,7 @@ describe('changes', () => {
       expect(await find(e)).toMatchObject({ state: 'ready' });
     });
 
-    it('is refused for no ids, more than 64, one twice, what is no id, and fields that it does not know', async () => {
+    it('is refused without ids, with more than 64, with a duplicate, an invalid id and unknown fields', async () => {
       const a = await put(fresh());
       const many = Array.from({ length: 65 }, (_, i) => `many-${i}`);
       const rule = 'must be a list of 1 to 64 different ids of jobs';
@@ -768,7 +765,7 @@ describe('changes', () => {
       expect((await cancel({ ids: many.slice(1) })).json).toEqual({ results });
     });
 
-    it('leaves the paths of a job with the id cancel alone', async () => {
+    it('does not shadow the paths of a job with the id cancel', async () => {
       const { id } = await publish({ queue: fresh(), data: 1, id: 'cancel' });
       expect(await find(id)).toMatchObject({ state: 'ready' });
       expect((await call('PATCH', 'jobs/cancel', { priority: 2 })).status).toBe(200);
@@ -777,8 +774,8 @@ describe('changes', () => {
     });
   });
 
-  describe('a change', () => {
-    it('shows what a publish and an update have set', async () => {
+  describe('an update', () => {
+    it('shows the values of publish and update', async () => {
       const queue = fresh();
       const first = { kind: 'fixed', delay_ms: 5 };
       const times = { ttr_ms: 1_000, retention_ms: 2_000, lease_grace_ms: 3_000 };
@@ -799,7 +796,7 @@ describe('changes', () => {
       expect((await call('GET', `jobs/${simple.id}`)).json).toMatchObject(nothing);
     });
 
-    it('changes what is given and nothing else', async () => {
+    it('changes only the given fields', async () => {
       const a = await put(fresh(), { tags: ['x'], type: 'mail' });
       const due_at = new Date(Date.now() + 3_600_000).toISOString();
 
@@ -858,7 +855,7 @@ describe('changes', () => {
       }
     });
 
-    it('is refused for a job that does not wait, and when it breaks a rule', async () => {
+    it('is refused for a job that does not wait, and for a broken rule', async () => {
       const a = await put(fresh());
       await lease(a);
 
@@ -874,7 +871,7 @@ describe('changes', () => {
       expect(both).toMatchObject({ status: 400, json: { errors: [{ field: 'due_at' }] } });
     });
 
-    it('writes a line into the timeline', async () => {
+    it('adds a line to the timeline', async () => {
       const a = await put(fresh());
 
       expect((await call('POST', `jobs/${a}/log`, { message: 'hello', data: { n: 1 } })).status).toBe(204);
@@ -888,7 +885,7 @@ describe('changes', () => {
   });
 });
 
-describe('waiting for the end of a job', () => {
+describe('a wait for the end of a job', () => {
   useNativeApi();
 
   describe.each(WAYS)('a publish that waits, by %s', (_way, spelling) => {
@@ -915,7 +912,7 @@ describe('waiting for the end of a job', () => {
       expect((await find(id))['state']).toBe('done');
     });
 
-    it('is answered with what went wrong', async () => {
+    it('is answered with the error', async () => {
       const queue = fresh();
       const waiting = fire({ queue });
       const { id, lease: number } = await leaseOne(queue, { wait_ms: 20_000 });
@@ -930,7 +927,7 @@ describe('waiting for the end of a job', () => {
       });
     });
 
-    it('is answered with where to ask later when it has waited long enough', async () => {
+    it('is answered with a location after the longest wait', async () => {
       const queue = fresh();
       const { status, headers, json } = await fire({ queue }, 1);
       expect(status).toBe(202);
@@ -946,7 +943,7 @@ describe('waiting for the end of a job', () => {
       expect(await find(id)).toMatchObject({ state: 'done', result: { data: 'late' } });
     });
 
-    it('counts as one that waits, and is refused where no more may, before anything is stored', async () => {
+    it('counts as a long poll, and is refused at the limit before anything is stored', async () => {
       const other = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_WAITERS_PER_TOKEN: '1' });
       try {
         const url = `/v1/${other.namespace}/jobs?wait_ms=20000`;
@@ -984,7 +981,7 @@ describe('deletion of a job', () => {
     call('DELETE', `jobs/${id}${query}`, undefined, options);
   const gone = { status: 404, json: { code: 'job_not_found' } };
 
-  it('removes a job in any state but leased, and leaves nothing of it', async () => {
+  it('removes a job in any state but leased completely', async () => {
     const queue = fresh();
     const states: [string, object][] = [
       ['ready', {}],
@@ -1048,7 +1045,7 @@ describe('deletion of a job', () => {
     expect((await remove(foreign)).status).toBe(204);
   });
 
-  it('refuses a job that others depend on, and fails these by force', async () => {
+  it('refuses a job with dependents, and fails these by force', async () => {
     const queue = fresh();
     await publish({ queue, id: 'needed-d' });
     const { id } = await publish({ queue, depends_on: ['needed-d'], on_dependency_failure: 'fail' });
@@ -1066,7 +1063,7 @@ describe('deletion of a job', () => {
     });
   });
 
-  it('refuses a dead job that others wait for, and deletes a done one that they waited for', async () => {
+  it('refuses a dead job with waiting dependents, and deletes a done one', async () => {
     const queue = fresh();
     const { id: dead } = await publish({ queue });
     await publish({ queue: fresh(), id: 'waits-for-dead', depends_on: [dead] });
@@ -1099,7 +1096,7 @@ describe('revoke', () => {
   it.each([
     ['a simple job', {}],
     ['an extended job', { type: 't' }],
-  ])('ends the lease of %s: whatever its holder says then is lease_lost', async (_, more) => {
+  ])('ends the lease of %s: its holder gets lease_lost', async (_, more) => {
     const queue = fresh();
     const { id } = await publish({ queue, tries: 2, ...more });
     const { lease: number } = await leaseOne(queue, { worker: 'w' });
@@ -1119,7 +1116,7 @@ describe('revoke', () => {
     expect((await post(`jobs/${id}/ack`, { lease: again.lease })).status).toBe(200);
   });
 
-  it('of a job that is not leased is 409 with its state', async () => {
+  it('answers 409 with the state for a job that is not leased', async () => {
     const [queue, other] = [fresh(), fresh()];
     const { id: first } = await publish({ queue: other });
     const states: [string, object][] = [
@@ -1139,7 +1136,7 @@ describe('revoke', () => {
       expect(await revoke(unknown)).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
   });
 
-  it('needs the permission admin, and the queue of the job', async () => {
+  it('needs the permission admin and the queue of the job', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
     await leaseOne(queue);
@@ -1156,38 +1153,35 @@ describe('revoke', () => {
   });
 });
 
-describe('lists in an order', () => {
+describe('sorted lists of jobs', () => {
   useNativeApi();
   const ids = ({ json }: Answer): string[] => (json as { items: { id: string }[] }).items.map(({ id }) => id);
 
-  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])(
-    'of %s come from either end',
-    async (path) => {
-      const queue = fresh();
-      const put: string[] = [];
-      for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
-      if (path.startsWith('dead'))
-        for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
-          await post(`jobs/${id}/fail`, { lease: number });
-      const list = `${path}queue=${queue}`;
+  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])('start at either end: %s', async (path) => {
+    const queue = fresh();
+    const put: string[] = [];
+    for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
+    if (path.startsWith('dead'))
+      for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
+        await post(`jobs/${id}/fail`, { lease: number });
+    const list = `${path}queue=${queue}`;
 
-      expect(ids(await call('GET', list))).toEqual(put);
-      expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
-      const first = await call('GET', `${list}&order=newest&limit=2`);
-      const cursor = (first.json as { next_cursor: string }).next_cursor;
-      const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
-      expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
+    expect(ids(await call('GET', list))).toEqual(put);
+    expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
+    const first = await call('GET', `${list}&order=newest&limit=2`);
+    const cursor = (first.json as { next_cursor: string }).next_cursor;
+    const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
+    expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
 
-      const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
-      expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
-      expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
-        code: 'invalid_argument',
-        errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
-      });
-    },
-  );
+    const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
+    expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
+    expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
+      code: 'invalid_argument',
+      errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
+    });
+  });
 
-  it('have none beside ids', async () => {
+  it('refuse an order together with ids', async () => {
     expect(wrongFields(await call('GET', 'jobs?ids=a&order=newest'))).toEqual(['order']);
   });
 });
@@ -1202,7 +1196,7 @@ describe('a put of a job', () => {
     return ((await app.admin('POST', path)).json as { token: string }).token;
   };
 
-  it('creates it, replaces it while it waits, and is refused while it is leased', async () => {
+  it('creates a job, replaces it while it waits, and is refused while it is leased', async () => {
     const [queue, id] = [fresh(), fresh('put')];
     const location = `/v1/${app.namespace}/jobs/${id}`;
 
@@ -1255,7 +1249,7 @@ describe('a put of a job', () => {
     expect((await call('GET', `jobs/${id}`)).status).toBe(404);
   });
 
-  it('with a token for some queues replaces no job of another one, and does not tell of it', async () => {
+  it("does not replace or reveal a job of a queue outside the token's queues", async () => {
     const [mine, theirs, id] = [fresh(), fresh(), fresh('put')];
     const token = await tokenFor(mine);
     await publish({ queue: theirs, id, data: 'theirs' });

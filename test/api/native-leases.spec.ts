@@ -37,10 +37,10 @@ const CALLS: readonly (readonly [string, object])[] = [
 describe('leases', () => {
   useNativeApi();
 
-  describe.each(WAYS)('a lease on the native API, by %s', (_way, spelling) => {
+  describe.each(WAYS)('a native lease, by %s', (_way, spelling) => {
     beforeAll(() => spell(spelling));
 
-    it('gives the job with all that a worker needs', async () => {
+    it('returns the job with all that a worker needs', async () => {
       const queue = fresh();
       const { id } = await publish({ queue, data: [1], type: 'mail', tags: ['t'], ttl_ms: 600_000 });
       const job = await leaseOne(queue, { ttr_ms: 30_000, worker: 'w 1' });
@@ -79,7 +79,7 @@ describe('leases', () => {
     it.each([
       ['a simple job', {}],
       ['an extended job', { type: 't', history: true }],
-    ])('tells in each answer when the job was published, and with how many tries: %s', async (_, more) => {
+    ])('returns the publish time and the tries: %s', async (_, more) => {
       const queue = fresh();
       const before = Date.now() - 1_000;
       const { id } = await publish({ queue, tries: 3, ...more });
@@ -112,7 +112,7 @@ describe('leases', () => {
       await shown(2, 1);
     });
 
-    it('lasts as long as the job, its queue or its namespace has it when the call does not say', async () => {
+    it('lasts as long as the job, its queue or its namespace says by default', async () => {
       const lasts = async (queue: string, more: object = {}): Promise<number> => {
         const { lease_ends_at, published_at } = await leaseOne(queue, more);
         return Date.parse(lease_ends_at as string) - Date.parse(published_at as string);
@@ -136,7 +136,7 @@ describe('leases', () => {
       }
     });
 
-    it('gives data that is not JSON in base64, also when lmstfy clients published it', async () => {
+    it('returns data that is not JSON in base64, also of lmstfy clients', async () => {
       const queue = fresh();
       await app.publish(queue, Buffer.from([0xff, 0x00]));
       await app.publish(queue, 'plain text');
@@ -154,7 +154,7 @@ describe('leases', () => {
       ]);
     });
 
-    it('takes the lowest priority first, and of several queues in order or in turns', async () => {
+    it('prefers the lowest priority, and serves several queues in order or in turns', async () => {
       const [one, two] = [fresh(), fresh()];
       await publish({
         jobs: [0, 1, 2].flatMap((n) => [
@@ -176,7 +176,7 @@ describe('leases', () => {
       expect(turns.map(({ queue }) => queue).sort()).toEqual([one, one, two, two]);
     });
 
-    it('waits for a job, and is an empty list when none comes', async () => {
+    it('waits for a job, and returns an empty list after the wait', async () => {
       const queue = fresh();
       const waiting = lease({ queues: [queue], wait_ms: 20_000 });
       await waitFor(async () => (await app.admin('GET', '/metrics')).text.includes('waiters'), 5_000);
@@ -186,7 +186,7 @@ describe('leases', () => {
       expect(await lease({ queues: [queue] })).toEqual([]);
     });
 
-    it('of a client that is gone before its answer is undone: the jobs are ready again, their tries not spent', async () => {
+    it('is undone if the client disconnects before its answer: the jobs are ready, no try is used', async () => {
       const other = await TestApp.start();
       try {
         for (let i = 0; i < 100; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
@@ -206,7 +206,7 @@ describe('leases', () => {
       }
     });
 
-    it('of a token that was revoked while it waited is undone, and refused', async () => {
+    it('is undone and refused if its token was revoked during the wait', async () => {
       const queue = fresh();
       const store = app.server.admin.app.get(TokenStore, { strict: false });
       const token = await store.create(app.namespace, 'default', 'short-lived');
@@ -242,8 +242,8 @@ describe('leases', () => {
 describe('lease operations', () => {
   useNativeApi();
 
-  describe('the owner of a lease', () => {
-    it('acknowledges: the job is gone', async () => {
+  describe('a lease holder', () => {
+    it('acknowledges its job, which is removed', async () => {
       const queue = fresh();
       await publish({ queue, type: 't' });
       const { id, lease: number } = await leaseOne(queue);
@@ -254,7 +254,7 @@ describe('lease operations', () => {
       expect([again.status, code(again)]).toEqual([404, 'job_not_found']);
     });
 
-    it('leaves a result, which is kept for as long as the job says', async () => {
+    it("leaves a result, which is kept for the job's retention", async () => {
       const queue = fresh();
       await publish({ queue, retention_ms: 60_000 });
       const { id, lease: number } = await leaseOne(queue);
@@ -267,7 +267,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('moves a job on to its next queue, with its id, its data and its timeline', async () => {
+    it('moves a job to its next queue with id, data and timeline', async () => {
       const [queue, next] = [fresh(), fresh()];
       await publish({ queue, data: 'kept', tries: 5, type: 't' });
       const { id, lease: number } = await leaseOne(queue);
@@ -285,7 +285,7 @@ describe('lease operations', () => {
       ]);
     });
 
-    it('keeps its lease by heartbeats, and tells how far it is', async () => {
+    it('keeps its lease by heartbeats, and reports progress', async () => {
       const queue = fresh();
       await publish({ queue, data: 1 });
       const { id, lease: number, lease_ends_at } = await leaseOne(queue, { ttr_ms: 10_000 });
@@ -306,7 +306,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('gives a job back, and the try with it', async () => {
+    it('releases a job with its try', async () => {
       const queue = fresh();
       await publish({ queue, tries: 1, type: 't' });
       const first = await leaseOne(queue);
@@ -318,7 +318,7 @@ describe('lease operations', () => {
       expect(later.json).toMatchObject({ state: 'scheduled', due_at: (await find(second.id))['due_at'] });
     });
 
-    it('has a job tried again, by its policy or when it says, until no try is left', async () => {
+    it('retries a job by its policy or delay until no try is left', async () => {
       const queue = fresh();
       await publish({ queue, tries: 3, retry: { kind: 'fixed', delay_ms: 60_000 } });
       const first = await leaseOne(queue);
@@ -341,7 +341,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('gives a job up: it is dead at once, and says why', async () => {
+    it('fails a job: it is dead at once, with the error', async () => {
       const queue = fresh();
       await publish({ queue, tries: 9, type: 't' });
       const { id, lease: number } = await leaseOne(queue, { worker: 'w' });
@@ -357,7 +357,7 @@ describe('lease operations', () => {
       });
     });
 
-    it.each(CALLS)('is told with 409 that the lease is lost, and changes nothing: %s', async (verb, more) => {
+    it.each(CALLS)('gets 409 lease_lost, and changes nothing: %s', async (verb, more) => {
       const queue = fresh();
       await publish({ queue, tries: 5, type: 't' });
       const first = await leaseOne(queue);
@@ -371,7 +371,7 @@ describe('lease operations', () => {
       expect(await find(first.id)).toEqual(before);
     });
 
-    it.each(CALLS)('is told where the job is that it has lost: %s', async (verb, more) => {
+    it.each(CALLS)('gets the state of the job with lease_lost: %s', async (verb, more) => {
       const queue = fresh();
       await publish({ queue, tries: 5, type: 't' });
       const { id, lease: number } = await leaseOne(queue);
@@ -384,21 +384,21 @@ describe('lease operations', () => {
       expect(await lateCall()).toMatchObject({ ...lost, json: { state: 'ready' } });
     });
 
-    it.each(CALLS)('is told that there is no such job: %s', async (verb, more) => {
+    it.each(CALLS)('gets job_not_found: %s', async (verb, more) => {
       for (const id of ['01M7Z17XME660YPHBY512QCVQF', 'missing', 'no%20id', '%F0%9F']) {
         const answer = await post(`jobs/${id}/${verb}`, { lease: 1, ...more });
         expect([id, [400, 404].includes(answer.status)]).toEqual([id, true]);
       }
     });
 
-    it.each(CALLS)('names the lease: %s', async (verb, more) => {
+    it.each(CALLS)('must name the lease: %s', async (verb, more) => {
       for (const wrong of [undefined, 0, '1', null, 4_294_967_296]) {
         const answer = await post(`jobs/x/${verb}`, { lease: wrong, ...more });
         expect([answer.status, wrongFields(answer)]).toEqual([400, ['lease']]);
       }
     });
 
-    it('gives new data with its last word, which are kept as they are written', async () => {
+    it('sets new data when it settles, kept byte for byte', async () => {
       const queue = fresh();
       const text = async (id: string): Promise<string> =>
         (await app.get(`/v1/${app.namespace}/jobs/${id}`)).text;
@@ -426,7 +426,7 @@ describe('lease operations', () => {
       expect(await find(many)).toMatchObject({ state: 'done', result: { data: 2 } });
     });
 
-    it('is refused new data that contradict each other, and its job keeps those that it has', async () => {
+    it('is refused contradicting new data, and the job keeps its own', async () => {
       const queue = fresh();
       const { id } = await publish({ queue, data: 'old', retention_ms: 60_000 });
       const { lease: number } = await leaseOne(queue);
@@ -447,7 +447,7 @@ describe('lease operations', () => {
       expect(await find(id)).toMatchObject({ state: 'leased', data: 'old' });
     });
 
-    it('acknowledges many, some with a result and some that go on', async () => {
+    it('acknowledges many jobs, with results and next queues', async () => {
       const [queue, next] = [fresh(), fresh()];
       await publish({ jobs: [1, 2, 3, 4].map((data) => ({ queue, data, retention_ms: 60_000 })) });
       const jobs = await lease({ queues: [queue], count: 4 });
@@ -485,7 +485,7 @@ describe('lease operations', () => {
       token = await forMail('publish,consume');
     });
 
-    it('publishes, leases and looks in these, and in no other', async () => {
+    it('publishes, leases and reads in these only', async () => {
       await publish({ queue: 'other', type: 't' });
       const others = await leaseOne('other');
       const own = { token };
@@ -525,7 +525,7 @@ describe('lease operations', () => {
     });
 
     it.each(CALLS)(
-      'does not learn the state of a job that has moved to another queue: %s',
+      'does not learn the state of a job that moved to another queue: %s',
       async (verb, more) => {
         const queue = fresh('mail');
         const { id } = await publish({ queue, type: 't' });
@@ -597,7 +597,7 @@ describe('batch ack', () => {
     },
   };
 
-  describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
+  describe.each(['/acks', '/%61cks'])('a batch acknowledgement, by %s', (path) => {
     let app: TestApp;
     let engine: Queues;
     beforeAll(async () => {
@@ -641,7 +641,7 @@ describe('batch ack', () => {
       expect(await left('one', 'two')).toBe(0);
     });
 
-    it('tells of each what became of it, and lets none disturb the others', async () => {
+    it('returns independent results for each job', async () => {
       const jobs = await take('mixed', 3);
       const [first, second, third] = jobs.map(({ id, lease }) => ({ queue: 'mixed', id, lease }));
       const acks = [
@@ -665,7 +665,7 @@ describe('batch ack', () => {
       expect(await left('mixed')).toBe(0);
     });
 
-    it('takes a thousand at once', async () => {
+    it('accepts a thousand jobs', async () => {
       const acks = Array.from({ length: 1_000 }, (_, i) => ({
         queue: 'q',
         id: `job-${String(i)}`,
@@ -677,7 +677,7 @@ describe('batch ack', () => {
       expect(json).toEqual({ results: acks.map(({ id }) => ({ id, status: 'not_found' })) });
     });
 
-    it('acknowledges nothing if one of them is not well said', async () => {
+    it('acknowledges nothing if one entry is invalid', async () => {
       const [job] = await take('kept', 1);
       const { status, headers, json } = await post({
         acks: [
@@ -717,7 +717,7 @@ describe('batch ack', () => {
       });
     });
 
-    it('needs the permission admin for force, for all of the request or none', async () => {
+    it('needs the permission admin for force, for the whole request', async () => {
       const { json } = await app.admin(
         'POST',
         `/token/${app.namespace}?description=d&verbs=consume&queues=own*`,
@@ -764,7 +764,7 @@ describe('batch ack', () => {
       expect(answer.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
     });
 
-    it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('has no %s, and says what it has', async (method) => {
+    it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('has no %s, and lists what it has', async (method) => {
       const answer = await app.call(method, `/v1/${app.namespace}${path}`);
 
       const detail = `method ${method} not allowed; allowed: POST`;
@@ -775,7 +775,7 @@ describe('batch ack', () => {
       expect(answer.headers.allow).toBe('POST');
     });
 
-    it('takes the token from the query', async () => {
+    it('accepts the token in the query', async () => {
       const { status } = await app.call('POST', `/v1/${app.namespace}${path}?token=${app.token}`, {
         token: null,
         body: JSON.stringify(ONE),
@@ -805,7 +805,7 @@ describe('batch ack', () => {
       }
     });
 
-    it('hides a bug, and logs it', async () => {
+    it('hides and logs a bug', async () => {
       const ack = (): never => {
         throw new TypeError('a bug');
       };

@@ -17,7 +17,7 @@ describe('queues', () => {
     (await given<{ items: { queue: string; exists: boolean }[] }>('GET', 'queues?limit=1000')).items;
   const listed = async (): Promise<string[]> => (await queues()).map(({ queue }) => queue);
 
-  it('shows what a queue holds, and its settings', async () => {
+  it('shows the contents and settings of a queue', async () => {
     const queue = fresh();
     await publish({ queue, data: 1 });
     await publish({ queue, data: 1, delay_ms: 60_000 });
@@ -48,7 +48,7 @@ describe('queues', () => {
     });
   });
 
-  it('shows a queue that does not exist, without jobs and settings', async () => {
+  it('shows a queue that does not exist without jobs and settings', async () => {
     const queue = fresh();
 
     expect(await call('GET', `queues/${queue}`)).toMatchObject({
@@ -61,7 +61,7 @@ describe('queues', () => {
     expect((await call('GET', 'queues/_no')).status).toBe(400);
   });
 
-  it('counts jobs that wait in vain, recurring jobs, and jobs whose worker is late', async () => {
+  it('counts waiting jobs without workers, recurring jobs, and jobs of late workers', async () => {
     const [queue, other] = [fresh(), fresh()];
     await publish({ queue: other, id: 'needed', tries: 1 });
     await publish({ queue, data: 1, depends_on: ['needed'] });
@@ -94,7 +94,7 @@ describe('queues', () => {
     for (const id of ['r1', 'r2', 'r3']) await call('DELETE', `recurring/${id}`);
   });
 
-  it('lists queues that workers wait for, that have recurring jobs, or that had jobs today', async () => {
+  it('lists queues with waiting workers, with recurring jobs, or with jobs of today', async () => {
     const [awaited, repeated, busy, set] = [fresh('wait'), fresh('recur'), fresh('busy'), fresh('set')];
     const waiting = lease({ queues: [awaited], wait_ms: 20_000 });
     await given('PUT', 'recurring/r9', {
@@ -123,7 +123,7 @@ describe('queues', () => {
     await call('DELETE', 'recurring/r9');
   });
 
-  it('does not index the tags of its jobs, if it is told so', async () => {
+  it('does not index the tags of jobs if that is set', async () => {
     const [queue, tag] = [fresh(), fresh('tag')];
     const setting = async (index_tags: unknown): Promise<unknown> =>
       given('PATCH', `queues/${queue}`, { index_tags });
@@ -150,7 +150,7 @@ describe('queues', () => {
       });
   });
 
-  it('says when and where jobs go whose lease expired', async () => {
+  it('shows when and where jobs of expired leases go', async () => {
     const queue = fresh();
     const set = { lease_grace_ms: 5_000, expired: 'front' };
     expect(await given('PATCH', `queues/${queue}`, set)).toMatchObject(set);
@@ -171,7 +171,7 @@ describe('queues', () => {
       });
   });
 
-  it('does not drain, purge, resume or forget a queue that does not exist', async () => {
+  it('refuses to drain, purge, resume or delete a queue that does not exist', async () => {
     const queue = fresh();
     for (const [method, path, body] of [
       ['POST', '/drain', {}],
@@ -187,7 +187,7 @@ describe('queues', () => {
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ exists: false });
   });
 
-  it('creates a queue that is paused or set, and says so', async () => {
+  it('creates a queue by a pause or a setting, and reports it', async () => {
     for (const [method, path, body] of [
       ['POST', '/pause', undefined],
       ['PATCH', '', { max_running: 3 }],
@@ -201,7 +201,7 @@ describe('queues', () => {
     }
   });
 
-  it('changes settings one by one, and takes them back', async () => {
+  it('changes and resets settings one by one', async () => {
     const queue = fresh();
     const retry = { kind: 'exponential', delay_ms: 10, factor: 3, max_ms: 1_000, jitter: 0.5 };
 
@@ -240,7 +240,7 @@ describe('queues', () => {
     expect(rate.json).toMatchObject({ errors: [{ field: 'rate.rate' }] });
   });
 
-  it('gives native jobs that say nothing the defaults of their queue', async () => {
+  it('applies the defaults of the queue to native jobs', async () => {
     const queue = fresh();
     await call('PATCH', `queues/${queue}`, { defaults: { tries: 7, ttr_ms: 5_000, ttl_ms: 60_000 } });
     const { id } = await publish({ queue, data: 1 });
@@ -260,7 +260,7 @@ describe('queues', () => {
     expect(await lease({ queues: [queue], count: 5 })).toHaveLength(1);
   });
 
-  it('pauses a queue, for both APIs, and resumes it', async () => {
+  it('pauses and resumes a queue for both APIs', async () => {
     const queue = fresh();
     await publish({ queue, data: 1 });
     expect((await call('POST', `queues/${queue}/pause`)).json).toMatchObject({
@@ -275,7 +275,7 @@ describe('queues', () => {
     expect(await waiting).toHaveLength(1);
   });
 
-  it('drains a queue: new jobs are refused by both APIs until it is empty', async () => {
+  it('drains a queue: both APIs refuse new jobs until it is empty', async () => {
     const queue = fresh();
     const { id } = await publish({ queue, data: 1 });
     expect((await call('POST', `queues/${queue}/drain`)).json).toMatchObject({
@@ -295,7 +295,7 @@ describe('queues', () => {
     expect((await call('POST', 'jobs', { queue, data: 1 })).status).toBe(201);
   });
 
-  it('purges by state, after it has counted', async () => {
+  it('purges by state after a count', async () => {
     const queue = fresh();
     for (let i = 0; i < 3; i++) await publish({ queue, data: i, priority: i });
     await publish({ queue, data: 1, delay_ms: 60_000 });
@@ -328,7 +328,7 @@ describe('queues', () => {
     }
   });
 
-  it('has the words of its counts in lists and purges', async () => {
+  it('uses the same state names in counts, lists and purges', async () => {
     const queue = fresh();
     const jobs = ['d1', 'd2', 'c1', 'r1'].map((id) => ({
       queue,
@@ -367,7 +367,7 @@ describe('queues', () => {
     expect(await idsOf(`queue=${queue}`)).toEqual(['r1']);
   });
 
-  it('lists queues by name, in pages, and to a token for some of them only those', async () => {
+  it('lists queues by name in pages, and only those of the token', async () => {
     for (const queue of ['list-b', 'list-a', 'other', 'list-c']) await publish({ queue, data: 1 });
     const names: string[] = [];
     let path = 'queues?limit=2';
@@ -411,7 +411,7 @@ describe('settings of a namespace', () => {
     const call = (method: string, key = '', body?: string): ReturnType<TestApp['call']> =>
       app.call(method, `/v1/${app.namespace}/settings${key}`, body === undefined ? {} : { body });
 
-    it('are listed with what holds, and who says so', async () => {
+    it('are listed with the effective value and its origin', async () => {
       const { status, json } = await call('GET');
       const { items, next_cursor } = json as { items: { key: string; source: string }[]; next_cursor: null };
 
@@ -427,7 +427,7 @@ describe('settings of a namespace', () => {
       });
     });
 
-    it('are chosen, looked at and taken back one by one', async () => {
+    it('are set, read and reset one by one', async () => {
       const chosen = { key: 'grace_ms', value: 250, default: 10_000, source: 'namespace' };
       const put = await call('PUT', '/grace_ms', '{"value":250}');
       expect(put).toMatchObject({ status: 200, json: chosen });
@@ -481,7 +481,7 @@ describe('statistics', () => {
     };
     const today = (): string => new Date().toISOString().slice(0, 10);
 
-    it('tell what became of its jobs, within a second or so', async () => {
+    it('count the outcomes of its jobs', async () => {
       const begun = today();
       await app.publish('mail?tries=1');
       const id = await app.publish('mail');
@@ -500,7 +500,7 @@ describe('statistics', () => {
       expect(await stats('queue=mail&day=2020-02-29')).toMatchObject({ waits: { count: 0 } });
     });
 
-    it('are summed up over the queues of the namespace, and count the jobs that are still dead', async () => {
+    it('are summed over the queues of the namespace, with the jobs that are still dead', async () => {
       const begun = today();
       const space = `sum${String(Date.now())}`;
       const { json } = await app.admin('POST', `/token/${space}?description=d`);
@@ -536,7 +536,7 @@ describe('statistics', () => {
       expect(await v1('GET', 'stats?queue=*')).toMatchObject({ failures: 0, still_dead: null });
     });
 
-    it('are shown to a token for some queues of these alone', async () => {
+    it('are shown to a token for some queues only for these', async () => {
       const { json } = await app.admin('POST', `/token/${app.namespace}?description=d&queues=mail`);
       const { token } = json as { token: string };
       const status = async (query: string): Promise<number> =>
@@ -546,7 +546,7 @@ describe('statistics', () => {
       expect([await status(''), await status('?queue=*')]).toEqual([403, 403]);
     });
 
-    it('are refused with the name of the field that is wrong', async () => {
+    it('are refused with the name of the wrong field', async () => {
       const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?queue=a,b&day=yesterday`);
 
       expect(status).toBe(400);
@@ -617,7 +617,7 @@ describe('lists', () => {
       expect(first.items[0]).not.toHaveProperty('lease');
     });
 
-    it('refuse what they do not know, naming it', async () => {
+    it('refuse an unknown parameter by name', async () => {
       for (const [query, field] of [
         ['state=lost', 'state'],
         ['limit=0', 'limit'],
@@ -634,7 +634,7 @@ describe('lists', () => {
       }
     });
 
-    it('show several states, and ended jobs, as the counts call them', async () => {
+    it('show several states and ended jobs, named as in the counts', async () => {
       const queue = fresh();
       const ready = await publish({ queue });
       const scheduled = await publish({ queue, delay_ms: 60_000 });
@@ -658,7 +658,7 @@ describe('lists', () => {
       });
     });
 
-    it('show jobs by their ids, in this order, without those that do not exist', async () => {
+    it('show jobs by ids, in this order, without missing ones', async () => {
       const [queue, other] = [fresh(), fresh()];
       const one = await publish({ queue, delay_ms: 60_000 });
       const two = await publish({ queue: other, type: 't' });
@@ -685,7 +685,7 @@ describe('lists', () => {
       expect((seen.json as Page).items.map(({ id }) => id)).toEqual([one]);
     });
 
-    it('show the data of jobs, if it is asked for', async () => {
+    it('show the data of jobs on request', async () => {
       const queue = fresh();
       const json = await publish({ queue, data: { a: 1 } });
       const bytes = await publish({ queue, data: undefined, data_base64: '/+8=', content_type: 'image/png' });
@@ -702,7 +702,7 @@ describe('lists', () => {
       expect((await call('GET', 'jobs?fields=result')).json).toMatchObject({ errors: [{ field: 'fields' }] });
     });
 
-    it('leave out data beyond 4 MiB, and say so', async () => {
+    it('omit data beyond 4 MiB, and mark it', async () => {
       const queue = fresh();
       const data = 'x'.repeat(4_900);
       for (let i = 0; i < 14; i++)
@@ -715,7 +715,7 @@ describe('lists', () => {
       expect(items.filter((job) => job['data_omitted'] === true)).toHaveLength(896 - shown);
     });
 
-    it('give and take tags, and count them', async () => {
+    it('add, remove and count tags', async () => {
       const [one, two] = [fresh('t'), fresh('t')];
       const id = await publish({ queue: fresh('q') });
 
@@ -766,7 +766,7 @@ describe('lists', () => {
       expect(await call('PUT', 'tracked/missing')).toMatchObject({ status: 404 });
     });
 
-    it('know the workers', async () => {
+    it('list the workers', async () => {
       const [queue, worker] = [fresh('q'), `host 1/${fresh('pid ')}`];
       await publish({ queue, type: 't' });
       await lease(queue, worker);
@@ -780,7 +780,7 @@ describe('lists', () => {
       expect(await call('GET', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
     });
 
-    it('are closed to tokens for some queues, but for lists of these', async () => {
+    it('are refused to tokens for some queues, but for lists of these', async () => {
       const [mine, other] = [fresh('q'), fresh('q')];
       const id = await publish({ queue: mine });
       const elsewhere = await publish({ queue: other });
@@ -820,8 +820,8 @@ describe('lists', () => {
     });
   });
 
-  describe('the dead letter of the native API', () => {
-    it('is listed, searched, and counted before anything is done', async () => {
+  describe('the native dead-letter queue', () => {
+    it('is listed, searched, and counted before a change', async () => {
       const [queue, group] = [fresh('q'), fresh('g')];
       await publish({ queue, attributes: { to: 'a=b' } });
       await publish({ queue, tags: ['x'] });
@@ -848,7 +848,7 @@ describe('lists', () => {
       expect((await given<Page>('GET', 'failure-groups')).items).toContainEqual({ name: group, jobs: 2 });
     });
 
-    it('gives jobs back, moves and deletes them, by filter and by id', async () => {
+    it('respawns, moves and deletes jobs by filter and by id', async () => {
       const [queue, target, group] = [fresh('q'), fresh('q'), fresh('g')];
       const ids: string[] = [];
       for (let i = 0; i < 6; i++) {
@@ -881,7 +881,7 @@ describe('lists', () => {
       expect((await given<Page>('GET', 'failure-groups')).items.map(({ name }) => name)).not.toContain(group);
     });
 
-    it('is the one of lmstfy’s calls', async () => {
+    it('is the same as that of lmstfy’s calls', async () => {
       const [queue, group] = [fresh('q'), fresh('g')];
       await publish({ queue });
       await publish({ queue });
@@ -897,7 +897,7 @@ describe('lists', () => {
       expect(await idsOf(`jobs?queue=${queue}`)).toEqual([ids[0]]);
     });
 
-    it('refuses what is unclear', async () => {
+    it('refuses an ambiguous request', async () => {
       for (const [body, field] of [
         [{}, 'filter'],
         [{ ids: ['a'], limit: 3 }, 'limit'],

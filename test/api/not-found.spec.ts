@@ -39,7 +39,7 @@ const QUERY: Readonly<Record<string, string>> = { 'DELETE /jobs/{id}/tags': '?ta
 /** There are only so many settings: a wrong one is a wrong value. */
 const ONE_OF = /^\/settings\//;
 
-describe('a name in a path that nothing has', () => {
+describe('an unknown name in a path', () => {
   useNativeApi();
 
   let calls: NamingCall[];
@@ -63,7 +63,7 @@ describe('a name in a path that nothing has', () => {
     call(method, path.slice(1).replace(/\{\w+\}/, name) + (QUERY[`${method} ${path}`] ?? ''), body);
   const kindOf = ({ path }: NamingCall) => KINDS[path.split('/')[1] ?? ''];
 
-  it('is told in the same words by every call', async () => {
+  it('gets the same 404 from every call', async () => {
     const made: string[] = [];
     expect(calls.length).toBeGreaterThan(25);
     for (const one of calls) {
@@ -92,7 +92,7 @@ describe('a name in a path that nothing has', () => {
     expect(made.sort()).toEqual(Object.keys(MAKES).sort());
   });
 
-  it('is told so too of one that was there', async () => {
+  it('gets the same 404 after its deletion', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
     expect((await call('POST', `queues/${queue}/purge`, { states: ['ready'] })).json).toMatchObject({
@@ -109,7 +109,7 @@ describe('a name in a path that nothing has', () => {
     }
   });
 
-  it('is repeated in part only if it is long, whatever it has in it', async () => {
+  it('is repeated only in part if it is long, with any characters', async () => {
     const long = 'x'.repeat(1_000);
     for (const one of calls) {
       const shown = `${one.method} ${one.path}`;
@@ -128,7 +128,7 @@ describe('a name in a path that nothing has', () => {
     }
   });
 
-  it('of a queue that cannot be is refused by its rule', async () => {
+  it('is refused by its rule if a queue cannot have it', async () => {
     for (const one of calls.filter(({ path }) => path.startsWith('/queues/'))) {
       for (const name of ['a.b', '_a', 'q'.repeat(256)]) {
         const { status, json } = await send(one, name);
@@ -140,7 +140,7 @@ describe('a name in a path that nothing has', () => {
     }
   });
 
-  it('is told alike of what a token may not see', async () => {
+  it("gets the same 404 as a name outside the token's queues", async () => {
     const description = 'description=d&queues=mine*&verbs=publish,consume,admin';
     const answer = await app.admin('POST', `/token/${app.namespace}?${description}`);
     const { token } = answer.json as { token: string };

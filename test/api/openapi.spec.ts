@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
   const admin = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'admin.md'), 'utf8');
   const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-  describe('the native API’s document', () => {
+  describe('the document of the native API', () => {
     let app: TestApp;
     let routes: Route[];
     let document: OpenApi;
@@ -63,19 +63,19 @@ describe('the OpenAPI document', () => {
         }),
       );
 
-    it('is OpenAPI 3.1, without a fault', async () => {
+    it('is valid OpenAPI 3.1', async () => {
       expect(document.openapi).toBe('3.1.0');
       const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
       expect(errors).toBeUndefined();
       expect(valid).toBe(true);
     });
 
-    it('is what the build wrote, which an installed package answers', () => {
+    it('is the file of the build, which an installed package serves', () => {
       const built = join(import.meta.dirname, '..', '..', 'dist', 'openapi', 'document.json');
       expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual(document);
     });
 
-    it('has every call of the native API, and no other', () => {
+    it('has every native call and no other', () => {
       const served = routes
         .filter(({ template }) => template.startsWith('/v1/'))
         .map(({ method, template }) => `${method} ${template.replaceAll(/:(\w+)/g, '{$1}')}`);
@@ -87,7 +87,7 @@ describe('the OpenAPI document', () => {
       ).toEqual([...new Set(served)].sort());
     });
 
-    it('takes the token in each of the places that the server takes it from', () => {
+    it('lists every place that the server reads the token from', () => {
       expect(document).toMatchObject({
         components: {
           securitySchemes: {
@@ -104,7 +104,7 @@ describe('the OpenAPI document', () => {
       });
     });
 
-    it('says of each call what it does and what it answers', () => {
+    it('describes each call and its answers', () => {
       const all = operations();
       expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(all.length);
       for (const [name, { operationId, summary, tags, responses }] of all) {
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
       }
     });
 
-    it('lists no error of a queue that is missing where the call makes or shows it', () => {
+    it('lists no queue_not_found for calls that create or show a queue', () => {
       const withError = operations().flatMap(([, { operationId, responses }]) =>
         JSON.stringify(responses).includes('`queue_not_found`') ? [operationId] : [],
       );
@@ -177,7 +177,7 @@ describe('the OpenAPI document', () => {
       expect(documented.sort()).toEqual(named.sort());
     });
 
-    it('says what every body is, asked and answered, and shows one that may be sent', () => {
+    it('describes every request and answer body, with a valid example', () => {
       const schemas = new Ajv2020({ strict: false });
       addFormats.default(schemas);
       schemas.addSchema({ $id: 'api', ...document });
@@ -208,7 +208,7 @@ describe('the OpenAPI document', () => {
       expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
     });
 
-    it('refers to schemas that it has, and only to those', () => {
+    it('refers only to schemas that it has', () => {
       const text = JSON.stringify(document);
       const { components } = document as unknown as { components: { schemas: Record<string, unknown> } };
       const used = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
@@ -245,7 +245,7 @@ describe('the OpenAPI document', () => {
     const PROBLEM = 'application/problem+json';
     const right = { at: '2026-01-01T00:00:00.000Z' };
 
-    it('passes what is as the document says', () => {
+    it('accepts an answer that matches', () => {
       const check = answerCheck(document);
       check('GET', '/things/x', answer(right));
       check('GET', '/things/x', answer({ code: 'gone' }, 404, 'application/problem+json'));
@@ -279,7 +279,7 @@ describe('the OpenAPI document', () => {
     });
     afterAll(() => app.stop());
 
-    it('is there for everybody, with all that it loads, and loads nothing from elsewhere', async () => {
+    it('is public with all that it loads, and loads nothing from elsewhere', async () => {
       const { status, text, headers } = await app.get('/docs', { token: null });
       expect(status).toBe(200);
       expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -294,7 +294,7 @@ describe('the OpenAPI document', () => {
       }
     });
 
-    it('runs no script of its text, and sends nothing to anybody else', async () => {
+    it('runs no script of its text, and sends nothing elsewhere', async () => {
       const page = await app.get('/docs', { token: null });
       expect(page.text).not.toMatch(/<script>|<style|\son\w+=|https?:/i);
       const policy = String(page.headers['content-security-policy']);
@@ -388,7 +388,7 @@ describe('the API guide', () => {
       expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
     });
 
-    it('names every event, and none that there is not', () => {
+    it('names every event and no other', () => {
       const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
       const [, table = ''] = text.split('| `event` | what happened |');
       const rows = table.split('\n\n')[0]!.split('\n').slice(2);
@@ -398,14 +398,14 @@ describe('the API guide', () => {
       expect(named.sort()).toEqual([...EVENT_NAMES].sort());
     });
 
-    it('shows no call of the native API that is not run', () => {
+    it('shows no native call that is not run', () => {
       const [, chapter = ''] = page.split('\n## The native API\n');
       const [, ...native] = chapter.split('\n## ')[0]!.split('\n### ');
       expect(native.length).toBeGreaterThan(20);
       expect(native.filter((text) => text.includes('curl'))).toEqual([]);
     });
 
-    it.each(examples)('%s', async (title, block) => {
+    it.each(examples)('runs example %s', async (title, block) => {
       const namespace = `guide-${String(examples.findIndex(([name]) => name === title))}-${app.namespace}`;
       const token = await app.server.admin.app
         .get(TokenStore, { strict: false })

@@ -13,7 +13,7 @@ describe('permissions of tokens', () => {
   /** The same path, spelt so that the fast path leaves it to the router. */
   const overRouter = (path: string): string => path.replace('/mail', '/%6Dail');
 
-  describe('tokens that may not do everything', () => {
+  describe('tokens with permissions', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -36,7 +36,7 @@ describe('permissions of tokens', () => {
       (await app.admin('GET', `/token/${app.namespace}/${token}`)).json as Record<string, unknown>;
 
     describe('verbs', () => {
-      it('let through what they name and refuse the rest, saying what is missing', async () => {
+      it('allow what they name and refuse the rest, naming the missing one', async () => {
         const producer = await make('verbs=publish');
         const worker = await make('verbs=consume');
         const operator = await make('verbs=admin');
@@ -60,7 +60,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('mail/size', { token: worker })).toMatchObject({ json: { size: 0 } });
       });
 
-      it('are answered in the same way by the fast path and by the router, and on the native API as a problem', async () => {
+      it('get the same answers from fast path and router, and as a problem on the native API', async () => {
         const producer = await make('verbs=publish');
         const path = `/api/${app.namespace}/mail`;
         const [fastPath, router] = [
@@ -91,8 +91,8 @@ describe('permissions of tokens', () => {
       });
     });
 
-    describe('queues', () => {
-      it('are those of the patterns and no other, on both ways', async () => {
+    describe('queue patterns', () => {
+      it('allow the queues that match and no other, on both paths', async () => {
         const token = await make('queues=mail-*,news');
         for (const queue of ['mail-1', 'mail-', 'news']) await app.publish(queue, 'x', { token });
         for (const queue of ['mail', 'xmail-1', 'newsletter', 'NEWS'])
@@ -107,7 +107,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('newsletter/size', { token })).toMatchObject({ status: 403 });
       });
 
-      it('must all be allowed when one call names many', async () => {
+      it('must allow all queues of a call', async () => {
         const token = await make('queues=mail-*');
         await app.publish('mail-2');
         await app.publish('secret');
@@ -120,7 +120,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('secret/size')).toMatchObject({ json: { size: 1 } });
       });
 
-      it('are looked at in the body of a batch of acknowledgements: then none of it is done', async () => {
+      it('are checked in the body of a batch acknowledgement, which is refused as a whole', async () => {
         const token = await make('queues=mail-*');
         const [mine, other] = [await app.publish('mail-3'), await app.publish('else')];
         const mail = { queue: 'mail-3', force: true };
@@ -140,7 +140,7 @@ describe('permissions of tokens', () => {
       });
     });
 
-    it('are closed to servers that do not know of rights: those find no token', async () => {
+    it('are closed to servers without permissions: those find no token', async () => {
       const read = async (token: string) => redis().read('HMGET', keyOf(token), 'pool', 'namespace', 'token');
       const limited = await make('verbs=publish');
       expect(await read(limited)).toEqual(['default', app.namespace, null]);
@@ -148,7 +148,7 @@ describe('permissions of tokens', () => {
       expect(await read(full)).toEqual(['default', app.namespace, full]);
     });
 
-    it('may do everything if they were stored before there were rights', async () => {
+    it('allow everything if the token is older than permissions', async () => {
       const token = 'stored-by-0.1.0-a-long-time-ago';
       const fields = ['pool', 'default', 'namespace', app.namespace, 'token', token, 'description', 'old'];
       await redis().read('HSET', keyOf(token), ...fields);
@@ -159,7 +159,7 @@ describe('permissions of tokens', () => {
       expect(await app.delete('old', { token })).toMatchObject({ status: 204 });
     });
 
-    it('grant nothing by a verb of a later version', async () => {
+    it('grant nothing for a verb of a later version', async () => {
       const token = await make('verbs=consume');
       await redis().read('HSET', keyOf(token), 'verbs', 'audit');
       expect(await app.get('mail', { token })).toMatchObject({ status: 403 });
@@ -171,13 +171,13 @@ describe('permissions of tokens', () => {
       ['queues=a%20b', expect.stringMatching(/^queues must be 1 to 32 names/) as unknown],
       ['expires=soon', expect.stringMatching(/^expires must be a whole number/) as unknown],
       ['expires=2001-01-01', 'expires must be in the future'],
-    ])('are not made of nonsense: %s', async (query, error) => {
+    ])('are refused if malformed: %s', async (query, error) => {
       const path = `/token/${app.namespace}?description=d&${query}`;
       expect(await app.admin('POST', path)).toMatchObject({ status: 400, json: { error } });
     });
 
-    describe('the end of a token', () => {
-      it('comes by the clock of Redis, and leaves nothing in the list', async () => {
+    describe('the expiry of a token', () => {
+      it('follows the clock of Redis, and removes it from the list', async () => {
         const token = await make('expires=1s&queues=mail');
         await app.admin('PUT', `/token/${app.namespace}/${token}/limit`, {
           body: '{"read":9,"write":9,"interval":60}',
@@ -194,7 +194,7 @@ describe('permissions of tokens', () => {
         expect(await redis().read('SISMEMBER', keys.limited, digest)).toBe(0);
       });
 
-      it('is shown, with all the rest', async () => {
+      it('is shown with all other fields', async () => {
         const token = await make('expires=2030-01-31T12:00:00Z&verbs=consume&queues=mail-*');
         expect(await show(token)).toEqual({
           namespace: app.namespace,
@@ -217,8 +217,8 @@ describe('permissions of tokens', () => {
       });
     });
 
-    describe('the last use', () => {
-      it('is noted, once in a while, and never of a token that is gone', async () => {
+    describe('the last use of a token', () => {
+      it('is recorded at intervals, and never for a deleted token', async () => {
         const token = await make('verbs=publish');
         await app.publish('mail', 'x', { token });
         const lastUsed = app.server.api.app.get(LastUsed, { strict: false });
@@ -238,11 +238,11 @@ describe('permissions of tokens', () => {
       });
     });
 
-    describe('rotation', () => {
+    describe('the rotation of a token', () => {
       const rotate = (token: string, query = ''): Promise<Answer> =>
         app.admin('POST', `/token/${app.namespace}/${token}/rotate${query}`);
 
-      it('gives a new token all that the old one had, and ends the old one', async () => {
+      it('copies all of the old token to the new one, and ends the old one', async () => {
         const old = await make('verbs=publish&queues=mail&expires=2030-01-31');
         const limit = '{"interval":60,"read":0,"write":2}';
         await app.admin('PUT', `/token/${app.namespace}/${old}/limit`, { body: limit });
@@ -267,7 +267,7 @@ describe('permissions of tokens', () => {
         expect(await rotate(old)).toMatchObject({ status: 404, json: { error: 'token not found' } });
       });
 
-      it('lets the old one work on for its grace, and no longer than it would have', async () => {
+      it('keeps the old token valid for its grace, but not beyond its expiry', async () => {
         const old = await make('expires=20h');
         const { json } = await rotate(old, '?grace=1h&expires=30d');
         const { token } = json as { token: string };
@@ -285,7 +285,7 @@ describe('permissions of tokens', () => {
         await waitFor(async () => (await app.put('mail', 'x', { token: gone })).status === 401, 5_000);
       });
 
-      it('changes nothing when it is refused', async () => {
+      it('changes nothing if it is refused', async () => {
         const [old, taken] = [await make(''), await make('')];
         const refusals = [
           [
@@ -302,7 +302,7 @@ describe('permissions of tokens', () => {
         await app.publish('mail', 'x', { token: old });
       });
 
-      it('is in the audit log, with four characters of both', async () => {
+      it('is in the audit log with four characters of both', async () => {
         const old = await make('');
         const { token } = (await rotate(old)).json as { token: string };
         const audited = app.log.filter(({ message }) => message === 'audit').slice(-2);
@@ -315,7 +315,7 @@ describe('permissions of tokens', () => {
       });
     });
 
-    it('a long poll that began before its token was revoked takes nothing any more', async () => {
+    it('a long poll leases nothing after its token was revoked', async () => {
       const token = await make('verbs=consume');
       const polls = [app.get('wait?timeout=20&ttr=60', { token }), app.get('w%61it-2?timeout=20', { token })];
       // Longer than an answer of the token store is good for: until then the job would be given out.
@@ -328,7 +328,7 @@ describe('permissions of tokens', () => {
       expect(await app.get('wait')).toMatchObject({ status: 200, json: { job_id: ids[0], remain_tries: 0 } });
     });
 
-    it('a long poll whose token still holds takes its job', async () => {
+    it('a long poll with a valid token leases its job', async () => {
       const token = await make('queues=keep');
       const poll = app.get('keep?timeout=20', { token });
       await sleep(1_100);
@@ -390,7 +390,7 @@ describe('permissions by queue', () => {
   const find = async (id: string): Promise<unknown> => (await call('GET', `jobs/${id}`)).json;
 
   describe('a token for some queues', () => {
-    it('removes and changes no job of another one by a unique key', async () => {
+    it('removes and changes no job of another queue by a unique key', async () => {
       const mine = await limited();
       await publish({ queue: 'theirs', id: 'holder', data: 1, unique: { key: 'k', mode: 'reject' } });
 
@@ -408,7 +408,7 @@ describe('permissions by queue', () => {
       expect(await find('holder')).toMatchObject({ state: 'ready', queue: 'theirs', data: 1 });
     });
 
-    it('cancels nothing that depends on a job, for that may be in any queue', async () => {
+    it('cannot cancel dependents of a job, which may be in any queue', async () => {
       const mine = await limited();
       await publish({ queue: 'mine', id: 'first' });
       await publish({ queue: 'theirs', id: 'waits', depends_on: ['first'] });
@@ -421,7 +421,7 @@ describe('permissions by queue', () => {
       expect(await call('POST', 'jobs/first/cancel', { cascade: true })).toMatchObject({ status: 200 });
     });
 
-    it('cancels no job of another queue among many, nor one that such a job depends on', async () => {
+    it('cannot cancel a job of another queue among many, nor a dependency of one', async () => {
       const mine = await limited();
       await publish({ queue: 'mine', id: 'own' });
       await publish({ queue: 'theirs', id: 'foreign' });
@@ -456,7 +456,7 @@ describe('permissions by queue', () => {
         who('POST', `workers/${name}/heartbeat`, { ...beat, info: { name: 'n', ...info } });
       const show = async (name: string): Promise<unknown> => (await call('GET', `workers/${name}`)).json;
 
-      it('of other queues is not changed, lost, read or ended, and keeps its stop', async () => {
+      it('is not changed, lost, read or ended by a token for other queues, and keeps its stop', async () => {
         const mine = await limited('consume');
         const theirs = await limited('consume', 'theirs,other');
         for (const [name, owner] of [
@@ -478,7 +478,7 @@ describe('permissions by queue', () => {
         }
       });
 
-      it('of other queues keeps its lease requests that wait', async () => {
+      it('keeps its waiting lease requests against a token for other queues', async () => {
         const [mine, theirs] = [await limited('consume'), await limited('consume', 'later')];
         await begin(theirs, 'waits-long');
         const lease = { queues: ['later'], worker: 'waits-long', wait_ms: 60_000 };
@@ -492,7 +492,7 @@ describe('permissions by queue', () => {
         await call('DELETE', `jobs/${id}?force=true`);
       });
 
-      it('of its queues goes on with another token for them, and with a token for all', async () => {
+      it('is continued by another token for its queues, or for all', async () => {
         const first = await limited('consume', 'b,a');
         const rotated = await limited('consume,publish', 'a,b');
         await begin(first, 'rotates');
@@ -501,7 +501,7 @@ describe('permissions by queue', () => {
         expect((await rotated('DELETE', 'workers/rotates')).status).toBe(204);
       });
 
-      it('that an earlier server began belongs to the token of its next heartbeat', async () => {
+      it('belongs to the token of its next heartbeat if an older server created it', async () => {
         const [mine, theirs] = [await limited('consume'), await limited('consume', 'theirs')];
         await begin(theirs, 'earlier');
         const { pool, keys } = { pool: redis(), keys: redis().keys };
@@ -511,7 +511,7 @@ describe('permissions by queue', () => {
         expect((await mine('POST', 'workers/earlier/heartbeat', beat)).status).toBe(404);
       });
 
-      it('is the only thing that it forgets of a worker', async () => {
+      it('is all that it forgets of a worker', async () => {
         const mine = await limited('consume');
         await publish({ queue: 'theirs', type: 't' });
         await call('POST', 'leases', { queues: ['theirs'], worker: 'by-name' });
@@ -521,7 +521,7 @@ describe('permissions by queue', () => {
       });
     });
 
-    it('fails nothing that depends on a job by deleting it, not even by force', async () => {
+    it('cannot fail dependents by deleting a job, not even by force', async () => {
       const mine = await limited();
       const consumer = await limited('consume');
       await publish({ queue: 'mine', id: 'to-delete' });
@@ -580,7 +580,7 @@ describe('permissions by queue', () => {
   /** They store under an id, and so have to say that it is taken. */
   const STORES_BY_ID = ['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id'];
 
-  describe('T50: of a job in a queue that the token is not for', () => {
+  describe("T50: a job in a queue outside the token's queues", () => {
     let mine: Call;
     /** Foreign jobs by state, each with a recurring job of the same id. */
     const foreign: Record<string, string> = {};
@@ -609,7 +609,7 @@ describe('permissions by queue', () => {
       }
     });
 
-    it('no call by id tells anything, or does anything', async () => {
+    it('is not revealed or changed by any call by id', async () => {
       const named = routes.map(({ method, template }) => `${method} ${template}`);
       const byId = named.filter((name) => /:(job_)?id/.test(name));
       expect([...Object.keys(BY_ID), ...STORES_BY_ID].sort()).toEqual(byId.sort());
@@ -633,7 +633,7 @@ describe('permissions by queue', () => {
         expect((await call('GET', `recurring/${id}`)).status).toBe(200);
     });
 
-    it('a recurring job that takes its id is refused, and nothing else told', async () => {
+    it('is not revealed by a recurring job that uses its id', async () => {
       const recurring = { schedule: { every_ms: 3_600_000 }, job: { queue: 'mine' } };
       const { status, text } = await mine('PUT', `recurring/${foreign['ready']!}`, recurring);
       expect(status).toBe(403);
@@ -651,7 +651,7 @@ describe('permissions by queue', () => {
       ['list by worker', (id) => mine('GET', `jobs?queue=mine&worker=${id}`)],
       ['dead letter', () => mine('GET', 'dead-letter?queue=mine')],
       ['queues', () => mine('GET', 'queues')],
-    ])('a batch or list tells nothing: %s', async (_name, find2) => {
+    ])('is not revealed by a batch or list: %s', async (_name, find2) => {
       const ofNone = await find2('01ARZ3NDEKTSV4RRFFQ69G5FAV');
       expect(ofNone.status).toBe(200);
       for (const id of Object.values(foreign)) {
@@ -661,7 +661,7 @@ describe('permissions by queue', () => {
       }
     });
 
-    it('a publish with X-Job-ID that waits tells what is told of one that is gone', async () => {
+    it('is answered like a removed one by a publish with X-Job-ID that waits', async () => {
       for (const [state, id] of Object.entries(foreign)) {
         const args = performance.now();
         const answer = await mine('POST', 'jobs?wait_ms=5000', { queue: 'mine' }, { 'X-Job-ID': id });
@@ -677,7 +677,7 @@ describe('permissions by queue', () => {
     });
 
     it.each(['reject', 'existing', 'replace', 'debounce'])(
-      'a unique key tells that it is held: %s',
+      'is not revealed by a unique key that it holds: %s',
       async (mode) => {
         for (const state of Object.keys(foreign)) {
           const job = { queue: 'mine', unique: { key: `key-${state}`, mode } };
@@ -696,7 +696,7 @@ describe('permissions by queue', () => {
       },
     );
 
-    it('an idempotency key tells nothing', async () => {
+    it('is not revealed by an idempotency key', async () => {
       await publish({ queue: 'secret-queue', id: 'held', unique: { key: 'held', mode: 'reject' } });
       const job = { queue: 'mine', unique: { key: 'held', mode: 'existing' } };
       const key = { 'Idempotency-Key': 'known' };
@@ -714,7 +714,7 @@ describe('permissions by queue', () => {
       expect(waited).toMatchObject({ status: 200, json: { id: 'moves', state: null, result: null } });
     });
 
-    it('a dependency is refused, in every call that can name one', async () => {
+    it('is refused as a dependency in every call', async () => {
       const own = await publish({ queue: 'mine', id: 'depends', type: 't', delay_ms: 600_000 });
       await publish({ queue: 'mine', id: 'leased', type: 't' });
       const { lease } = await leaseOf('leased');
@@ -747,7 +747,7 @@ describe('permissions by queue', () => {
       expect((await mine('POST', 'jobs', { jobs })).status).toBe(201);
     });
 
-    it('a job that it depends on tells nothing', async () => {
+    it('is not revealed as a dependency of another job', async () => {
       await publish({ queue: 'mine', id: 'needed' });
       await publish({ queue: 'mine', id: 'own-dependent', depends_on: ['needed'] });
       await publish({ queue: 'secret-queue', id: 'foreign-dependent', depends_on: ['needed'] });
@@ -759,7 +759,7 @@ describe('permissions by queue', () => {
       });
     });
 
-    it('no event tells anything', async () => {
+    it('is not revealed by an event', async () => {
       const made = await app.admin('POST', `/token/${app.namespace}?description=d&queues=mine`);
       const { token } = made.json as { token: string };
       const path = `/v1/${app.namespace}/events?job=${foreign['ready']!},seen`;
@@ -782,7 +782,7 @@ describe('permissions by queue', () => {
       expect((await call('PUT', 'targets/billing', hook)).status).toBe(200);
     });
 
-    it('is refused to a token for some queues, in every call that can name one', async () => {
+    it('is refused to a token for some queues in every call', async () => {
       const mine = await limited('publish,consume,admin,push');
       const refusals = [
         await mine('GET', 'targets/billing'),
@@ -807,7 +807,7 @@ describe('permissions by queue', () => {
       expect((await all('PATCH', 'queues/other', { push: { target: 'billing' } })).status).toBe(200);
     });
 
-    it('gets no job at a URL of its own by a token without push, also if another caller has published it', async () => {
+    it('gets no job at a URL that a token without push set', async () => {
       const publisher = await limited('publish');
       const job = { queue: 'mine', data: 1, push: { url } };
       await call('POST', 'jobs', { ...job, id: 'to-url', delay_ms: 600_000 });
@@ -832,7 +832,7 @@ describe('permissions by queue', () => {
     });
   });
 
-  it('waiting for a job needs what looking at it needs, and is refused before anything is stored', async () => {
+  it('requires the permission of a read to wait for a job, before anything is stored', async () => {
     const publisher = await limited('publish', 'mine');
     const job = { queue: 'mine', id: 'not-stored' };
     expect(await publisher('POST', 'jobs?wait_ms=1', job)).toMatchObject({

@@ -106,8 +106,8 @@ describe('HTTP push', () => {
     return job(id);
   }
 
-  describe('targets', () => {
-    it('show their secret and headers once, or never', async () => {
+  describe('push targets', () => {
+    it('show their secret and headers once or never', async () => {
       const name = fresh('t');
       const made = await put(name, { headers: { Authorization: 'Bearer hush-hush' } });
       expect(made.secret).toMatch(/^whsec_/);
@@ -128,7 +128,7 @@ describe('HTTP push', () => {
       }
     });
 
-    it('have the defaults of the API, and change one by one', async () => {
+    it('have the defaults of the API, and are changed field by field', async () => {
       const name = fresh('t');
       await put(name);
       expect(await target(name)).toMatchObject({
@@ -167,7 +167,7 @@ describe('HTTP push', () => {
       expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
     });
 
-    it('are refused with a name that cannot be', async () => {
+    it('are refused with an invalid name', async () => {
       expect((await call('PUT', 'targets/a.b', { url: 'https://example.com/' })).status).toBe(400);
     });
 
@@ -180,7 +180,7 @@ describe('HTTP push', () => {
       expect(answer.status).toBe(400);
     });
 
-    it('cannot be removed while a queue is pushed to them', async () => {
+    it('cannot be removed while a queue uses them', async () => {
       const { queue, name } = await pushed();
       expect(await target(name)).toMatchObject({ queues: [queue] });
       expect((await call('DELETE', `targets/${name}`)).json).toMatchObject({ code: 'target_in_use' });
@@ -190,7 +190,7 @@ describe('HTTP push', () => {
       expect((await call('GET', `targets/${name}`)).json).toMatchObject({ code: 'target_not_found' });
     });
 
-    it('must be there before a queue is pushed to them', async () => {
+    it('must exist before a queue uses them', async () => {
       const answer = await call('PATCH', `queues/${fresh('q')}`, { push: { target: 'nowhere' } });
       expect(answer.json).toMatchObject({ code: 'target_not_found' });
     });
@@ -219,7 +219,7 @@ describe('HTTP push', () => {
       expect(await statuses(both)).toEqual([200, 200, 200, 200]);
     });
 
-    it('are changed by many at once, one after another', async () => {
+    it('are changed concurrently without a lost change', async () => {
       const name = fresh('t');
       await put(name);
       await Promise.all(
@@ -246,7 +246,7 @@ describe('HTTP push', () => {
       expect(await given('POST', `targets/${name}/test`)).toMatchObject({ status: null, problem: 'blocked' });
     });
 
-    it('go with their namespace', async () => {
+    it('are removed with their namespace', async () => {
       const token = 'a-token-for-the-namespace-that-goes';
       const ns = `${app.namespace}-gone`;
       await app.admin('POST', `/token/${ns}?description=d&token=${token}`);
@@ -265,7 +265,7 @@ describe('HTTP push', () => {
     });
   });
 
-  it('is measured in seconds', async () => {
+  it('measures durations in seconds', async () => {
     const sum = async (): Promise<number> => {
       const { text } = await app.admin('GET', '/metrics');
       return Number(/^pumphouse_push_seconds_sum\{pool="default"\} (\S+)$/m.exec(text)?.[1] ?? 0);
@@ -278,7 +278,7 @@ describe('HTTP push', () => {
     expect((await sum()) - before).toBeLessThan(30);
   });
 
-  it('is counted by target, and its changes are in the audit log', async () => {
+  it('counts by target, and audits changes', async () => {
     const { queue, name } = await pushed();
     await publish(queue);
     receiver.respond = answerWith(503);
@@ -350,8 +350,8 @@ describe('HTTP push', () => {
     }
   });
 
-  describe('a request', () => {
-    it('has the job, signed so that the library of Standard Webhooks accepts it', async () => {
+  describe('a push request', () => {
+    it('has the job, and a signature that Standard Webhooks accepts', async () => {
       const { queue, secret } = await pushed({ headers: { 'X-Own': 'mine' } });
       const id = await publish(queue, { data: { to: 'ada' }, tries: 3 });
       await waitFor(() => receiver.of(id).length === 1, 5_000);
@@ -371,7 +371,7 @@ describe('HTTP push', () => {
       await waitFor(async () => (await call('GET', `jobs/${id}`)).status === 404);
     });
 
-    it('has bytes and their content type as they were published', async () => {
+    it('has the published bytes and content type', async () => {
       const { queue } = await pushed();
       const bytes = randomBytes(200);
       const id = await publish(queue, {
@@ -386,7 +386,7 @@ describe('HTTP push', () => {
       expect(receiver.of(other)[0]!.headers['content-type']).toBe('application/octet-stream');
     });
 
-    it('has the fields of the job, if the target wants them', async () => {
+    it('has the fields of the job if the target is set so', async () => {
       const { queue, secret } = await pushed({ body: 'job' });
       const id = await publish(queue, { data: { to: 'ada' }, type: 'mail', tags: ['a'] });
       await waitFor(() => receiver.of(id).length === 1, 5_000);
@@ -426,7 +426,7 @@ describe('HTTP push', () => {
     });
   });
 
-  describe('an answer', () => {
+  describe('the answer to a push request', () => {
     it('is the result of a job that keeps one', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(200, { 'Content-Type': 'application/json; charset=utf-8' }, '{"sum":3}');
@@ -435,7 +435,7 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'done')).toMatchObject({ result: { data: { sum: 3 } } });
     });
 
-    it('that breaks off is still a success', async () => {
+    it('is a success even if it breaks off', async () => {
       const { queue } = await pushed();
       receiver.respond = (response) => {
         response.writeHead(200, { 'Content-Length': '100' }).write('abc', () => response.destroy());
@@ -450,7 +450,7 @@ describe('HTTP push', () => {
       [503, {}, 'http_503'],
       [404, {}, 'http_404'],
       [302, { Location: '/elsewhere' }, 'http_302'],
-    ])('of %d costs a try', async (status, headers, group) => {
+    ])('costs a try if it is %d', async (status, headers, group) => {
       const { queue } = await pushed();
       receiver.respond = answerWith(status, headers, 'no');
       const id = await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 0 } });
@@ -465,7 +465,7 @@ describe('HTTP push', () => {
     it.each<[number, Record<string, string>]>([
       [429, {}],
       [503, { 'Retry-After': '30' }],
-    ])('of %d with %j releases the job, and costs no try', async (status, headers) => {
+    ])('releases the job without a try if it is %d with %j', async (status, headers) => {
       const { queue } = await pushed();
       receiver.respond = answerWith(status, headers);
       const id = await publish(queue, { tries: 2, retry: { kind: 'none' } });
@@ -473,7 +473,7 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'scheduled')).toMatchObject({ attempts: 0, tries_left: 2 });
     });
 
-    it('of 429 after a hundred releases is a retry, whichever server counted them', async () => {
+    it('is a retry after a hundred releases by 429, counted over all servers', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(429);
       const id = await publish(queue, { id: fresh('busy'), tries: 1 });
@@ -489,7 +489,7 @@ describe('HTTP push', () => {
       expect(await redis.hget(hash, 'released')).toBe('1');
     });
 
-    it('that says no retry fails the job at once', async () => {
+    it('fails the job at once if it says no retry', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(500, { 'Pumphouse-Retry': 'no' });
       const id = await publish(queue, { tries: 9 });
@@ -497,7 +497,7 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_500' } });
     });
 
-    it('means what the target says', async () => {
+    it('is handled by the status rules of the target', async () => {
       const { queue } = await pushed({ on_status: { '404': 'fail', '4xx': 'ack' } });
       receiver.respond = answerWith(404);
       const failed = await publish(queue, { tries: 9 });
@@ -508,7 +508,7 @@ describe('HTTP push', () => {
       await stateOf(done, 'done');
     });
 
-    it('of 410 fails the job and pauses the target', async () => {
+    it('fails the job and pauses the target if it is 410', async () => {
       const path = `/v1/${app.namespace}/events?event=target_paused`;
       const events = await EventClient.open(app.port, path, app.token);
       await events.begun();
@@ -537,7 +537,7 @@ describe('HTTP push', () => {
       await waitFor(() => receiver.of(waits).length === 1, 5_000);
     });
 
-    it('of 410 from a URL that the target had before pauses nothing', async () => {
+    it('pauses nothing if it is 410 from a former URL', async () => {
       const { queue, name } = await pushed();
       let answer: () => void = () => undefined;
       receiver.respond = (response) => {
@@ -554,7 +554,7 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ paused_at: null });
     });
 
-    it('after an unsolicited 100 Continue counts, and the job is sent once', async () => {
+    it('is read after an unsolicited 100 Continue, and the job is sent once', async () => {
       const { queue } = await pushed();
       receiver.respond = (response) => {
         response.writeContinue();
@@ -566,7 +566,7 @@ describe('HTTP push', () => {
       expect(receiver.of(id)).toHaveLength(1);
     });
 
-    it('that a kept connection loses costs no try: the request is sent again', async () => {
+    it('costs no try if a kept connection breaks: the request is sent again', async () => {
       const { queue } = await pushed();
       const used = new WeakSet<object>();
       receiver.respond = (response) => {
@@ -583,7 +583,7 @@ describe('HTTP push', () => {
       expect(receiver.received.filter(({ headers }) => headers['pumphouse-queue'] === queue).length).toBe(7);
     });
 
-    it('that does not come is a failure of the kind timeout', async () => {
+    it('is a failure of the kind timeout if it is missing', async () => {
       const { queue } = await pushed({ timeout_ms: 1_000 });
       receiver.respond = () => undefined;
       const id = await publish(queue, { tries: 1 });
@@ -594,14 +594,14 @@ describe('HTTP push', () => {
     it.each<[string, () => Promise<string>]>([
       ['connect', async () => `http://127.0.0.1:${String(await freePort())}/hook`],
       ['tls', () => Promise.resolve(receiver.url.replace('http:', 'https:'))],
-    ])('that cannot come is a failure of the kind %s', async (group, urlOf) => {
+    ])('is a failure of the kind %s if it cannot come', async (group, urlOf) => {
       const { queue } = await pushed({ url: await urlOf() });
       const id = await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 0 } });
 
       expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 2, failure: { group } });
     });
 
-    it('cannot come from an address that is not allowed', async () => {
+    it('is a failure of the kind blocked for a forbidden address', async () => {
       const { queue } = await pushed({ url: 'http://[::ffff:169.254.169.254]:8080/latest/meta-data' });
       const id = await publish(queue, { tries: 1 });
 
@@ -660,7 +660,7 @@ describe('HTTP push', () => {
       ]);
     });
 
-    it('has the settings of the target, which change one by one', async () => {
+    it('has settings of the target, changed field by field', async () => {
       const name = fresh('t');
       const defaults = {
         ...{ failures: 5, failure_percent: 50, min_requests: 10 },
@@ -690,7 +690,7 @@ describe('HTTP push', () => {
       expect((await target(name)).breaker.settings).toEqual(defaults);
     });
 
-    it('opens after as many failures as its settings say, for as long', async () => {
+    it('opens after the configured failures, for the configured time', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1, open_ms: 1_000 } });
       receiver.respond = (response) => response.destroy();
       await publish(queue, { tries: 1 });
@@ -700,7 +700,7 @@ describe('HTTP push', () => {
       expect(openMs).toBeLessThanOrEqual(1_000);
     });
 
-    it('closes when the target gets another URL, of which failures of the old one say nothing', async () => {
+    it('closes when the target gets another URL, and ignores failures of the old one', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1 } });
       const fails: (() => void)[] = [];
       receiver.respond = (response) => void fails.push(() => void response.destroy());
@@ -721,7 +721,7 @@ describe('HTTP push', () => {
       await waitFor(() => receiver.of(id).length === 1, 5_000);
     });
 
-    it('stops no delivery where its state cannot be stored', async () => {
+    it('stops no delivery if its state cannot be stored', async () => {
       const { queue, name } = await pushed();
       const key = `{${app.namespace}}:targets`;
       const breaker = { openUntilMs: Date.now() + 1_000, openings: 1, probeUntilMs: 0 };
@@ -738,7 +738,7 @@ describe('HTTP push', () => {
       await given('POST', `targets/${name}/resume`);
     });
 
-    it('stops no job where there is none', async () => {
+    it('does not exist if it is switched off', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1 } });
       receiver.respond = (response) => response.destroy();
       const first = await publish(queue, { tries: 1 });
@@ -758,7 +758,7 @@ describe('HTTP push', () => {
       expect(await redis.hexists(`{${app.namespace}}:targets`, `b:${name}`)).toBe(0);
     });
 
-    it('is shared by the servers, and closes by one job that goes through', async () => {
+    it('is shared by the servers, and closes by one successful job', async () => {
       const { queue, name } = await pushed();
       const field = `b:${name}`;
       const key = `{${app.namespace}}:targets`;
@@ -791,7 +791,7 @@ describe('HTTP push', () => {
       second.respond = (response) => void response.end('ok');
     });
 
-    it('is sent there, signed, if its origin is one of the target', async () => {
+    it('is sent there, signed, if its origin is allowed by the target', async () => {
       const { queue, name, secret } = await pushed({ origins: [second.origin] });
       const url = `${second.origin}/orders/17?a=b`;
       const id = await publish(queue, { push: { url }, attributes: { own: 'x' } });
@@ -815,7 +815,7 @@ describe('HTTP push', () => {
       ],
       ['of another scheme', (origin) => `${origin.replace('http:', 'https:')}/`, true],
       ['of a target without origins', (origin) => `${origin}/hook`, false],
-    ])('%s fails at once, and is not sent', async (_what, url, hasOrigins) => {
+    ])('fails at once and is not sent: %s', async (_what, url, hasOrigins) => {
       const { queue } = await pushed(hasOrigins ? { origins: [second.origin] } : {});
       const before = second.received.length;
       const id = await publish(queue, { push: { url: url(second.origin) }, tries: 9 });
@@ -845,7 +845,7 @@ describe('HTTP push', () => {
       expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
     });
 
-    it('needs the permission push, however it is made', async () => {
+    it('needs the permission push in every call', async () => {
       const path = `/token/${app.namespace}?description=d&verbs=publish,consume,admin`;
       const { token } = (await app.admin('POST', path)).json as { token: string };
       const job = { queue: 'q', push: { url: 'https://a.example/' } };
@@ -860,7 +860,7 @@ describe('HTTP push', () => {
       }
     });
 
-    it('waits while the breaker of its origin is open, without a try; then one is sent, and the others', async () => {
+    it('waits while the breaker of its origin is open, without a try, until one succeeds', async () => {
       const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
       await sleep(1_100);
       const key = `{${app.namespace}}:targets`;
@@ -892,7 +892,7 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ origin_breakers: [] });
     });
 
-    it('leaves the jobs without one held while the breaker of the target is open; then one is sent, and the others', async () => {
+    it('is sent after one probe by jobs without a URL, which wait for the breaker of the target', async () => {
       const { queue, name } = await pushed({ origins: [second.origin] });
       await sleep(1_100);
       const key = `{${app.namespace}}:targets`;
@@ -911,7 +911,7 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ breaker: { state: 'closed' } });
     });
 
-    it('counts against the breaker of its origin alone', async () => {
+    it('counts only against the breaker of its origin', async () => {
       const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
       second.respond = (response) => response.destroy();
       const options = { tries: 3, retry: { kind: 'fixed', delay_ms: 50 } };
@@ -929,7 +929,7 @@ describe('HTTP push', () => {
       await waitFor(async () => !(await isOpen()), 5_000);
     });
 
-    it('is bounded with those of its origin by max_running_per_key', async () => {
+    it('is limited by max_running_per_key with those of its origin', async () => {
       const { queue } = await pushed({ origins: [receiver.origin, second.origin] });
       await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
       const held: (() => void)[] = [];
@@ -967,7 +967,7 @@ describe('HTTP push', () => {
       return receiver.of(id)[0]!;
     };
 
-    it('keeps the job until it calls the URL, without a token and once', async () => {
+    it('keeps the job until it calls the URL, once and without a token', async () => {
       const queue = await later(60_000);
       const id = await publish(queue, { retention_ms: 60_000 });
       const received = await first(id);
@@ -984,14 +984,14 @@ describe('HTTP push', () => {
       expect(JSON.stringify(app.log)).not.toContain(link.split('=')[1]);
     });
 
-    it('may leave the result out, also for a job of lmstfy', async () => {
+    it('may omit the result, also for a job of lmstfy', async () => {
       const queue = await later(60_000);
       const id = await app.publish(queue, 'x');
       expect((await follow(linkOf(await first(id)))).status).toBe(204);
       expect((await call('GET', `jobs/${id}`)).status).toBe(404);
     });
 
-    it('gets the job again when its lease ends; the old URL does nothing then', async () => {
+    it('gets the job again when its lease ends, and the old URL has no effect', async () => {
       const queue = await later(500);
       const id = await publish(queue, { tries: 2, retention_ms: 60_000 });
       const old = linkOf(await first(id));
@@ -1019,7 +1019,7 @@ describe('HTTP push', () => {
       expect((await job(id)).state).toBe('leased');
     });
 
-    it('is told that a signed URL is malformed', async () => {
+    it('gets 400 for a malformed signed URL', async () => {
       const links = app.server.api.app.get<AckLinks>(AckLinks, { strict: false });
       const good = { pool: 'default', namespace: app.namespace, queue: 'q', id: 'x', lease: 1 };
       const linkTo = (ref: object) => links.urlOf(ref as AckRef).replace('https://queue.example/base', '');
@@ -1047,7 +1047,7 @@ describe('HTTP push', () => {
       expect((await follow(`${linkTo(good)}.more`)).status).toBe(401);
     });
 
-    it('has any other answer mean what it means to all', async () => {
+    it('has every other answer handled as usual', async () => {
       const queue = await later(60_000);
       receiver.respond = answerWith(200);
       const id = await publish(queue, { retention_ms: 60_000 });
@@ -1057,7 +1057,7 @@ describe('HTTP push', () => {
       await stateOf(failed, 'dead');
     });
 
-    it('needs a URL and a key of the server', async () => {
+    it('requires a URL and a key of the server', async () => {
       const bare = await TestApp.start({ ...PUSH, PUMPHOUSE_SERVER__PUBLIC_URL: 'https://queue.example' });
       const body = JSON.stringify({ url: receiver.url, ack: 'later' });
       const answer = await bare.call('PUT', `/v1/${bare.namespace}/targets/t`, { body });
@@ -1067,7 +1067,7 @@ describe('HTTP push', () => {
     });
   });
 
-  describe('several targets', () => {
+  describe('several push targets', () => {
     it('do not wait for one that hangs', async () => {
       // Over a Redis of its own: the other server of this file would send these jobs, too.
       const { app: small } = await TestApp.alone({ ...PUSH, PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '4' });
@@ -1093,7 +1093,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('of one namespace that hang leave slots for another namespace', async () => {
+    it('leave slots for another namespace when those of one hang', async () => {
       const { app: small, redis: alone } = await TestApp.alone({
         ...PUSH,
         PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '16',
@@ -1127,7 +1127,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('of many queues get jobs of each', async () => {
+    it('get jobs of each of their queues', async () => {
       const { queue, name } = await pushed();
       const second = fresh('q');
       await given('PATCH', `queues/${second}`, { push: { target: name, max_running: 2 } });
@@ -1140,7 +1140,7 @@ describe('HTTP push', () => {
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
     });
 
-    it('never have more requests of a queue in a time than its rate', async () => {
+    it('keep the rate of each queue', async () => {
       const { queue } = await pushed();
       await given('PATCH', `queues/${queue}`, { rate: { rate: 2, period_ms: 1_000, burst: 1 } });
       const timesMs: number[] = [];
@@ -1156,7 +1156,7 @@ describe('HTTP push', () => {
       expect(timesMs[3]! - timesMs[0]!).toBeGreaterThan(1_300);
     });
 
-    it('never have more requests of a queue at once than its max_running', async () => {
+    it('keep max_running of each queue', async () => {
       const { queue } = await pushed();
       await given('PATCH', `queues/${queue}`, { max_running: 2 });
       let [now, most] = [0, 0];
@@ -1174,8 +1174,8 @@ describe('HTTP push', () => {
     });
   });
 
-  describe('a server', () => {
-    it('that stops gives back what it could not finish, without a try', async () => {
+  describe('a pushing server', () => {
+    it('releases what it could not finish at a stop, without a try', async () => {
       // A Redis of its own: the other server of this file would take the job.
       const { app: staying, redis: alone } = await TestApp.alone();
       const leaving = await TestApp.start({ ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: alone.url });
@@ -1195,7 +1195,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('that stops lets requests end within drain_ms, and records their outcomes', async () => {
+    it('finishes requests within drain_ms at a stop, and records their outcomes', async () => {
       const { app: staying, redis: alone } = await TestApp.alone();
       const leaving = await TestApp.start({
         ...PUSH,
@@ -1226,7 +1226,7 @@ describe('HTTP push', () => {
       await slow.stop();
     });
 
-    it('with another push.key_file sends nothing and says why; one with the key does', async () => {
+    it('sends nothing with another push.key_file, and reports it', async () => {
       const { app: keyless, redis: alone } = await TestApp.alone();
       const withKey = (key: string): Promise<TestApp> => {
         const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-push-')), 'key');
@@ -1265,7 +1265,7 @@ describe('HTTP push', () => {
       await keyless.stop();
     });
 
-    it('without push sends nothing, and says so', async () => {
+    it('sends nothing without push, and reports it', async () => {
       const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
       const v1 = callsOn(off);
       expect((await v1('PUT', 'targets/t', { url: receiver.url })).status).toBe(200);

@@ -19,7 +19,7 @@ describe('the quick start of the README', () => {
   afterAll(() => app.stop());
 
   it(
-    'runs as it stands',
+    'runs as written',
     async () => {
       const script = block
         .replace(/^export PUMPHOUSE_TOKEN=….*$/m, `PUMPHOUSE_TOKEN=${app.token}`)

@@ -16,7 +16,7 @@ const fieldsOf = ({ json }: Answer): string[] =>
   ((json as { errors?: { field: string }[] }).errors ?? []).map(({ field }) => field);
 
 describe('recurring jobs', () => {
-  it('are made on time, by the clock', async () => {
+  it('are created on time by the clock of Redis', async () => {
     const { id } = await create({
       id: 'report',
       schedule: { every_ms: 1_000 },
@@ -114,7 +114,7 @@ describe('recurring jobs', () => {
     [{ backlog: 0 }, 1_000],
     [{ backlog: 7 }, 7],
     [{ backlog: 1_000_000 }, 1_000],
-  ])('take max_catch_up, and backlog as its old name: %j', async (given, max_catch_up) => {
+  ])('accept max_catch_up, and backlog as its old name: %j', async (given, max_catch_up) => {
     const stored = await create({ id: 'old-name', job: { queue: 'q' }, ...given });
     expect(stored).toMatchObject({ max_catch_up });
     expect(stored).not.toHaveProperty('backlog');
@@ -136,7 +136,7 @@ describe('recurring jobs', () => {
     });
   });
 
-  it('keep the data of their jobs as it was written', async () => {
+  it('keep the data of their jobs byte for byte', async () => {
     const data = '{"n": 12345678901234567890, "n": 1.0}';
     const body = `{"id":"exact","schedule":{"every_ms":1000},"job":{"queue":"exact","data":${data}}}`;
     const stored = await app.call('POST', `/v1/${app.namespace}/recurring`, { body });
@@ -147,7 +147,7 @@ describe('recurring jobs', () => {
     expect((await call('GET', 'jobs/exact-1')).text).toContain(data);
   });
 
-  it('begin when they are told to', async () => {
+  it('start at start_at', async () => {
     const first_at = '2020-01-01T00:00:30.000Z';
     const { schedule, next_at } = await create({ schedule: { every_ms: 60_000, first_at } });
 
@@ -168,7 +168,7 @@ describe('recurring jobs', () => {
     expect(await call('GET', 'recurring?cursor=-')).toMatchObject({ status: 400 });
   });
 
-  it('are of queues that the token may publish to', async () => {
+  it('are limited to queues that the token may publish to', async () => {
     const limited = await Namespace.make(['q*']);
     const refused = { status: 403, json: { code: 'queue_not_allowed' } };
     const unknown = { status: 404, json: { code: 'recurring_not_found' } };
@@ -209,7 +209,7 @@ describe('recurring jobs', () => {
     [{ backlog: -1 }, ['backlog']],
     [{ backlog: 1, max_catch_up: 1 }, ['backlog']],
     [{ max_catch_up: 1_001 }, ['max_catch_up']],
-  ])('that break a rule are refused by its name: %j', async (more, fields) => {
+  ])('are refused with the name of the broken rule: %j', async (more, fields) => {
     const answer = await call('POST', 'recurring', { schedule: later, job: { queue: 'q' }, ...more });
 
     expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
@@ -218,7 +218,7 @@ describe('recurring jobs', () => {
 
 describe('unique keys', () => {
   const unique = (mode: string) => ({ queue: 'u', unique: { key: 'k', mode } });
-  it('are told of: who holds one, or that he stands for the new job', async () => {
+  it('are shown with their holder, or that the holder is returned for the new job', async () => {
     const { id } = (await call('POST', 'jobs', unique('reject'))).json as { id: string };
 
     expect(await call('POST', 'jobs', unique('reject'))).toMatchObject({
@@ -234,7 +234,7 @@ describe('unique keys', () => {
   });
 });
 
-it('keeps a done job with its result for its retention', async () => {
+it('a done job keeps its result for its retention', async () => {
   const { id } = (await call('POST', 'jobs', { queue: 'kept', retention_ms: 60_000 })).json as {
     id: string;
   };

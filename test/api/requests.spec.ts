@@ -62,7 +62,7 @@ describe('routing', () => {
       ['SEARCH', '/api/g1/p1'],
       ['QUERY', '/api/g1/p1'],
       ['PURGE', '/api/g1/p1'],
-    ])('%s %s is not found', async (method, path) => {
+    ])('answers 404 for %s %s', async (method, path) => {
       const text = await app.raw(head(method, path, { 'X-Token': app.token, Connection: 'close' }));
       const [top = '', body] = text.split('\r\n\r\n');
       expect(top).toMatch(/^HTTP\/1.1 404 /);
@@ -72,7 +72,7 @@ describe('routing', () => {
     });
 
     it.each(['application/json', 'nonsense'])(
-      'does not mind a body of type %s for what is not found',
+      'ignores a body of type %s for an unknown path',
       async (type) => {
         expect(
           await app.call('POST', '/nope', { body: '{', headers: { 'content-type': type } }),
@@ -92,13 +92,13 @@ describe('routing', () => {
       ['p%001', FORBIDDEN_QUEUE],
       ['_p1', FORBIDDEN_QUEUE],
       ['q'.repeat(256), TOO_LONG],
-    ])('no queue is called %s', async (queue, refusal) => {
+    ])('refuses the queue name %s', async (queue, refusal) => {
       expect(await app.put(queue)).toMatchObject(refusal);
       expect(await app.get(`${queue}/size`)).toMatchObject(refusal);
       expect(await app.put(queue, 'x', { token: null })).toMatchObject(refusal);
     });
 
-    it.each(['p_-1', '-p1', 'q'.repeat(255), '0'])('a queue may be called %s', async (queue) => {
+    it.each(['p_-1', '-p1', 'q'.repeat(255), '0'])('accepts the queue name %s', async (queue) => {
       expect(await app.put(queue)).toMatchObject({ status: 201 });
       expect(await app.get(queue)).toMatchObject({ status: 200 });
     });
@@ -109,7 +109,7 @@ describe('routing', () => {
       ['p%2C1', FORBIDDEN_NAMESPACE],
       ['p%C3%A9', FORBIDDEN_NAMESPACE],
       ['n'.repeat(256), TOO_LONG],
-    ])('no namespace is called %s', async (namespace, refusal) => {
+    ])('refuses the namespace name %s', async (namespace, refusal) => {
       expect(await app.get(`/api/${namespace}/q/size`, { token: null })).toMatchObject(refusal);
     });
 
@@ -128,7 +128,7 @@ describe('routing', () => {
       },
     );
 
-    it('knows who asks', async () => {
+    it('identifies the caller', async () => {
       const missing = { status: 401, json: { error: 'token not found' } };
       const invalid = { status: 401, json: { error: 'invalid token' } };
       expect(await app.put('q', 'x', { token: null })).toMatchObject(missing);
@@ -152,7 +152,7 @@ describe('routing', () => {
       expect(await app.get('q/deadletter/size', { token: null })).toMatchObject(missing);
     });
 
-    it('marks every answer with an id of its own', async () => {
+    it('gives every answer its own id', async () => {
       const answers = await Promise.all([
         app.put('q'),
         app.get('q'),
@@ -171,7 +171,7 @@ describe('routing', () => {
       expect(new Set(ids).size).toBe(ids.length);
     });
 
-    it('leaves the size calls open when it is told to', async () => {
+    it('leaves the size calls public if that is set', async () => {
       const open = await TestApp.start({ PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'true' });
       try {
         await open.publish('q');
@@ -191,7 +191,7 @@ describe('routing', () => {
 
 describe('bad input', () => {
   /** What has been used against HTTP servers: two readers of the same bytes must not see different requests in them. */
-  describe('requests that are not what they seem', () => {
+  describe('malformed requests', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start({ PUMPHOUSE_SERVER__REQUEST_TIMEOUT_MS: '2500' });
@@ -332,13 +332,13 @@ describe('bad input', () => {
         () => get('/healthz', ...Array<string>(3_000).fill('A: b'), 'Connection: close'),
         '431',
       ],
-    ])('%s', async (_what, bytes, expected) => {
+    ])('are handled: %s', async (_what, bytes, expected) => {
       expect(await statuses(bytes())).toBe(expected);
       expect(await stored('smuggled')).toMatchObject({ size: 0 });
       expect(app.log.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
     });
 
-    it('bytes behind the last request of a connection do not cost it its answer', async () => {
+    it('are answered before bytes behind the last request of a connection', async () => {
       const connection = await app.open();
       connection.write(put('closing', 'Content-Length: 1', 'Connection: close') + 'x' + inner());
 
@@ -346,7 +346,7 @@ describe('bad input', () => {
       expect(await stored('smuggled')).toMatchObject({ size: 0 });
     });
 
-    it('bytes behind a long poll that is the last do not hide that its client has gone', async () => {
+    it('do not hide a disconnected client behind bytes after a long poll', async () => {
       const connection = await app.open();
       connection.write(get(`/api/${app.namespace}/closing-poll?timeout=20`, 'Connection: close'));
       connection.write(inner());
@@ -358,7 +358,7 @@ describe('bad input', () => {
       connection.cut();
     });
 
-    it('a publish with garbage behind it is not told that it was refused', async () => {
+    it('do not report a publish as refused because of garbage behind it', async () => {
       // The token is known: the publish does not wait for it when the connection ends.
       await app.get('behind');
       const connection = await app.open();
@@ -369,7 +369,7 @@ describe('bad input', () => {
       expect(answer).not.toContain('HTTP/1.1 400');
     });
 
-    it('a consume with garbage behind it has taken nothing', async () => {
+    it('lease nothing for a consume with garbage behind it', async () => {
       await app.publish('once?tries=1');
       const connection = await app.open();
       connection.write(get(`/api/${app.namespace}/once`) + 'garbage\r\n\r\n');
@@ -379,7 +379,7 @@ describe('bad input', () => {
     });
 
     it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
-      'a name that means something to JavaScript is a name: %s',
+      'accept a property name of JavaScript as a name: %s',
       async (name) => {
         const isLegal = !name.startsWith('_');
         expect((await app.put(name)).status).toBe(isLegal ? 201 : 400);
@@ -392,7 +392,7 @@ describe('bad input', () => {
       },
     );
 
-    it('attributes of such names are attributes', async () => {
+    it('accept property names of JavaScript as attributes', async () => {
       const request = head('PUT', `/api/${app.namespace}/attributes`, {
         'X-Token': app.token,
         'Enable-Job-Version': 'YES',
@@ -414,7 +414,7 @@ describe('bad input', () => {
       ['keys', `[{${Array.from({ length: 5_000 }, (_, i) => `"k${String(i)}":0`).join()}}]`, 201, /job_ids/],
       ['a long string', `["${'\\u0041'.repeat(100_000)}"]`, 413, /job too large/],
       ['a long number', `[${'9'.repeat(60_000)}]`, 201, /job_ids/],
-    ])('a bulk publish bears %s', async (_what, body, status, text) => {
+    ])('are accepted in a bulk publish with %s', async (_what, body, status, text) => {
       const answer = await app.put('bulk/bulk', body);
 
       expect(answer.status).toBe(status);
@@ -429,7 +429,7 @@ describe('bad input', () => {
       ['an item with a foreign prototype', '{"acks":[{"__proto__":{"queue":"q","id":"x"}}]}'],
       ['a list that is none', '{"acks":{"length":1e9}}'],
       ['too many', `{"acks":[${Array<string>(1_001).fill('{"queue":"q","id":"x"}').join()}]}`],
-    ])('a batch acknowledgement refuses %s', async (_what, body) => {
+    ])('are refused in a batch acknowledgement: %s', async (_what, body) => {
       const answer = await app.call('POST', `/v1/${app.namespace}/acks`, { body });
 
       expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
@@ -440,7 +440,7 @@ describe('bad input', () => {
 
 describe('habits of lmstfy', () => {
   /** What lmstfy's clients do and rely on. */
-  describe('habits of lmstfy clients', () => {
+  describe('lmstfy clients', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -466,7 +466,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('may send the next request before the answer has come', async () => {
+    it('send the next request before the answer', async () => {
       const connection = await app.open();
       const queue = `/api/${app.namespace}/pipe`;
       const publish = (body: string): string =>
@@ -477,7 +477,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it.each([1, 2, 33, 200])('may send %i publishes and ask for the size without a pause', async (many) => {
+    it.each([1, 2, 33, 200])('send %i publishes and read the size without a pause', async (many) => {
       const queue = `/api/${app.namespace}/pipe-${String(many)}`;
       const publishes = Array.from({ length: many }, (_, i) => {
         const body = String(i);
@@ -495,7 +495,7 @@ describe('habits of lmstfy', () => {
       expect(bodies).toEqual(Array.from({ length: Math.min(many, 100) }, (_, i) => i));
     });
 
-    it('may publish and delete the queue without a pause', async () => {
+    it('publish and delete the queue without a pause', async () => {
       const queue = `/api/${app.namespace}/undone`;
       const publish = `${head('PUT', queue, { ...auth(), 'Content-Length': '1' })}x`;
       for (let round = 0; round < 10; round++) {
@@ -506,7 +506,7 @@ describe('habits of lmstfy', () => {
       }
     });
 
-    it('may pipeline a publish behind a long poll, which ends then', async () => {
+    it('pipeline a publish behind a long poll, which ends', async () => {
       const queue = `/api/${app.namespace}/behind-a-poll`;
       const connection = await app.open();
       connection.write(head('GET', `${queue}?timeout=60`, auth()));
@@ -518,7 +518,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('may pipeline safe requests, which are served at the same time', async () => {
+    it('pipeline safe requests, which are served at the same time', async () => {
       const connection = await app.open();
       const queue = `/api/${app.namespace}/side-by-side`;
       connection.write(
@@ -530,7 +530,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('are not served behind an answer that ends the connection', async () => {
+    it('get no answer behind one that ends the connection', async () => {
       const queue = `/api/${app.namespace}/after-the-end`;
       const put = (connection: string): string =>
         `${head('PUT', queue, { ...auth(), 'Content-Length': '1', Connection: connection })}x`;
@@ -540,7 +540,7 @@ describe('habits of lmstfy', () => {
       expect(await app.get('after-the-end/size')).toMatchObject({ json: { size: 2 } });
     });
 
-    it('may not send two tokens', async () => {
+    it('are refused two tokens', async () => {
       const queue = `/api/${app.namespace}/two-tokens`;
       for (const second of [app.token, 'another']) {
         const tokens = `X-Token: ${app.token}\r\nX-Token: ${second}`;
@@ -551,7 +551,7 @@ describe('habits of lmstfy', () => {
       }
     });
 
-    it('get all jobs that there are when the first comes, up to the count they wait with', async () => {
+    it('get all ready jobs when the first arrives, up to their count', async () => {
       const waiting = app.get('many?count=3&timeout=20');
       await waitFor(async () =>
         (await app.admin('GET', '/metrics')).text.includes('pumphouse_waiters{pool="default"} 1'),
@@ -562,7 +562,7 @@ describe('habits of lmstfy', () => {
       expect((await app.get('many?count=3')).json).toHaveLength(1);
     });
 
-    it('send freeze_tries, which changes nothing', async () => {
+    it('send freeze_tries, which has no effect', async () => {
       await app.publish('freeze?tries=2');
       expect(await app.get('freeze?ttr=1&freeze_tries=true')).toMatchObject({ json: { remain_tries: 1 } });
       expect(await app.get('freeze?ttr=1&freeze_tries=false&timeout=3')).toMatchObject({
@@ -621,7 +621,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('are spared a body that will be refused', async () => {
+    it('send no body that will be refused', async () => {
       const connection = await app.open();
       connection.write(
         head('PUT', `/api/${app.namespace}/expect`, {
@@ -679,7 +679,7 @@ describe('defects of lmstfy', () => {
     const size = async (queue: string): Promise<unknown> =>
       ((await app.get(`${queue}/size`)).json as { size: number }).size;
 
-    it('D2: a client that hung up is given no job', async () => {
+    it('D2: a client that disconnected gets no job', async () => {
       const connection = await app.open();
       connection.write(
         `GET /api/${app.namespace}/gone?timeout=8&ttr=1 HTTP/1.1\r\nHost: x\r\nX-Token: ${app.token}\r\n\r\n`,
@@ -692,7 +692,7 @@ describe('defects of lmstfy', () => {
       expect(await app.get('gone/deadletter')).toMatchObject({ json: { deadletter_size: 0 } });
     });
 
-    it('D3: the longest timeout waits, and ends when a job comes', async () => {
+    it('D3: the longest timeout waits, and ends when a job arrives', async () => {
       const answer = app.get('patient?timeout=4294967295&ttr=4294967295');
       await sleep(30);
       await app.publish('patient?ttl=4294967295');
@@ -713,7 +713,7 @@ describe('defects of lmstfy', () => {
       expect((await app.get('hide?count=3')).json).toMatchObject([{ data: 'YQ==' }, { data: 'Yw==' }]);
     });
 
-    it('D9: a republish that is refused leaves the old job alone', async () => {
+    it('D9: a refused republish leaves the old job alone', async () => {
       const id = await app.publish('keep', 'keep me');
       expect(await app.put(`keep/job/${id}?tries=0`, 'new')).toMatchObject({ status: 400 });
       expect(await app.put(`keep/job/${id}?ttl=1&delay=2`, 'new')).toMatchObject({ status: 400 });
@@ -722,7 +722,7 @@ describe('defects of lmstfy', () => {
       expect(await app.get('keep')).toMatchObject({ json: { job_id: id } });
     });
 
-    it('D10: a delayed job does not come early', async () => {
+    it('D10: a delayed job is not early', async () => {
       const sent = performance.now();
       await app.publish('early?delay=1');
       expect(await app.get('early?timeout=3')).toMatchObject({ status: 200 });
@@ -731,14 +731,14 @@ describe('defects of lmstfy', () => {
       expect(waited).toBeLessThan(2_500);
     });
 
-    it('D12: a bulk publish that is refused publishes nothing', async () => {
+    it('D12: a refused bulk publish publishes nothing', async () => {
       const tooLarge = JSON.stringify(['fine', 'fine', 'a'.repeat(65_535)]);
       expect(await app.put('bulk/bulk', tooLarge)).toMatchObject({ status: 413 });
       expect(await app.put('bulk/bulk', '["fine", nonsense]')).toMatchObject({ status: 400 });
       expect(await size('bulk')).toBe(0);
     });
 
-    it('D13: a consume that fails says 503 with Retry-After, not "no job"', async () => {
+    it('D13: a failed consume answers 503 with Retry-After, not "no job"', async () => {
       broken(app, 'lease');
       for (const query of ['', '?count=10', '?timeout=1']) {
         const { status, json, headers } = await app.get(`any${query}`);
@@ -747,7 +747,7 @@ describe('defects of lmstfy', () => {
       }
     });
 
-    it('D14: a peek that fails says 503', async () => {
+    it('D14: a failed peek answers 503', async () => {
       broken(app, 'peekJob');
       expect(await app.get('any/job/01KAK1N5VSJH40000000000000')).toMatchObject({
         status: 503,
@@ -771,14 +771,14 @@ describe('defects of lmstfy', () => {
       await expect(open(port)).rejects.toThrow();
     });
 
-    it('D1, D11: a job whose publish was answered is there, and a leased one is never out of sight', async () => {
+    it('D1, D11: an answered publish is stored, and a leased job is always visible', async () => {
       const id = await app.publish('sight?tries=2');
       await app.get('sight?ttr=1');
       expect(await app.get(`sight/job/${id}`)).toMatchObject({ status: 200 });
       expect(await app.get('sight?timeout=3')).toMatchObject({ json: { job_id: id } });
     });
 
-    it('tells store_full, disk_full and bugs apart', async () => {
+    it('errors have different codes for a full Redis, a full disk and a bug', async () => {
       const failures = [
         [new QueueError('store_full', 'x'), 507, { error: 'store is full' }],
         [new QueueError('disk_full', 'x'), 503, { code: 'disk_full', error: 'service unavailable' }],

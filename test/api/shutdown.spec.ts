@@ -8,7 +8,7 @@ import { someOf } from '../support/scale.js';
 const POLLED = 'no job available';
 
 /** The built server and its signals. */
-describe.each([1, 2])('a server of %i process(es) that is told to stop', (workers) => {
+describe.each([1, 2])('a stopping server of %i process(es)', (workers) => {
   let server: BuiltServer;
   let token: string;
 
@@ -111,7 +111,7 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
       expect(await size('/deadletter')).toBe(0);
     },
 
-    async 'does not wait for what takes longer than server.drain_ms'() {
+    async 'waits no longer than server.drain_ms'() {
       await boot({ PUMPHOUSE_SERVER__DRAIN_MS: '300' });
       const stuck = await send(`${upload(4)}ab`);
       await sleep(100);
@@ -121,7 +121,7 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
       expect(await stuck.untilClosed()).toBe('');
     },
 
-    async 'is not held up by clients that keep idle connections'() {
+    async 'is not delayed by idle connections'() {
       await boot();
       const idle = await send('');
       const kept = await send(poll(0));
@@ -133,7 +133,7 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
       await Promise.all([idle.untilClosed(), kept.untilClosed()]);
     },
 
-    async 'ends at once when it is told twice, and its Redis is there for the next start'() {
+    async 'ends at once at a second signal, and leaves its Redis for the next start'() {
       await boot({ PUMPHOUSE_SERVER__READY_LAG_MS: '3000' });
       const waiting = await send(poll(600));
       await sleep(100);
@@ -149,5 +149,5 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
   };
   const names = Object.keys(cases);
   // Each start with two workers loads the program three times.
-  it.each(workers === 1 ? names : someOf(names, 0))('%s', (name) => cases[name]!(), 60_000);
+  it.each(workers === 1 ? names : someOf(names, 0))('passes the case: %s', (name) => cases[name]!(), 60_000);
 });

@@ -43,7 +43,7 @@ describe('the start of a server of two workers', () => {
   const of = (loaded: readonly string[], packages: readonly string[]): string[] =>
     packages.filter((one) => loaded.some((path) => path.startsWith(`${one}/`) || path.startsWith(one)));
 
-  it('loads nothing that no request needs', () => {
+  it('loads only what requests need', () => {
     const processes = [...loadedAt('primary'), ...loadedAt('worker')];
     expect(processes).toHaveLength(3);
     for (const loaded of processes) {
@@ -134,13 +134,13 @@ describe('a server of two workers that cannot start', () => {
     return server.output.split('\n').filter((line) => line.startsWith('pumphouse: '));
   }
 
-  it('says once what is wrong with a Redis', async () => {
+  it('reports once what is wrong with a Redis', async () => {
     const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
     const lines = await failure({ PUMPHOUSE_POOLS__DEFAULT__URL: url });
     expect(lines).toEqual([expect.stringMatching(/the Redis of pool default at .* WRONGPASS/)]);
   });
 
-  it('says once what is wrong with the Redis of the tokens', async () => {
+  it('reports once what is wrong with the Redis of the tokens', async () => {
     const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
     const lines = await failure({ PUMPHOUSE_TOKENS__URL: url });
     expect(lines).toEqual([expect.stringMatching(/the Redis of pool tokens at .* WRONGPASS/)]);

@@ -87,7 +87,7 @@ describe('TLS', () => {
       expect(await call(`${q}/job/${id}`, { method: 'DELETE' })).toMatchObject({ status: 204 });
     });
 
-    it('holds a long poll, and gives the job back when its client has gone', async () => {
+    it('holds a long poll, and returns the job when its client disconnects', async () => {
       const connection = await open();
       connection.write(head('GET', `/api/${app.namespace}/gone?timeout=20`, { 'X-Token': app.token }));
       await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 1'));
@@ -107,7 +107,7 @@ describe('TLS', () => {
       connection.cut();
     });
 
-    it('says nothing in clear', async () => {
+    it('sends nothing unencrypted', async () => {
       const connection = new RawConnection(connectPlain(app.port, '127.0.0.1'));
       connection.write(head('GET', '/healthz'));
 
@@ -130,7 +130,7 @@ describe('TLS', () => {
     }
   });
 
-  describe('the command line', () => {
+  describe('the command line over TLS', () => {
     let app: TestApp;
     let configHome: string;
     beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('TLS', () => {
       expect((await call('--ca', own.key)).err).toBe(`${option}${own.key} holds no certificate (PEM)\n`);
     });
 
-    it('prints the events of a server whose CA it was given', async () => {
+    it('prints the events of a server with the given CA', async () => {
       const events = cli('tail', ...addresses(), '--count', '1', '--json', '--ca', ca.file);
       const isOpen = (): Promise<boolean> =>
         tlsCall(ca, `${admin()}/metrics`).then(({ text }) => text.includes('pumphouse_event_streams 1'));
@@ -190,7 +190,7 @@ describe('TLS', () => {
     });
   });
 
-  describe('a port that asks for certificates', () => {
+  describe('a port that requires certificates', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start({
@@ -217,7 +217,7 @@ describe('TLS', () => {
       }
     });
 
-    it.each([[['pools']], [['queue', 'ls']]])('lets the command line in with one: %s', async (command) => {
+    it.each([[['pools']], [['queue', 'ls']]])('accepts the command line with one: %s', async (command) => {
       const { cert, key } = ca.sign('operator');
       const at = [
         ...['--admin', `https://127.0.0.1:${String(app.server.admin.port)}`, '--ca', ca.file],
@@ -234,8 +234,8 @@ describe('TLS', () => {
     });
   });
 
-  describe('a server that stops', () => {
-    it('is not held up by a client whose handshake ends meanwhile, and that says nothing', async () => {
+  describe('a stopping server with TLS', () => {
+    it('is not delayed by a silent client after its handshake', async () => {
       const files = { cert: readFileSync(own.cert), key: readFileSync(own.key) };
       const server = createServer(files);
       const connections = new Connections(server);
@@ -266,7 +266,7 @@ describe('TLS', () => {
   });
 
   describe('a server of two workers with TLS', () => {
-    it('says so, serves from both, takes a new certificate while it runs, and stops in order', async () => {
+    it('logs it, serves from both, takes a new certificate while it runs, and stops cleanly', async () => {
       const live = { cert: join(ca.dir, 'live.crt'), key: join(ca.dir, 'live.key') };
       const put = (name: string): void => {
         copyFileSync(join(ca.dir, `${name}.crt`), live.cert);
@@ -367,7 +367,7 @@ describe('certificate files', () => {
       rmSync(mounted);
     });
 
-    it('are used anew when they change', async () => {
+    it('are loaded again when they change', async () => {
       expect(await shown()).toBe('one');
       mount('two', { cert: join(ca.dir, 'two.crt'), key: join(ca.dir, 'two.key') });
 
@@ -385,7 +385,7 @@ describe('certificate files', () => {
       ['is no PEM', (folder) => writeFileSync(join(folder, 'tls.crt'), 'nonsense')],
       ['is missing', (folder) => rmSync(join(folder, 'tls.key'))],
       ['does not fit', (folder) => copyFileSync(join(ca.dir, 'two.key'), join(folder, 'tls.key'))],
-    ])('are kept when a new one %s, and the log says so once; a right one mends it', async (_what, spoil) => {
+    ])('are kept if a new one %s, logged once, until a right one is there', async (_what, spoil) => {
       spoil(mounted);
       await waitFor(() => log.length > 0);
       await new Promise((resolve) => setTimeout(resolve, 5 * CHECK_MS));
@@ -398,11 +398,11 @@ describe('certificate files', () => {
       await waitFor(async () => (await shown()) === 'two');
     });
 
-    it('are none when no file is named', () => {
+    it('are none if no file is named', () => {
       expect(TlsFiles.of('server', new TlsListenerConfig())).toBeUndefined();
     });
 
-    it('stop the boot when they cannot be used, with the key that names them', () => {
+    it('stop the start if they cannot be used, with the name of the key', () => {
       const wrong = (change: object): unknown => {
         try {
           return TlsFiles.of('admin', Object.assign(new TlsListenerConfig(), section(), change));

@@ -97,7 +97,7 @@ describe('tokens', () => {
         });
       });
 
-      it('are taken with the default pool named, with an empty prefix, and from the query', async () => {
+      it('are accepted with the default pool named, with an empty prefix, and in the query', async () => {
         for (const sent of [token, `default:${token}`, `:${token}`]) {
           expect(await publish({ token: sent })).toMatchObject({ status: 201 });
         }
@@ -110,7 +110,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q?token=bad`, { method: 'PUT' })).toMatchObject({ status: 201 });
       });
 
-      it('D5: open their own namespace in their own pool, and no other', async () => {
+      it('D5: open their own namespace in their own pool only', async () => {
         const neighbour = `${namespace}x`;
         const theirs = await newToken('', neighbour);
         const elsewhere = await newToken('&pool=other');
@@ -145,7 +145,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q/size`)).toMatchObject({ status: 200, body: { size: 0 } });
       });
 
-      it('work at once on every server, even where they were refused a moment ago', async () => {
+      it('work at once on every server, even where they were just refused', async () => {
         const chosen = `${'n'.repeat(20)}-${namespace}`;
         for (const server of [0, 1])
           expect(await publish({ token: chosen, server })).toMatchObject({ status: 401 });
@@ -154,7 +154,7 @@ describe('tokens', () => {
           expect(await publish({ token: chosen, server })).toMatchObject({ status: 201 });
       });
 
-      it('D6: are refused by every server within a second of being revoked, however busy they are', async () => {
+      it('D6: are refused by every busy server within a second of being revoked', async () => {
         let isRevoked = false;
         let revokedAtMs = Number.POSITIVE_INFINITY;
         const lastServedMs = await Promise.all(
@@ -189,7 +189,7 @@ describe('tokens', () => {
         expect(answer.status).toBe(200);
       }
 
-      it('D19: count over all servers, publish and consume apart, and show four characters of the token', async () => {
+      it('D19: count over all servers, publish and consume separately, and show four characters of the token', async () => {
         await setLimit({ read: 1, write: 3, interval: 60 });
         const published = [];
         for (let i = 0; i < 5; i++) published.push(await publish({ server: i % 2 }));
@@ -207,7 +207,7 @@ describe('tokens', () => {
         expect(JSON.stringify(log)).not.toContain(token.slice(0, 5));
       });
 
-      it('D19: give back what was answered with neither 200 nor 201', async () => {
+      it('D19: do not count requests answered with neither 200 nor 201', async () => {
         await setLimit({ read: 2, write: 1, interval: 60 });
         for (let i = 0; i < 5; i++) expect(await call(`${namespace}/empty`)).toMatchObject({ status: 404 });
         for (let i = 0; i < 3; i++) {
@@ -218,7 +218,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
       });
 
-      it('D19: give back what a consumer asked for that went away', async () => {
+      it('D19: do not count a consumer that disconnected', async () => {
         await setLimit({ read: 1, write: 0, interval: 60 });
         const halt = new AbortController();
         const gone = fetch(`${servers[0]!.url}/api/${namespace}/q?timeout=20`, {
@@ -231,7 +231,7 @@ describe('tokens', () => {
         await waitFor(async () => (await call(`${namespace}/q`)).status === 404);
       });
 
-      it('D19: give back what was asked for by a client that went while its request was counted', async () => {
+      it('D19: do not count a client that disconnected while it was counted', async () => {
         await setLimit({ read: 1, write: 0, interval: 60 });
         const { server } = servers[0]!;
         const store = server.app.get(TokenStore, { strict: false });
@@ -277,7 +277,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
       });
 
-      it('D7: are each token’s own', async () => {
+      it('D7: are separate for each token', async () => {
         const tokens = [];
         for (const allowed of [1, 2, 3]) {
           const own = await newToken();
@@ -309,7 +309,7 @@ describe('tokens', () => {
   });
 
   describe('the queue API with public sizes', () => {
-    it('asks for no token on the size calls, but for a pool that exists', async () => {
+    it('needs no token on the size calls, but a pool that exists', async () => {
       const { parts } = testParts(testPools(), (config) => {
         config.lmstfy.public_sizes = true;
       });
@@ -329,7 +329,7 @@ describe('tokens', () => {
   });
 
   describe('the queue API without the Redis of its tokens', () => {
-    it('D6: serves known tokens for their second and then says 503, never 401', async () => {
+    it('D6: serves known tokens for a second, then answers 503, never 401', async () => {
       const tokens = await startRedis();
       const { parts } = testParts(testPools(), (config) => {
         config.tokens.url = tokens.url;
@@ -394,7 +394,7 @@ describe('the token store', () => {
     const listed = () => new TokenInventory(redis).describeAll(namespace, 'default');
     const find = (token: string, pool = 'default') => store.find(tokenDigest(pool, namespace, token));
 
-    it('keeps a token with its description, found by its digest and in its list', async () => {
+    it('keeps a token with its description, by digest and in its list', async () => {
       const token = await store.create(namespace, 'default', 'mine');
       expect(await find(token)).toEqual({
         pool: 'default',
@@ -408,13 +408,13 @@ describe('the token store', () => {
       expect((await listed()).map((record) => record.token)).toEqual([token]);
     });
 
-    it('lists tokens in the order of their making', async () => {
+    it('lists tokens in the order of creation', async () => {
       const made = [];
       for (let i = 0; i < 20; i++) made.push(await store.create(namespace, 'default', 'd'));
       expect((await listed()).map(({ token }) => token)).toEqual(made);
     });
 
-    it('refuses a chosen token that is there already, and leaves it as it was', async () => {
+    it('refuses to create an existing token, and does not change it', async () => {
       await store.create(namespace, 'default', 'first', 'chosen');
       await expect(store.create(namespace, 'default', 'second', 'chosen')).rejects.toMatchObject({
         code: 'invalid_argument',
@@ -423,7 +423,7 @@ describe('the token store', () => {
       expect(await find('chosen')).toMatchObject({ description: 'first' });
     });
 
-    it('leaves nothing behind of a token that is deleted: no limit, no window, no index', async () => {
+    it('deletes a token with its limit, windows and indexes', async () => {
       const before = await allKeys();
       const id = { pool: 'default', namespace, token: await store.create(namespace, 'default', 'd') };
       const digest = tokenDigest(id.pool, namespace, id.token);
@@ -436,7 +436,7 @@ describe('the token store', () => {
       expect((await allKeys()).sort()).toEqual(before.sort());
     });
 
-    it('keeps all of its keys under one hash tag, apart from those of a namespace called tokens', () => {
+    it('keeps all of its keys under one hash tag, apart from a namespace called tokens', () => {
       const spelt = [keys.token('d'), keys.index('p', 'n'), keys.limited, keys.window('d', 'read')];
       for (const key of spelt) {
         expect(key).toContain('{tokens}');
@@ -444,7 +444,7 @@ describe('the token store', () => {
       }
     });
 
-    it('D5: no token opens another namespace or pool, for names that look alike when strung together', async () => {
+    it('D5: opens no other namespace or pool for names that are equal when joined', async () => {
       // One text, cut at different places: the parts look alike when strung together.
       const places = fc.subarray([1, 2, 3, 4], { minLength: 2, maxLength: 2 });
       const cut = (text: string, [a = 1, b = 2]: number[]) =>
@@ -461,7 +461,7 @@ describe('the token store', () => {
       );
     });
 
-    it('D7: each token has its own limit', async () => {
+    it('D7: gives each token its own limit', async () => {
       const limits = [1, 2, 3, 4, 5];
       for (const n of limits) {
         const token = await store.create(namespace, 'default', 'd', `token-${n}-of-many-tokens`);
@@ -481,7 +481,7 @@ describe('the token store', () => {
       }
     });
 
-    it('sets a limit only on a token that exists, and a new one only where there is none', async () => {
+    it('sets a limit only on an existing token, and adds one only if there is none', async () => {
       const limit = { read: 1, write: 1, intervalS: 10 };
       expect(await store.setLimit({ pool: 'default', namespace, token: 'none' }, limit, false)).toBe(
         'no_token',
@@ -497,7 +497,7 @@ describe('the token store', () => {
       expect(await store.limit(id)).toBeNull();
     });
 
-    describe('windows', () => {
+    describe('windows of limits', () => {
       let id: { pool: string; namespace: string; token: string };
       let digest: string;
 
@@ -506,7 +506,7 @@ describe('the token store', () => {
         digest = tokenDigest(id.pool, namespace, id.token);
       });
 
-      it('count up to the limit, reads and writes apart, and not one more under a crowd', async () => {
+      it('count up to the limit, reads and writes separately, under concurrency', async () => {
         const counted = await Promise.all(
           Array.from({ length: 50 }, () => store.count(digest, 'read', 7, 60)),
         );
@@ -516,7 +516,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'write', 1, 60)).toBe(0);
       });
 
-      it('that began while the clock of Redis was ahead are over when it is set back', async () => {
+      it('are over if the clock of Redis is set back behind their start', async () => {
         for (let i = 0; i < 2; i++) await store.count(digest, 'read', 1, 60);
         const ahead = Date.now() + 365 * 86_400_000;
         await redis.read('HSET', keys.window(digest, 'read'), 'started', ahead);
@@ -528,7 +528,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);
       });
 
-      it('D19: give a request back in the window that counted it, and in no other', async () => {
+      it('D19: return a request to the window that counted it only', async () => {
         const started = await store.count(digest, 'read', 1, 60);
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);
         expect(await store.refund(digest, 'read', started)).toBe(true);
@@ -544,7 +544,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);
       });
 
-      it('never owe more than they counted', async () => {
+      it('never fall below zero', async () => {
         const started = await store.count(digest, 'read', 1, 60);
         expect(await store.refund(digest, 'read', started)).toBe(true);
         expect(await store.refund(digest, 'read', started)).toBe(false);
@@ -559,14 +559,14 @@ describe('the token store', () => {
         expect(leftMs).toBeLessThanOrEqual(60_000);
       });
 
-      it('start anew when the limit changes', async () => {
+      it('restart when the limit changes', async () => {
         await store.count(digest, 'read', 1, 3_600);
         expect(await store.count(digest, 'read', 1, 3_600)).toBe(0);
         await store.setLimit(id, { read: 1, write: 1, intervalS: 1 }, false);
         expect(await store.count(digest, 'read', 1, 1)).toBeGreaterThan(0);
       });
 
-      it('D19: are exact over servers, whatever fails: refused requests take no room', async () => {
+      it('D19: are exact over servers: refused requests take no room after any failure', async () => {
         const throttle = new Throttle(store);
         const token = { digest, text: 'abcdefghijklmnop', pool: 'default', namespace: 'ns' };
         const limit = { read: 3, write: 0, intervalS: 60 };
@@ -584,7 +584,7 @@ describe('the token store', () => {
     });
 
     it.each(TOKEN_SCRIPTS.map((binding) => [binding.name, binding] as const))(
-      '%s: its header names the same keys and arguments as its binding, and all of them are read',
+      'has a header for %s with the same keys and arguments as its binding, all of them read',
       (name, binding) => {
         const lua = loadScript(name);
         const [header = '', code = ''] = lua.split(']]\n');
@@ -598,8 +598,8 @@ describe('the token store', () => {
     );
   });
 
-  describe('a token store that is away or full', () => {
-    it('D6: known tokens serve their second, then 503 and never 401, and all is well when it is back', async () => {
+  describe('a token store that is down or full', () => {
+    it('D6: serves known tokens for a second, then 503, never 401, and recovers', async () => {
       const server = await startRedis();
       const options = { ...optionsFor({ url: server.url }), commandTimeoutMs: 300 };
       const redis = await RedisPool.connect('tokens', options, quiet);
@@ -640,7 +640,7 @@ describe('the token store', () => {
       }
     });
 
-    it('lets requests through that a full Redis cannot count, so that it can be drained; deleting works', async () => {
+    it('accepts requests that a full Redis cannot count, and deletions', async () => {
       const server = await startRedis();
       const redis = await RedisPool.connect('tokens', optionsFor({ url: server.url }), quiet);
       try {

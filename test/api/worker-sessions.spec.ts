@@ -111,7 +111,7 @@ describe('worker sessions on the native API', () => {
     );
   });
 
-  it('show nothing of a process for a worker that is known by its name only', async () => {
+  it('show no process of a worker that is known by its name only', async () => {
     const [queue, worker] = [fresh(), fresh('by-name-')];
     await publish({ queue, type: 't' });
     await lease({ queues: [queue], worker });
@@ -123,7 +123,7 @@ describe('worker sessions on the native API', () => {
       });
   });
 
-  it('are asked for what the server does not know of them', async () => {
+  it('ask for details that the server does not have', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     await publish({ queue });
     const job = await leaseOne(queue, { ttr_ms: 5_000 });
@@ -136,7 +136,7 @@ describe('worker sessions on the native API', () => {
     expect((await post(`workers/${id}/heartbeat`, { ...TTR, leases: [] })).status).toBe(404);
   });
 
-  it('learn from a heartbeat what becomes of each job', async () => {
+  it('learn from a heartbeat the state of each job', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     for (let i = 0; i < 4; i++) await publish({ queue, ...(i < 2 ? {} : { type: 't' }) });
     const jobs = await lease({ queues: [queue], count: 4, worker: id, ...TTR });
@@ -170,7 +170,7 @@ describe('worker sessions on the native API', () => {
     expect([refused.status, wrongFields(refused)]).toEqual([400, ['leases']]);
   });
 
-  it('have as many jobs as they say, if a heartbeat carries a part of their leases', async () => {
+  it('report their number of jobs if a heartbeat carries only some of the leases', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     await publish({ queue });
     const leases = held(await lease({ queues: [queue], ...TTR }));
@@ -208,7 +208,7 @@ describe('worker sessions on the native API', () => {
     expect((await call('POST', `workers/${id}/quiet`)).status).toBe(404);
   });
 
-  it('are told to be quiet, and to stop, by those who may', async () => {
+  it('accept quiet and stop with the permission', async () => {
     const [a, b] = [fresh('mailer-'), fresh('mailer-')];
     await beat(a, [], { info: INFO });
     await beat(b, [], { info: INFO });
@@ -235,7 +235,7 @@ describe('worker sessions on the native API', () => {
     }
   });
 
-  it('of a token for some queues extend leases in these, and learn nothing of others', async () => {
+  it('extend only leases in the queues of the token, and learn nothing of others', async () => {
     const [mine, other, id] = [fresh(), fresh(), fresh('mailer-')];
     await Promise.all([mine, other].map((queue) => publish({ queue, type: 't' })));
     const [own, foreign] = [await leaseOne(mine, TTR), await leaseOne(other, { ttr_ms: 20_000 })];
@@ -255,7 +255,7 @@ describe('worker sessions on the native API', () => {
     expect((await call('DELETE', `workers/${id}`, undefined, { token })).status).toBe(204);
   });
 
-  it('of a token for some queues do not learn the state of a job that moves to another queue meanwhile', async () => {
+  it("do not learn the state of a job that moves outside the token's queues", async () => {
     const [mine, other, id] = [fresh(), fresh(), fresh('mailer-')];
     await publish({ queue: mine, type: 't' });
     const job = await leaseOne(mine, TTR);
@@ -276,7 +276,7 @@ describe('worker sessions on the native API', () => {
     expect(await find(job.id)).toMatchObject({ queue: other, state: 'ready' });
   });
 
-  describe('that end while their lease requests wait', () => {
+  describe('a worker session that ends during its lease requests', () => {
     let other: TestApp;
     beforeAll(async () => (other = await TestApp.start()));
     afterAll(() => other.stop());
@@ -304,7 +304,7 @@ describe('worker sessions on the native API', () => {
     it.each([
       ['their end', (id: string) => `workers/${id}`],
       ['the call that a worker makes when it stops', (id: string) => `workers/${id}/waits`],
-    ])('end these on all servers, by %s, and take no later job', async (_how, path) => {
+    ])('ends them on all servers, by %s, and leases no later job', async (_how, path) => {
       const [queue, id] = [fresh(), fresh('mailer-')];
       await given('POST', `workers/${id}/heartbeat`, { ...TTR, leases: [], info: INFO });
       const answers = await waitOnBoth(queue, id);
@@ -314,14 +314,14 @@ describe('worker sessions on the native API', () => {
       expect(await find(job.id)).toMatchObject({ state: 'ready', attempts: 0 });
     });
 
-    it('end these also when they are lost', async () => {
+    it('ends them also if it is lost', async () => {
       const [queue, id] = [fresh(), fresh('mailer-')];
       const body = { ttr_ms: 1_000, leases: [], info: INFO };
       await given('POST', `workers/${id}/heartbeat`, body);
       expect(await soon(await waitOnBoth(queue, id))).toEqual(NONE);
     });
 
-    it('end no lease request of another worker', async () => {
+    it('ends no lease request of another worker', async () => {
       const [queue, id] = [fresh(), fresh('mailer-')];
       const answers = await waitOnBoth(queue, id);
       expect((await call('DELETE', `workers/${id}x/waits`)).status).toBe(204);

@@ -62,7 +62,7 @@ export const IMPORT = [
     name: 'import: leases of a server that runs are left to it',
     off: 'true',
     spec: COMMAND,
-    test: 'pumphouse import-lmstfy › leaves leases to a server that runs, and takes them when they have run out',
+    test: 'pumphouse import-lmstfy › leaves leases to a running server, and moves them when they have expired',
   },
   {
     id: 'import-one-drain',
@@ -76,6 +76,6 @@ export const IMPORT = [
     name: 'import: tokens and limits are brought before the jobs',
     off: 'remove',
     spec: COMMAND,
-    test: 'pumphouse import-lmstfy › lets clients go on with their tokens and limits',
+    test: 'pumphouse import-lmstfy › keeps tokens and limits valid for clients',
   },
 ];

@@ -56,7 +56,7 @@ export const LIST_GUARDS = [
     name: 'counts: a cancelled job is not counted as done',
     off: 'false',
     spec: E2E,
-    test: 'queues › has the words of its counts in lists and purges',
+    test: 'queues › uses the same state names in counts, lists and purges',
   },
   {
     id: 'oldest-cancelled-jobs-go-first',
@@ -112,7 +112,7 @@ export const LIST_GUARDS = [
     name: 'lists: a token for some queues lists these only',
     off: 'false',
     spec: E2E,
-    test: 'lists › lists of the native API › are closed to tokens for some queues, but for lists of these',
+    test: 'lists › lists of the native API › are refused to tokens for some queues, but for lists of these',
   },
   {
     id: 'respawn-clears-failure',
@@ -147,14 +147,14 @@ export const LIST_GUARDS = [
     name: 'dead letter: a dry run changes nothing',
     off: 'remove',
     spec: E2E,
-    test: 'lists › the dead letter of the native API › is listed, searched, and counted before anything is done',
+    test: 'lists › the native dead-letter queue › is listed, searched, and counted before a change',
   },
   {
     id: 'respawn-checks-target-queue',
     name: 'dead letter: the token must be valid for the queue that jobs move to',
     off: 'remove',
     spec: E2E,
-    test: 'lists › lists of the native API › are closed to tokens for some queues, but for lists of these',
+    test: 'lists › lists of the native API › are refused to tokens for some queues, but for lists of these',
   },
   {
     id: 'cancelled-leaves-worker',

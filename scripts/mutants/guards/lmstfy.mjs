@@ -1,6 +1,6 @@
 const REQUESTS = 'test/api/requests.spec.ts';
 const IMPORT = 'test/api/import-lmstfy.spec.ts';
-const HABITS = 'habits of lmstfy › habits of lmstfy clients';
+const HABITS = 'habits of lmstfy › lmstfy clients';
 
 /**
  * What clients and operators of lmstfy rely on.
@@ -13,21 +13,21 @@ export const LMSTFY = [
     name: 'pipelines: a request that changes something waits for the answers before it',
     off: 'true',
     spec: REQUESTS,
-    test: `${HABITS} › may pipeline a publish behind a long poll, which ends then`,
+    test: `${HABITS} › pipeline a publish behind a long poll, which ends`,
   },
   {
     id: 'pipelined-behind-unsafe-waits',
     name: 'pipelines: a safe request waits for an earlier one that changes something',
     off: 'true',
     spec: REQUESTS,
-    test: `${HABITS} › may send %i publishes and ask for the size without a pause`,
+    test: `${HABITS} › send %i publishes and read the size without a pause`,
   },
   {
     id: 'fast-path-leaves-foreign-codings',
     name: 'bodies: the fast path stores no body in a coding that it cannot decode',
     off: 'false',
     spec: REQUESTS,
-    test: 'bad input › requests that are not what they seem › %s',
+    test: 'bad input › malformed requests › are handled: %s',
   },
   {
     id: 'import-refuses-same-redis',
@@ -41,7 +41,7 @@ export const LMSTFY = [
     name: 'import: without a terminal it writes only with --yes',
     off: 'false',
     spec: IMPORT,
-    test: 'pumphouse import-lmstfy › needs a yes before it writes, and without a terminal the option',
+    test: 'pumphouse import-lmstfy › needs a confirmation before it writes, or the option without a terminal',
   },
   {
     id: 'drain-has-two-rounds',

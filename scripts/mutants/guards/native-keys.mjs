@@ -34,7 +34,7 @@ export const NATIVE_KEYS = [
     name: 'idempotency: the header reaches the engine',
     off: { with: '{}' },
     spec: 'test/api/native-jobs.spec.ts',
-    test: 'publish › a publish on the native API, by %s › of %s with an Idempotency-Key is answered alike when it comes again',
+    test: 'publish › a native publish, by %s › answers %s with an Idempotency-Key the same when it is repeated',
   },
   {
     id: 'resent-publish-finds-ids',
@@ -132,20 +132,20 @@ export const NATIVE_KEYS = [
     name: 'Idempotency-TTL-Ms: a publish passes it on',
     off: { with: '86_400_000' },
     spec: 'test/api/idempotency-ttl.spec.ts',
-    test: 'Idempotency-TTL-Ms › of a call to %s › is how long the key is kept: %s ms',
+    test: 'Idempotency-TTL-Ms › the header on a call to %s › sets how long the key is kept: %s ms',
   },
   {
     id: 'idempotency-ttl-needs-a-key',
     name: 'Idempotency-TTL-Ms: it is refused without a key',
     off: 'false',
     spec: 'test/api/idempotency-ttl.spec.ts',
-    test: 'Idempotency-TTL-Ms › of a call to %s › is refused without a key',
+    test: 'Idempotency-TTL-Ms › the header on a call to %s › is refused without a key',
   },
   {
     id: 'idempotency-ttl-has-a-range',
     name: 'Idempotency-TTL-Ms: it has a range',
     off: 'false',
     spec: 'test/api/idempotency-ttl.spec.ts',
-    test: 'Idempotency-TTL-Ms › of a call to %s › is refused beyond a second and 30 days, or as no number: "%s"',
+    test: 'Idempotency-TTL-Ms › the header on a call to %s › is refused below a second, above 30 days, or as no number: "%s"',
   },
 ];

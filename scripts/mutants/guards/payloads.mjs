@@ -1,6 +1,6 @@
 const JSON_FIELDS = 'src/http/json/json-fields.spec.ts';
 const JOBS = 'test/api/native-jobs.spec.ts';
-const PUBLISH = 'publish › a publish on the native API, by %s';
+const PUBLISH = 'publish › a native publish, by %s';
 
 const WORKER = 'packages/client/test/worker.spec.ts';
 const SCENARIOS = 'test/clients/scenarios.spec.ts';
@@ -31,28 +31,28 @@ export const PAYLOADS = [
     name: 'JSON: a long body is not searched for the place of its mistake',
     off: 'false',
     spec: JOBS,
-    test: `${PUBLISH} › is not searched for its mistake beyond 256 KiB, which would hold up all other requests`,
+    test: `${PUBLISH} › searches no body beyond 256 KiB for its mistake, and so delays no request`,
   },
   {
     id: 'deep-data-in-base64',
     name: 'JSON: data that is deeper than the limit is given in base64',
     off: 'true',
     spec: JOBS,
-    test: `${PUBLISH} › came deeper from lmstfy’s API: it is shown in base64, and its neighbours are as ever`,
+    test: `${PUBLISH} › shows data deeper than 64 levels from lmstfy’s API in base64`,
   },
   {
     id: 'one-host',
     name: 'HTTP: a request with two Host headers is refused',
     off: 'false',
     spec: 'test/api/fast-path.spec.ts',
-    test: 'the fast path › the fast path › refuses a request with two Host headers, and ends its connection: %s %s',
+    test: 'the fast path › the fast path › refuses a request with two Host headers and closes its connection: %s %s',
   },
   {
     id: 'ack-link-names-a-lease',
     name: 'push: a signed URL that names no lease is refused',
     off: 'true',
     spec: 'test/api/push.spec.ts',
-    test: 'HTTP push › a target that acknowledges later › is told that a signed URL is malformed',
+    test: 'HTTP push › a target that acknowledges later › gets 400 for a malformed signed URL',
   },
   {
     id: 'hidden-characters-escaped',

@@ -92,7 +92,7 @@ export const PUBLISHES = [
     name: 'idempotency: an invalid key is refused',
     off: 'remove',
     spec: 'test/api/native-jobs.spec.ts',
-    test: 'idempotency keys › Idempotency-Key, over %s › is refused %s: 400, which names the header',
+    test: 'idempotency keys › Idempotency-Key, over %s › is refused %s: 400 with the name of the header',
   },
   {
     id: 'quota-refuses-whole-calls',

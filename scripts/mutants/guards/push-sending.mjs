@@ -86,14 +86,14 @@ export const PUSH_SENDING = [
     name: 'quotas: those of a namespace hold without a restart',
     off: 'remove',
     spec: LIMITS,
-    test: 'quotas of a namespace › hold on every server within seconds, and for no other namespace',
+    test: 'quotas of a namespace › apply on every server within seconds, and to no other namespace',
   },
   {
     id: 'quotas-count-stored-bytes',
     name: 'quotas: what was stored before a quota on bytes is counted at once',
     off: 'remove',
     spec: LIMITS,
-    test: 'quotas of a namespace › on bytes count what was stored before, and end again',
+    test: 'quotas of a namespace › count bytes that were stored before, and can be removed',
   },
   {
     id: 'beside-counts',

@@ -2,7 +2,7 @@ const ENGINE = 'test/engine/targets.spec.ts';
 const FAULTS = 'test/faults/push.spec.ts';
 const HTTP = 'test/api/push.spec.ts';
 const OF = 'push targets of a namespace';
-const BREAKER = `${OF} › the breaker`;
+const BREAKER = 'push targets of a namespace › the breaker';
 const PUSH = 'HTTP push › the breaker';
 const ORIGINS = 'jobs that are pushed to URLs of several origins';
 
@@ -108,35 +108,35 @@ export const PUSH_TARGETS = [
     name: 'push: a breaker that cannot be stored stops no delivery',
     off: 'false',
     spec: HTTP,
-    test: `${PUSH} › stops no delivery where its state cannot be stored`,
+    test: `${PUSH} › stops no delivery if its state cannot be stored`,
   },
   {
     id: 'breaker-that-ends-closes',
     name: 'push: a breaker that ends closes',
     off: 'remove',
     spec: HTTP,
-    test: `${PUSH} › stops no job where there is none`,
+    test: `${PUSH} › does not exist if it is switched off`,
   },
   {
     id: 'url-change-closes-breaker',
     name: 'push: a target with another URL has no open breaker',
     off: 'false',
     spec: HTTP,
-    test: `${PUSH} › closes when the target gets another URL, of which failures of the old one say nothing`,
+    test: `${PUSH} › closes when the target gets another URL, and ignores failures of the old one`,
   },
   {
     id: 'held-while-origin-is-open',
     name: 'push: a job of an origin whose breaker is open is held back',
     off: { with: 'null' },
     spec: HTTP,
-    test: 'HTTP push › a job that names a URL › waits while the breaker of its origin is open, without a try; then one is sent, and the others',
+    test: 'HTTP push › a job that names a URL › waits while the breaker of its origin is open, without a try, until one succeeds',
   },
   {
     id: 'push-origin-is-the-key',
     name: 'push: jobs of one origin share a key',
     off: 'remove',
     spec: HTTP,
-    test: 'HTTP push › a job that names a URL › is bounded with those of its origin by max_running_per_key',
+    test: 'HTTP push › a job that names a URL › is limited by max_running_per_key with those of its origin',
   },
   {
     id: 'one-job-tries-an-origin',
@@ -150,7 +150,7 @@ export const PUSH_TARGETS = [
     name: 'push: jobs that name no URL are held while the breaker of the target is open, where it has origins',
     off: 'remove',
     spec: 'test/api/push.spec.ts',
-    test: 'HTTP push › a job that names a URL › leaves the jobs without one held while the breaker of the target is open; then one is sent, and the others',
+    test: 'HTTP push › a job that names a URL › is sent after one probe by jobs without a URL, which wait for the breaker of the target',
   },
   {
     id: 'origin-open-leases-none',

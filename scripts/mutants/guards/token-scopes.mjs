@@ -1,11 +1,11 @@
 const FULL = 'test/faults/full-store.spec.ts';
 const RECURRING = 'test/engine/recurring.spec.ts';
-const NAMES = 'names of the jobs of a recurring job ›';
-const TARGETS = 'permissions by queue › a push target ›';
-const SESSIONS = 'permissions by queue › a token for some queues › a worker session ›';
-const PASSWORDS = 'T51: the admin port, called by a web page of another site ›';
-const CLOCK = "after Redis's clock was ahead ›";
-const LATER = 'the API of later › the wire › stores the time of Redis, whatever the clock of the server is';
+const NAMES = 'names of the jobs of a recurring job';
+const TARGETS = 'permissions by queue › a push target';
+const SESSIONS = 'permissions by queue › a token for some queues › a worker session';
+const PASSWORDS = 'T51: an admin request from a web page of another site';
+const CLOCK = "after Redis's clock was ahead";
+const LATER = "the later API › the wire format › uses the time of Redis, not the server's clock";
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
 /**
@@ -44,49 +44,49 @@ export const TOKEN_SCOPES = [
     name: 'push targets: a token for some queues names none',
     off: 'remove',
     spec: 'test/api/permissions.spec.ts',
-    test: `${TARGETS} is refused to a token for some queues, in every call that can name one`,
+    test: `${TARGETS} › is refused to a token for some queues in every call`,
   },
   ...['job-push-url-changed', 'recurring-push-url-changed', 'recurring-push-url-run'].map((id) => ({
     id,
     name: `push targets: a token without push does nothing with a URL of another caller (${id})`,
     off: /** @type {const} */ ('remove'),
     spec: 'test/api/permissions.spec.ts',
-    test: `${TARGETS} gets no job at a URL of its own by a token without push, also if another caller has published it`,
+    test: `${TARGETS} › gets no job at a URL that a token without push set`,
   })),
   {
     id: 'session-heartbeat-scope',
     name: 'sessions of tokens: a heartbeat of a token for other queues finds none',
     off: 'false',
     spec: 'test/api/permissions.spec.ts',
-    test: `${SESSIONS} of other queues is not changed, lost, read or ended, and keeps its stop`,
+    test: `${SESSIONS} › is not changed, lost, read or ended by a token for other queues, and keeps its stop`,
   },
   {
     id: 'session-end-scope',
     name: 'sessions of tokens: a token for other queues ends none',
     off: 'false',
     spec: 'test/api/permissions.spec.ts',
-    test: `${SESSIONS} of other queues is not changed, lost, read or ended, and keeps its stop`,
+    test: `${SESSIONS} › is not changed, lost, read or ended by a token for other queues, and keeps its stop`,
   },
   {
     id: 'known-account-passes',
     name: 'admin passwords: an account that was right from its address is let through',
     off: { with: 'null' },
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} lets the right password through while its address guesses`,
+    test: `${PASSWORDS} › accepts the right password while its address guesses`,
   },
   {
     id: 'password-waits-its-turn',
     name: 'admin passwords: after a wrong one, one is checked a second',
     off: 'remove',
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} checks one password of an address a second, on any number of connections, and logs each`,
+    test: `${PASSWORDS} › checks one password per address and second, on any number of connections, and logs each`,
   },
   {
     id: 'passwords-wait-bounded',
     name: 'admin passwords: four of an address wait',
     off: 'false',
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} checks one password of an address a second, on any number of connections, and logs each`,
+    test: `${PASSWORDS} › checks one password per address and second, on any number of connections, and logs each`,
   },
   {
     id: 'refusals-are-held-back',
@@ -107,28 +107,28 @@ export const TOKEN_SCOPES = [
     name: 'clock set back: slots that a wrong clock served do not count',
     off: 'false',
     spec: RECURRING,
-    test: `${CLOCK} goes on within a period: a recurring job %s`,
+    test: `${CLOCK} › goes on within a period: a recurring job %s`,
   },
   {
     id: 'cron-after-clock-set-back',
     name: 'clock set back: slots of cron are computed again',
     off: 'false',
     spec: RECURRING,
-    test: `${CLOCK} goes on within a period: a recurring job %s`,
+    test: `${CLOCK} › goes on within a period: a recurring job %s`,
   },
   {
     id: 'janitor-after-clock-set-back',
     name: 'clock set back: the janitor runs',
     off: 'remove',
     spec: RECURRING,
-    test: `${CLOCK} lets the janitor run`,
+    test: `${CLOCK} › lets the janitor run`,
   },
   {
     id: 'window-after-clock-set-back',
     name: 'clock set back: a token is not held to a window of the wrong time',
     off: 'true',
     spec: 'test/api/tokens.spec.ts',
-    test: 'the token store › the token store › windows › that began while the clock of Redis was ahead are over when it is set back',
+    test: 'the token store › the token store › windows of limits › are over if the clock of Redis is set back behind their start',
   },
   {
     id: 'clock-set-back-is-seen',
@@ -149,34 +149,34 @@ export const TOKEN_SCOPES = [
     name: 'recurring keys: what an earlier server stored gets the key that no caller can take',
     off: 'remove',
     spec: RECURRING,
-    test: `${NAMES} change with the first slot, where an earlier server stored them`,
+    test: `${NAMES} › change with the first slot, where an earlier server stored them`,
   },
   {
     id: 'callers-key-stays',
     name: 'recurring keys: the key of a caller’s job is not taken over',
     off: 'true',
     spec: RECURRING,
-    test: `${NAMES} leave a job alone whose caller took the key that an earlier server used`,
+    test: `${NAMES} › leave a job alone whose caller took the key that an earlier server used`,
   },
   {
     id: 'callers-have-no-server-key',
     name: 'recurring keys: a caller cannot take a key of the server',
     off: 'remove',
     spec: RECURRING,
-    test: `${NAMES} are refused to callers, and not shown`,
+    test: `${NAMES} › are refused to callers, and not shown`,
   },
   {
     id: 'own-key-respawned',
     name: 'recurring keys: a dead job of an earlier server takes the new key when it is put back',
     off: 'false',
     spec: RECURRING,
-    test: `${NAMES} change when a dead job of an earlier server is put back`,
+    test: `${NAMES} › change when a dead job of an earlier server is put back`,
   },
   {
     id: 'child-ids-by-chance',
     name: 'recurring keys: a caller cannot take all numbers of the jobs to come',
     off: 'false',
     spec: RECURRING,
-    test: `${NAMES} are found although a caller has taken the next numbers`,
+    test: `${NAMES} › are found although a caller has taken the next numbers`,
   },
 ];

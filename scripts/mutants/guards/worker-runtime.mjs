@@ -54,7 +54,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: the end of a session ends its lease requests on all servers',
     off: 'remove',
     spec: 'test/api/worker-sessions.spec.ts',
-    test: 'worker sessions on the native API › that end while their lease requests wait › end these on all servers, by %s, and take no later job',
+    test: 'worker sessions on the native API › a worker session that ends during its lease requests › ends them on all servers, by %s, and leases no later job',
   },
   {
     id: 'stop-ends-waits',

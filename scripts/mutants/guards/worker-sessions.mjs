@@ -12,14 +12,14 @@ export const WORKER_SESSIONS = [
     name: 'sessions: a token for some queues extends leases in these only',
     off: 'true',
     spec: HTTP,
-    test: 'worker sessions on the native API › of a token for some queues extend leases in these, and learn nothing of others',
+    test: 'worker sessions on the native API › extend only leases in the queues of the token, and learn nothing of others',
   },
   {
     id: 'session-counts-all-its-jobs',
     name: 'sessions: a session has the jobs of all its parts',
     off: { with: 'leases.length' },
     spec: HTTP,
-    test: 'worker sessions on the native API › have as many jobs as they say, if a heartbeat carries a part of their leases',
+    test: 'worker sessions on the native API › report their number of jobs if a heartbeat carries only some of the leases',
   },
   {
     id: 'session-start-event-once',
@@ -82,7 +82,7 @@ export const WORKER_SESSIONS = [
     name: 'sessions: an unknown session must say what it is before its leases are extended',
     off: 'false',
     spec: HTTP,
-    test: 'worker sessions on the native API › are asked for what the server does not know of them',
+    test: 'worker sessions on the native API › ask for details that the server does not have',
   },
   {
     id: 'full-redis-extends-leases',
@@ -145,6 +145,6 @@ export const WORKER_SESSIONS = [
     name: 'sessions: a token for some queues learns no state of a job in another one',
     off: 'false',
     spec: HTTP,
-    test: 'worker sessions on the native API › of a token for some queues do not learn the state of a job that moves to another queue meanwhile',
+    test: "worker sessions on the native API › do not learn the state of a job that moves outside the token's queues",
   },
 ];
