@@ -30,7 +30,7 @@ describe('batches', () => {
     const bodies = (leased: LeasedJob[][]): (string | undefined)[] =>
       leased.map(([job]) => job?.body.toString());
 
-    it('that ask for the same share one look, and are served in their order', async () => {
+    it('share one fetch if they are equal, and are served in order', async () => {
       for (const text of ['a', 'b', 'c']) await f.publish('q', { text });
       batches.length = 0;
       const got = await Promise.all(Array.from({ length: 50 }, () => take('q')));
@@ -39,14 +39,14 @@ describe('batches', () => {
       expect(bodies(got)).toEqual(['a', 'b', 'c', ...new Array<undefined>(47).fill(undefined)]);
     });
 
-    it('do not overtake one another where their queues meet', async () => {
+    it('do not overtake one another if their queues overlap', async () => {
       for (const text of ['first', 'second']) await f.publish('b', { text });
       const got = await Promise.all([take('a', 'b'), take('b'), take('a', 'b')]);
 
       expect(bodies(got)).toEqual(['first', 'second', undefined]);
     });
 
-    it('that want more than one answer may hold ask again, each for itself', async () => {
+    it('fetch again, each for itself, if they want more than one answer may hold', async () => {
       // An answer takes no more jobs at 4 MiB: 21 of these.
       const job = newJob({ body: Buffer.alloc(200_000, 'x') });
       const ids = await Promise.all(Array.from({ length: 40 }, () => f.engine.publish(f.ns, 'q', job)));
@@ -60,7 +60,7 @@ describe('batches', () => {
       expect(new Set(got)).toEqual(new Set(ids));
     });
 
-    it('are served behind thousands of stale entries, though a script looks at a thousand at most', async () => {
+    it('are served behind thousands of stale entries, with a thousand per script at most', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 2_500; i += 50)
         ids.push(
@@ -80,7 +80,7 @@ describe('batches', () => {
       expect(await f.size('q')).toBe(0);
     });
 
-    it('publish a chosen id once, and put its expired life away once', async () => {
+    it('publish a chosen id once, and remove its expired job once', async () => {
       await f.publish('q', { id: 'mine', delayMs: 60_000, ttlMs: 1_000 });
       await f.publish('q', { delayMs: 3_600_000 });
       f.nowMs += 1_000;
@@ -110,7 +110,7 @@ describe('batches', () => {
       ['acked', (f, id) => f.engine.ack(f.ns, 'q', id)],
     ];
 
-    it.each(CALLS)('(%s) fails the call of which it was told, and no other', async (method, call) => {
+    it.each(CALLS)('fails only the call of the event (%s)', async (method, call) => {
       let reported = 0;
       const throwing = (): void => {
         if (reported++ === 0) throw new Error('of the observer');
@@ -181,7 +181,7 @@ describe('batch ack', () => {
 
     const ackOf = ({ queue, id, lease: number }: LeasedJob): Ack => ({ queue, id, lease: number });
 
-    it('are a thousand, in eight scripts, and nothing is left of the jobs', async () => {
+    it('are a thousand in eight scripts, and leave nothing of the jobs', async () => {
       const leased = await lease('q', 1_000);
       scripts.length = 0;
       const results = await f.engine.ackMany(f.ns, leased.map(ackOf));
@@ -192,7 +192,7 @@ describe('batch ack', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('are no more than a thousand: then nothing has happened', async () => {
+    it('are refused as a whole above a thousand', async () => {
       const leased = await lease('q', 1);
       const acks = new Array<Ack>(1_001).fill(ackOf(leased[0]!));
 
@@ -205,7 +205,7 @@ describe('batch ack', () => {
       ['a lease of more than 32 bits', { lease: 2 ** 32 }],
       ['a lease that is no whole number', { lease: 1.5 }],
       ['a queue that would be two', { queue: 'a,b' }],
-    ])('are refused whole for %s, before anything happens', async (_name, wrong) => {
+    ])('are refused as a whole for %s, before anything happens', async (_name, wrong) => {
       const [one, other] = await lease('q', 2);
       const acks = [ackOf(one!), { ...ackOf(other!), ...wrong }];
 
@@ -213,7 +213,7 @@ describe('batch ack', () => {
       expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 2 }]);
     });
 
-    it('have a result each, in order; what fails changes nothing', async () => {
+    it('have a result each, in order, and a failed one changes nothing', async () => {
       const [one, lost, any, wrongQueue] = await lease('q', 4);
       const [other] = await lease('p', 1);
       const ready = await f.publish('p');
@@ -259,7 +259,7 @@ describe('batch ack', () => {
       expect(await f.engine.ackMany(f.ns, [ackOf(lost!), ackOf(wrongQueue!)])).toEqual(['acked', 'acked']);
     });
 
-    it('that name no queue find their jobs, plain and extended, beside others that name one', async () => {
+    it('find jobs without a queue name, simple and extended, beside others with one', async () => {
       const [q0, q1, lost] = await lease('q', 3);
       const [p0] = await lease('p', 1);
       await f.put('e', { type: 't' });
@@ -287,7 +287,7 @@ describe('batch ack', () => {
       ]);
     });
 
-    it('of two queues in turn are each looked for in their own', async () => {
+    it('look for each job in its own queue if two queues alternate', async () => {
       const [q0, q1] = await lease('q', 2);
       const [p0, p1] = await lease('p', 2);
 
@@ -295,7 +295,7 @@ describe('batch ack', () => {
       expect(await f.engine.ackMany(f.ns, acks)).toEqual(['acked', 'acked', 'acked', 'acked']);
     });
 
-    it('refuse a stale owner among others, whose job another worker has by now', async () => {
+    it('refuse a stale lease among others if another worker has the job', async () => {
       const leased = await lease('q', 3);
       f.nowMs += 60_000;
       await f.engine.pumpNow(f.ns);
@@ -307,7 +307,7 @@ describe('batch ack', () => {
       expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
     });
 
-    it('of an item that stands there twice count once', async () => {
+    it('count an item once that is listed twice', async () => {
       const [job] = await lease('q', 1);
 
       expect(await f.engine.ackMany(f.ns, [ackOf(job!), ackOf(job!)])).toEqual(['acked', 'not_found']);
@@ -349,7 +349,7 @@ describe('batch ack', () => {
       Object.entries(JOBS).flatMap(([name, job]) =>
         ['in time', 'late', 'in its second attempt'].map((when) => [name, when, job] as const),
       ),
-    )('in one script leave what two scripts leave: %s, %s', async (_name, when, job) => {
+    )('have the same outcome in one script as in two: %s, %s', async (_name, when, job) => {
       /** Plays each pair on a queue of its own, so that one pair's faults do not hide another's. */
       const play = async (areTogether: boolean): Promise<unknown[]> => {
         const f = await EngineFixture.withClock();

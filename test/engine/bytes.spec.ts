@@ -9,7 +9,7 @@ describe('bytes counted for quotas', () => {
   const PREFIX = 'pre.';
 
   /** A Redis of its own: to count walks over all keys there are. */
-  describe('jobs that were stored while no quota on bytes was set', () => {
+  describe('jobs from before a quota on bytes', () => {
     let server: RedisProcess;
     let redis: Redis;
     const closing: (() => Promise<unknown>)[] = [];
@@ -41,7 +41,7 @@ describe('bytes counted for quotas', () => {
     const job = (text: string, more = {}): ReturnType<typeof newJob> =>
       newJob({ body: Buffer.from(text), ...more });
 
-    it('are counted when a server with one starts, in all namespaces and states', async () => {
+    it('are counted in all namespaces and states when a server with a quota starts', async () => {
       let nowMs = Date.now();
       const before = await open({ clock: () => nowMs });
       await before.publish('one', 'q', job('1'));
@@ -67,7 +67,7 @@ describe('bytes counted for quotas', () => {
       expect([await bytes('one'), await bytes('two')]).toEqual([9, 7]);
     });
 
-    it('count among what may be there at most from then on', async () => {
+    it('are part of the sum from then on', async () => {
       const before = await open();
       const id = await before.publish('ns', 'q', job('x'.repeat(900)));
       const engine = await open({ quotas: QUOTAS });
@@ -80,7 +80,7 @@ describe('bytes counted for quotas', () => {
       await engine.publish('ns', 'q', job('x'.repeat(900)));
     });
 
-    it('count with what they store beside their bodies, also if an earlier server counted the bodies', async () => {
+    it('are counted with all stored parts, also if an earlier server counted only bodies', async () => {
       const before = await open();
       const put = async (id: string) => {
         await before.extended.publishing.publish('ns', [{ queue: 'q', id, body: Buffer.from('body') }]);
@@ -104,7 +104,7 @@ describe('bytes counted for quotas', () => {
       expect(await bytes('ns')).toBe(0);
     });
 
-    it('are of this prefix, and none that others have in the same Redis', async () => {
+    it('are counted in their own prefix only', async () => {
       const foreign = await open({}, 'other.');
       await foreign.publish('ns', 'q', job('foreign'));
       await (await open()).publish('ns', 'q', job('own'));
@@ -117,7 +117,7 @@ describe('bytes counted for quotas', () => {
       plain.disconnect();
     });
 
-    it('are looked for once an hour, by one server; and again when one started that has no quota', async () => {
+    it('are counted hourly by one server, and again after a server without a quota ran', async () => {
       const counted = async (): Promise<string | null> => redis.get('pumphouse:counted');
       (await open({ quotas: QUOTAS })).start();
       await waitFor(async () => (await counted()) === 'done');
@@ -131,7 +131,7 @@ describe('bytes counted for quotas', () => {
       await waitFor(async () => (await bytes('ns')) === 5);
     });
 
-    it('and those that were stored since are taken off the sum in a full Redis', async () => {
+    it('are taken off the sum in a full Redis, as are later ones', async () => {
       let nowMs = Date.now();
       const engine = await open({ quotas: QUOTAS, clock: () => nowMs });
       const publish = (queue: string, more = {}): Promise<string> =>
@@ -166,7 +166,7 @@ describe('bytes counted for quotas', () => {
       expect(sums).toEqual([25, 20, 15, 10, 5, 0]);
     });
 
-    it('are counted once, while they come, go and move', async () => {
+    it('are counted once while jobs are added, removed and moved', async () => {
       const before = await open();
       const engine = await open({ quotas: { ...QUOTAS, bytes: 1_000_000 } });
       for (let i = 0; i < 10; i++)
@@ -206,12 +206,12 @@ describe('bytes of a job in Redis', () => {
   const AT_ONCE = 16;
 
   /** What a job costs in Redis: 100 B of body, a ttl, a short namespace. */
-  describe('a job in memory', () => {
+  describe('the memory that a job takes', () => {
     it.each([
       ['ready', 0, 280],
       ['scheduled', 3_600_000, 300],
     ])(
-      '%s takes no more bytes than it is allowed',
+      'is within the bound for %s',
       async (name, delayMs, budget) => {
         const redis = await startRedis({ args: ['--appendonly', 'no'] });
         const admin = new Redis(redis.port, '127.0.0.1');

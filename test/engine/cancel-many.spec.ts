@@ -40,7 +40,7 @@ describe('a cancel of many jobs', () => {
     return keys.map((key, i) => `${key.toString('hex')} ${values[i]!.toString('hex')}`).sort();
   };
 
-  it('ends those that wait, in every state and of any queue, and says of each what became of it', async () => {
+  it('ends waiting jobs of every state and queue, with a result for each', async () => {
     await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     await f.put('done', KEPT);
     await f.work();
@@ -87,7 +87,7 @@ describe('a cancel of many jobs', () => {
     ['first to last', ['a', 'b', 'c', 'd']],
     ['last to first', ['d', 'c', 'b', 'a']],
     ['mixed', ['c', 'a', 'd', 'b']],
-  ])('takes a chain of jobs that is named as a whole: %s', async (_order, ids) => {
+  ])('cancels a fully named chain of jobs: %s', async (_order, ids) => {
     for (const keep of [KEPT, {}]) {
       await f.put('a', keep);
       await f.put('b', { dependsOn: ['a'], ...keep, onDependencyFailure: 'fail' });
@@ -105,7 +105,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('cancels nothing if a job that is not named depends on one of them', async () => {
+  it('cancels nothing if an unnamed job depends on one of them', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['b'] });
@@ -128,7 +128,7 @@ describe('a cancel of many jobs', () => {
     expect(await states(['a', 'b', 'c', 'free'])).toEqual([null, null, null, null]);
   });
 
-  it('does not mind what depends on one that has ended', async () => {
+  it('ignores dependents of a job that has ended', async () => {
     await f.put('a', { ...KEPT, tries: 1 });
     await f.put('b');
     await f.put('waits', { queue: 'r', dependsOn: ['a'], onDependencyFailure: 'block' });
@@ -141,7 +141,7 @@ describe('a cancel of many jobs', () => {
     expect(await states(['waits'])).toEqual(['ready']);
   });
 
-  it('counts a dependent of two of them once, and names a hundred at most', async () => {
+  it('counts a dependent of two jobs once, and names a hundred at most', async () => {
     await f.put('a');
     await f.put('b');
     await f.put('both-0', { dependsOn: ['a', 'b'] });
@@ -159,7 +159,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 2, blocked: 120 });
   });
 
-  it('takes a job whose 63 dependents are all named, and is refused for a 64th', async () => {
+  it('cancels a job with 63 named dependents, and refuses a 64th', async () => {
     await f.put('a');
     const ids = Array.from({ length: 63 }, (_, i) => `d${i}`);
     for (const id of ids) await f.put(id, { dependsOn: ['a'] });
@@ -171,7 +171,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('does not take a dependent of a dead one that is not named', async () => {
+  it('leaves an unnamed dependent of a dead job', async () => {
     await f.put('a', { tries: 1 });
     await f.put('waits', { queue: 'r', dependsOn: ['a'], onDependencyFailure: 'block' });
     await f.fail('a');
@@ -182,7 +182,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('takes the place of a running job of a key, and those that the key holds, and calls the next one', async () => {
+  it('cancels the running and held jobs of a concurrency key, and releases the next', async () => {
     await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     for (const id of ['runs', 'h1', 'h2', 'h3', 'h4']) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
@@ -209,7 +209,7 @@ describe('a cancel of many jobs', () => {
     expect((await f.lease()).map(({ id }) => id)).toEqual(['h4']);
   });
 
-  it('takes 64 held jobs of one key and its running one, and calls who is left', async () => {
+  it('cancels 64 held jobs of a key and its running one, and releases the rest', async () => {
     await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const ids = Array.from({ length: 66 }, (_, i) => `k${String(i).padStart(2, '0')}`);
     for (const id of ids) await f.put(id, { concurrencyKey: 'k' });
@@ -239,7 +239,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.put('c2', unique('kc'))).toBe('ready');
   });
 
-  it('takes a job of a recurring one, which makes the next one all the same', async () => {
+  it('cancels a job of a recurring job, which makes the next one', async () => {
     const job = { queue: 'q', body: Buffer.from('x') };
     await f.path.recurrings.set(f.ns, { id: 'rec', schedule: { everyMs: 1_000 }, template: job });
     await f.pass(1_000);
@@ -251,7 +251,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.lease()).toHaveLength(1);
   });
 
-  it('gives no more time by a second request, and shortens it', async () => {
+  it('can shorten the grace by a second request, but not extend it', async () => {
     await f.put('a');
     await f.put('b');
     await f.lease();
@@ -272,7 +272,7 @@ describe('a cancel of many jobs', () => {
     expect(await states(['a', 'b'])).toEqual(['leased', 'cancelled']);
   });
 
-  it('and acks of the same jobs at once leave each of them either done or cancelled', async () => {
+  it('leaves each job either done or cancelled during concurrent acks', async () => {
     const other = await EngineFixture.open({ clock: () => f.nowMs });
     try {
       for (let round = 0; round < 20; round++) {
@@ -298,7 +298,7 @@ describe('a cancel of many jobs', () => {
     }
   });
 
-  it('refuses no job, one that is named twice, and 65', async () => {
+  it('refuses an empty list, a duplicate and 65 jobs', async () => {
     await f.put('a');
     const many = Array.from({ length: 65 }, (_, i) => `j${i}`);
     for (const ids of [[], ['a', 'b', 'a'], many])

@@ -155,7 +155,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-it('leaves every job in one place, and every edge at both of its ends, whatever is changed and cancelled', async () => {
+it('any changes and cancels leave every job in one place and every dependency at both ends', async () => {
   console.log(`seed ${String(SEED)}, ${String(RUNS)} sequences`);
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {

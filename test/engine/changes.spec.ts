@@ -6,7 +6,7 @@ import { Audit } from './audit.js';
 import { EngineFixture, newJob, type ExtendedJob } from './fixture.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';
 
-describe('changing a job', () => {
+describe('an update of a job', () => {
   let f: ExtendedPathFixture;
   let redis: Redis;
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe('changing a job', () => {
 
   const audit = () => Audit.of(redis, f.ns);
 
-  it('gives a ready job another priority, among whose jobs it keeps its place in time (Q9)', async () => {
+  it('sets the priority of a ready job, which keeps its place in time (Q9)', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const [i, id] of ids.entries()) {
       await f.put(id, { priority: i % 2 === 0 ? 5 : 0 });
@@ -34,7 +34,7 @@ describe('changing a job', () => {
   });
 
   it.each(['c1', 'zz'])(
-    'keeps the place in time of a job with the chosen id %s among those with minted ones',
+    'keeps the place in time of a job with the chosen id %s among those with generated ones',
     async (id) => {
       const publish = async (priority: number, own?: string): Promise<string> => {
         const given = own === undefined ? {} : { id: own };
@@ -52,7 +52,7 @@ describe('changing a job', () => {
     },
   );
 
-  it('keeps the place in time of a plain job that is there and back again', async () => {
+  it('keeps the publish order of a simple job after a move and back', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await f.fixture.publish('q'));
     for (const priority of [-4, 7, 0]) {
@@ -64,7 +64,7 @@ describe('changing a job', () => {
     expect(await audit()).toEqual([]);
   });
 
-  it('gives a priority to a job before its time has come', async () => {
+  it('sets the priority of a scheduled job', async () => {
     await f.put('late', { delayMs: 1_000 });
     await f.put('a', { delayMs: 1_000 });
     await f.path.jobUpdater.change(f.ns, 'late', { priority: 1 });
@@ -73,7 +73,7 @@ describe('changing a job', () => {
     expect((await f.lease()).map(({ id }) => id)).toEqual(['a', 'late']);
   });
 
-  it('lists blocked and held jobs by publish time, also those that were simple jobs first', async () => {
+  it('lists blocked and held jobs by publish time, also former simple ones', async () => {
     const listed = async (state: 'blocked' | 'held'): Promise<string[]> => {
       const filter = { queue: 'q', state };
       return (await f.path.lists.list(f.ns, filter, { limit: 10 })).items.map(({ id }) => id);
@@ -94,7 +94,7 @@ describe('changing a job', () => {
     expect(await listed('held')).toEqual(['second', 'a-third']);
   });
 
-  it('changes data, tags and ttl, and notes that it did', async () => {
+  it('changes data, tags and ttl, with an entry in the timeline', async () => {
     await f.put('a', { tags: ['x'] });
     await f.path.jobUpdater.change(f.ns, 'a', {
       data: { body: Buffer.from('new'), contentType: 'text/plain' },
@@ -114,7 +114,7 @@ describe('changing a job', () => {
     expect(await f.find('a')).toBeNull();
   });
 
-  it('moves the due time: of a ready, a scheduled, a blocked and a far job', async () => {
+  it('moves the due time of a ready, a scheduled, a blocked and a far job', async () => {
     await f.put('a');
     await f.put('ready');
     await f.put('scheduled', { delayMs: 1_000 });
@@ -142,7 +142,7 @@ describe('changing a job', () => {
     expect(await audit()).toEqual([]);
   });
 
-  it('moves a job to another queue, in the state in which it is', async () => {
+  it('moves a job to another queue in its state', async () => {
     await f.put('a');
     await f.put('b', { delayMs: 1_000 });
     await f.put('c', { dependsOn: ['a'] });
@@ -156,7 +156,7 @@ describe('changing a job', () => {
     expect(await f.work('other')).toEqual(['b']);
   });
 
-  it('changes a job far ahead where it is, and moves it only to a new due time', async () => {
+  it('changes a far job in place, and moves it only to a new due time', async () => {
     const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
     await f.path.jobUpdater.change(f.ns, id, { tags: ['t'], priority: 3 });
     expect(await f.find(id)).toMatchObject({ state: 'scheduled', tags: ['t'], priority: 3 });
@@ -175,7 +175,7 @@ describe('changing a job', () => {
   it.each([
     ['a simple job', {}],
     ['an extended job', { type: 'old', priority: 2 }],
-  ])('changes tries, type and retry policy of %s in each state in which it waits', async (_, more) => {
+  ])('changes tries, type and retry policy of %s in each waiting state', async (_, more) => {
     const { jobUpdater } = f.path;
     const publish = (queue: string, extra: object = {}): Promise<string> =>
       Object.keys(more).length === 0 && !('dependsOn' in extra)
@@ -230,7 +230,7 @@ describe('changing a job', () => {
     expect(await audit()).toEqual([]);
   });
 
-  it('takes no tries that a publish does not take, and changes nothing then', async () => {
+  it('refuses tries that a publish refuses, and changes nothing', async () => {
     const id = await f.fixture.publish('q', { tries: 3 });
     for (const tries of [0, -1, 1.5, 65_536, Number.NaN])
       await expect(f.path.jobUpdater.change(f.ns, id, { tries, priority: 9 })).rejects.toMatchObject({
@@ -242,7 +242,7 @@ describe('changing a job', () => {
     expect(await f.find(id)).toMatchObject({ tries: 3, triesLeft: 3, priority: 0 });
   });
 
-  it('refuses to change what does not wait', async () => {
+  it('refuses to change a job that does not wait', async () => {
     await f.put('a', { retentionMs: 1_000 });
     await f.lease();
 
@@ -257,7 +257,7 @@ describe('changing a job', () => {
     });
   });
 
-  it('writes a line into the timeline of a job in any state', async () => {
+  it('adds a line to the timeline of a job in any state', async () => {
     await f.put('a');
     await f.path.jobUpdater.log(f.ns, 'a', 'hello', { n: 1 });
     await f.lease();
@@ -275,7 +275,7 @@ describe('changing a job', () => {
   });
 });
 
-describe('cancelling', () => {
+describe('the cancel of a job', () => {
   let f: ExtendedPathFixture;
   beforeEach(async () => (f = await ExtendedPathFixture.open()));
   afterEach(() => f.close());
@@ -288,7 +288,7 @@ describe('cancelling', () => {
     ['of another priority', { priority: 3 }],
     ['scheduled', { delayMs: 60_000 }],
     ['blocked', { dependsOn: ['other'] }],
-  ])('ends a job that waits: %s', async (_state, job) => {
+  ])('ends a waiting job: %s', async (_state, job) => {
     await f.put('other');
     await f.put('gone', job);
     await f.put('kept', { ...job, retentionMs: 60_000 });
@@ -303,7 +303,7 @@ describe('cancelling', () => {
     expect(await f.work()).toEqual(['other']);
   });
 
-  it('ends a plain job, near and far', async () => {
+  it('ends a simple job, near and far', async () => {
     const ids = [
       await f.fixture.publish('p'),
       await f.fixture.publish('p', { delayMs: 60_000 }),
@@ -315,7 +315,7 @@ describe('cancelling', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('tells a job that is done or cancelled as such, and changes nothing (Q11)', async () => {
+  it('reports a done or cancelled job as such, and changes nothing (Q11)', async () => {
     await f.put('done', { retentionMs: 60_000 });
     await f.work();
     await f.put('cancelled', { retentionMs: 60_000 });
@@ -329,7 +329,7 @@ describe('cancelling', () => {
     expect(await Promise.all([f.find('done'), f.find('cancelled')])).toEqual(before);
   });
 
-  it('tells the owner of a lease, and takes it from him when his grace is over', async () => {
+  it('notifies the lease holder, and ends the lease after the grace', async () => {
     await f.put('a');
     const [job] = await f.lease();
     const lease = { id: 'a', lease: job?.lease ?? 0 };
@@ -350,7 +350,7 @@ describe('cancelling', () => {
     expect(await f.lease()).toEqual([]);
   });
 
-  it('takes a lease at once without grace, that of a plain job too', async () => {
+  it('ends a lease at once without grace, also of a simple job', async () => {
     const id = await f.fixture.publish('p');
     const [job] = await f.lease('p');
 
@@ -363,7 +363,7 @@ describe('cancelling', () => {
     expect(await f.lease('p')).toEqual([]);
   });
 
-  it('lets the owner finish within his grace', async () => {
+  it('lets the lease holder finish within the grace', async () => {
     await f.put('a', { retentionMs: 60_000 });
     const [job] = await f.lease();
     await cancel('a');
@@ -389,7 +389,7 @@ describe('cancelling', () => {
     expect(await f.lease()).toEqual([]);
   });
 
-  it('refuses a job that others depend on, and names them', async () => {
+  it('refuses a job with dependents, and names them', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['a'] });
@@ -406,26 +406,23 @@ describe('cancelling', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it.each([0, 60_000])(
-    'cancels all that depends on it, whatever their policies, kept %i ms',
-    async (retentionMs) => {
-      await f.put('a', { retentionMs });
-      await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });
-      await f.put('c', { dependsOn: ['b'], retentionMs });
-      await f.put('d', { dependsOn: ['c'], onDependencyFailure: 'fail', retentionMs });
+  it.each([0, 60_000])('cancels all dependents for any policy, kept %i ms', async (retentionMs) => {
+    await f.put('a', { retentionMs });
+    await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });
+    await f.put('c', { dependsOn: ['b'], retentionMs });
+    await f.put('d', { dependsOn: ['c'], onDependencyFailure: 'fail', retentionMs });
 
-      await cancel('a', { cascade: true });
-      await f.pump();
+    await cancel('a', { cascade: true });
+    await f.pump();
 
-      const states = await Promise.all(
-        ['a', 'b', 'c', 'd'].map(async (id) => (await f.find(id))?.state ?? null),
-      );
-      expect(new Set(states)).toEqual(new Set([retentionMs === 0 ? null : 'cancelled']));
-      expect(await f.counts()).toMatchObject({ ready: 0, blocked: 0 });
-    },
-  );
+    const states = await Promise.all(
+      ['a', 'b', 'c', 'd'].map(async (id) => (await f.find(id))?.state ?? null),
+    );
+    expect(new Set(states)).toEqual(new Set([retentionMs === 0 ? null : 'cancelled']));
+    expect(await f.counts()).toMatchObject({ ready: 0, blocked: 0 });
+  });
 
-  it('cancels what depends on a leased job when the lease is revoked', async () => {
+  it('cancels the dependents of a leased job when the lease is revoked', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
     await f.lease();
@@ -436,7 +433,7 @@ describe('cancelling', () => {
     expect(await f.find('b')).toBeNull();
   });
 
-  it('ends a dead job alone when nothing depends on it, and it with its dependents when asked to', async () => {
+  it('ends a dead job without dependents, and one with dependents on request', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.fail('a');
@@ -500,7 +497,7 @@ describe('purging a queue', () => {
     });
     afterEach(() => f.close());
 
-    it('leaves no key of it, and every key of others', async () => {
+    it('removes every key of it, and none of others', async () => {
       const other = await EngineFixture.open();
       await other.publish('q');
       const before = await other.keys();
@@ -516,7 +513,7 @@ describe('purging a queue', () => {
       await other.close();
     });
 
-    it('says beforehand what it would take, and changes nothing by that', async () => {
+    it('reports beforehand what it would remove, and changes nothing', async () => {
       await fill(f, 3);
       const redis = new Redis(testRedisUrl(), { protocol: 2 });
       const dump = async (): Promise<string[]> => {
@@ -545,7 +542,7 @@ describe('purging a queue', () => {
       redis.disconnect();
     });
 
-    it('goes on where it was broken off', async () => {
+    it('resumes after an interruption', async () => {
       const jobs = await fill(f, 40);
       let removed = 0;
       let calls = 0;
@@ -561,7 +558,7 @@ describe('purging a queue', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('leaves what is published meanwhile in good order', async () => {
+    it('keeps jobs consistent that are published meanwhile', async () => {
       await fill(f, 2);
       const run = Reflect.get(f.pool, 'run');
       let isReceived = false;
@@ -580,7 +577,7 @@ describe('purging a queue', () => {
       expect(await f.drain('plain')).toEqual(['body']);
     });
 
-    it('leaves a namespace alone that has begun anew after the marker of the old one was gone', async () => {
+    it('leaves a namespace that was created again after the marker of the old one was gone', async () => {
       await fill(f, 2);
       const scan = Reflect.get(f.pool, 'scan');
       Reflect.set(f.pool, 'scan', async function* (...args: Parameters<typeof scan>) {
@@ -596,7 +593,7 @@ describe('purging a queue', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('tells those who hold a job that it is gone, and gives back what counted for a quota', async () => {
+    it('notifies lease holders, and returns the quota', async () => {
       await f.publish('q', { text: 'x'.repeat(50) });
       await f.publish('other', { text: 'y'.repeat(70) });
       const [job] = await f.lease('q');
@@ -613,7 +610,7 @@ describe('purging a queue', () => {
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(false);
     });
 
-    it('of a namespace that there is not does nothing', async () => {
+    it('does nothing for an unknown namespace', async () => {
       const engine: QueueEngine = f.engine;
       const nowhere = randomNamespace();
 
@@ -654,7 +651,7 @@ describe('waiting for the end of a job', () => {
         (id, lease) => f.engine.extended.leaseOperations.fail(f.ns, { id, lease, group: 'g', message: '' }),
       ],
       ['done on lmstfy’s wire', { retentionMs: LONG_MS }, (id) => f.engine.ack(f.ns, 'q', id)],
-    ])('is over when it is %s, and not before', async (_name, job, end) => {
+    ])('ends when the job is %s, and not before', async (_name, job, end) => {
       const id = await put(job);
       const wait = watch(id);
       const followed = follow(wait);
@@ -669,7 +666,7 @@ describe('waiting for the end of a job', () => {
       await wait;
     });
 
-    it('is over at once for a job that is not there', async () => {
+    it('ends at once for a job that does not exist', async () => {
       await watch('missing');
       await watch('no id');
     });
@@ -688,7 +685,7 @@ describe('waiting for the end of a job', () => {
       await watch(id);
     });
 
-    it('looks at many with few calls, each of them in the end', async () => {
+    it('checks many jobs with few calls', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) {
         const jobs = Array.from({ length: 40 }, () => ({ queue: 'q', body: Buffer.from('x') }));

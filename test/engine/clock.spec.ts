@@ -17,7 +17,7 @@ afterAll(() => clock?.remove());
 const HOUR_MS = 3_600_000;
 
 describe("the estimate of Redis's clock", () => {
-  it('believes the fastest answer', () => {
+  it('uses the fastest answer', () => {
     const clock = new RedisClock();
     const base = performance.now();
     clock.sample(base, base + 1, 1_000_000);
@@ -28,7 +28,7 @@ describe("the estimate of Redis's clock", () => {
   });
 
   it.each([HOUR_MS, -HOUR_MS, 500, -500])(
-    'follows a step of %d ms at once, however fast the answers before it were',
+    'follows a step of %d ms at once after faster answers',
     (stepMs) => {
       const clock = new RedisClock();
       const base = performance.now();
@@ -81,7 +81,7 @@ describe('a Redis whose clock is stepped', () => {
   }
 
   it.each([60, 86_400, -60, -86_400])(
-    'is served on, without a refusal, when it jumps by %d s',
+    'serves on without a refusal when it jumps by %d s',
     async (seconds) => {
       const ids = [await f.publish('q')];
       step(seconds);
@@ -100,7 +100,7 @@ describe('a Redis whose clock is stepped', () => {
     },
   );
 
-  it('fires nothing early, and nothing late, after a step back', async () => {
+  it('runs nothing early or late after a step back', async () => {
     await f.publish('q');
     step(-60);
     await f.publish('later', { delayMs: 700 });
@@ -115,7 +115,7 @@ describe('a Redis whose clock is stepped', () => {
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
-  it('does not silence recurring jobs when it is set back after it was ahead', async () => {
+  it('keeps recurring jobs running when it is set back after it was ahead', async () => {
     const { recurrings } = f.engine.extended;
     const template = { queue: 'q', body: Buffer.from('x') };
     await recurrings.set(f.ns, { id: 'r', schedule: { everyMs: 2_000 }, template });
@@ -138,7 +138,7 @@ describe('a Redis whose clock is stepped', () => {
     expect(after.lastAtMs).toBeLessThan(Date.now() + 10_000);
   });
 
-  it('is not pumped without end by a server that still believes in the old time', async () => {
+  it('is not pumped without end by a server with the old time', async () => {
     await f.publish('q', { delayMs: 1_000 });
     step(-60);
     await f.publish('q', { delayMs: 1_500 });
@@ -148,7 +148,7 @@ describe('a Redis whose clock is stepped', () => {
     expect(scripts.filter((name) => name === 'maintenance_pump').length).toBeLessThan(20);
   });
 
-  it('is the only clock: a server whose own is ten minutes off mints ids and deadlines as the others do', async () => {
+  it('is the only clock: a server ten minutes off creates the same ids and deadlines', async () => {
     const spy = jest
       .spyOn(Date, 'now')
       .mockImplementation(() => performance.timeOrigin + performance.now() + 600_000);

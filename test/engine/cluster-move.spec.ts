@@ -25,7 +25,7 @@ describe('scripts of simple jobs', () => {
   /** So that each job counts, and who removes one takes it off the sum. */
   const BYTES = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
 
-  describe('a slot that is moving', () => {
+  describe('a moving slot', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
     beforeAll(async () => {
@@ -95,8 +95,8 @@ describe('scripts of simple jobs', () => {
       return [...near, ...later];
     }
 
-    describe.each([...Object.keys(ORDERS).entries()])('order %i: %s', (round, order) => {
-      it.each(someOf(CASES, round))('$name goes through, or fails and changes nothing', (script) =>
+    describe.each([...Object.keys(ORDERS).entries()])('key order %i: %s', (round, order) => {
+      it.each(someOf(CASES, round))('lets $name succeed, or fail without a change', (script) =>
         play(script, order, 0),
       );
     });
@@ -105,9 +105,9 @@ describe('scripts of simple jobs', () => {
     describe.each([
       [0, "its queues' keys first"],
       [1, "its queues' keys first, backwards"],
-    ])('order %i: %s', (round, order) => {
-      describe.each(IS_LONG ? STARTS : [pick(STARTS)])('and %i keys have moved already', (moved) => {
-        it.each(someOf(WRITERS, round))('$name goes through, or fails and changes nothing', (script) =>
+    ])('key order %i: %s', (round, order) => {
+      describe.each(IS_LONG ? STARTS : [pick(STARTS)])('%i keys have moved already', (moved) => {
+        it.each(someOf(WRITERS, round))('lets $name succeed, or fail without a change', (script) =>
           play(script, order, moved),
         );
       });
@@ -117,13 +117,13 @@ describe('scripts of simple jobs', () => {
       [0, 'attributes first', /\}x/],
       [1, 'far slots last', /\}(?!:f)/],
       [2, 'the namespace first, its jobs last', /\}:/],
-    ])('order %i: %s, and all that come first have moved already', (round, order, first) => {
-      it.each(someOf(WRITERS, round))('$name goes through, or fails and changes nothing', (script) =>
+    ])('key order %i: %s, the first ones have moved already', (round, order, first) => {
+      it.each(someOf(WRITERS, round))('lets $name succeed, or fail without a change', (script) =>
         play(script, order, first),
       );
     });
 
-    it('does not hide the note of an idempotency key that is still on its way', async () => {
+    it('does not hide an idempotency record that has not moved yet', async () => {
       const ns = randomNamespace();
       const engine = new QueueEngine(pool);
       const id = await engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
@@ -217,7 +217,7 @@ describe('scripts of extended jobs', () => {
     readonly scheduled: string;
   }
 
-  describe('a slot that is moving, of which no key has moved yet', () => {
+  describe('a moving slot whose keys have not moved yet', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
     beforeAll(async () => {
@@ -319,7 +319,7 @@ describe('scripts of extended jobs', () => {
           items: [],
         }),
       ],
-    ])('%s goes through, or fails and changes nothing', async (_name, isExtended, callOf) => {
+    ])('lets %s succeed, or fail without a change', async (_name, isExtended, callOf) => {
       const seeded = await seed(isExtended);
       const { binding, args, items } = callOf(seeded);
       const call = {

@@ -37,7 +37,7 @@ describe('a Cluster', () => {
       await cluster.stop();
     });
 
-    it('takes every operation, in namespaces all over its nodes', async () => {
+    it('accepts every operation, in namespaces on all nodes', async () => {
       // Of twelve random names, one time in fifty none is on one of the nodes.
       const namespaces: string[] = [];
       const leaseOperations = new Set<string>();
@@ -52,7 +52,7 @@ describe('a Cluster', () => {
       expect(await engine.namespaces()).toEqual(expect.arrayContaining(namespaces));
     });
 
-    it('publishes once, and counts for a quota on bytes what stands on whatever node', async () => {
+    it('publishes once, and counts a quota on bytes over all nodes', async () => {
       const namespaces = Array.from({ length: 12 }, () => randomNamespace());
       const publish = (ns: string): Promise<string> =>
         engine.publish(ns, 'q', newJob({ body: Buffer.from('12345') }), { idempotencyKey: 'key' });
@@ -83,7 +83,7 @@ describe('a Cluster', () => {
       await producer.stop();
     });
 
-    it('serves on while a slot moves, one key at a time, and loses nothing', async () => {
+    it('serves on while a slot moves key by key, and loses nothing', async () => {
       const ns = randomNamespace();
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 150 };
       const hasty = await RedisPool.connect(
@@ -123,7 +123,7 @@ describe('a Cluster', () => {
       await hasty.close();
     });
 
-    it('refuses in time what a dead node has, and serves again when it is back', async () => {
+    it('refuses calls to a dead node in time, and recovers', async () => {
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 400 };
       const hasty = await RedisPool.connect(
         'hasty',
@@ -184,7 +184,7 @@ describe('a Cluster', () => {
   }
 });
 
-describe("listing a Cluster's namespaces", () => {
+describe("the list of a Cluster's namespaces", () => {
   const LIST = 'pumphouse:namespaces';
   /** Longer than a replica is stopped here: no node may take over. */
   const NODE_TIMEOUT_MS = 60_000;
@@ -222,7 +222,7 @@ describe("listing a Cluster's namespaces", () => {
       }
     }
 
-    it('is on the list as safely as its first job, and that is asked once', async () => {
+    it('is on the list as durably as its first job, with one wait', async () => {
       const [known, ns] = [await elsewhere(), await elsewhere()];
       await waitFor(() => engine.publish(known, 'q', newJob()), 15_000);
       process.kill(replica.server.pid, 'SIGSTOP');
@@ -243,7 +243,7 @@ describe("listing a Cluster's namespaces", () => {
   });
 });
 
-describe('nodes that fail', () => {
+describe('failing nodes of a Cluster', () => {
   /** A silent node must be known for what it is within this; it takes about 3 s: a probe's pause and its time-out. */
   const DETECTED_MS = 10_000;
 
@@ -292,7 +292,7 @@ describe('nodes that fail', () => {
       return [...list.matchAll(/^id=(\d+) .* name=pumphouse /gm)].map(([, id = '']) => id);
     }
 
-    it('are found out one by one when they are silent: a half-open socket is replaced, and no other is touched', async () => {
+    it('are detected one by one if they are silent: only a half-open socket is replaced', async () => {
       const [first = '', second = ''] = await namespaces();
       // As clients do: on a slow machine one of its looks may fall into the silence, and time out as every call does.
       const wait = (retries: number): Promise<LeasedJob[]> =>
@@ -323,7 +323,7 @@ describe('nodes that fail', () => {
       expect(await connections(cluster.masters[1]!)).toEqual(before);
     });
 
-    it('that are away make the pool degraded, and their slots refused in time; the others serve on at their usual pace', async () => {
+    it('make the pool degraded if they are down, while the others serve at their usual speed', async () => {
       const [first = '', second = '', third = ''] = await namespaces();
       proxies[0]!.dropsReplies = true;
       await waitFor(() => pool.status.degraded.includes('node_down'), DETECTED_MS);
@@ -358,7 +358,7 @@ describe('nodes that fail', () => {
       await waitFor(() => pool.status.degraded.length === 0, DETECTED_MS);
     });
 
-    it('that refuse connections for a moment fail no call: what no node has seen is tried again, a reserve too', async () => {
+    it('fail no call if they refuse connections briefly: an unseen call is sent again, also a lease', async () => {
       const [first = ''] = await namespaces();
       await proxies[0]!.down();
       // What is sent before the end of the connection is seen may have run.
@@ -370,7 +370,7 @@ describe('nodes that fail', () => {
       expect(await reserving).toHaveLength(1);
     });
 
-    it('may hand over a slot while calls wait: what the move holds up for less than the time-out is served, not refused', async () => {
+    it('can hand over a slot while calls wait less than their timeout', async () => {
       const ns = randomNamespace();
       for (let i = 0; i < 20; i++) await publish(ns);
       const move = await SlotMove.begin(cluster, `{${ns}}`);
@@ -394,7 +394,7 @@ describe('tokens in a Cluster', () => {
     ['from the last to the first', (a, b) => (a < b ? 1 : -1)],
   ];
 
-  describe('the token store in a slot that is moving', () => {
+  describe('the token store in a moving slot', () => {
     let cluster: TestCluster;
     let pools: RedisPool[];
     let store: TokenStore;
@@ -426,7 +426,7 @@ describe('tokens in a Cluster', () => {
       tokenDigest(name, namespace, token);
 
     it.each(ORDERS)(
-      'knows every token all the time, and changes wholly or not at all, %s',
+      'accepts every token all the time, and changes completely or not at all, %s',
       async (name, order) => {
         const ns = `ns-${name.replaceAll(' ', '-')}`;
         const kept = idOf(ns, await store.create(ns, 'default', 'kept'));
@@ -531,7 +531,7 @@ describe('wake-ups in a Cluster', () => {
       return took.sort((a, b) => a - b)[2]!;
     }
 
-    it("come on the namespace's own channel, at the node of its slot and nowhere else", async () => {
+    it("are sent on the namespace's channel, at the node of its slot only", async () => {
       const ns = randomNamespace();
       const { owner, other } = await cluster.ownerOf(`{${ns}}`);
       const waiting = wait(ns);
@@ -544,7 +544,7 @@ describe('wake-ups in a Cluster', () => {
       expect(await usualWakeMs(ns)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('make good what came before the channel was heard', async () => {
+    it('make up for those before the subscription', async () => {
       const took: number[] = [];
       for (let i = 0; i < 5; i++) {
         const ns = randomNamespace();
@@ -559,7 +559,7 @@ describe('wake-ups in a Cluster', () => {
       expect(took.sort((a, b) => a - b)[2]).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('follow a slot to its new node, and back, under those who wait', async () => {
+    it('follow a moved slot and back during long polls', async () => {
       const ns = randomNamespace();
       const { owner, other } = await cluster.ownerOf(`{${ns}}`);
       const kept = wait(ns);
@@ -577,7 +577,7 @@ describe('wake-ups in a Cluster', () => {
       expect(await usualWakeMs(ns)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('are heard again when the connection that they came on was cut', async () => {
+    it('are received again after their connection was cut', async () => {
       const ns = randomNamespace();
       const { owner } = await cluster.ownerOf(`{${ns}}`);
       expect(await usualWakeMs(ns)).toBeLessThan(AT_ONCE_MS);
@@ -590,7 +590,7 @@ describe('wake-ups in a Cluster', () => {
       expect(await usualWakeMs(ns)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('take one connection to each node, however many namespaces wait', async () => {
+    it('take one connection to each node for any number of namespaces', async () => {
       const namespaces = Array.from({ length: 60 }, () => randomNamespace());
       const waits = namespaces.map((ns) => wait(ns, 8_000));
       for (const ns of namespaces) {
@@ -633,7 +633,7 @@ describe('wake-ups in a Cluster', () => {
       return { wakeups, end };
     }
 
-    it('end when no request has waited for a while, and begin again with the next one', async () => {
+    it('end when no request waits, and start with the next one', async () => {
       const received: (string | null)[] = [];
       const { wakeups, end } = await startWakeups('sharded', (_ns, queue) => received.push(queue), 0);
       const ns = randomNamespace();
@@ -655,7 +655,7 @@ describe('wake-ups in a Cluster', () => {
       end();
     });
 
-    it('come on one channel for all where the Cluster has no sharded ones', async () => {
+    it('are sent on one channel if the Cluster has no sharded channels', async () => {
       const received: string[] = [];
       const { wakeups, end } = await startWakeups('plain', (ns, queue) =>
         received.push(`${ns} ${queue ?? ''}`),

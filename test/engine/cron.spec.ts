@@ -31,7 +31,7 @@ const take = async (queue = 'q') => (await f.lease(queue, { count: 100 })).map((
 const made = async (): Promise<number> => (await get()).made;
 const at = (text: string): number => Date.parse(text);
 
-it('makes a job for each slot, dated as it was due', async () => {
+it('a cron schedule makes a job for each slot, with its due time', async () => {
   const recurring = await set('*/5 * * * *');
   expect(recurring).toMatchObject({ made: 0, nextAtMs: at('2027-01-15T12:05:00Z'), lastAtMs: null });
   await f.pass(4.5 * MINUTE - 1);
@@ -46,13 +46,13 @@ it('makes a job for each slot, dated as it was due', async () => {
   });
 });
 
-it('goes on for ever, each slot once: servers compute more of them in time', async () => {
+it('a cron schedule never ends: servers compute more slots in time', async () => {
   await set('* * * * *');
   for (let i = 0; i < 200; i++) await f.pass(MINUTE);
   expect(await get()).toMatchObject({ made: 200, skipped: 0, nextAtMs: at('2027-01-15T15:21:00Z') });
 });
 
-it('makes one job for each slot, whichever of several servers pumps', async () => {
+it('a cron schedule makes one job for each slot with several pumping servers', async () => {
   const other = await EngineFixture.open({ clock: () => f.nowMs });
   try {
     await set('*/10 * * * * *');
@@ -66,19 +66,22 @@ it('makes one job for each slot, whichever of several servers pumps', async () =
   }
 });
 
-describe('after an outage', () => {
-  it.each([1, 3, 1_000])('longer than all known slots, makes the last %d', async (maxCatchUp) => {
-    await set('0 * * * *', { maxCatchUp });
-    await f.pass(100 * 60 * MINUTE);
-    const makes = Math.min(maxCatchUp, 100);
-    const ids = await take();
-    expect(await get()).toMatchObject({ made: makes, skipped: 100 - makes });
-    expect(await f.find(ids.at(-1)!)).toMatchObject({ publishedAtMs: at('2027-01-19T16:00:00Z') });
-    await f.pass(60 * MINUTE);
-    expect(await made()).toBe(makes + 1);
-  });
+describe('a cron schedule after an outage', () => {
+  it.each([1, 3, 1_000])(
+    'makes the last %d jobs after an outage longer than all known slots',
+    async (maxCatchUp) => {
+      await set('0 * * * *', { maxCatchUp });
+      await f.pass(100 * 60 * MINUTE);
+      const makes = Math.min(maxCatchUp, 100);
+      const ids = await take();
+      expect(await get()).toMatchObject({ made: makes, skipped: 100 - makes });
+      expect(await f.find(ids.at(-1)!)).toMatchObject({ publishedAtMs: at('2027-01-19T16:00:00Z') });
+      await f.pass(60 * MINUTE);
+      expect(await made()).toBe(makes + 1);
+    },
+  );
 
-  it('counts a thousand of the slots that it skips', async () => {
+  it('counts a thousand skipped slots', async () => {
     await set('* * * * * *', { maxCatchUp: 1 });
     await f.pass(DAY);
     const { made: jobs, skipped, lastSkip } = await get();
@@ -89,7 +92,7 @@ describe('after an outage', () => {
     expect(await made()).toBe(2);
   });
 
-  it('makes no job for a slot that is older than catch_up_ms, of cron and of an interval', async () => {
+  it('makes no job for a slot older than catch_up_ms, of cron and of an interval', async () => {
     await set('* * * * *', { catchUpMs: 3 * MINUTE });
     const schedule = { everyMs: MINUTE, offsetMs: 30 * SECOND };
     const template = { queue: 'i', body: Buffer.from('x') };
@@ -100,7 +103,7 @@ describe('after an outage', () => {
     expect(await recurrings().get(f.ns, 'i')).toMatchObject({ made: 3, skipped: 17, lastSkip: skipped });
   });
 
-  it('makes none with max_catch_up 0, but in its minute', async () => {
+  it('makes a job with max_catch_up 0 only within its minute', async () => {
     await set('*/10 * * * *', { maxCatchUp: 0 });
     await f.pass(65 * MINUTE);
     expect(await get()).toMatchObject({ made: 0, skipped: 6, lastSkip: { reason: 'late' } });
@@ -109,7 +112,7 @@ describe('after an outage', () => {
   });
 });
 
-it('begins at its start, and ends before its end', async () => {
+it('a cron schedule begins at its start, and ends before its end', async () => {
   const schedule = { startAtMs: at('2027-01-15T12:03:00Z'), endAtMs: at('2027-01-15T12:05:00Z') };
   expect(await set('* * * * *', { schedule })).toMatchObject({ nextAtMs: schedule.startAtMs });
   await f.pass(10 * MINUTE);
@@ -117,7 +120,7 @@ it('begins at its start, and ends before its end', async () => {
   expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
 });
 
-it('makes its jobs within the jitter, the same on every server', async () => {
+it('a cron schedule makes jobs within the jitter, the same on every server', async () => {
   await set('* * * * *', { schedule: { jitterMs: 40 * SECOND } });
   const madeAtMs: number[] = [];
   let before = 0;
@@ -166,7 +169,7 @@ describe('a jitter longer than the time between slots', () => {
     ['max_catch_up 1', { maxCatchUp: 1 }],
     ['max_catch_up 0', { maxCatchUp: 0 }],
     ['catch_up_ms', { catchUpMs: 5 * SECOND }],
-  ])('skips no slot without an outage, and makes no job before its jitter is over: %s', async (_n, more) => {
+  ])('skips no slot without an outage, and makes no early job: %s', async (_n, more) => {
     await set('*/5 * * * * *', { schedule: { jitterMs }, ...more });
     const first = f.nowMs + 5 * SECOND;
     const times = await slotsMade(180);
@@ -177,7 +180,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
   });
 
-  it('counts lateness from the time of the job after an outage', async () => {
+  it('has lateness counted from the time of the job after an outage', async () => {
     await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
     const first = f.nowMs + 5 * SECOND;
     await f.pass(120 * SECOND);
@@ -187,7 +190,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: onTime, skipped: ages.length - onTime });
   });
 
-  it('with overlap, makes the last one of the jobs that come at once', async () => {
+  it('makes the last of the simultaneous jobs with overlap', async () => {
     await set('* * * * * *', { schedule: { jitterMs: 40 * SECOND }, overlap: 'replace' });
     const first = f.nowMs + SECOND;
     await f.pass(120 * SECOND);
@@ -210,7 +213,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
   });
 
-  it('has at most 64 slots wait', async () => {
+  it('has at most 64 waiting slots', async () => {
     await set('* * * * * *', { schedule: { jitterMs: DAY }, maxCatchUp: 1 });
     for (let i = 0; i < 200; i++) {
       await f.pass(SECOND);
@@ -222,7 +225,7 @@ describe('a jitter longer than the time between slots', () => {
   });
 });
 
-it('makes up for no slot with max_catch_up 0 and a jitter longer than a minute, but for those on time', async () => {
+it('makes only jobs in time with max_catch_up 0', async () => {
   const jitterMs = 10 * MINUTE;
   await set('0 * * * *', { schedule: { jitterMs }, maxCatchUp: 0 });
   const slot = at('2027-01-15T13:00:00Z');
@@ -232,7 +235,7 @@ it('makes up for no slot with max_catch_up 0 and a jitter longer than a minute, 
   expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'late' } });
 });
 
-describe('overlap', () => {
+describe('the overlap of a recurring job', () => {
   it('skip: makes no job while the earlier one has not ended', async () => {
     await set('* * * * *', { overlap: 'skip' });
     await f.pass(MINUTE);
@@ -244,7 +247,7 @@ describe('overlap', () => {
     expect(await made()).toBe(2);
   });
 
-  it('replace: puts the job in the place of one that waits', async () => {
+  it('replace: replaces the waiting job', async () => {
     await set('* * * * *', { overlap: 'replace' });
     for (let i = 0; i < 3; i++) await f.pass(MINUTE);
     await f.pass(3 * MINUTE);
@@ -254,14 +257,14 @@ describe('overlap', () => {
     expect(await get()).toMatchObject({ made: 4, skipped: 3, lastSkip: { reason: 'overlap' } });
   });
 
-  it('is refused beside a unique key of the jobs', async () => {
+  it('is refused together with a unique key of the jobs', async () => {
     const template = { queue: 'q', body: Buffer.from('x'), unique: { key: 'k', mode: 'reject' as const } };
     await expect(set('* * * * *', { overlap: 'skip', template })).rejects.toThrow('overlap');
   });
 });
 
-describe('pause', () => {
-  it('skips what passes, and keeps its note until it is resumed', async () => {
+describe('a pause of a cron schedule', () => {
+  it('skips slots, and keeps its note until the resume', async () => {
     await set('* * * * *');
     expect(await recurrings().pause(f.ns, 'r', 'the mail server moves')).toMatchObject({
       ...{ isPaused: true, note: 'the mail server moves', nextAtMs: null },
@@ -275,8 +278,8 @@ describe('pause', () => {
   });
 });
 
-describe('changes', () => {
-  it('keep the slots of the same schedule, and never make the job of a slot twice', async () => {
+describe('changes of a cron schedule', () => {
+  it('keep the slots of the same schedule, and never repeat the job of a slot', async () => {
     await set('0 * * * *');
     await f.pass(60 * MINUTE);
     await recurrings().change(f.ns, 'r', { maxCatchUp: 5 });
@@ -291,7 +294,7 @@ describe('changes', () => {
     expect(await made()).toBe(2);
   });
 
-  it('go from an interval to cron and back', async () => {
+  it('switch from an interval to cron and back', async () => {
     const template = { queue: 'q', body: Buffer.from('x') };
     await recurrings().set(f.ns, { id: 'r', schedule: { everyMs: SECOND }, template });
     await f.pass(SECOND);
@@ -306,7 +309,7 @@ describe('changes', () => {
     expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
   });
 
-  it('are safe while a server computes slots: what was computed for another schedule is refused', async () => {
+  it('are safe while a server computes slots of the former schedule', async () => {
     await set('* * * * *', { maxCatchUp: 1 });
     f.nowMs += 60 * MINUTE;
     await Promise.all([
@@ -319,7 +322,7 @@ describe('changes', () => {
   });
 });
 
-it('refuses slots that were computed for an earlier schedule', async () => {
+it('a cron schedule refuses slots of an earlier schedule', async () => {
   await set('0 * * * *');
   const before = await recurrings()['known'](f.ns, 'r');
   await set('30 * * * *');
@@ -329,7 +332,7 @@ it('refuses slots that were computed for an earlier schedule', async () => {
   expect(await recurrings()['storeSlots'](f.ns, before!, more)).toBe(false);
 });
 
-it('keeps no slot twice where those of newer time zones begin before the old ones end', async () => {
+it('a cron schedule keeps no slot twice if slots of newer time zones overlap old ones', async () => {
   await set('0 * * * *');
   const known = await recurrings()['known'](f.ns, 'r');
   f.nowMs += 90 * MINUTE;
@@ -338,7 +341,7 @@ it('keeps no slot twice where those of newer time zones begin before the old one
   expect((await recurrings()['known'](f.ns, 'r'))!.slots).toEqual(known!.slots);
 });
 
-it('computes the slots again that older time zones have computed, and no others', async () => {
+it('a cron schedule computes only the slots of older time zones again', async () => {
   await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
   expect(await recurrings().renew(f.ns)).toBe(0);
   // As a server with an old database left it: an hour too late.
@@ -356,7 +359,7 @@ describe('time zones of another version', () => {
   const daily = () => set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
   const stored = async () => (await recurrings()['known'](f.ns, 'r'))!;
 
-  it('that are older are replaced when a server reads them, or is asked for more slots', async () => {
+  it('are replaced if older when a server reads them or computes more slots', async () => {
     await daily();
     for (const read of [get, () => recurrings().next(f.ns, 'r', 1), () => recurrings().extend(f.ns, 'r')]) {
       await leave('1999a', '2027-01-16T02:30:00Z');
@@ -366,7 +369,7 @@ describe('time zones of another version', () => {
     }
   });
 
-  it('that are newer keep their slots, and get more', async () => {
+  it('keep their slots if newer, and get more', async () => {
     await daily();
     const { revision } = await stored();
     await leave('9999z', '2027-01-16T02:30:00Z');
@@ -381,7 +384,7 @@ describe('time zones of another version', () => {
     expect(tzdata).toBe(process.versions.tz);
   });
 
-  it('that are older stay so when newer slots are added, until all are computed again', async () => {
+  it('stay marked as older with newer slots added, until all are computed again', async () => {
     await daily();
     await leave('1999a', '2027-01-16T02:30:00Z');
     await recurrings()['compute'](f.ns, (await stored()) as never, false);
@@ -400,7 +403,7 @@ describe('time zones of another version', () => {
   });
 });
 
-it('makes a job now, also while it is paused, beside its slots', async () => {
+it('a cron schedule makes a job on request, also while it is paused, beside its slots', async () => {
   await set('0 * * * *');
   expect(await recurrings().run(f.ns, 'r')).toBe('r-1');
   expect(await f.find('r-1')).toMatchObject({ spawnedFrom: 'r', state: 'ready', publishedAtMs: f.nowMs });
@@ -415,7 +418,7 @@ it('makes a job now, also while it is paused, beside its slots', async () => {
   await expect(recurrings().run(f.ns, 'none')).rejects.toMatchObject({ code: 'recurring_not_found' });
 });
 
-it('shows its next slots, and those of a schedule that is not stored', async () => {
+it('a cron schedule shows its next slots, also if it is not stored', async () => {
   await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin', startAtMs: at('2027-03-27T00:00:00Z') } });
   expect(await recurrings().next(f.ns, 'r', 2)).toEqual([
     { atMs: at('2027-03-27T01:30:00Z'), isMoved: false },
@@ -429,7 +432,7 @@ it('shows its next slots, and those of a schedule that is not stored', async () 
   expect(() => recurrings().preview({ cron: 'x', timeZone: 'UTC' }, 2)).toThrow('schedule.cron');
 });
 
-it('leaves nothing when it is deleted, or its namespace is purged', async () => {
+it('a cron schedule leaves nothing after its deletion or the purge of its namespace', async () => {
   await set('* * * * *');
   expect(await recurrings().remove(f.ns, 'r')).toBe(true);
   await f.pass(5 * MINUTE);
@@ -440,7 +443,7 @@ it('leaves nothing when it is deleted, or its namespace is purged', async () => 
   expect(await f.pool.read('KEYS', `{${f.ns}}*`)).toEqual([]);
 });
 
-it('keeps slots that are stored twice once', async () => {
+it('a cron schedule keeps a slot once that is stored twice', async () => {
   await set('0 * * * *');
   f.nowMs += 40 * 60 * MINUTE;
   const other = await EngineFixture.open({ clock: () => f.nowMs });

@@ -105,7 +105,7 @@ describe('the data format', () => {
       await waitFor(async () => (await redis.exists('control')) === 0);
     }
 
-    it('is given the number of ours, the first time and after an older one', async () => {
+    it('gets the present format number, the first time and after an older one', async () => {
       await connect();
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
       await redis.set('pumphouse:format', 1);
@@ -113,7 +113,7 @@ describe('the data format', () => {
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
     });
 
-    it('is refused when it is newer than ours, and stays as it is', async () => {
+    it('is refused if it is newer than this version, and does not change', async () => {
       await redis.set('pumphouse:format', DATA_FORMAT + 1);
       await expect(connect()).rejects.toThrow(`data format ${DATA_FORMAT + 1}, which is newer`);
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT + 1));
@@ -122,30 +122,27 @@ describe('the data format', () => {
     it.each([
       ['short', 'body'],
       ['long', 'x'.repeat(3_000)],
-    ])(
-      'keeps its dead: jobs that die now outlive the TTL that format 1 gave them (%s)',
-      async (_name, body) => {
-        const expiresMs = nowMs + 3_600_000;
-        const tries = 0;
-        await leave([
-          { id: 'plain', state: LEASED, tries, expiresMs, body },
-          { id: 'noted', state: LEASED, tries, expiresMs, body, attributes: '{"a":"b"}' },
-          { id: 'forever', state: LEASED, tries, body },
-        ]);
-        const engine = await connect();
-        await engine.pumpNow(NS);
-        expect(await engine.deadLetterHead(NS, 'q')).toMatchObject({ size: 3 });
-        await outlast();
+    ])('keeps its dead jobs: later ones outlive the TTL that format 1 set (%s)', async (_name, body) => {
+      const expiresMs = nowMs + 3_600_000;
+      const tries = 0;
+      await leave([
+        { id: 'plain', state: LEASED, tries, expiresMs, body },
+        { id: 'noted', state: LEASED, tries, expiresMs, body, attributes: '{"a":"b"}' },
+        { id: 'forever', state: LEASED, tries, body },
+      ]);
+      const engine = await connect();
+      await engine.pumpNow(NS);
+      expect(await engine.deadLetterHead(NS, 'q')).toMatchObject({ size: 3 });
+      await outlast();
 
-        expect(await engine.respawn(NS, 'q', 3, 60_000)).toBe(3);
-        const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
-        expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
-        for (const job of jobs) expect(job.body.toString()).toBe(body);
-        expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
-      },
-    );
+      expect(await engine.respawn(NS, 'q', 3, 60_000)).toBe(3);
+      const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+      expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
+      for (const job of jobs) expect(job.body.toString()).toBe(body);
+      expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
+    });
 
-    it('gives out what is ready, comes back with what was leased, and brings what was scheduled', async () => {
+    it('leases ready jobs, returns expired leases, and runs scheduled jobs', async () => {
       const expiresMs = nowMs + 3_600_000;
       await leave([
         { id: 'ready', state: READY, tries: 2, expiresMs },
@@ -167,7 +164,7 @@ describe('the data format', () => {
       expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
     });
 
-    it('is rid of the places of jobs that Redis removed itself', async () => {
+    it('removes entries of jobs that Redis expired', async () => {
       const expiresMs = nowMs + 1;
       const dueMs = nowMs + 5_000;
       await leave(
@@ -189,7 +186,7 @@ describe('the data format', () => {
   });
 
   describe('a full Redis with an older data format', () => {
-    it('can be opened and drained, and is given the number of ours when there is room', async () => {
+    it('can be opened and drained, and gets the format number when there is room', async () => {
       const server = await startRedis();
       const redis = new Redis(server.url, { protocol: 2 });
       const connect = (): Promise<RedisPool> =>
@@ -274,7 +271,7 @@ describe('stores of older builds', () => {
     return given;
   }
 
-  describe.each([1, 2, 3])('a store that a server of data format %d left', (format) => {
+  describe.each([1, 2, 3])('a store of a server with data format %d', (format) => {
     const given = withStore(`format-${format}`);
 
     /** Leases and acknowledges all that is ready. */
@@ -328,7 +325,7 @@ describe('stores of older builds', () => {
       expect(await given.redis.keys(`{${NS}}j*`)).toEqual([]);
     });
 
-    it('takes the acknowledgements of those who leased before, and what jobs could not do then', async () => {
+    it('takes the acknowledgements of earlier leases, and new operations', async () => {
       const engine = await given.open();
       for (const { id, lease } of given.store.leases)
         expect(await engine.ack(NS, 'mail', id, lease)).toBe(true);
@@ -379,7 +376,7 @@ describe('stores of older builds', () => {
         ...(await edgeProblems(given.redis, MILL)),
       ].filter((problem) => !problem.startsWith('cancelled: kept at '));
 
-    it('are found as they are: in their states, with what they were published with and what became of them', async () => {
+    it('are found in their states, with their options and results', async () => {
       const engine = await given.open();
       expect(await audit()).toEqual([]);
       expect(await engine.counts(MILL, ['work', 'limited'])).toMatchObject([
@@ -423,7 +420,7 @@ describe('stores of older builds', () => {
       ]);
     });
 
-    it('go on where they were: order, limits, dependencies, policies, keys and leases of that time', async () => {
+    it('go on with their order, limits, dependencies, policies, keys and leases', async () => {
       const engine = await given.open();
       const { extended } = engine;
       expect(idsOf(await work(engine))).toEqual(['ready-first', 'ready', 'simple', 'ready-last']);
@@ -453,7 +450,7 @@ describe('stores of older builds', () => {
       expect(await audit()).toEqual([]);
     });
 
-    it('count as jobs of lmstfy’s API when their lease expires: ready at once, without a failure', async () => {
+    it('return without a failure when their lease expires, as jobs of lmstfy’s API', async () => {
       const engine = await given.open();
       const [leased] = given.store.extended!;
       given.nowMs += 60_000;
@@ -468,7 +465,7 @@ describe('stores of older builds', () => {
       expect(await audit()).toEqual([]);
     });
 
-    it('take the calls that are newer than they are', async () => {
+    it('accept the calls that are newer', async () => {
       const engine = await given.open();
       const { native, extended } = engine;
       const body = Buffer.from('put');
@@ -510,20 +507,20 @@ describe('stores of older builds', () => {
     const drain = async (engine: QueueEngine, queue: string): Promise<string[]> =>
       (await engine.lease(NS, { queues: [queue], count: 50, ttrMs: 60_000, waitMs: 0 })).map(({ id }) => id);
 
-    it('is damaged as it was found: jobs in two places, wrong counts, and jobs without a queue', async () => {
+    it('has jobs in two places, wrong counts, and jobs without a queue', async () => {
       const problems = (await Audit.of(given.redis, NS)).join('; ');
       expect(problems).toMatch(/double-1: should be in p1 alone, is in \[r1,p1\]/);
       expect(problems).toMatch(/lost-extended: .*is in \[\]/);
       expect(problems).toMatch(/line 2: 1 stale entries counted, 0 are there/);
     });
 
-    it('leases each job once from the start, before the janitor has come', async () => {
+    it('leases each job once from the start, before the janitor ran', async () => {
       const engine = await given.open();
       expect(await drain(engine, 'double')).toEqual(['double-2', 'double-1']);
       expect(await drain(engine, 'counted')).toEqual(['counted-3', 'counted-4', 'counted-5']);
     });
 
-    it('does not delete a queue whose jobs are not counted', async () => {
+    it('deletes no queue whose jobs are not counted', async () => {
       const engine = await given.open();
       await engine.lease(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
       for (const { id } of given.store.leases) await engine.ack(NS, 'counted', id);
@@ -570,7 +567,7 @@ describe('stores of older builds', () => {
       expect(await Audit.of(given.redis, NS)).toEqual([]);
     });
 
-    it('keeps the count of stale entries that are there', async () => {
+    it('keeps the count of real stale entries', async () => {
       const engine = await given.open();
       for (const id of ['new-1', 'new-2', 'new-3']) await engine.publish(NS, 'mail', newJob({ id }));
       await engine.ack(NS, 'mail', 'new-2');
@@ -583,7 +580,7 @@ describe('stores of older builds', () => {
       expect(await engine.counts(NS, ['mail'])).toMatchObject([{ ready: 2 }]);
     });
 
-    it('is walked through once, by one server', async () => {
+    it('is repaired once, by one server', async () => {
       const engine = await given.open();
       await engine.recoverNow();
       expect(await given.redis.get('pumphouse:recovered')).toBe('done');

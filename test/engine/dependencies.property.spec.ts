@@ -133,7 +133,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-it('ends every job of any graph as its policies say, or shows why it is blocked, and runs it once (T32)', async () => {
+it('T32: every job of any dependency graph ends as its policies say or is explained, and runs once', async () => {
   console.log(`seed ${String(SEED)}, ${String(RUNS)} graphs`);
   await fc.assert(
     fc.asyncProperty(graph, fc.boolean(), fc.nat(), async (nodes, isAtOnce, chance) => {

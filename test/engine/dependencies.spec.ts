@@ -8,7 +8,7 @@ describe('dependencies', () => {
   beforeEach(async () => (f = await ExtendedPathFixture.open()));
   afterEach(() => f.close());
 
-  it('stays blocked when its unique key is published again in mode debounce, and has the new payload', async () => {
+  it('stay when a blocked job is published again in mode debounce, with the new payload', async () => {
     const unique = { key: 'k', mode: 'debounce' } as const;
     await f.put('a');
     await f.put('b', { dependsOn: ['a'], unique });
@@ -19,7 +19,7 @@ describe('dependencies', () => {
     expect(await f.find('b')).toMatchObject({ state: 'ready', body: Buffer.from('new') });
   });
 
-  it('waits until all that it depends on is done, and leaves nothing behind', async () => {
+  it('block a job until all are done, and leave nothing behind', async () => {
     await f.put('a');
     await f.put('b');
     expect(await f.put('c', { dependsOn: ['a', 'b', 'missing'] })).toBe('blocked');
@@ -33,7 +33,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('ties jobs of one call to each other, in any order', async () => {
+  it('connect jobs of one call in any order', async () => {
     const job = (id: string, dependsOn: string[]): NewExtendedJob => ({
       queue: 'q',
       body: Buffer.from(id),
@@ -46,7 +46,7 @@ describe('dependencies', () => {
     expect([await f.work(), await f.work(), await f.work()]).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('waits for a plain job in whatever state, and is told of its end', async () => {
+  it('may be simple jobs in any state, whose end is noticed', async () => {
     const ready = await f.fixture.publish('plain');
     const far = await f.fixture.publish('plain', { delayMs: 3_600_000 });
     const near = await f.fixture.publish('plain', { delayMs: 60_000 });
@@ -65,7 +65,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('refuses circles and stores nothing (Q5, T32)', async () => {
+  it('refuse circles and store nothing (Q5, T32)', async () => {
     const job = (id: string, dependsOn: string[]): NewExtendedJob => ({
       queue: 'q',
       body: Buffer.from(id),
@@ -90,7 +90,7 @@ describe('dependencies', () => {
     expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
   });
 
-  it('becomes scheduled when its time is still to come, also when its dependencies are taken away (Q7)', async () => {
+  it('make a job scheduled if its time is still to come, also when they are removed (Q7)', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });
     await f.put('c', { dependsOn: ['a'], delayMs: 60_000 });
@@ -108,8 +108,8 @@ describe('dependencies', () => {
     ['block', { state: 'blocked', failedDependencies: { a: 'died' } }],
     ['ignore', { state: 'ready', dependsOn: [] }],
     ['fail', { state: 'dead', failure: { group: 'dependency_failed' } }],
-  ])('a job that is to %s', (onDependencyFailure, expected) => {
-    it('does so when a dependency dies before or after its publish', async () => {
+  ])('a dependent job with the policy %s', (onDependencyFailure, expected) => {
+    it('follows it when a dependency dies before or after its publish', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'], onDependencyFailure });
       await f.fail('a');
@@ -120,7 +120,7 @@ describe('dependencies', () => {
     });
   });
 
-  it('is cancelled with what depends on it, if it is to', async () => {
+  it('cancel a job with its dependents by policy', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'cancel', retentionMs: 60_000 });
     await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'cancel' });
@@ -133,7 +133,7 @@ describe('dependencies', () => {
     expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
   });
 
-  it('shows what waits in vain, until the dead job is brought back and done (Q6)', async () => {
+  it('show a job that is blocked in vain, until the dead job is respawned and done (Q6)', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
@@ -149,7 +149,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('hears of every other end of what it depends on', async () => {
+  it('notice every other end of a dependency', async () => {
     await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
     await f.put('b', { dependsOn: ['expires'] });
     await f.pass(1_001);
@@ -162,7 +162,7 @@ describe('dependencies', () => {
     expect(await f.find('c')).toMatchObject({ state: 'ready' });
   });
 
-  it('means nothing to a job that was made anew under its old id', async () => {
+  it('ignore a job that was created again under its old id', async () => {
     await f.put('a');
     await f.put('b');
     await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'fail' });
@@ -175,7 +175,7 @@ describe('dependencies', () => {
     expect(await f.work()).toEqual(['c']);
   });
 
-  it('keeps its id until all have been told', async () => {
+  it('keep the id until all dependents are updated', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     const [job] = await f.lease();
@@ -187,7 +187,7 @@ describe('dependencies', () => {
     expect(await f.put('a')).toBe('ready');
   });
 
-  it('hears that a dead job was deleted, which is never done now', async () => {
+  it('notice a deleted dead job, which can never be done', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
@@ -204,7 +204,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('goes with its namespace', async () => {
+  it('are purged with their namespace', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['a', 'b'] });
@@ -214,7 +214,7 @@ describe('dependencies', () => {
     expect(await f.fixture.keys()).toEqual([]);
   });
 
-  it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
+  it('are added to and removed from a ready, a scheduled and a far job', async () => {
     await f.put('a');
     await f.put('b');
     await f.put('s', { delayMs: 60_000 });
@@ -241,7 +241,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('moves on to a queue where it waits for others', async () => {
+  it('are added by a move to a next queue', async () => {
     await f.put('a');
     await f.put('b', { queue: 'slow' });
     await f.put('user', { dependsOn: ['a'] });
@@ -265,7 +265,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  describe('a thousand jobs (T32)', () => {
+  describe('T32: a thousand dependent jobs', () => {
     const MANY = 1_000;
     const publishMany = async (job: Partial<NewExtendedJob> = {}): Promise<string[]> => {
       const ids: string[] = [];
@@ -276,7 +276,7 @@ describe('dependencies', () => {
       return ids;
     };
 
-    it('are all waited for by one that runs once, whichever of them ends first', async () => {
+    it('release one job that runs once, in any order of their ends', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 20; i++)
         ids.push(
@@ -315,7 +315,7 @@ describe('dependencies', () => {
       expect(await f.leftovers()).toEqual([]);
     });
 
-    it('wait for one, and are told of its end in steps', async () => {
+    it('are released by one job in steps', async () => {
       await f.put('one');
       await publishMany({ dependsOn: ['one'] });
       expect(await f.counts('many')).toMatchObject({ blocked: MANY, ready: 0 });
@@ -325,7 +325,7 @@ describe('dependencies', () => {
       expect(await f.counts('many')).toMatchObject({ blocked: 0, ready: MANY });
     });
 
-    it('are not too many, but one more is', async () => {
+    it('are accepted, and one more is refused', async () => {
       const dependsOn = Array.from({ length: MANY + 1 }, (_, i) => `id${String(i)}`);
 
       await expect(f.put('a', { dependsOn })).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -334,7 +334,7 @@ describe('dependencies', () => {
       expect(await f.find('b')).toMatchObject({ state: 'ready' });
     });
 
-    it('are tied all before the one that waits for them may go', async () => {
+    it('are all connected before the waiting job may run', async () => {
       await f.put('live');
       const unknown = Array.from({ length: MANY - 1 }, (_, i) => `id${String(i)}`);
       await f.put('a', { dependsOn: ['live', ...unknown] });
@@ -350,7 +350,7 @@ describe('dependencies', () => {
 describe('many dependents', () => {
   const MANY = 1_000;
 
-  describe('no script that has to do with dependencies holds Redis for long', () => {
+  describe('scripts of dependencies', () => {
     let watch: ScriptWatch;
     let f: EngineFixture;
     beforeAll(async () => {
@@ -447,7 +447,7 @@ describe('many dependents', () => {
       await f.engine.pumpNow(f.ns);
     }
 
-    it.each(Object.keys(cases))('%s', async (name) => {
+    it.each(Object.keys(cases))('hold Redis only briefly: %s', async (name) => {
       const prepare = async (): Promise<() => Promise<unknown>> => {
         await f.close();
         await open();

@@ -56,7 +56,7 @@ describe('durability', () => {
     return { master, replicas: others };
   }
 
-  it('is memory by default: no other connection is opened', async () => {
+  it('is memory by default, without another connection', async () => {
     const { master } = await group(0);
     const f = await engineOn(master.url);
     await f.publish('q');
@@ -64,7 +64,7 @@ describe('durability', () => {
     expect(await client(master).client('LIST')).not.toMatch(/pumphouse[^]*pumphouse[^]*pumphouse/);
   });
 
-  describe('replicated', () => {
+  describe('durability replicated', () => {
     it('answers when the replicas have it: publish, bulk, republish, and many at once', async () => {
       const { master, replicas } = await group(2);
       const f = await engineOn(master.url);
@@ -90,7 +90,7 @@ describe('durability', () => {
       }
     });
 
-    it('has one wait for calls that come together', async () => {
+    it('shares one wait among concurrent calls', async () => {
       const { master } = await group(1);
       const f = await engineOn(master.url);
       const namespaces = Array.from({ length: 30 }, (_, i) => `${f.ns}-${String(i)}`);
@@ -107,7 +107,7 @@ describe('durability', () => {
       await waitFor(async () => (await waits()) <= 5, 10_000);
     });
 
-    it('lets the plain ones pass while replicas lag', async () => {
+    it('does not delay simple publishes while replicas lag', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { commandTimeoutMs: 6_000, waitTimeoutMs: 2_000 });
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE));
@@ -122,7 +122,7 @@ describe('durability', () => {
       process.kill(replicas[0]!.pid, 'SIGCONT');
     });
 
-    it('holds for extended jobs too: by the pool, by the call, and sent again', async () => {
+    it('applies to extended jobs: by the pool, by the call, and repeated', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { waitTimeoutMs: 300, durability: 'replicated:1' });
       const jobs = [{ queue: 'rich', body: Buffer.from('1'), type: 'mail' }];
@@ -139,7 +139,7 @@ describe('durability', () => {
       expect(await f.engine.size(f.ns, 'rich')).toBe(3);
     });
 
-    it('says not_replicated with the ids when the replicas lag; sent again under them, each job is there once', async () => {
+    it('answers not_replicated with the ids when the replicas lag, and a repetition stores once', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { waitTimeoutMs: 300 });
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE));
@@ -173,7 +173,7 @@ describe('durability', () => {
       expect(counts.map(({ ready }) => ready)).toEqual([1, 2, 1]);
     });
 
-    it('is refused, with nothing stored, while there are too few replicas; and served when they come', async () => {
+    it('is refused with too few replicas, storing nothing, and recovers', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url);
       await expect(f.engine.publish(f.ns, 'q', newJob(), ONE)).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('durability', () => {
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE), 15_000);
     });
 
-    it('of a pool is what a publish gets that asks for nothing; the pool opens without its replicas too', async () => {
+    it('is the default of a publish if the pool has it, which opens without its replicas', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url, { durability: 'replicated:1' });
       await expect(f.publish('q')).rejects.toMatchObject({ code: 'durability_unavailable' });
@@ -193,7 +193,7 @@ describe('durability', () => {
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
     });
 
-    it('marks the end of what it waits for: a call that found its work done has written nothing', async () => {
+    it('waits also for a call that found its work done', async () => {
       const { master } = await group(1);
       const f = await engineOn(master.url);
       const id = await f.engine.publish(f.ns, 'q', newJob(), ONE);
@@ -205,7 +205,7 @@ describe('durability', () => {
       expect(await client(master).ttl(`{${f.ns}}:meta`)).toBe(-1);
     });
 
-    it('goes on when Redis has forgotten the scripts, and when the connection was cut', async () => {
+    it('recovers after Redis lost its scripts and after a cut connection', async () => {
       const { master } = await group(1);
       const f = await engineOn(master.url);
       await f.engine.publish(f.ns, 'q', newJob(), ONE);
@@ -217,8 +217,8 @@ describe('durability', () => {
     });
   });
 
-  describe('aof', () => {
-    it('is served by a Redis that syncs each command, and refused when it ceases to', async () => {
+  describe('durability aof', () => {
+    it('is served by a Redis that syncs each command, and refused when it stops to', async () => {
       const always = await redis('--appendfsync', 'always', ...withoutWaitAof());
       const f = await engineOn(always.url, { durability: 'aof' });
       await f.publish('q');
@@ -229,7 +229,7 @@ describe('durability', () => {
       expect(await f.size('q')).toBe(1);
     });
 
-    it('is refused by one that does not, and a pool that wants it does not open', async () => {
+    it('is refused by a Redis that does not sync, and its pool does not open', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url);
       await expect(f.engine.publish(f.ns, 'q', newJob(), AOF)).rejects.toMatchObject({
@@ -241,7 +241,7 @@ describe('durability', () => {
       );
     });
 
-    it('waits for the disk of a Redis that can be asked to', async () => {
+    it('waits for the disk of a Redis with WAITAOF', async () => {
       // Debian's Redis cannot (test/faults/waitaof.long.spec.ts asks one that can). This one has another command under that name: it
       // answers with what is under 1, the argument.
       const redis72 = await redis(...withoutWaitAof(), '--rename-command', 'HMGET', 'WAITAOF');

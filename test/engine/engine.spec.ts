@@ -8,13 +8,13 @@ describe('the engine', () => {
   });
   afterEach(() => f.close());
 
-  it('gives jobs out in the order in which they came', async () => {
+  it('leases jobs in publish order', async () => {
     for (const text of ['a', 'b', 'c']) await f.publish('q', { text });
 
     expect(await f.drain('q')).toEqual(['a', 'b', 'c']);
   });
 
-  it('shows a leased job as it is: tries, attempts, lease, ttl, age', async () => {
+  it('shows a leased job with tries, attempts, lease, ttl, age', async () => {
     const id = await f.publish('q', { tries: 3, ttlMs: 60_000 });
     f.nowMs += 1_000;
 
@@ -37,7 +37,7 @@ describe('the engine', () => {
     });
   });
 
-  it('keeps bytes and attributes as they are', async () => {
+  it('keeps bytes and attributes unchanged', async () => {
     const body = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
     await f.publish('q', { body, attributes: { color: 'rød', '': 'empty key' } });
 
@@ -47,7 +47,7 @@ describe('the engine', () => {
     expect(job?.attributes).toEqual({ color: 'rød', '': 'empty key' });
   });
 
-  it('serves several queues by their order, and many items of one turn in one go', async () => {
+  it('serves several queues in order, and many requests of one turn in one call', async () => {
     await f.publish('low', { text: 'low' });
     await f.publish('high', { text: 'high' });
     const request = { queues: ['high', 'low'], count: 1, ttrMs: 1_000, waitMs: 0 };
@@ -57,7 +57,7 @@ describe('the engine', () => {
     expect(got.map(([job]) => job?.queue)).toEqual(['high', 'low', undefined]);
   });
 
-  it('holds a delayed job back until its time, to the millisecond', async () => {
+  it('makes a delayed job ready at its time, to the millisecond', async () => {
     await f.publish('q', { delayMs: 1_500 });
     expect(await f.size('q')).toBe(0);
 
@@ -70,7 +70,7 @@ describe('the engine', () => {
     expect(await f.drain('q')).toEqual(['body']);
   });
 
-  it('gives a job back when its lease runs out, and buries it when its tries are used up', async () => {
+  it('returns a job when its lease expires, and moves it to the dead-letter queue without tries', async () => {
     const id = await f.publish('q', { tries: 2, ttlMs: 100_000 });
     await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_000;
@@ -148,7 +148,7 @@ describe('the engine', () => {
     expect(await f.engine.ack(f.ns, 'q', id, present?.lease)).toBe(true);
   });
 
-  it('puts what is undone back to the front, in order, the try not spent and the lease number not lowered', async () => {
+  it('undoes leases to the front, in order, without using a try or lowering the lease number', async () => {
     for (const text of ['a', 'b', 'c']) await f.publish('q', { text, tries: 1 });
     const taken = await f.lease('q', { count: 2 });
 
@@ -164,7 +164,7 @@ describe('the engine', () => {
     ]);
   });
 
-  it('does not undo what has moved on', async () => {
+  it('does not undo the lease of a job that has changed since', async () => {
     const id = await f.publish('q', { tries: 2 });
     const [old] = await f.lease('q', { ttrMs: 0 });
     await f.engine.pumpNow(f.ns);
@@ -176,7 +176,7 @@ describe('the engine', () => {
     expect(await f.engine.ack(f.ns, 'q', id, present?.lease)).toBe(true);
   });
 
-  it('D4: finds the live job behind expired ones, in one call', async () => {
+  it('D4: finds the live job behind expired ones in one call', async () => {
     for (let i = 0; i < 2_500; i += 64) {
       await f.engine.publishMany(
         f.ns,
@@ -191,7 +191,7 @@ describe('the engine', () => {
     expect(await f.size('q')).toBe(0);
   });
 
-  it('D4: does not stop a batch at an expired job', async () => {
+  it('D4: does not end a batch at an expired job', async () => {
     for (const [text, ttlMs] of [
       ['a', 0],
       ['b', 10],
@@ -203,7 +203,7 @@ describe('the engine', () => {
     expect(await f.drain('q')).toEqual(['a', 'c']);
   });
 
-  it('D9: republishes in one step: the old one is gone, the new one is there', async () => {
+  it('D9: republishes in one step: the old job is gone, the new one is stored', async () => {
     const old = await f.publish('q', { text: 'old' });
     const id = await f.engine.republish(f.ns, 'q', old, newJob({ body: Buffer.from('new') }));
 
@@ -213,7 +213,7 @@ describe('the engine', () => {
     expect(await f.engine.republish(f.ns, 'q', 'doesnotexist', newJob())).toHaveLength(26);
   });
 
-  it('refuses an id that is in use, and changes nothing', async () => {
+  it('refuses an id in use, and changes nothing', async () => {
     await f.publish('q', { id: 'mine', text: 'first' });
 
     await expect(f.publish('q', { id: 'mine', text: 'second' })).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('the engine', () => {
     await expect(f.publish('q', { id: 'not an id' })).rejects.toBeInstanceOf(QueueError);
   });
 
-  it('destroys the ready jobs only', async () => {
+  it('destroys ready jobs only', async () => {
     await f.publish('q', { tries: 2 });
     await f.lease('q', { ttrMs: 5_000 });
     await f.publish('q', { delayMs: 5_000, text: 'later' });
@@ -243,7 +243,7 @@ describe('the engine', () => {
     expect(await f.drain('q')).toEqual(['later', 'body']);
   });
 
-  it('drops an expired job wherever it is', async () => {
+  it('removes an expired job in any place', async () => {
     const scheduled = await f.publish('q', { delayMs: 1_000, ttlMs: 1_000 });
     const leased = await f.publish('q', { ttlMs: 2_000, tries: 5 });
     await f.lease('q', { ttrMs: 600_000 });
@@ -256,7 +256,7 @@ describe('the engine', () => {
     ]);
   });
 
-  it('sweeps expired jobs out of the middle of a line, so that sizes are true', async () => {
+  it('sweeps expired jobs out of the middle of a ready list, so that sizes are right', async () => {
     for (let i = 0; i < 10; i++) {
       const jobs = Array.from({ length: 60 }, (_, k) => newJob({ ttlMs: k % 3 === 0 ? 1_000 : 0 }));
       await f.engine.publishMany(f.ns, 'q', jobs);
@@ -271,7 +271,7 @@ describe('the engine', () => {
     expect(await f.size('q')).toBe(0);
   });
 
-  it('tells the age of the oldest job that is really ready, past stale entries and tombstones', async () => {
+  it('shows the age of the oldest ready job, past stale entries and tombstones', async () => {
     const gone = await f.publish('q', { text: 'withdrawn' });
     await f.publish('q', { text: 'expired', ttlMs: 500 });
     f.nowMs += 1_000;
@@ -283,7 +283,7 @@ describe('the engine', () => {
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
   });
 
-  it('does not take the age of a job that lives again in another queue', async () => {
+  it('ignores the age of a job that was published again in another queue', async () => {
     const id = await f.publish('q');
     await f.engine.ack(f.ns, 'q', id);
     await f.publish('other', { id });
@@ -294,7 +294,7 @@ describe('the engine', () => {
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 1_000 }]);
   });
 
-  it('D17: forgets empty queues and namespaces without a trace', async () => {
+  it('D17: removes every trace of empty queues and namespaces', async () => {
     for (let i = 0; i < 150; i++) {
       const id = await f.publish(`reply-${i}`);
       await f.lease(`reply-${i}`);

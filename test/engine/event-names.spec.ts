@@ -13,7 +13,7 @@ const emitted = readdirSync(LUA_DIR, { recursive: true, encoding: 'utf8' })
   .map(([, name]) => name);
 
 /** A listener cannot ask for an event that is on no list. */
-it('every event that a script tells has a name that is known', () => {
+it('every event of the scripts has a known name', () => {
   expect(new Set(emitted).size).toBeGreaterThan(15);
   expect(emitted.filter((name) => !EVENT_NAMES.some((known) => known === name))).toEqual([]);
 });

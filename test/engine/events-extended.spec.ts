@@ -15,7 +15,7 @@ describe('events of the extended path', () => {
 
   const put = (queue: string, job: ExtendedJob): Promise<string> => f.put(queue, job);
 
-  it('are emitted once each, with types and tags, whichever path takes the step', async () => {
+  it('are emitted once each, with types and tags, on either path', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await put('q', { type: 'mail', tags: ['a', 'b'], tries: 5 });
     const simple = await f.publish('q', { tries: 2 });
@@ -44,7 +44,7 @@ describe('events of the extended path', () => {
     expect(ofExtended[2]?.facts).toEqual({ group: 'g', message: 'm' });
   });
 
-  it('acked has the result of the job if it is JSON and short, else a flag', async () => {
+  it('have the result of an acked job if it is short JSON, else a flag', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const complete = async (body: Buffer, contentType: string, keeps: boolean): Promise<void> => {
       const id = await put('q', { type: 'mail', ...(keeps ? { retentionMs: 60_000 } : {}) });
@@ -77,7 +77,7 @@ describe('events of the extended path', () => {
     ]);
   });
 
-  it('leave the result of a job out of its timeline, which has it once', async () => {
+  it('do not repeat the result of a job in its timeline', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await put('q', { type: 'mail', retentionMs: 60_000 });
     await f.engine.extended.tags.track(f.ns, id);
@@ -93,7 +93,7 @@ describe('events of the extended path', () => {
     });
   });
 
-  it('tell of the deletion of a queue, once, and of none that was refused', async () => {
+  it('report the deletion of a queue once, and no refused one', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { controls } = f.engine.extended;
     await controls.change(f.ns, 'q', { maxRunning: 1 });
@@ -109,7 +109,7 @@ describe('events of the extended path', () => {
     ]);
   });
 
-  it('name the worker of a leased job where they are no lease operation', async () => {
+  it('name the worker of a leased job if no lease operation caused them', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { tags } = f.engine.extended;
     const id = await put('q', { type: 'mail' });
@@ -133,7 +133,7 @@ describe('events of the extended path', () => {
     expect(timeline.at(-3)).toMatchObject({ what: 'log', message: 'half', worker: 'w' });
   });
 
-  it('name the worker that has the job leased, and no other', async () => {
+  it('name only the worker that has the lease', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;
     const lease = async (worker: string): Promise<{ id: string; lease: number }> => {

@@ -28,7 +28,7 @@ describe('listeners to events', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('outlast an outage, and are told that something may be missing', async () => {
+  it('survive an outage, and learn of a possible gap', async () => {
     await open(1_000, 300);
     const listening = await Listening.to(f.engine, f.ns);
     await waitFor(async () => {
@@ -50,7 +50,7 @@ describe('listeners to events', () => {
     expect(listening.isOver).toBe(false);
   });
 
-  it('delay no call when Redis is full: calls go on, their events are left out', async () => {
+  it('delay no call when Redis is full: the events are omitted', async () => {
     await open(60_000, 2_000);
     const listening = await Listening.to(f.engine, f.ns);
     for (let i = 0; i < 3; i++) await f.publish('q');

@@ -9,7 +9,7 @@ import { EngineFixture, newJob } from './fixture.js';
 /** For tests that wait until there is no subscriber any more; a busy machine must not hurry the others. */
 const KEEP_BRIEFLY_MS = 1_200;
 
-it.each(['plain', 'rich'])('as many events as are wanted are kept, about, of %s jobs', async (kind) => {
+it.each(['plain', 'rich'])('about as many events are kept as configured, of %s jobs', async (kind) => {
   const f = await EngineFixture.withClock({ eventsKeepMs: 60_000, eventsMaxKept: 1_000 });
   const listening = await Listening.to(f.engine, f.ns);
   const body = Buffer.from('x');
@@ -80,7 +80,7 @@ describe('events', () => {
     expect(await f.pool.run(writeEvents, keys, after, [item])).toBe(1);
   });
 
-  it("tell a job's life in order, whichever call takes the step", async () => {
+  it("follow a job's life in order, with every call", async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await f.publish('q', { tries: 3, delayMs: 5_000, ttlMs: 1_000_000 });
     f.nowMs += 5_000;
@@ -100,7 +100,7 @@ describe('events', () => {
     expect(listening.gaps).toEqual([]);
   });
 
-  it('tell of the end that a job comes to without a consumer', async () => {
+  it('report the end of a job without a consumer', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const dead = await f.publish('dead');
     await f.lease('dead', { ttrMs: 1_000 });
@@ -152,7 +152,7 @@ describe('events', () => {
     expect(listening.events.find(({ id }) => id === fresh)?.facts).toEqual({ replaces: old });
   });
 
-  it('cost nothing and leave nothing while there is no subscriber', async () => {
+  it('cost nothing and store nothing without a subscriber', async () => {
     const all = new Set<string>();
     for (let i = 0; i < 5; i++) await f.publish('q', { tries: 2 });
     await f.lease('q', { count: 2, ttrMs: 1_000 });
@@ -165,7 +165,7 @@ describe('events', () => {
     expect(await watchedUntil()).toBe(0);
   });
 
-  it('are written by servers without subscribers, within a second, and no longer than there is a subscriber', async () => {
+  it('are written by servers without subscribers within a second, while there is a subscriber', async () => {
     await keepBriefly();
     const other = new QueueEngine(f.pool, { eventsKeepMs: KEEP_BRIEFLY_MS });
     other.start();
@@ -186,7 +186,7 @@ describe('events', () => {
     }
   });
 
-  it('go on where a listener broke off, with what came in between', async () => {
+  it('resume where a listener stopped', async () => {
     const first = await Listening.to(f.engine, f.ns);
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push(await f.publish('q'));
@@ -209,7 +209,7 @@ describe('events', () => {
     expect(second.gaps).toEqual([]);
   });
 
-  it('say so when what a listener wants to go on from is there no more', async () => {
+  it('report a gap if the start of a resume is gone', async () => {
     const first = await Listening.to(f.engine, f.ns);
     await f.publish('q');
     await first.received(1);
@@ -231,7 +231,7 @@ describe('events', () => {
     expect(await third.received(1)).toEqual([`published q ${next}`]);
   });
 
-  it('are kept in a bounded number; who falls behind is told that some are missing', async () => {
+  it('are limited in number; a slow listener learns of a gap', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     await f.publish('q');
     await listening.received(1);
@@ -243,7 +243,7 @@ describe('events', () => {
     await waitFor(() => listening.place === last, 10_000);
   });
 
-  it('are given to each listener once, in order, whenever it comes', async () => {
+  it('are received once and in order by each listener at any time', async () => {
     const early = await Listening.to(f.engine, f.ns);
     await append(700);
     await early.received(700);
@@ -256,7 +256,7 @@ describe('events', () => {
     }
   });
 
-  it('let others be served between one listener and the next', async () => {
+  it('leave time for other clients between two listeners', async () => {
     const order: string[] = [];
     const busy = Array.from({ length: 4 }, () => new Listening());
     for (const one of busy) {
@@ -273,7 +273,7 @@ describe('events', () => {
     expect(order.join(' ')).toContain('take others take others take others take');
   });
 
-  it('are not told of a pool that moves, where they would happen in two places', () => {
+  it('refuse a pool that moves, where they would happen in two places', () => {
     const engines = new Map([
       ['old', f.engine],
       ['new', f.engine],

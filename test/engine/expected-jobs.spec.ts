@@ -6,7 +6,7 @@ import { EngineFixture, newJob } from './fixture.js';
 const WAKE_UP_MS = 300;
 
 /** A single waiter fetches a job of its own process right behind the publish. */
-describe('a job of the process that waits for it', () => {
+describe('a job that a long poll of the same process waits for', () => {
   let f: EngineFixture;
   let client: Redis;
   let monitor: Redis;
@@ -44,7 +44,7 @@ describe('a job of the process that waits for it', () => {
   /** Publishes and leases; the loops have scripts of their own. */
   const seen = (): string[] => calls.filter((call) => call !== '');
 
-  it('is fetched in the next call after the publish, and by no other one', async () => {
+  it('is fetched in the next call after the publish only', async () => {
     const [wait] = await waiters(1);
     const id = await f.publish('q');
     expect(await wait).toEqual([id]);
@@ -65,7 +65,7 @@ describe('a job of the process that waits for it', () => {
     expect(seen()).toEqual(['publish', 'lease']);
   });
 
-  it('with an idempotency key is fetched alike', async () => {
+  it('is fetched so also with an idempotency key', async () => {
     const [wait] = await waiters(1);
     const id = await f.engine.publish(f.ns, 'q', newJob(), { idempotencyKey: 'once' });
     expect(await wait).toEqual([id]);
@@ -74,7 +74,7 @@ describe('a job of the process that waits for it', () => {
     expect(seen()).toEqual(['publish', 'wake-up q', 'lease']);
   });
 
-  it('that is not ready yet is not fetched', async () => {
+  it('is not fetched before it is ready', async () => {
     const [wait] = await waiters(1);
     await f.publish('q', { delayMs: 60_000 });
     await sleep(WAKE_UP_MS);
@@ -84,7 +84,7 @@ describe('a job of the process that waits for it', () => {
     expect(await wait).toEqual([id]);
   });
 
-  it('that several wait for is fetched once', async () => {
+  it('is fetched once for several long polls', async () => {
     const waits = await waiters(3);
     const ids = [await f.publish('q')];
     await sleep(WAKE_UP_MS);
@@ -94,7 +94,7 @@ describe('a job of the process that waits for it', () => {
     expect((await Promise.all(waits)).flat().sort()).toEqual(ids.sort());
   });
 
-  it('of many calls in one turn is fetched once, and the other jobs stay', async () => {
+  it('is fetched once for many publishes in one turn, and the other jobs stay', async () => {
     const [wait] = await waiters(1);
     const ids = await Promise.all(Array.from({ length: 20 }, () => f.publish('q')));
     expect(ids).toContain((await wait)?.[0]);
@@ -104,13 +104,13 @@ describe('a job of the process that waits for it', () => {
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 19, leased: 1 }]);
   });
 
-  it('that is durable arrives by its wake-up', async () => {
+  it('arrives by its wake-up if it is durable', async () => {
     const [wait] = await waiters(1);
     const id = await f.engine.publish(f.ns, 'q', newJob(), { durability: 'aof' });
     expect(await wait).toEqual([id]);
   });
 
-  it('that is refused leaves the waiter waiting', async () => {
+  it('leaves the long poll waiting if it is refused', async () => {
     const [wait] = await waiters(1);
     const taken = await f.publish('other');
     await expect(f.publish('q', { id: taken })).rejects.toMatchObject({ code: 'job_exists' });
@@ -120,7 +120,7 @@ describe('a job of the process that waits for it', () => {
     expect(await wait).toEqual([id]);
   });
 
-  it('whose waiter has gone in the same turn stays in the queue', async () => {
+  it('stays in the queue if the client disconnects in the same turn', async () => {
     const gone = new AbortController();
     const wait = f.lease('q', { waitMs: 5_000, signal: gone.signal });
     await sleep(WAKE_UP_MS);

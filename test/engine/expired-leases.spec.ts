@@ -12,7 +12,7 @@ const TTL_MS = 60_000;
 const SECOND_MS = 1_000;
 const JITTER = 0.2;
 
-describe('a lease that expires', () => {
+describe('an expired lease', () => {
   let f: EngineFixture;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
@@ -46,7 +46,7 @@ describe('a lease that expires', () => {
   const ack = async (job: LeasedJob) =>
     f.engine.ackMany(f.ns, [{ queue: job.queue, id: job.id, lease: job.lease }]);
 
-  it('of a job from lmstfy’s API goes back at once, without a failure', async () => {
+  it('returns a job from lmstfy’s API at once, without a failure', async () => {
     const id = await f.publish('q', { tries: 2 });
     await crash();
     expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null, attempts: 1 });
@@ -77,7 +77,7 @@ describe('a lease that expires', () => {
     ['with attributes', { attributes: { a: 'b' } }],
     ['with a type and tags', { type: 't', tags: ['x'] }],
     ['with a priority', { priority: -3 }],
-  ])('of a native job %s waits by the default policy, with its failure', async (_name, options) => {
+  ])('delays a native job %s by the default policy, with its failure', async (_name, options) => {
     const id = await native(options);
     for (const [crashes, delayMs] of [1, 2, 4, 8].map((times, i) => [i + 1, times * SECOND_MS] as const)) {
       await crash();
@@ -107,7 +107,7 @@ describe('a lease that expires', () => {
     });
   });
 
-  it('keeps what a job was published with when it goes to the extended path', async () => {
+  it('keeps the options of a job that goes to the extended path', async () => {
     const id = await native({ id: 'mine', ttlMs: 3_600_000, attributes: { a: 'b' }, tries: 7 });
     const before = await f.find(id);
     await crash();
@@ -141,7 +141,7 @@ describe('a lease that expires', () => {
     });
   });
 
-  it('is stalled until its next lease, while it waits and when it is ready again', async () => {
+  it('marks the job as stalled until its next lease, while it waits and when it is ready', async () => {
     await native({ type: 't' });
     const stalled = async () =>
       (await f.engine.extended.workers.list(f.ns, { limit: 9 })).items.map((worker) => worker.stalled);
@@ -154,7 +154,7 @@ describe('a lease that expires', () => {
     expect(await stalled()).toEqual([0, 0]);
   });
 
-  it('does not change the tries with which a job goes on in a next queue', async () => {
+  it('does not change the tries of a job in its next queue', async () => {
     const id = await native({ tries: 7 });
     await crash();
     await f.pass(SECOND_MS);
@@ -163,7 +163,7 @@ describe('a lease that expires', () => {
     expect(await f.find(id)).toMatchObject({ queue: 'next', tries: 7, triesLeft: 7 });
   });
 
-  it('counts together with failures for the delay', async () => {
+  it('is counted with failures for the delay', async () => {
     const id = await native({ retry: { kind: 'linear', delayMs: 1_000 } });
     await crash();
     await f.pass(1_000);
@@ -172,7 +172,7 @@ describe('a lease that expires', () => {
     expect(await f.find(id)).toMatchObject({ crashes: 1, failures: 1, dueAtMs: f.nowMs + 2_000 });
   });
 
-  it('of a native job that fails without a policy of its own waits by the default one', async () => {
+  it('is counted for a native job without a policy that fails', async () => {
     const id = await native();
     const job = await lease();
     await f.engine.native.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
@@ -181,7 +181,7 @@ describe('a lease that expires', () => {
     expect(dueAtMs! - f.nowMs).toBeGreaterThanOrEqual(SECOND_MS * (1 - JITTER) - 1);
   });
 
-  describe('leaves the last holder accepted until the next lease', () => {
+  describe('the last lease holder after an expired lease', () => {
     const verbs = {
       ack: (job: LeasedJob) => ack(job),
       heartbeat: (job: LeasedJob) => f.engine.native.heartbeat(f.ns, job),
@@ -191,32 +191,38 @@ describe('a lease that expires', () => {
     };
     const after = { ack: null, heartbeat: 'leased', release: 'ready', retry: 'scheduled', fail: 'dead' };
 
-    it.each(Object.keys(verbs) as (keyof typeof verbs)[])('while it waits for its time: %s', async (verb) => {
-      const id = await native();
-      const job = await crash();
-      expect(await f.find(id)).toMatchObject({ state: 'scheduled' });
-      await verbs[verb](job);
-      expect((await f.find(id))?.state ?? null).toBe(after[verb]);
-    });
+    it.each(Object.keys(verbs) as (keyof typeof verbs)[])(
+      'is accepted while the job waits for its time: %s',
+      async (verb) => {
+        const id = await native();
+        const job = await crash();
+        expect(await f.find(id)).toMatchObject({ state: 'scheduled' });
+        await verbs[verb](job);
+        expect((await f.find(id))?.state ?? null).toBe(after[verb]);
+      },
+    );
 
-    it.each(Object.keys(verbs) as (keyof typeof verbs)[])('not after the next lease: %s', async (verb) => {
-      const id = await native();
-      const job = await crash();
-      await f.pass(SECOND_MS);
-      const next = await lease();
-      expect(next.lease).toBeGreaterThan(job.lease);
-      const outcome = await Promise.resolve(verbs[verb](job)).then(
-        (codes) => (Array.isArray(codes) ? JSON.stringify(codes) : 'accepted'),
-        (error: unknown) => String(error),
-      );
-      expect(outcome).toMatch(/lost/i);
-      expect(await f.find(id)).toMatchObject({ state: 'leased', lease: next.lease });
-    });
+    it.each(Object.keys(verbs) as (keyof typeof verbs)[])(
+      'is refused after the next lease: %s',
+      async (verb) => {
+        const id = await native();
+        const job = await crash();
+        await f.pass(SECOND_MS);
+        const next = await lease();
+        expect(next.lease).toBeGreaterThan(job.lease);
+        const outcome = await Promise.resolve(verbs[verb](job)).then(
+          (codes) => (Array.isArray(codes) ? JSON.stringify(codes) : 'accepted'),
+          (error: unknown) => String(error),
+        );
+        expect(outcome).toMatch(/lost/i);
+        expect(await f.find(id)).toMatchObject({ state: 'leased', lease: next.lease });
+      },
+    );
 
     it.each([
       ['native', () => native({ tries: 1 })],
       ['lmstfy', () => f.publish('q', { tries: 1 })],
-    ])('of a dead %s job only for the ack, until it is put back', async (_api, publish) => {
+    ])('is accepted for the ack of a dead %s job, until its respawn', async (_api, publish) => {
       const id = await publish();
       const job = await crash();
       expect(await f.find(id)).toMatchObject({ state: 'dead' });
@@ -233,7 +239,7 @@ describe('a lease that expires', () => {
     });
   });
 
-  it('answers a lost lease with the present state of the job', async () => {
+  it('gets the present state of the job with lease_lost', async () => {
     const id = await native({ type: 't' });
     const job = await crash();
     await f.pass(SECOND_MS);
@@ -267,7 +273,7 @@ describe('a lease that expires', () => {
     ],
     // The pump has not removed it yet.
     [null, () => Promise.resolve((f.nowMs += TTL_MS))],
-  ])('answers a lost lease with the state that the job has meanwhile: %s', async (state, act) => {
+  ])('gets the later state of the job with lease_lost: %s', async (state, act) => {
     await native({ type: 't', ttlMs: TTL_MS, retentionMs: TTL_MS * 9 });
     const job = await crash();
     await f.pass(SECOND_MS);
@@ -285,7 +291,7 @@ describe('a lease that expires', () => {
     await f.pass(0);
   });
 
-  it('of a dead native job not for the ack of an earlier lease', async () => {
+  it('is refused for the ack of a dead native job under an earlier lease', async () => {
     const id = await native({ tries: 2, type: 't', retry: { kind: 'fixed', delayMs: 0 } });
     const early = await crash();
     await crash();
@@ -294,7 +300,7 @@ describe('a lease that expires', () => {
     expect(await f.find(id)).toMatchObject({ state: 'dead' });
   });
 
-  describe('in a queue with `lease_grace_ms`', () => {
+  describe('a queue with `lease_grace_ms`', () => {
     it.each([
       ['a job of lmstfy’s API waits so long, without a failure', 0, () => f.publish('q', { tries: 3 })],
       [
@@ -302,7 +308,7 @@ describe('a lease that expires', () => {
         1,
         () => native({ retry: { kind: 'fixed', delayMs: 1 } }),
       ],
-    ])('%s', async (_name, failures, publish) => {
+    ])('delays expired jobs: %s', async (_name, failures, publish) => {
       await settings({ leaseGraceMs: 30_000 });
       const id = await publish();
       await crash();
@@ -312,7 +318,7 @@ describe('a lease that expires', () => {
       expect(await f.lease('q')).toHaveLength(1);
     });
 
-    it('the policy counts where it is longer, and the job’s own grace instead of the queue’s', async () => {
+    it("uses the policy if it is longer, and the job's lease_grace_ms before its own", async () => {
       await settings({ leaseGraceMs: 30_000 });
       const slow = await native({ retry: { kind: 'fixed', delayMs: 50_000 } });
       await crash();
@@ -322,7 +328,7 @@ describe('a lease that expires', () => {
       expect(await f.find(own)).toMatchObject({ dueAtMs: f.nowMs + 5 });
     });
 
-    it('ends when the setting is removed', async () => {
+    it('stops to delay when the setting is removed', async () => {
       await settings({ leaseGraceMs: 30_000 });
       await settings({ leaseGraceMs: null });
       const id = await f.publish('q', { tries: 3 });
@@ -331,7 +337,7 @@ describe('a lease that expires', () => {
     });
   });
 
-  describe('in a queue with `expired: front`', () => {
+  describe('a queue with `expired: front`', () => {
     it.each([
       ['lmstfy’s API', (text: string) => f.publish('q', { text, tries: 3 })],
       [
@@ -339,7 +345,7 @@ describe('a lease that expires', () => {
         (text: string) => native({ body: Buffer.from(text), retry: { kind: 'fixed', delayMs: 2_000 } }),
       ],
       ['the native API with a priority', (text: string) => native({ body: Buffer.from(text), priority: 1 })],
-    ])('jobs of %s go before the others, in the order of their leases', async (_api, publish) => {
+    ])('puts expired jobs of %s before the others, in the order of their leases', async (_api, publish) => {
       await settings({ expired: 'front' });
       for (const text of ['a', 'b', 'c']) await publish(text);
       for (let i = 0; i < 3; i++) await lease();
@@ -349,7 +355,7 @@ describe('a lease that expires', () => {
       expect((await f.drain('q')).join('')).toMatch(/^[abc]{3}de$/);
     });
 
-    it('jobs that go back at once keep the order in which their leases ended', async () => {
+    it('keeps the order of expired leases for jobs that return at once', async () => {
       await settings({ expired: 'front' });
       // The ids are in the other order than the leases.
       for (const text of ['c', 'b', 'a']) await f.publish('q', { text, tries: 3, id: `id-${text}` });
@@ -362,7 +368,7 @@ describe('a lease that expires', () => {
       expect((await f.drain('q')).join('')).toBe('cbad');
     });
 
-    it('a job that is moved while it waits loses its place', async () => {
+    it('loses the place of a job that is moved while it waits', async () => {
       await settings({ expired: 'front' });
       const id = await native({ body: Buffer.from('a') });
       await crash();

@@ -46,7 +46,7 @@ describe('expiry', () => {
       expect(await f.engine.peekQueue(f.ns, 'q')).toBeNull();
     });
 
-    it('is not given out, nor given back', async () => {
+    it('is not leased or returned', async () => {
       const [leased = ''] = await oneOfEach(1_000_000);
       f.nowMs += 1_000_000;
 
@@ -62,7 +62,7 @@ describe('expiry', () => {
       for (const id of ids) expect(await f.engine.ack(f.ns, 'q', id)).toBe(false);
     });
 
-    it('has left its id to others', async () => {
+    it('frees its id', async () => {
       await f.publish('q', { id: 'mine', ttlMs: 1_000, text: 'first' });
       await expect(f.publish('q', { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
       f.nowMs += 1_000;
@@ -71,7 +71,7 @@ describe('expiry', () => {
       expect(await f.drain('q')).toEqual(['second']);
     });
 
-    it('is gone from every count within one round of pump and janitor, and leaves no key', async () => {
+    it('is not counted after one round of pump and janitor, and leaves no key', async () => {
       await oneOfEach(1_000_000);
       f.nowMs += 1_000_000;
       await f.engine.pumpNow(f.ns);
@@ -84,7 +84,7 @@ describe('expiry', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    describe('in a ready list without consumers', () => {
+    describe('an expired job in a ready list without consumers', () => {
       const expiring = async (many: number, ttlMs = 1_000): Promise<void> => {
         for (let i = 0; i < many; i += 60)
           await f.engine.publishMany(
@@ -96,7 +96,7 @@ describe('expiry', () => {
       const number = async (): Promise<string> => (await redis.hget(`{${f.ns}}:queues`, 'q')) ?? '';
       const entries = async (): Promise<number> => redis.llen(`{${f.ns}}:r${await number()}`);
 
-      it('leaves no trace, though one that stays is before it', async () => {
+      it('leaves no trace behind one live job', async () => {
         const first = await f.publish('q');
         for (let round = 0; round < 4; round++) {
           await expiring(540);
@@ -109,7 +109,7 @@ describe('expiry', () => {
         expect(await f.lease('q')).toMatchObject([{ id: first }]);
       });
 
-      it('leaves no trace, though hundreds that stay are before it', async () => {
+      it('leaves no trace behind hundreds of live jobs', async () => {
         await expiring(300, 1_000_000);
         await expiring(540);
         f.nowMs += 1_000;
@@ -118,7 +118,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([300, 300]);
       });
 
-      it('leaves no trace, though more come after it than are looked through again', async () => {
+      it('leaves no trace before more jobs than one pass checks', async () => {
         await expiring(540);
         await expiring(6_000, 1_000_000);
         f.nowMs += 1_000;
@@ -127,7 +127,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([6_000, 6_000]);
       });
 
-      it('leaves no trace, though there are jobs before it that stay, and more after it than are looked through again', async () => {
+      it('leaves no trace between live jobs and more than one pass checks', async () => {
         for (let i = 0; i < 5; i++) await f.publish('q');
         await expiring(540);
         await expiring(6_000, 1_000_000);
@@ -137,7 +137,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([6_005, 6_005]);
       });
 
-      it('is a blank for as long as it is far from both ends', async () => {
+      it('is a tombstone while it is far from both ends', async () => {
         await expiring(120, 1_000_000);
         await expiring(540);
         await expiring(6_000, 1_000_000);
@@ -150,7 +150,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([5_990, 5_990]);
       });
 
-      it('goes to its end, though its queue has more to expire all the time and several servers look', async () => {
+      it('is removed although more jobs expire all the time and several servers sweep', async () => {
         await expiring(540);
         f.nowMs += 1_000;
         const keys = f.pool.keys.namespace(f.ns);
@@ -169,7 +169,7 @@ describe('expiry', () => {
         expect(await entries()).toBe(0);
       });
 
-      it('is left to another pass that begins in the midst of one, and takes out what that one has counted', async () => {
+      it('is removed once by two passes at the same time', async () => {
         await f.publish('q', { ttlMs: 2_000 });
         await expiring(540);
         f.nowMs += 1_000;
@@ -188,7 +188,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([0, 0]);
       });
 
-      it('is not what it takes: stale entries of withdrawn jobs are taken out too, when they are many', async () => {
+      it('is removed as are many stale entries of withdrawn jobs', async () => {
         const stays = await f.publish('q');
         const ids: string[] = [];
         for (let i = 0; i < 20; i++)
@@ -260,7 +260,7 @@ describe('retention of finished jobs', () => {
     await f.pool.read('HSET', `{${f.ns}}:o${String(number)}`, 'kept', String(jobs));
   }
 
-  it('keeps a done job for as long as it says, and no longer', async () => {
+  it('keeps a done job for its retention, and no longer', async () => {
     const [long = ''] = await done(1, { retentionMs: 60_000 });
     const [short = ''] = await done(1, { retentionMs: 1_000 });
     f.nowMs += 999;
@@ -276,7 +276,7 @@ describe('retention of finished jobs', () => {
     expect((await f.keys()).filter((key) => /\}(?:j|x|:z|:keeping|:timers|:ended)/.test(key))).toEqual([]);
   });
 
-  it('keeps as the owner says, whatever the job says', async () => {
+  it('follows the lease holder before the job', async () => {
     await extended().publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), retentionMs: 1_000 }]);
     const [job] = await f.lease('q');
     const { id = '', lease = 0 } = job ?? {};
@@ -290,7 +290,7 @@ describe('retention of finished jobs', () => {
     expect(await find(id)).toBeNull();
   });
 
-  it('keeps a plain job too, if its owner wants it', async () => {
+  it('keeps a simple job if the lease holder wants it', async () => {
     const id = await f.publish('plain');
     const [job] = await f.lease('plain');
     await extended().leaseOperations.complete(f.ns, [{ id, lease: job?.lease ?? 0, retentionMs: 1_000 }]);
@@ -301,7 +301,7 @@ describe('retention of finished jobs', () => {
     expect(await find(id)).toBeNull();
   });
 
-  it('keeps no more jobs of a queue than its settings allow: the newest', async () => {
+  it('keeps only the newest jobs of a queue up to its settings', async () => {
     const first = await done(3, { retentionMs: 60_000 });
     await keepAtMost(3);
     const next = await done(2, { retentionMs: 60_000 });
@@ -312,7 +312,7 @@ describe('retention of finished jobs', () => {
     expect(await Promise.all(elsewhere.map(find))).not.toContain(null);
   });
 
-  it('lets the jobs go first that ended first, done and cancelled ones alike', async () => {
+  it('removes first the jobs that ended first, done and cancelled', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 8; i++) {
       const [id = ''] = i % 3 === 0 ? await done(1, { retentionMs: 60_000 }) : await cancelled();
@@ -330,7 +330,7 @@ describe('retention of finished jobs', () => {
     }
   });
 
-  it('leaves nothing of a namespace when its jobs went before their time', async () => {
+  it('leaves nothing of a namespace when its jobs were removed early', async () => {
     await done(1, { retentionMs: 60_000 });
     await extended().queuePurger.purge(f.ns, 'q', ['done']);
     const [replaced = ''] = await done(1, { retentionMs: 60_000 });
@@ -341,7 +341,7 @@ describe('retention of finished jobs', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('is done by any server: what one left behind, another one clears away', async () => {
+  it('is applied by any server, also to jobs of another one', async () => {
     const ids = await done(3, { retentionMs: 1_000 });
     const other = await EngineFixture.open({ clock: () => f.nowMs });
     try {
@@ -353,7 +353,7 @@ describe('retention of finished jobs', () => {
     }
   });
 
-  it('goes in bounded steps, however many are over at once', async () => {
+  it('removes any number of jobs in bounded steps', async () => {
     const steps: number[] = [];
     const observer = {
       ...silentObserver,
@@ -421,7 +421,7 @@ describe('keys without a ttl', () => {
   }
 
   describe('the keys of a namespace', () => {
-    it('have no TTL of Redis’s own, but for the flags of those who wait', async () => {
+    it('have no TTL of Redis, but for the flags of long polls', async () => {
       const f = await EngineFixture.withClock();
       const redis = new Redis(testRedisUrl(), { protocol: 2 });
       await mixedRun(f);
@@ -439,7 +439,7 @@ describe('keys without a ttl', () => {
       await f.close();
     });
 
-    it('are all gone when its last job has expired, whatever state it was in', async () => {
+    it('are all removed when its last job has expired in any state', async () => {
       const f = await EngineFixture.withClock();
       const job = newJob({ ttlMs: 10_000, tries: 3, attributes: { a: 'b' } });
       await f.engine.publishMany(f.ns, 'q', [job, job, job]);
@@ -504,7 +504,7 @@ describe("the janitor's sweep", () => {
       return { found: [...found].sort(), pages };
     }
 
-    it('meets each namespace that has something due soon, and names no other', async () => {
+    it('visits each namespace with something due soon, and no other', async () => {
       // Most of them have nothing that will ever be due.
       await publishTo(namespaces, 0);
       const soon = namespaces.filter((_, i) => i % 40 === 0);
@@ -519,7 +519,7 @@ describe("the janitor's sweep", () => {
       expect((await dueSoon(50, horizonMs + 2 * DELAY_MS)).found).toEqual([...namespaces].sort());
     });
 
-    it('moves what a server left that is gone, in whatever namespace, more than once', async () => {
+    it('moves due jobs of a server that is gone, in any namespace, repeatedly', async () => {
       const other = await EngineFixture.open({}, { url: redis.url });
       try {
         await publishTo(namespaces, 50);

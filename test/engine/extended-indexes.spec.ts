@@ -173,7 +173,7 @@ const operation = fc.oneof(
 );
 
 it(
-  `keeps every index true, whatever happens (seed ${String(SEED)})`,
+  `every index is right after any sequence of calls (seed ${String(SEED)})`,
   async () => {
     const redis = new Redis(testRedisUrl());
     const run = async (steps: readonly Step[]): Promise<void> => {

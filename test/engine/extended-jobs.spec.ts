@@ -28,7 +28,7 @@ describe('extended jobs', () => {
     return f.engine.lease(f.ns, { queues: queue.split(','), count, ttrMs: 10_000, waitMs: 0, worker });
   }
 
-  it('leases what was published, and acknowledges it', async () => {
+  it('are leased as published, and acknowledged', async () => {
     const id = await put('q', { text: 'hello', type: 'mail', tags: ['a', 'b'] });
 
     const [job] = await lease('q', 1, 'w1');
@@ -45,7 +45,7 @@ describe('extended jobs', () => {
     expect(await extended().jobReader.find(f.ns, id)).toBeNull();
   });
 
-  describe('an id that was chosen', () => {
+  describe('a chosen id', () => {
     const publishLeased = async (isSimple = false) => {
       if (isSimple) await f.publish('q', { id: 'order-17' });
       else
@@ -59,23 +59,20 @@ describe('extended jobs', () => {
       ['rich', false, false],
       ['rich, after a plain one', true, false],
       ['plain, after a rich one', false, true],
-    ])(
-      'is one that no owner of a former job with it can speak for: %s',
-      async (_name, wasSimple, isSimple) => {
-        const late = await publishLeased(wasSimple);
-        await f.engine.ack(f.ns, 'q', 'order-17', late.lease);
-        f.nowMs += 1;
-        const present = await publishLeased(isSimple);
+    ])('is not settled by the lease holder of a former job: %s', async (_name, wasSimple, isSimple) => {
+      const late = await publishLeased(wasSimple);
+      await f.engine.ack(f.ns, 'q', 'order-17', late.lease);
+      f.nowMs += 1;
+      const present = await publishLeased(isSimple);
 
-        expect(present.lease).toBeGreaterThan(late.lease);
-        await expect(extended().leaseOperations.heartbeat(f.ns, late)).rejects.toMatchObject({
-          code: 'lease_lost',
-        });
-        expect(await extended().leaseOperations.complete(f.ns, [late])).toEqual(['lease_lost']);
-        expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
-        expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
-      },
-    );
+      expect(present.lease).toBeGreaterThan(late.lease);
+      await expect(extended().leaseOperations.heartbeat(f.ns, late)).rejects.toMatchObject({
+        code: 'lease_lost',
+      });
+      expect(await extended().leaseOperations.complete(f.ns, [late])).toEqual(['lease_lost']);
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
+    });
 
     it.each([
       ['simple', true],
@@ -97,7 +94,7 @@ describe('extended jobs', () => {
       },
     );
 
-    it('shows no number of a lease before there is one', async () => {
+    it('has no lease number before its first lease', async () => {
       await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'mine', body: Buffer.from('x') }]);
 
       expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 0, lease: 0 });
@@ -105,7 +102,7 @@ describe('extended jobs', () => {
       expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 1, lease: job!.lease });
     });
 
-    it('is leased under numbers of 32 bits, however late it is', async () => {
+    it('is leased under 32-bit numbers at any time', async () => {
       f.nowMs = Math.ceil(f.nowMs / 2 ** 31) * 2 ** 31 - 1;
       const { lease: last } = await publishLeased();
 
@@ -116,7 +113,7 @@ describe('extended jobs', () => {
     });
   });
 
-  it('gives a lower priority first, and equal ones in the order of their publish', async () => {
+  it('are leased by priority, equal ones in publish order', async () => {
     const ids: string[] = [];
     for (const priority of [5, 0, -3, 0, -3, 5]) ids.push(await put('q', { priority }));
 
@@ -125,7 +122,7 @@ describe('extended jobs', () => {
     expect(jobs.map(({ id }) => ids.indexOf(id))).toEqual([2, 4, 1, 3, 0, 5]);
   });
 
-  it('serves a plain consumer of a full queue, who may acknowledge too', async () => {
+  it('are leased and acknowledged by lmstfy consumers of an extended queue', async () => {
     const id = await put('q', { priority: 1 });
     const simple = await f.publish('q');
 
@@ -140,7 +137,7 @@ describe('extended jobs', () => {
     ).toEqual(['acked', 'acked']);
   });
 
-  it('brings a lease that ran out back, and counts it as a crash', async () => {
+  it('return when their lease expires, counted as a crash', async () => {
     const id = await put('q', { tries: 2, type: 't' });
     await lease('q');
     f.nowMs += 10_001;
@@ -168,7 +165,7 @@ describe('extended jobs', () => {
     expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ ready: 0, leased: 0, dead: 1 });
   });
 
-  it('schedules, and makes ready in time, by priority', async () => {
+  it('are scheduled, and ready in time, by priority', async () => {
     await put('q', { delayMs: 1_000, priority: 2 });
     const first = await put('q', { delayMs: 2_000, priority: -2 });
     expect(await lease('q')).toEqual([]);
@@ -178,7 +175,7 @@ describe('extended jobs', () => {
     expect((await lease('q'))[0]?.id).toBe(first);
   });
 
-  it('removes what expires, in whatever state', async () => {
+  it('are removed when they expire, in any state', async () => {
     const ids = [
       await put('q', { ttlMs: 500 }),
       await put('q', { ttlMs: 500, delayMs: 400 }),
@@ -192,7 +189,7 @@ describe('extended jobs', () => {
     expect(await f.engine.tidyNow(f.ns)).toBe(1);
   });
 
-  it('retries by its policy, and dies when no try is left', async () => {
+  it('are retried by their policy, and die without tries', async () => {
     const id = await put('q', { tries: 3, retry: { kind: 'exponential', delayMs: 1_000, factor: 3 } });
     const settle = (leaseNumber: number) =>
       extended().settling.settle(f.ns, [
@@ -216,7 +213,7 @@ describe('extended jobs', () => {
     });
   });
 
-  it('refuses a stale lease, which changes nothing', async () => {
+  it('refuse a stale lease, which changes nothing', async () => {
     const id = await put('q', { type: 't' });
     const [first] = await lease('q');
     await extended().settling.settle(f.ns, [{ verb: 'release', id, lease: first?.lease ?? 0 }]);
@@ -232,7 +229,7 @@ describe('extended jobs', () => {
     expect(before).toMatchObject({ state: 'ready', triesLeft: 5 });
   });
 
-  it('accepts a late lease holder until the job is leased again', async () => {
+  it('accept a late lease holder until the job is leased again', async () => {
     const id = await put('q', { type: 't' });
     const [job] = await lease('q');
     f.nowMs += 10_001;
@@ -274,7 +271,7 @@ describe('extended jobs', () => {
       return { id, number: job!.lease };
     };
 
-    it.each(OPERATIONS)('is heard after the lease ran out: %s', async (verb, expected) => {
+    it.each(OPERATIONS)('is accepted after the lease expired: %s', async (verb, expected) => {
       const { id, number } = await runOut();
       const behind = await publish(1);
 
@@ -286,7 +283,7 @@ describe('extended jobs', () => {
       expect(next).toEqual(inOrder[verb] ?? [behind]);
     });
 
-    it.each(OPERATIONS)('is not heard after the lease was revoked: %s', async (verb) => {
+    it.each(OPERATIONS)('is refused after the lease was revoked: %s', async (verb) => {
       const id = await publish(3);
       const behind = await publish(1);
       const [job] = await lease('q', 1, 'w');
@@ -300,7 +297,7 @@ describe('extended jobs', () => {
       expect(await settle(verb, id, job!.lease)).toMatchObject({ code: 2, state: 'leased' });
     });
 
-    it('loses a lease that is revoked after it ran out, before the pump came', async () => {
+    it('loses a lease that is revoked after it expired, before the pump ran', async () => {
       const id = await publish(1);
       const [job] = await lease('q');
       f.nowMs += 10_001;
@@ -311,14 +308,14 @@ describe('extended jobs', () => {
       expect(await settle('heartbeat', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
     });
 
-    it('acknowledges in a batch after the lease ran out', async () => {
+    it('acknowledges in a batch after the lease expired', async () => {
       const { id, number } = await runOut();
 
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: number }])).toEqual(['acked']);
       expect(await lease('q')).toEqual([]);
     });
 
-    it.each(OPERATIONS)('is not heard after the next lease: %s', async (verb) => {
+    it.each(OPERATIONS)('is refused after the next lease: %s', async (verb) => {
       const { id, number } = await runOut();
       const [next] = await lease('q');
 
@@ -327,7 +324,7 @@ describe('extended jobs', () => {
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: next!.lease }])).toEqual(['acked']);
     });
 
-    it('is not heard when the answer of the lease never left', async () => {
+    it('is refused if the answer of the lease was never sent', async () => {
       const { id, number } = await runOut();
       const [undone] = await lease('q');
       await f.engine.undo(f.ns, [undone!]);
@@ -336,7 +333,7 @@ describe('extended jobs', () => {
       expect(await settle('undo', id, undone!.lease)).toMatchObject({ code: 2, state: 'ready' });
     });
 
-    it('is accepted when the job died with its lease, for an ack and until it is put back', async () => {
+    it('may ack a job that died with its lease, until its respawn', async () => {
       const id = await publish(1);
       const [job] = await lease('q');
       await f.pass(10_001);
@@ -402,7 +399,7 @@ describe('extended jobs', () => {
       await f.engine.pumpNow(f.ns);
     });
 
-    it('frees the slot of a limit, and has the next job of its key called', async () => {
+    it('frees the slot of a limit, and releases the next job of the key', async () => {
       await extended().controls.change(f.ns, 'q', { maxRunning: 1, maxRunningPerKey: 1 });
       const [id, next] = [await put('q', { concurrencyKey: 'k' }), await put('q', { concurrencyKey: 'k' })];
       expect(await lease('q', 2)).toMatchObject([{ id }]);
@@ -424,7 +421,7 @@ describe('extended jobs', () => {
       await expect(revoke(id)).rejects.toMatchObject(notLeased('cancelled'));
     });
 
-    it('of a lease on the job that has the id now does not bring back the one before', async () => {
+    it('does not restore the lease of the former job with the id', async () => {
       await f.publish('q', { id: 'order-17' });
       const [first] = await lease('q');
       await f.engine.ack(f.ns, 'q', 'order-17', first!.lease);
@@ -442,7 +439,7 @@ describe('extended jobs', () => {
       expect(await f.engine.ack(f.ns, 'q', 'order-17', third!.lease)).toBe(true);
     });
 
-    it('by many at once ends one lease once', async () => {
+    it('ends one lease once, by many concurrent calls', async () => {
       const id = await put('q', { tries: 3 });
       await lease('q');
 
@@ -453,7 +450,7 @@ describe('extended jobs', () => {
     });
   });
 
-  it.each(['held', 'scheduled'])('hears the last lease holder of a job that is %s by now', async (state) => {
+  it.each(['held', 'scheduled'])('accept the last lease holder of a job that is %s by now', async (state) => {
     await extended().controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const id = await put('q', { concurrencyKey: 'k', tries: 3 });
     const [job] = await lease('q');
@@ -472,7 +469,7 @@ describe('extended jobs', () => {
     expect(await f.find(id)).toBeNull();
   });
 
-  it('keeps a done job with its result', async () => {
+  it('keep a done job with its result', async () => {
     const id = await put('q', { retentionMs: 60_000 });
     const [job] = await lease('q', 1, 'w');
     await extended().settling.settle(f.ns, [
@@ -491,7 +488,7 @@ describe('extended jobs', () => {
     expect(done?.result?.body.toString()).toBe('42');
   });
 
-  it('moves a job on to another queue', async () => {
+  it('move to another queue', async () => {
     const id = await put('q', { tries: 2 });
     const [job] = await lease('q', 1, 'w');
     await extended().settling.settle(f.ns, [
@@ -507,7 +504,7 @@ describe('extended jobs', () => {
     ]);
   });
 
-  it('puts a plain job in the place of a rich one', async () => {
+  it('replace a simple job by an extended one', async () => {
     const old = await put('q', { type: 't', delayMs: 5_000 });
 
     const id = await f.engine.republish(f.ns, 'q', old, newJob());
@@ -523,7 +520,7 @@ describe('extended jobs', () => {
   it.each([
     ['a simple queue', 'p', {}],
     ['an extended queue', 'e', { type: 't' }],
-  ])('does not store the name of a worker with a simple job, in %s', async (_name, queue, first) => {
+  ])('store no worker name with a simple job, in %s', async (_name, queue, first) => {
     await f.put(queue, { ...first, priority: -1 });
     const id = await f.publish(queue);
     const jobs = await lease(queue, 2, 'w');
@@ -540,7 +537,7 @@ describe('extended jobs', () => {
 
 describe('settings of extended queues', () => {
   /** Settings of a namespace apply to its extended jobs, on every server. */
-  describe('a namespace that has chosen', () => {
+  describe('a namespace with settings', () => {
     let f: EngineFixture;
     beforeEach(async () => (f = await EngineFixture.withClock()));
     afterEach(() => f.close());
@@ -555,7 +552,7 @@ describe('settings of extended queues', () => {
 
     const find = (id: string) => f.find(id);
 
-    it('how long leases last, and heartbeats, has its leases last so long; a job that says goes before', async () => {
+    it('sets the length of leases and heartbeats by default', async () => {
       await f.engine.settings.set(f.ns, 'ttr_ms', 7_000);
       await put();
       await put({ ttrMs: 9_000 });
@@ -571,7 +568,7 @@ describe('settings of extended queues', () => {
       expect(await heartbeat()).toMatchObject({ leaseEndsAtMs: f.nowMs + 3_000 });
     });
 
-    it('a retention keeps what is done for so long, and no more of it than it says', async () => {
+    it('limits retention in time and number', async () => {
       await f.engine.settings.set(f.ns, 'retention_ms', 50_000);
       await f.engine.settings.set(f.ns, 'retention_count', 2);
       const ids = [];
@@ -589,7 +586,7 @@ describe('settings of extended queues', () => {
       expect(await f.engine.extended.jobReader.findMany(f.ns, ids)).toEqual([null, null, null]);
     });
 
-    it('a short timeline keeps the first entry and the last ones', async () => {
+    it('keeps the first entry and the last ones of a short timeline', async () => {
       await f.engine.settings.set(f.ns, 'max_history', 3);
       const id = await put({ tries: 9 });
       for (let i = 0; i < 4; i++) {
@@ -604,7 +601,7 @@ describe('settings of extended queues', () => {
       expect((await find(id))?.timeline.at(-1)).toMatchObject({ group: 'g3' });
     });
 
-    it('how long workers are remembered forgets them then', async () => {
+    it('forgets workers after the configured time', async () => {
       await f.engine.settings.set(f.ns, 'max_worker_age_ms', 20_000);
       await put();
       await lease();
@@ -791,7 +788,7 @@ describe('states of extended jobs', () => {
     purge: (_id, from) => purge(from as JobState),
   };
 
-  describe('a rich job', () => {
+  describe('an extended job', () => {
     it.each(EXTENDED_TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
       const id = from === 'start' ? await put({ dependsOn: [await other()] }) : await ENTER[from](by);
       if (from !== 'start') expect((await f.find(id))?.state).toBe(from);
@@ -801,7 +798,7 @@ describe('states of extended jobs', () => {
       expect((await f.find(id))?.state ?? 'gone').toBe(to);
     });
 
-    it('takes these steps and no others in docs/states.md', () => {
+    it('has exactly the transitions of docs/states.md', () => {
       const [, diagram = ''] = readFileSync(STATES_PAGE, 'utf8').split('## The extended path');
       const steps = [...diagram.matchAll(/^ {4}(\S+) --> (\S+) : (.+)$/gm)].map(
         ([, from = '', to = '', by = '']) => ({ from, to, by }),

@@ -53,7 +53,7 @@ async function follow(stream: number, redis: Redis): Promise<void> {
 }
 
 it(
-  `${RUNS} random sequences on the extended path end where a model in memory ends`,
+  `the extended path ends ${RUNS} random sequences where a model in memory does`,
   async () => {
     const redis = new Redis(testRedisUrl(), { protocol: 2 });
     try {

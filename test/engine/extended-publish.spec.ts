@@ -103,7 +103,7 @@ describe('a publish of extended jobs', () => {
         { type: 'a', tags: ['x'] },
       ],
     ],
-  ])('with %s stores the same with the simple script as with the extended one', async (_name, options) => {
+  ])('stores the same with %s by the simple script and the extended one', async (_name, options) => {
     expect(await publishBoth(jobsOf(...options))).toContain(SIMPLE);
   });
 
@@ -123,7 +123,7 @@ describe('a publish of extended jobs', () => {
     expect((await f.lease('q', { count: 4 })).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('makes a queue extended that has simple jobs, and keeps their order', async () => {
+  it('makes a queue with simple jobs extended, and keeps their order', async () => {
     const first = await f.publish('q');
     const [second] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', tags: ['t'] }));
     const third = await f.publish('q');
@@ -142,13 +142,13 @@ describe('a publish of extended jobs', () => {
     ['a priority', { priority: 1 }],
     ['a unique key', { unique: { key: 'k', mode: 'reject' } }],
     ['a concurrency key', { concurrencyKey: 'k' }],
-  ])('with a type and %s takes the extended script', async (_name, options) => {
+  ])('uses the extended script with a type and %s', async (_name, options) => {
     await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', ...options }));
     expect(scripts).toContain(EXTENDED);
     expect(scripts).not.toContain(SIMPLE);
   });
 
-  describe('of which all are simple, takes the simple script', () => {
+  describe('a publish of simple jobs only, by the simple script', () => {
     const publish = async (...jobs: Partial<NewExtendedJob>[]): Promise<readonly PublishedJob[]> =>
       f.engine.native.publish(
         f.ns,
@@ -165,7 +165,7 @@ describe('a publish of extended jobs', () => {
         number.startsWith('-') ? [queue] : [],
       );
 
-    it('with a time, which Redis’s clock decides', async () => {
+    it('is due at its time by Redis’s clock', async () => {
       const dueMs = f.nowMs + 5_000;
       const [late, now] = await publish({ dueMs }, { dueMs: f.nowMs });
       const [far] = await publish({ dueMs: f.nowMs + 86_400_000 });
@@ -189,7 +189,7 @@ describe('a publish of extended jobs', () => {
       expect(await extendedQueues()).toEqual([]);
     });
 
-    it('with a time, and the result of the first attempt under the same key', async () => {
+    it('repeats the result of the first attempt with a time and a key', async () => {
       const job = { queue: 'q', body: Buffer.from('x'), dueMs: f.nowMs + 1_000 };
       const options = { idempotencyKey: 'k' };
       const first = await f.engine.native.publish(f.ns, [job], options);
@@ -197,7 +197,7 @@ describe('a publish of extended jobs', () => {
       expect(await f.engine.native.publish(f.ns, [job], options)).toEqual(first);
     });
 
-    it('over several queues, in order', async () => {
+    it('stores jobs of several queues in order', async () => {
       const published = await publish({ queue: 'a' }, { queue: 'b' }, { queue: 'a', delayMs: 1_000 });
       expect(published.map(({ state }) => state)).toEqual(['ready', 'ready', 'scheduled']);
       expect(scripts).not.toContain(EXTENDED);
@@ -210,7 +210,7 @@ describe('a publish of extended jobs', () => {
       expect(await extendedQueues()).toEqual([]);
     });
 
-    it('with ids of their own, all or none', async () => {
+    it('stores all or none with chosen ids', async () => {
       const published = await publish({ id: 'a' }, { id: 'b' }, {});
       expect(published.slice(0, 2).map(({ id }) => id)).toEqual(['a', 'b']);
       expect(scripts).not.toContain(EXTENDED);
@@ -224,7 +224,7 @@ describe('a publish of extended jobs', () => {
       expect(await extendedQueues()).toEqual([]);
     });
 
-    it('in one batch with calls of their own: a refused one takes nothing with it', async () => {
+    it('shares a batch with other calls, and a refused one affects no other', async () => {
       await publish({ id: 'taken' });
       const calls = [
         codeOf(publish({ id: 'x' }, { id: 'taken' })),
@@ -237,14 +237,14 @@ describe('a publish of extended jobs', () => {
       expect(await f.engine.counts(f.ns, ['q', 'other'])).toMatchObject([{ ready: 4 }, { ready: 1 }]);
     });
 
-    it('none of them into a queue that is drained', async () => {
+    it('is refused by a drained queue', async () => {
       await publish({ queue: 'full' });
       await f.engine.extended.controls.drain(f.ns, 'full');
       expect(await codeOf(publish({ queue: 'free' }, { queue: 'full' }))).toBe('queue_draining');
       expect(await f.engine.counts(f.ns, ['free'])).toMatchObject([{ ready: 0 }]);
     });
 
-    it('under one key, and the same again', async () => {
+    it('answers the same under the same key', async () => {
       const jobs = ['a', 'b'].map((id, i) => ({ queue: `q${String(i)}`, id, body: Buffer.from(id) }));
       const options = { idempotencyKey: 'k' };
       const first = await f.engine.native.publish(f.ns, jobs, options);
@@ -252,7 +252,7 @@ describe('a publish of extended jobs', () => {
       expect(scripts).not.toContain(EXTENDED);
     });
 
-    it('with a quota, of each queue by itself', async () => {
+    it('is bounded by the quota of each queue', async () => {
       const small = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 1, bytes: 0 } });
       try {
         const jobs = (...queues: string[]) => queues.map((queue) => ({ queue, body: Buffer.from('x') }));
@@ -265,7 +265,7 @@ describe('a publish of extended jobs', () => {
     });
   });
 
-  describe('into a queue with defaults', () => {
+  describe('a publish into a queue with defaults', () => {
     const retry: RetryPolicy = { kind: 'list', delaysMs: [0, 1_000], nonRetryable: ['g'] };
     const DEFAULTS: QueueDefaults[] = [
       { tries: 9 },
@@ -355,18 +355,15 @@ describe('a publish of extended jobs', () => {
       (ns: string): Promise<unknown> =>
         f.engine.extended.controls.change(ns, 'q', { defaults });
 
-    it.each(DEFAULTS)(
-      '%j stores the same with the simple script as with the extended one',
-      async (defaults) => {
-        const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
-        for (const job of [...JOBS, ...chosen]) {
-          const used = await publishBothIn(jobsOf(job), having(defaults));
-          expect({ job, used }).toEqual({ job, used: needsExtended(defaults, job) });
-        }
-      },
-    );
+    it.each(DEFAULTS)('stores the same by the simple script and the extended one: %j', async (defaults) => {
+      const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
+      for (const job of [...JOBS, ...chosen]) {
+        const used = await publishBothIn(jobsOf(job), having(defaults));
+        expect({ job, used }).toEqual({ job, used: needsExtended(defaults, job) });
+      }
+    });
 
-    it.each(DEFAULTS)('%j stores the same in batches', async (defaults) => {
+    it.each(DEFAULTS)('stores the same in batches: %j', async (defaults) => {
       for (const size of [2, 3, 7])
         for (let at = 0; at < JOBS.length; at += size) {
           const jobs = JOBS.slice(at, at + size);
@@ -375,7 +372,7 @@ describe('a publish of extended jobs', () => {
         }
     });
 
-    it('keeps jobs as long as the namespace says, if neither they nor the queue say it', async () => {
+    it('keeps jobs as long as the namespace says, unless they or the queue say it', async () => {
       const used: boolean[] = [];
       for (const [defaults, job] of [
         [{ tries: 9 }, {}],
@@ -392,7 +389,7 @@ describe('a publish of extended jobs', () => {
       expect(used).toEqual([false, false, false, false]);
     });
 
-    it.each(DEFAULTS)('%j stores once under an idempotency key, and answers alike', async (defaults) => {
+    it.each(DEFAULTS)('stores once under an idempotency key, with equal answers: %j', async (defaults) => {
       await having(defaults)(f.ns);
       for (const [i, jobs] of [
         jobsOf({}),
@@ -407,7 +404,7 @@ describe('a publish of extended jobs', () => {
       }
     });
 
-    it('leaves to the extended script only the calls of a batch that need it, each as a whole', async () => {
+    it('uses the extended script only for the calls of a batch that need it, each as a whole', async () => {
       await having({ retry, tries: 9 })(f.ns);
       const calls = [
         jobsOf({}, { tries: 2 }),
@@ -423,7 +420,7 @@ describe('a publish of extended jobs', () => {
       expect(await f.counts()).toMatchObject({ ready: 5, scheduled: 1 });
     });
 
-    it('lets what a job of lmstfy says stand', async () => {
+    it('keeps the options of a job of lmstfy', async () => {
       await having({ retry, tries: 9, ttlMs: 4_000, priority: 3 })(f.ns);
       const id = await f.publish('q', { tries: 2 });
       expect(scripts).not.toContain(EXTENDED);
@@ -431,7 +428,7 @@ describe('a publish of extended jobs', () => {
     });
   });
 
-  it('is refused by a queue that is drained', async () => {
+  it('is refused by a drained queue', async () => {
     await f.publish('q');
     await f.engine.extended.controls.drain(f.ns, 'q');
     await expect(f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }))).rejects.toMatchObject({
@@ -440,7 +437,7 @@ describe('a publish of extended jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 1 });
   });
 
-  it('refuses an id that is in use, and takes that of a job that has expired', async () => {
+  it('refuses an id in use, and accepts that of an expired job', async () => {
     const id = await f.put('q', { id: 'order-17', type: 'mail', ttlMs: 1_000 });
     await expect(f.put('q', { id, type: 'mail' })).rejects.toMatchObject({ code: 'job_exists' });
     f.nowMs += 1_001;
@@ -449,7 +446,7 @@ describe('a publish of extended jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 1 });
   });
 
-  it('with an idempotency key stores once, and answers alike', async () => {
+  it('stores once with an idempotency key, with equal answers', async () => {
     const jobs = jobsOf({ type: 'mail' }, { type: 'mail', tags: ['t'] });
     const options = { idempotencyKey: 'order-17' };
     const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
@@ -459,7 +456,7 @@ describe('a publish of extended jobs', () => {
     expect(scripts).toContain(SIMPLE);
   });
 
-  it('with many tags goes in several scripts, none of them long', async () => {
+  it('stores many tags in several short scripts', async () => {
     await f.publish('q');
     scripts.length = 0;
     const tags = Array.from({ length: 32 }, (_, i) => `tag ${String(i)}`);

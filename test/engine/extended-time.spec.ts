@@ -12,7 +12,7 @@ const EXTENDED = {
   retentionMs: 60_000,
 } as const;
 
-describe('no script of the extended path holds Redis for long', () => {
+describe('scripts of the extended path', () => {
   let watch: ScriptWatch;
   let f: EngineFixture;
   let nowMs = Date.now();
@@ -109,7 +109,7 @@ describe('no script of the extended path holds Redis for long', () => {
     },
   };
 
-  it.each(Object.keys(cases))('%s', async (name) => {
+  it.each(Object.keys(cases))('hold Redis only briefly: %s', async (name) => {
     expect(await watch.slowest(name, cases[name]!)).toBeLessThan(LIMIT_MS);
   });
 });

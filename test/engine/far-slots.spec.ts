@@ -54,7 +54,7 @@ describe('slots of far jobs', () => {
       ['at the begin of its slot', 0],
       ['in the midst of it', 100_000],
       ['in its last millisecond', SLOT_MS - 1],
-    ])('is ready on time and never early, its time being %s', async (_where, intoMs) => {
+    ])('is ready on time and never early, with the time %s', async (_where, intoMs) => {
       const beginMs = Math.floor((f.nowMs + HOUR_MS) / SLOT_MS) * SLOT_MS;
       const dueMs = beginMs + intoMs;
       const id = await f.publish('q', { delayMs: dueMs - f.nowMs, attributes: { a: 'b' } });
@@ -73,7 +73,7 @@ describe('slots of far jobs', () => {
       expect(await f.lease('q')).toMatchObject([{ id, lease: 1, attributes: { a: 'b' } }]);
     });
 
-    it('begins a millisecond after what is kept by its due time', async () => {
+    it('starts a millisecond beyond the near due times', async () => {
       await f.publish('q', { delayMs: FAR_MS });
       expect(await places()).toEqual({ near: 1, far: 0 });
       await f.publish('q', { delayMs: FAR_MS + 1 });
@@ -81,7 +81,7 @@ describe('slots of far jobs', () => {
       expect(await counts()).toEqual({ ready: 0, scheduled: 2 });
     });
 
-    it('is found in time by a server that gets no notification, also when its clock jumps', async () => {
+    it('is ready in time without a notification, also after a clock jump', async () => {
       await f.publish('q', { delayMs: HOUR_MS });
       f.engine.start();
       const got = f.lease('q', { waitMs: 20_000 });
@@ -90,7 +90,7 @@ describe('slots of far jobs', () => {
       expect(await got).toHaveLength(1);
     });
 
-    it('is counted exactly in each moment of its life', async () => {
+    it('is counted exactly at all times', async () => {
       const ids = await f.engine.publishMany(
         f.ns,
         'q',
@@ -116,7 +116,7 @@ describe('slots of far jobs', () => {
       expect(await counts()).toEqual({ ready: 3, scheduled: 0 });
     });
 
-    it('leaves nothing but its entry when it is acknowledged, and that goes when its slot is opened', async () => {
+    it('leaves only its entry after an ack, until its slot is opened', async () => {
       const id = await f.publish('q', { delayMs: HOUR_MS, attributes: { a: 'b' } });
       await f.publish('q', { delayMs: HOUR_MS, text: 'other' });
       expect(await f.engine.ack(f.ns, 'q', id)).toBe(true);
@@ -129,7 +129,7 @@ describe('slots of far jobs', () => {
       expect(await f.drain('q')).toEqual(['other']);
     });
 
-    it('is replaced by what is published in its place, whenever that is due', async () => {
+    it('is replaced by a republish with any due time', async () => {
       const old = await f.publish('q', { delayMs: HOUR_MS, text: 'old' });
       const sooner = await f.engine.republish(f.ns, 'q', old, newJob({ delayMs: 1_000 }));
       expect(await counts()).toEqual({ ready: 0, scheduled: 1 });
@@ -144,7 +144,7 @@ describe('slots of far jobs', () => {
     it.each([
       ['near', 300_000],
       ['far', 2 * HOUR_MS],
-    ])('is gone when its ttl ends, though it were due later (%s)', async (_name, ttlMs) => {
+    ])('is removed when its ttl ends before it is due (%s)', async (_name, ttlMs) => {
       await f.publish('q', { delayMs: 10 * HOUR_MS, ttlMs, attributes: { a: 'b' } });
       const endMs = f.nowMs + ttlMs;
       await at(endMs - 1);
@@ -157,7 +157,7 @@ describe('slots of far jobs', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('has an id that the server made: under a chosen one it may have lived before', async () => {
+    it('is stored in a far slot only with a generated id', async () => {
       await f.publish('q', { id: 'mine', delayMs: HOUR_MS, text: 'first' });
       expect(await places()).toEqual({ near: 1, far: 0 });
       await f.engine.ack(f.ns, 'q', 'mine');
@@ -171,7 +171,7 @@ describe('slots of far jobs', () => {
     });
 
     it.each(['q', 'p'])(
-      'leaves an entry that is not taken for a later job of that name, in queue %s',
+      'leaves an entry that is not taken for a later job of its id, in queue %s',
       async (queue) => {
         const id = await f.publish('q', { delayMs: HOUR_MS, text: 'first' });
         await f.publish('q', { delayMs: HOUR_MS, text: 'other' });
@@ -193,7 +193,7 @@ describe('opening slots of far jobs', () => {
   const HOUR_MS = 3_600_000;
   const DAY_MS = 24 * HOUR_MS;
 
-  describe('slots of jobs far ahead', () => {
+  describe('slots of far jobs', () => {
     let f: EngineFixture;
     let redis: Redis;
     let moved = 0;
@@ -240,7 +240,7 @@ describe('opening slots of far jobs', () => {
       return redis.zrange(`{${f.ns}}:due`, '0', '-1', 'WITHSCORES');
     }
 
-    it('are opened in bounded steps, and each step leaves all in order: 5,000 jobs in one', async () => {
+    it('are opened in bounded consistent steps: 5,000 jobs in one', async () => {
       await publishMany(new Array<number>(5_000).fill(HOUR_MS));
       const [slot = ''] = await slotKeys();
       const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
@@ -267,7 +267,7 @@ describe('opening slots of far jobs', () => {
       expect(await slotKeys()).toEqual([]);
     });
 
-    it('keep the order of due times over an outage of days, near jobs and chosen ids among them', async () => {
+    it('keep the order of due times over an outage of days, with near jobs and chosen ids', async () => {
       const random = randomFrom(7);
       const delays = Array.from({ length: 700 }, (_, i) => 610_000 + i * 7_919).sort(() => random() - 0.5);
       const near = [1_000, 599_999];
@@ -285,7 +285,7 @@ describe('opening slots of far jobs', () => {
       expect(await Audit.of(redis, f.ns)).toEqual([]);
     });
 
-    it('that are late come before what is due later, though that stands by its due time already', async () => {
+    it('run late far jobs before jobs that are due later', async () => {
       await publishMany([700_000]);
       // Due a minute after it, and published when it was near.
       f.nowMs += 200_000;
@@ -296,7 +296,7 @@ describe('opening slots of far jobs', () => {
       expect(await drainAll()).toEqual(['700000', '560000']);
     });
 
-    it('that are late hold up the leases of their queue for a few steps only', async () => {
+    it('delay the leases of their queue for a few steps only if they are late', async () => {
       await f.publish('q', { tries: 2, text: 'leased' });
       await f.lease('q', { ttrMs: 1_000 });
       await publishMany(new Array<number>(600).fill(HOUR_MS));
@@ -307,7 +307,7 @@ describe('opening slots of far jobs', () => {
       expect(await Audit.of(redis, f.ns)).toEqual([]);
     });
 
-    it('do not keep a lease of another queue waiting, however many jobs one of them holds', async () => {
+    it('delay no lease of another queue with any number of jobs', async () => {
       await publishMany(new Array<number>(20_000).fill(HOUR_MS), 'huge');
       const [, opensMs] = await dueQueues();
       f.nowMs = Number(opensMs) + 1_000;
@@ -324,7 +324,7 @@ describe('opening slots of far jobs', () => {
       expect(await redis.llen(slot)).toBeLessThan(20_000);
     });
 
-    it('of many queues are opened by several servers at once, and each job moves once', async () => {
+    it('are opened by several servers at once for many queues, and each job moves once', async () => {
       const servers = [
         f.engine,
         ...[1, 2, 3].map(() => new QueueEngine(f.pool, { observer, clock: () => f.nowMs })),
@@ -348,7 +348,7 @@ describe('opening slots of far jobs', () => {
       await Promise.all(servers.map((server) => server.stop()));
     });
 
-    it('of a queue whose jobs were all acknowledged are forgotten with it, however many', async () => {
+    it('are removed with a queue whose jobs were all acknowledged', async () => {
       const ids = await publishMany(Array.from({ length: 250 }, (_, i) => DAY_MS + i * SLOT_MS));
       expect(await slotKeys()).toHaveLength(250);
       await f.engine.ackMany(
@@ -366,7 +366,7 @@ describe('opening slots of far jobs', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('of a queue with one job left are not: it comes in its time', async () => {
+    it('are kept for a queue with one job left, which runs in its time', async () => {
       const ids = await publishMany(Array.from({ length: 120 }, (_, i) => DAY_MS + i * SLOT_MS));
       await f.engine.ackMany(
         f.ns,
@@ -381,7 +381,7 @@ describe('opening slots of far jobs', () => {
       expect(await slotKeys()).toEqual([]);
     });
 
-    it('that a server of an older version has dropped from what is due come in their time all the same', async () => {
+    it('run in time after a server of an older version dropped them from the due set', async () => {
       const [id] = await publishMany([HOUR_MS]);
       const before = await dueQueues();
       expect(await redis.zrem(`{${f.ns}}:due`, before[0] ?? '')).toBe(1);

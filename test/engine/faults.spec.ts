@@ -90,7 +90,7 @@ describe('connections', () => {
       );
     }
 
-    it('refuses every call in time while Redis is away, and serves again by itself', async () => {
+    it('refuses every call in time while Redis is down, and recovers', async () => {
       await proxy.down();
       await expectAllRefused();
       await sleep(500);
@@ -117,7 +117,7 @@ describe('connections', () => {
         2,
       ],
       ['republish', (engine: QueueEngine, ns: string) => engine.republish(ns, 'q', 'old', newJob()), 1],
-    ])('%s is sent again when its reply is lost, and happens once', async (_name, send, jobs) => {
+    ])('sends %s again when its reply is lost, and it happens once', async (_name, send, jobs) => {
       // What is sent again is bound by the time-out of its call: on a busy machine 300 ms may be over before the first attempt is.
       const patient = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 20_000 });
       await patient.publish('warm');
@@ -143,7 +143,7 @@ describe('connections', () => {
       await patient.close();
     });
 
-    it('reserve is never sent twice', async () => {
+    it('never sends a lease call twice', async () => {
       await witness.engine.lease(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
       await f.publish('q');
       await f.publish('q');
@@ -161,7 +161,7 @@ describe('connections', () => {
       expect(await witness.engine.lease(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
     });
 
-    it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
+    it('undoes what a late reply of a lease call has, without using a try', async () => {
       const first = await f.publish('q', { tries: 1 });
       const second = await f.publish('q', { tries: 1 });
       // Redis knows the script from here on.
@@ -183,7 +183,7 @@ describe('connections', () => {
       ]);
     });
 
-    it('a consumer that waits survives a short outage and gets its job afterwards', async () => {
+    it('keeps a long poll over a short outage, and it gets its job afterwards', async () => {
       const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       await proxy.down();
@@ -196,7 +196,7 @@ describe('connections', () => {
       expect(performance.now() - since).toBeLessThan(3_000);
     });
 
-    it('a wait that ends while Redis is away fails, rather than saying that there is no job', async () => {
+    it('fails a long poll that ends while Redis is down, instead of "no job"', async () => {
       const waiting = f.lease('q', { waitMs: 2_500 }).catch((error: unknown) => error);
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       await proxy.down();
@@ -204,12 +204,15 @@ describe('connections', () => {
       await proxy.up();
     });
 
-    it.each(['info', 'subscribe'])('opens though a connection is lost at its first `%s`', async (command) => {
-      void proxy.request(command).then(() => proxy.cut());
-      const late = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 5_000 });
-      expect(await late.publish('q')).not.toBe('');
-      await late.close();
-    });
+    it.each(['info', 'subscribe'])(
+      'opens although a connection is lost at its first `%s`',
+      async (command) => {
+        void proxy.request(command).then(() => proxy.cut());
+        const late = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 5_000 });
+        expect(await late.publish('q')).not.toBe('');
+        await late.close();
+      },
+    );
 
     it('detects a half-open connection within ten seconds; no request waits in vain', async () => {
       const waiting = f.lease('q', { waitMs: 20_000 });
@@ -253,7 +256,7 @@ describe('connections', () => {
       expect(await waiting).toHaveLength(1);
     });
 
-    it('does nothing behind the backs of callers that were told 503', async () => {
+    it('changes nothing after a timeout that was answered with 503', async () => {
       const admin = new Redis(redis.port, '127.0.0.1');
       await afterProbe();
       await admin.call('CLIENT', 'PAUSE', TIMEOUT_MS * 3, 'ALL');
@@ -270,7 +273,7 @@ describe('connections', () => {
       admin.disconnect();
     });
 
-    it('keeps its books straight over torn replies', async () => {
+    it('keeps counts correct after truncated replies', async () => {
       const stored = new Set<string>();
       const given: string[] = [];
       // On a busy machine fewer of them get through.
@@ -298,7 +301,7 @@ describe('connections', () => {
 });
 
 describe('restarts', () => {
-  describe('a Redis that forgets its scripts, or dies', () => {
+  describe('a Redis that loses its scripts or dies', () => {
     it('fails no call when its scripts are flushed under load', async () => {
       const redis = await startRedis();
       const f = await EngineFixture.open({}, { url: redis.url });
@@ -327,7 +330,7 @@ describe('restarts', () => {
       await redis.stop();
     });
 
-    it('keeps what was acknowledged over kill -9 (appendfsync always), and who waits goes on waiting', async () => {
+    it('keeps what was acknowledged over kill -9 (appendfsync always), and long polls survive', async () => {
       const args = ['--appendfsync', 'always'];
       let redis = await startRedis({ args });
       const f = await EngineFixture.open({}, { url: redis.url, commandTimeoutMs: 500 });
@@ -433,7 +436,7 @@ describe('how much a script reads', () => {
 
     const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-    it('are few for one job, though every second entry is stale', async () => {
+    it('are few for one job although every second entry is stale', async () => {
       const ids = await publish(0, 120);
       for (let i = 0; i < ids.length; i += 2) await f.engine.ack(f.ns, 'q', ids[i]!);
       for (let i = 0; i < 10; i++) {
@@ -444,7 +447,7 @@ describe('how much a script reads', () => {
       }
     });
 
-    it('are at most twice as many as were seen to be short: a line', async () => {
+    it('are at most twice as many as short values were seen: ready list', async () => {
       await publish(8, 92);
       const [jobs, counts] = await readsDuring(() => f.lease('q', { count: 100 }));
       expect(jobs.length).toBeGreaterThan(50);
@@ -452,7 +455,7 @@ describe('how much a script reads', () => {
       expect(Math.max(...counts)).toBeLessThanOrEqual(16);
     });
 
-    it('are at most twice as many as were seen to be short: acknowledgements', async () => {
+    it('are at most twice as many as short values were seen: acknowledgements', async () => {
       const ids = await publish(8, 56);
       const acks = ids.map((id) => ({ queue: 'q', id }));
       const [, counts] = await readsDuring(() => f.engine.ackMany(f.ns, acks));

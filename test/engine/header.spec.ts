@@ -101,7 +101,7 @@ describe('the Lua files', () => {
     ]);
   });
 
-  it('know no place in a header as a number', () => {
+  it('have no offset in a header as a number', () => {
     expect(found(/string\.(?:sub|byte)\((?:\w+\.)?(?:value|head|header|batch\[\w+\]), \d.*$/gm)).toEqual([]);
     expect(found(/"[GS]ETRANGE", [^,]+, "?[1-9].*$/gm)).toEqual([]);
     expect(found(/"GETRANGE", [^,]+, "0", "?\d.*$/gm)).toEqual([]);

@@ -13,7 +13,7 @@ import { EngineFixture, newJob } from './fixture.js';
 describe('import from lmstfy', () => {
   const ID = '01M7Z17XME660YPHBY512QCV';
 
-  describe('jobs from another store', () => {
+  describe('jobs imported from lmstfy', () => {
     let f: EngineFixture;
     let redis: Redis;
     beforeEach(async () => {
@@ -44,7 +44,7 @@ describe('import from lmstfy', () => {
     const take = async (...jobs: ImportedJob[]): Promise<string> =>
       (await f.engine.importJobs(f.ns, jobs)).join();
 
-    it('come with their ids, bodies, tries, attributes and remaining ttl, in their order, behind those that are here', async () => {
+    it('keep ids, bodies, tries, attributes, remaining ttl and order, behind existing jobs', async () => {
       await f.publish('q', { text: 'here' });
       const attributes = { a: 'b' };
       expect(await take(job(2, { attributes, ttlLeftMs: 5_000 }), job(1))).toBe('stored,stored');
@@ -66,7 +66,7 @@ describe('import from lmstfy', () => {
       });
     });
 
-    it('come due at their time, not before', async () => {
+    it('are due at their time, not before', async () => {
       await take(job(1, { state: 'scheduled', atMs: f.nowMs + 90_000_000, triesLeft: 2 }));
       expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1 }]);
       f.nowMs += 90_000_000 - 1;
@@ -77,7 +77,7 @@ describe('import from lmstfy', () => {
       expect(await f.drain('q')).toEqual(['job 1']);
     });
 
-    it('keep their leases: they can be acknowledged, come back when the lease ends, or die', async () => {
+    it('keep their leases: they can be acknowledged, return when the lease ends, or die', async () => {
       const leased = { state: 'leased', attempts: 1, atMs: f.nowMs + 1_000 } as const;
       await take(job(1, leased), job(2, { ...leased, triesLeft: 1 }), job(3, { ...leased, triesLeft: 0 }));
       expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 3 }]);
@@ -89,7 +89,7 @@ describe('import from lmstfy', () => {
       expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: `${ID}03`, size: 1 });
     });
 
-    it('are dead in the order in which they were', async () => {
+    it('are dead in their former order', async () => {
       const ids = [7, 3, 9, 1];
       for (const number of ids)
         await take(job(number, { state: 'dead', triesLeft: 0, attempts: 1, ttlLeftMs: 1_000 }));
@@ -101,7 +101,7 @@ describe('import from lmstfy', () => {
       );
     });
 
-    it('come once, even if they were done meanwhile, until they are forgotten', async () => {
+    it('are imported once, even if they were done meanwhile, until they are forgotten', async () => {
       expect(await take(job(1), job(1), job(2))).toBe('stored,known,stored');
       await f.engine.ack(f.ns, 'q', `${ID}01`);
       expect(await take(job(1), job(2))).toBe('known,known');
@@ -112,7 +112,7 @@ describe('import from lmstfy', () => {
       expect(await redis.pttl(`{${f.ns}}:imported`)).toBeGreaterThan(6 * 24 * 3_600_000);
     });
 
-    it('do not take the id of a job of another queue, but that of one that has expired', async () => {
+    it('replace no job of another queue, but an expired one', async () => {
       await f.publish('other', { id: 'mine' });
       await f.publish('other', { id: 'old', ttlMs: 1_000 });
       f.nowMs += 1_000;
@@ -122,7 +122,7 @@ describe('import from lmstfy', () => {
       expect(await f.engine.queues(f.ns)).toEqual(['other', 'q']);
     });
 
-    it('come in thousands, and with long bodies', async () => {
+    it('are imported in thousands, and with long bodies', async () => {
       const many = Array.from({ length: 1_000 }, (_, i) => job(i, { id: `many-${i}` }));
       const long = Array.from({ length: 3 }, (_, i) =>
         job(i, { id: `long-${i}`, body: Buffer.alloc(1_048_576, 120) }),
@@ -141,7 +141,7 @@ describe('import from lmstfy', () => {
       [{ queue: 'a/b' }, /queue/],
       [{ ttlLeftMs: -1 }, /ttlLeftMs/],
       [{ atMs: 1.5 }, /atMs/],
-    ])('are refused if they make no sense: %j', async (more, message) => {
+    ])('are refused if they are invalid: %j', async (more, message) => {
       await expect(take(job(1, more))).rejects.toThrow(message);
       await f.publish('q', newJob());
     });
@@ -226,43 +226,40 @@ describe('an import that is resumed', () => {
     it.each([
       ['before', false],
       ['after', true],
-    ])(
-      'goes on where it was, broken off just %s any of its steps, and brings each job once',
-      async (_name, isAfter) => {
-        let isWhole = false;
-        let steps = 0;
-        for (let at = 1; !isWhole; at++) {
-          const f = await EngineFixture.open();
-          await fill(f.ns);
-          const breaker = new Breaker(at, isAfter);
-          isWhole = await drain(f.engine, breaker);
-          steps = breaker.calls;
-          const done: string[] = [];
-          const work = async (): Promise<void> => {
-            for (const job of await f.lease('q', { count: 9 })) {
-              done.push(job.body.toString());
-              await f.engine.ack(f.ns, 'q', job.id, job.lease);
-            }
-          };
-          await work();
-          expect(await drain(f.engine, new Breaker(0, false))).toBe(true);
-          await work();
+    ])('resumes after a stop just %s any of its steps, and moves each job once', async (_name, isAfter) => {
+      let isWhole = false;
+      let steps = 0;
+      for (let at = 1; !isWhole; at++) {
+        const f = await EngineFixture.open();
+        await fill(f.ns);
+        const breaker = new Breaker(at, isAfter);
+        isWhole = await drain(f.engine, breaker);
+        steps = breaker.calls;
+        const done: string[] = [];
+        const work = async (): Promise<void> => {
+          for (const job of await f.lease('q', { count: 9 })) {
+            done.push(job.body.toString());
+            await f.engine.ack(f.ns, 'q', job.id, job.lease);
+          }
+        };
+        await work();
+        expect(await drain(f.engine, new Breaker(0, false))).toBe(true);
+        await work();
 
-          expect([at, ...done]).toEqual([at, 'one', 'two', 'three']);
-          expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([
-            { ready: 0, scheduled: 1, leased: 1, dead: 1 },
-          ]);
-          expect((await lmstfy.redis.keys('*')).filter((key) => !key.startsWith('m/'))).toEqual([]);
-          await f.close();
-        }
-        expect(steps).toBeGreaterThan(20);
-      },
-    );
+        expect([at, ...done]).toEqual([at, 'one', 'two', 'three']);
+        expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([
+          { ready: 0, scheduled: 1, leased: 1, dead: 1 },
+        ]);
+        expect((await lmstfy.redis.keys('*')).filter((key) => !key.startsWith('m/'))).toEqual([]);
+        await f.close();
+      }
+      expect(steps).toBeGreaterThan(20);
+    });
 
     it.each([
       ['moves a job from the timer to its list', true],
       ['leases a job that came from the timer', false],
-    ])('finds every job though the server %s between the reads of both', async (_name, isMoved) => {
+    ])('finds every job although the server %s between its two reads', async (_name, isMoved) => {
       const f = await EngineFixture.open();
       await lmstfy.redis.flushall(); // its own Redis
       const id = await lmstfy.publish(f.ns, 'q', { delayS: 600, tries: 3 });
@@ -293,7 +290,7 @@ describe('an import that is resumed', () => {
       await f.close();
     });
 
-    it('passes nothing over in a copy while workers take jobs: it begins anew, or fails', async () => {
+    it('misses nothing in a copy while workers lease jobs: it starts again, or fails', async () => {
       const f = await EngineFixture.open();
       await lmstfy.redis.flushall(); // its own Redis
       for (let i = 0; i < 100; i++) await lmstfy.publish(f.ns, 'q', { body: String(i) });

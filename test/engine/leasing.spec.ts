@@ -34,7 +34,7 @@ describe('long polls', () => {
       waitFor(() => g.pool.read('HEXISTS', `{${g.ns}}:waiting`, queue));
     const reserves = (): number => calls.filter((name) => name === 'simple_lease').length;
 
-    it('gets a job that is published later, at once', async () => {
+    it('gets a job that is published later at once', async () => {
       const took: number[] = [];
       for (let i = 0; i < 20; i++) {
         const wait = f.lease('q', { waitMs: 5_000 });
@@ -72,7 +72,7 @@ describe('long polls', () => {
       expect(served).toEqual([id]);
     });
 
-    it('is one of a thousand, and a thousand jobs serve all of them', async () => {
+    it('is served a job each in a thousand by a thousand jobs', async () => {
       const waits = Array.from({ length: 1_000 }, () => f.lease('q', { waitMs: 20_000 }));
       await registered('q');
       const publishedMs = performance.now();
@@ -101,7 +101,7 @@ describe('long polls', () => {
       expect(performance.now() - publishedMs).toBeLessThan(1_000 + AT_ONCE_MS);
     });
 
-    it('is still registered when its flag would have ended, and asks nothing for that', async () => {
+    it('stays registered when its flag would have ended, without a call', async () => {
       const wait = f.lease('q', { waitMs: 7_000 });
       await registered('q');
       calls.length = 0;
@@ -116,7 +116,7 @@ describe('long polls', () => {
       expect(await wait).toMatchObject([{ id }]);
     });
 
-    it('waits on several queues, and the first that has a job serves it', async () => {
+    it('waits on several queues, and gets the first job of any', async () => {
       const request = { queues: ['a', 'b', 'c'], count: 2, ttrMs: 1_000, waitMs: 5_000 };
       for (const queue of ['b', 'c', 'a']) {
         const wait = f.engine.lease(f.ns, request);
@@ -128,7 +128,7 @@ describe('long polls', () => {
       }
     });
 
-    it('takes no job with it when it goes', async () => {
+    it('takes no job after it disconnected', async () => {
       const halt = new AbortController();
       EventEmitter.setMaxListeners(0, halt.signal);
       const gone = Array.from({ length: 25 }, () => f.lease('q', { waitMs: 9_000, signal: halt.signal }));
@@ -147,7 +147,7 @@ describe('long polls', () => {
       ['does not wait', { waitMs: 0 }],
       ['waits', { waitMs: 5_000 }],
       ['waits as a worker with a name', { waitMs: 5_000, worker: 'w' }],
-    ])('leases nothing when it goes before the script is sent, and it %s', async (_how, request) => {
+    ])('leases nothing if it disconnects before the script is sent, and it %s', async (_how, request) => {
       await Promise.all([f.publish('q', { tries: 1 }), f.publish('q', { tries: 1 })]);
       const gone = new AbortController();
       const waits = [gone.signal, undefined, gone.signal].map((signal) =>
@@ -170,25 +170,28 @@ describe('long polls', () => {
       expect(calls).toEqual(['simple_count_jobs']);
     });
 
-    it.each([0, 5_000])('gives back what was leased while it went, its wait being %i ms', async (waitMs) => {
-      const id = await f.publish('q', { tries: 1 });
-      let undone = 0;
-      for (let i = 0; i < 40; i++) {
-        const halt = new AbortController();
-        const wait = f.lease('q', { waitMs, signal: halt.signal, ttrMs: 600_000 });
-        // The batch has left with the second turn; its reply is under way or has come.
-        for (let turn = 0; turn < 1 + (i % 4); turn++) await new Promise(setImmediate);
-        halt.abort();
-        const jobs = await wait;
-        if (jobs.length > 0) await f.engine.undo(f.ns, jobs);
-        else undone++;
-        await waitFor(async () => (await f.size('q')) === 1);
-      }
-      expect(undone).toBeGreaterThan(0);
-      expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id, triesLeft: 1, attempts: 0 });
-    });
+    it.each([0, 5_000])(
+      'returns what was leased while it disconnected, with a wait of %i ms',
+      async (waitMs) => {
+        const id = await f.publish('q', { tries: 1 });
+        let undone = 0;
+        for (let i = 0; i < 40; i++) {
+          const halt = new AbortController();
+          const wait = f.lease('q', { waitMs, signal: halt.signal, ttrMs: 600_000 });
+          // The batch has left with the second turn; its reply is under way or has come.
+          for (let turn = 0; turn < 1 + (i % 4); turn++) await new Promise(setImmediate);
+          halt.abort();
+          const jobs = await wait;
+          if (jobs.length > 0) await f.engine.undo(f.ns, jobs);
+          else undone++;
+          await waitFor(async () => (await f.size('q')) === 1);
+        }
+        expect(undone).toBeGreaterThan(0);
+        expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id, triesLeft: 1, attempts: 0 });
+      },
+    );
 
-    it('is woken when a lease is given back, a job respawned or republished, or its time has come', async () => {
+    it('is woken when a lease is undone, a job respawned or republished, or due', async () => {
       f.engine.start();
       const other = new QueueEngine(f.pool);
       const next = async (act: () => Promise<unknown>): Promise<void> => {
@@ -230,7 +233,7 @@ describe('long polls', () => {
       await g.close();
     });
 
-    it('is registered in the step that found nothing: no job slips in between', async () => {
+    it('is registered in the script that found nothing, so that it misses no job', async () => {
       const g = await EngineFixture.open();
       for (let i = 0; i < 100; i++) {
         const queue = `q${i}`;
@@ -244,7 +247,7 @@ describe('long polls', () => {
       await g.close();
     });
 
-    it('leaves in time, with nothing', async () => {
+    it('gets an empty answer in time', async () => {
       const beganMs = performance.now();
       expect(await f.lease('q', { waitMs: 300 })).toEqual([]);
       const tookMs = performance.now() - beganMs;
@@ -269,7 +272,7 @@ describe('long polls', () => {
       expect(await Promise.all(waits)).toEqual([[], []]);
     });
 
-    it('is sent away, with nothing, when the server ends; so are later requests', async () => {
+    it('gets an empty answer when the server stops, as do later requests', async () => {
       const waits = Array.from({ length: 200 }, (_, i) => f.lease(`q${i % 7}`, { waitMs: 60_000 }));
       await registered('q0');
       const endedMs = performance.now();
@@ -282,7 +285,7 @@ describe('long polls', () => {
       expect(await f.lease('q0')).toHaveLength(1);
     });
 
-    it('gives back what it gets in the moment in which the server ends', async () => {
+    it("returns what it gets at the moment of the server's stop", async () => {
       await Promise.all(Array.from({ length: 50 }, () => f.publish('q', { tries: 1 })));
       const waits = Array.from({ length: 50 }, () => f.lease('q', { waitMs: 5_000, ttrMs: 600_000 }));
       await new Promise(setImmediate);
@@ -315,7 +318,7 @@ describe('leasing from several queues in turns', () => {
     return engine.lease(f.ns, { queues, count, ttrMs: 60_000, waitMs: 0, inTurns: true });
   }
 
-  it('gives the jobs of a short queue in turns with those of a very long one, whichever server asks (T22)', async () => {
+  it('T22: leases from a short and a very long queue in turns, on any server', async () => {
     await fill('long', LONG);
     await fill('short', SHORT);
     const other = new QueueEngine(f.pool);
@@ -330,7 +333,7 @@ describe('leasing from several queues in turns', () => {
     await other.stop();
   });
 
-  it('shares a call for several jobs out as well', async () => {
+  it('shares a call for several jobs among the queues', async () => {
     await fill('long', 128);
     await fill('short', SHORT);
 
@@ -342,7 +345,7 @@ describe('leasing from several queues in turns', () => {
 });
 
 describe('parts of a lease', () => {
-  describe('a lease of more rich jobs than one script takes', () => {
+  describe('a lease of more extended jobs than one script takes', () => {
     let f: EngineFixture;
     let extended: ExtendedFixture;
     let scripts: number[];
@@ -365,7 +368,7 @@ describe('parts of a lease', () => {
       return ids;
     };
 
-    it('goes in parts: all of them, each once, in their order, and all can be undone', async () => {
+    it('gets all jobs in parts, each once, in order, and all can be undone', async () => {
       const ids = await put(MAX_LEASE_COUNT);
       const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       expect(jobs.map(({ id }) => id)).toEqual(ids);
@@ -374,7 +377,7 @@ describe('parts of a lease', () => {
       expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(ids);
     });
 
-    it('is undone in its order however long each script takes, and as far as Redis takes them', async () => {
+    it('is undone in order with any speed of scripts, as far as Redis accepts them', async () => {
       const ids = await put(70);
       const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       const run = f.pool.run.bind(f.pool);
@@ -393,26 +396,26 @@ describe('parts of a lease', () => {
       expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(rest);
     });
 
-    it('asks no further when a part found fewer than it could', async () => {
+    it('ends when a part found fewer than it could', async () => {
       await put(49);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(49);
       expect(scripts).toHaveLength(1);
     });
 
-    it('asks no further when there is much to carry', async () => {
+    it('ends when the answer is large', async () => {
       await put(60, 50_000);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(10);
     });
 
-    it('shares a script among so many consumers only as it has the time for', async () => {
+    it('shares a script among only so many consumers as it has time for', async () => {
       await put(60);
       const found = await Promise.all(Array.from({ length: 60 }, () => extended.lease('q')));
       expect(found.flat()).toHaveLength(60);
       expect(Math.max(...scripts)).toBeLessThanOrEqual(50);
     });
 
-    it('keeps what it has when Redis goes away before the rest', async () => {
+    it('keeps its jobs when Redis fails before the rest', async () => {
       await put(60);
       const run = f.pool.run.bind(f.pool);
       let calls = 0;
@@ -423,7 +426,7 @@ describe('parts of a lease', () => {
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
     });
 
-    it('refuses more tags in one call than a script has the time for', async () => {
+    it('refuses more tags in one call than a script has time for', async () => {
       const tags = Array.from({ length: 32 }, (_, i) => `tag${String(i)}`);
       const jobs = Array.from({ length: 32 }, () => ({ queue: 'q', body: Buffer.from('x'), tags }));
       await expect(extended.path.publishing.publish(f.ns, jobs)).rejects.toMatchObject({
@@ -440,7 +443,7 @@ describe('long payloads', () => {
   const SIZES = [0, 1, 300, 487, 488, 489, 512, 513, 999, 1_000, 1_001, 1_024, 5_000, 65_536];
   const LONGEST = 65_536;
 
-  describe('bodies of every length', () => {
+  describe('payloads of every length', () => {
     let f: EngineFixture;
     let redis: Redis;
     const bodies = new Map<string, Buffer>();
@@ -505,7 +508,7 @@ describe('long payloads', () => {
       expect(await f.keys()).toEqual([]);
     }
 
-    it.each(SIZES)('come back byte for byte from every step: %i', async (size) => {
+    it.each(SIZES)('are returned byte for byte by every operation: %i', async (size) => {
       await publish([size], { tries: 2 });
       await wholeLife();
     });
@@ -515,7 +518,7 @@ describe('long payloads', () => {
       ['long ones first', (i: number) => (i < 75 ? 5_000 : 100)],
       ['mixed', (i: number) => SIZES[(i * 5) % SIZES.length]!],
       ['a long one among short ones', (i: number) => (i % 50 === 30 ? LONGEST : 100)],
-    ])('come back byte for byte when 150 go together: %s', async (_name, sizeOf) => {
+    ])('are returned byte for byte when 150 are leased together: %s', async (_name, sizeOf) => {
       await publish(
         Array.from({ length: 150 }, (_, i) => sizeOf(i)),
         { tries: 2 },
@@ -523,7 +526,7 @@ describe('long payloads', () => {
       await wholeLife();
     });
 
-    it('come back byte for byte when 100 of the longest are asked for: more than one answer may hold', async () => {
+    it('are returned byte for byte when 100 of the longest exceed one answer', async () => {
       await publish(new Array<number>(100).fill(LONGEST), { tries: 2 });
       const part = await f.lease('q', { count: 100, ttrMs: 1_000 });
       expect(part.length).toBeGreaterThan(60);
@@ -533,14 +536,14 @@ describe('long payloads', () => {
       expect(all.map(({ id }) => id)).toEqual([...bodies.keys()]);
     });
 
-    it('come back byte for byte from the list of a far slot', async () => {
+    it('are returned byte for byte from the list of a far slot', async () => {
       await publish([...SIZES, ...SIZES], { delayMs: 3_600_000, tries: 2 });
       await later(3_600_000 - 30_000 - SLOT_MS);
       await later(30_000 + SLOT_MS);
       await wholeLife();
     });
 
-    it('are acknowledged together, 64 in a call, whatever else is under way', async () => {
+    it('are acknowledged together, 64 in a call, during other calls', async () => {
       await publish(Array.from({ length: 64 }, (_, i) => SIZES[i % SIZES.length]!));
       const leased = await f.lease('q', { count: 40 });
       const results = await Promise.all([...bodies.keys()].map((id) => f.engine.ack(f.ns, 'q', id)));

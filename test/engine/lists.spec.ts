@@ -35,8 +35,8 @@ describe('lists of jobs', () => {
     return ids;
   }
 
-  describe('lists', () => {
-    it('show ready jobs in the order in which they run, plain and rich', async () => {
+  describe('a list', () => {
+    it('shows ready simple and extended jobs in run order', async () => {
       const late = await extended.put('q', { priority: 5 });
       const line = await inOrder(3, (i) => (i === 1 ? f.publish('q') : extended.put('q')));
       const soon = await extended.put('q', { priority: -5 });
@@ -45,7 +45,7 @@ describe('lists of jobs', () => {
       expect(await list({ queue: 'q', state: 'ready' }, 2)).toEqual([soon, ...line, late]);
     });
 
-    it('show each state, and a whole queue', async () => {
+    it('shows each state, and a whole queue', async () => {
       const dead = await extended.put('q');
       await extended.fail('q', 'g');
       const leased = await extended.put('q');
@@ -76,7 +76,7 @@ describe('lists of jobs', () => {
       });
     });
 
-    describe('of jobs that are kept after their end', () => {
+    describe('a list of ended jobs', () => {
       const BOTH: JobFilter['state'] = ['done', 'cancelled'];
 
       /** Ends jobs one after the other, every second one by a cancel; two of each kind in each millisecond. */
@@ -96,7 +96,7 @@ describe('lists of jobs', () => {
           ({ endedAtMs }) => endedAtMs ?? 0,
         );
 
-      it('go by when they ended, in each state and from either end, whatever the page', async () => {
+      it('is sorted by end time in each state and from either end, with any page size', async () => {
         const startMs = f.nowMs;
         const ids = await end(24);
         for (const state of ['done', 'cancelled'] as const) {
@@ -122,7 +122,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('lose nothing and repeat nothing while others end and go', async () => {
+      it('skips and repeats nothing while others end and are removed', async () => {
         const first = await end(20);
         for (const order of ['oldest', 'newest'] as const)
           for (const state of ['done', 'cancelled'] as const) {
@@ -147,7 +147,7 @@ describe('lists of jobs', () => {
         expect(await f.audit()).toEqual([]);
       });
 
-      it('and counts have jobs that an older server cancelled among the done ones, until they go', async () => {
+      it('has jobs that an older server cancelled among the done ones until they are removed, as counts have', async () => {
         const { cancelled } = await end(4);
         const [old = '', recent = ''] = cancelled;
         const number = Math.abs(Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).queues, 'q')));
@@ -171,7 +171,7 @@ describe('lists of jobs', () => {
       });
     });
 
-    describe('from their end', () => {
+    describe('a list in reverse', () => {
       const page = (filter: JobFilter, limit: number, cursor?: string) =>
         extended.path.lists.list(f.ns, filter, { limit, cursor, order: 'newest' });
       /** The ids of a list from a cursor on. */
@@ -185,7 +185,7 @@ describe('lists of jobs', () => {
         return ids;
       };
 
-      it('show the same jobs as from their beginning, each once, whatever the filter and the page', async () => {
+      it('shows the same jobs as forward, each once, with any filter and page size', async () => {
         const { controls, leaseOperations, jobCanceller } = extended.path;
         await controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
         for (const queue of ['a', 'b', 'held']) {
@@ -231,7 +231,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('lose nothing and repeat nothing while jobs come and go, though all have one score', async () => {
+      it('skips and repeats nothing while jobs are added and removed, with equal scores', async () => {
         const filter = { tag: 'same' };
         const put = () => extended.put('q', { tags: ['same'] });
         const order = (await inOrder(30, put)).sort().reverse();
@@ -249,7 +249,7 @@ describe('lists of jobs', () => {
         );
       });
 
-      it('go on in a line where jobs came at its end and its head was taken meanwhile', async () => {
+      it('continues in a ready list that changed at both ends meanwhile', async () => {
         const filter = { queue: 'q', state: 'ready' } as const;
         const ids = await inOrder(12, () => extended.put('q'));
         const { cursor } = await page(filter, 4);
@@ -259,7 +259,7 @@ describe('lists of jobs', () => {
         expect(await rest(filter, 3, cursor)).toEqual(ids.slice(3, 8).reverse());
       });
 
-      it('leave out no job of a line whose place was swept out meanwhile, and end', async () => {
+      it('leaves out no job of a ready list that was swept meanwhile, and ends', async () => {
         const filter = { queue: 'q', state: 'ready' } as const;
         const stay = await inOrder(6, () => f.publish('q'));
         const short = await inOrder(6, () => f.publish('q', { ttlMs: 1_000 }));
@@ -274,7 +274,7 @@ describe('lists of jobs', () => {
         expect(seen.filter((id) => id !== late)).toEqual(stay.toReversed());
       });
 
-      it('go on in slots of jobs far ahead while more come', async () => {
+      it('continues in slots of far jobs while more are added', async () => {
         const filter = { queue: 'q', state: 'scheduled' } as const;
         const put = (delayMs: number) => f.publish('q', { delayMs });
         const near = await inOrder(4, () => put(3_600_000));
@@ -292,7 +292,7 @@ describe('lists of jobs', () => {
         ]);
       });
 
-      it('bound dead jobs by time at both ends', async () => {
+      it('bounds dead jobs by time at both ends', async () => {
         const ids: string[] = [];
         const times: number[] = [];
         for (let i = 0; i < 6; i++) {
@@ -318,7 +318,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('take no cursor of the other order', async () => {
+      it('refuses a cursor of the other order', async () => {
         await inOrder(3, () => f.publish('q'));
         for (const order of ['oldest', 'newest'] as const) {
           const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q' }, { limit: 1, order });
@@ -331,7 +331,7 @@ describe('lists of jobs', () => {
       });
     });
 
-    it('find by tag, type and attributes, several at once', async () => {
+    it('finds by tag, type and attributes, several at once', async () => {
       const one = await extended.put('q', { tags: ['a', 'b'], type: 'mail', attributes: { to: 'x' } });
       const two = await extended.put('p', { tags: ['b'], type: 'mail' });
       await extended.put('q', { type: 'other' });
@@ -343,7 +343,7 @@ describe('lists of jobs', () => {
       expect(await list({ tag: 'none' })).toEqual([]);
     });
 
-    it('lose nothing and repeat nothing while jobs go, though all have one score', async () => {
+    it('skips and repeats nothing while jobs are removed, with equal scores', async () => {
       const ids = await inOrder(30, () => extended.put('q', { tags: ['same'] }));
       const order = [...ids].sort();
       const first = await extended.path.lists.list(f.ns, { tag: 'same' }, { limit: 10 });
@@ -365,7 +365,7 @@ describe('lists of jobs', () => {
       expect(rest).toEqual(order.slice(10).filter((id) => !gone.includes(id)));
     });
 
-    it('go on in a line whose head was taken meanwhile', async () => {
+    it('continues in a ready list whose head was leased meanwhile', async () => {
       const ids = await inOrder(12, () => extended.put('q'));
       const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 6 });
       await extended.lease('q', 3);
@@ -379,7 +379,7 @@ describe('lists of jobs', () => {
       expect(items.map(({ id }) => id)).toEqual(ids.slice(6));
     });
 
-    it('shows all of a line, each job once, though thousands before the place were swept out meanwhile', async () => {
+    it('shows each job of a ready list once although thousands before it were swept out', async () => {
       const many = async (count: number, ttlMs: number): Promise<string[]> => {
         const ids: string[] = [];
         for (let i = 0; i < count; i += 60)
@@ -408,7 +408,7 @@ describe('lists of jobs', () => {
       expect(seen.slice(2_520)).toEqual(stay);
     });
 
-    it('refuse a cursor that the server did not issue', async () => {
+    it('refuses a cursor that the server did not issue', async () => {
       for (const cursor of ['', 'x', '0/1', '0//!/q']) {
         await expect(extended.path.lists.list(f.ns, {}, { limit: 1, cursor })).rejects.toMatchObject({
           code: 'invalid_argument',
@@ -433,7 +433,7 @@ describe('lists of jobs', () => {
       expect(await tags.tagsOf(f.ns, id)).toEqual(['b']);
     });
 
-    it('go with their jobs on every way out', async () => {
+    it('are removed with their jobs in every way', async () => {
       const { tags, leaseOperations } = extended.path;
       const ids = await inOrder(5, (i) =>
         extended.put('q', { tags: ['t', `own${String(i)}`], ttlMs: i === 4 ? 5_000 : 0 }),
@@ -461,7 +461,7 @@ describe('lists of jobs', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('may change on a job that runs, and on one that is far ahead', async () => {
+    it('are changed on a leased job and on a far job', async () => {
       const id = await f.publish('q');
       const far = await f.publish('q', { delayMs: 3_600_000 });
       const [job] = await f.lease('q');
@@ -476,7 +476,7 @@ describe('lists of jobs', () => {
       expect(await extended.tags()).toEqual({ later: 1 });
     });
 
-    it('are at most 32, and of jobs that are there', async () => {
+    it('are at most 32, and of existing jobs only', async () => {
       const id = await extended.put('q');
       const many = Array.from({ length: 33 }, (_, i) => `t${String(i)}`);
       const { tags } = extended.path;
@@ -487,7 +487,7 @@ describe('lists of jobs', () => {
       expect(await extended.tags()).toEqual({});
     });
 
-    it('are named like keys of ours without harm', async () => {
+    it('may have names of internal keys', async () => {
       for (const tag of ['ags', 'imers', 'racked', 'races', ':', '0'])
         await extended.put('q', { tags: [tag], type: tag });
       await extended.lease('q', 1, 'aiting');
@@ -505,7 +505,7 @@ describe('lists of jobs', () => {
   });
 
   describe('tracked jobs', () => {
-    it('are listed, until they are untracked or gone for a day', async () => {
+    it('are listed until they are untracked or gone for a day', async () => {
       const { tags } = extended.path;
       const extendedId = await extended.put('q');
       const simple = await f.publish('p');
@@ -523,7 +523,7 @@ describe('lists of jobs', () => {
       expect(await tags.traces(f.ns)).toEqual([]);
     });
 
-    it('may be untracked when they are gone (Q15)', async () => {
+    it('can be untracked when they are gone (Q15)', async () => {
       const id = await extended.put('q');
       await extended.path.tags.track(f.ns, id);
       await f.engine.ack(f.ns, 'q', id);
@@ -534,7 +534,7 @@ describe('lists of jobs', () => {
       expect(await extended.path.tags.traces(f.ns)).toEqual([]);
     });
 
-    it('are told of with a mark', async () => {
+    it('have a mark in their events', async () => {
       const id = await extended.put('q');
       await f.pool.read('SET', `{${f.ns}}:listening`, '1');
       await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', '');
@@ -565,8 +565,8 @@ describe('lists of jobs', () => {
     });
   });
 
-  describe('workers', () => {
-    it('do not keep a job that is cancelled when its lease runs out', async () => {
+  describe('the records of workers', () => {
+    it('do not keep a job that is cancelled when its lease expires', async () => {
       const id = await f.put('q', { retentionMs: 60_000 });
       await f.lease('q', { worker: 'one', ttrMs: 1_000 });
       await extended.path.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
@@ -577,7 +577,7 @@ describe('lists of jobs', () => {
       expect(await list({ worker: 'one' })).toEqual([]);
     });
 
-    it('are known with what they have and what they left', async () => {
+    it('show current and former jobs', async () => {
       await inOrder(3, () => extended.put('q'));
       const [first] = await extended.lease('q', 2, 'one', 1_000);
       await extended.lease('q', 1, 'two', 60_000);
@@ -609,7 +609,7 @@ describe('lists of jobs', () => {
       expect(await workers.find(f.ns, 'two')).toMatchObject({ leased: 2 });
     });
 
-    it('are forgotten when they say so, or after a day', async () => {
+    it('are removed on request or after a day', async () => {
       await extended.put('q');
       const [job] = await extended.lease('q', 1, 'one');
       const { workers, leaseOperations } = extended.path;
@@ -625,7 +625,7 @@ describe('lists of jobs', () => {
       expect((await workers.list(f.ns, { limit: 10 })).items.map(({ name }) => name)).toEqual(['other']);
     });
 
-    it('may ask a full store, which notes nothing of them', async () => {
+    it('are not written in a full Redis, where lease requests are served', async () => {
       const redis = await startRedis();
       const own = await EngineFixture.open({}, { url: redis.url });
       const admin = new Redis(redis.port, '127.0.0.1');
@@ -675,7 +675,7 @@ describe('dead jobs', () => {
     return { ids: items.map(({ id }) => id), cursor };
   }
 
-  it('lists dead jobs by time, group, type, tag, attribute and message text', async () => {
+  it('are listed by time, group, type, tag, attribute and message text', async () => {
     const start = f.nowMs;
     const one = await dead('q', 'smtp', { tags: ['vip'], type: 'mail' }, 'Connection REFUSED by peer');
     const two = await dead('p', 'smtp', { attributes: { to: 'x' } }, 'timeout');
@@ -703,7 +703,7 @@ describe('dead jobs', () => {
     });
   });
 
-  it('lists and searches long messages in steps that each look at some of them', async () => {
+  it('are searched for long messages in bounded steps', async () => {
     let pages = 0;
     const script = (name: string): void => void (pages += name === 'queries_list_jobs' ? 1 : 0);
     await f.close();
@@ -720,7 +720,7 @@ describe('dead jobs', () => {
     expect(await extended.path.dead.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
   });
 
-  it('counts groups exactly: a respawned job counts no more, and its failure is gone (Q4)', async () => {
+  it('are counted exactly by group: a respawned job is not counted, and its failure is gone (Q4)', async () => {
     const ids = [await dead('q', 'a'), await dead('q', 'a'), await dead('q', 'b')];
     expect(await extended.groups()).toEqual({ a: 2, b: 1 });
 
@@ -748,7 +748,7 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({ b: 1, c: 1 });
   });
 
-  it('counts no job that failed and is tried again', async () => {
+  it('do not include a job that failed and is tried again', async () => {
     await extended.put('q', { tries: 3 });
     const [job] = await extended.lease('q', 1);
     const failed = { id: job?.id ?? '', lease: job?.lease ?? 0, group: 'smtp', message: 'refused' };
@@ -758,7 +758,7 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({});
   });
 
-  it('names a group for those whose leases ran out, too', async () => {
+  it('have a group for expired leases', async () => {
     const id = await extended.put('q', { tries: 1 });
     await extended.lease('q', 1, 'w');
     f.nowMs += 10_001;
@@ -770,7 +770,7 @@ describe('dead jobs', () => {
     });
   });
 
-  it('counts first, and changes nothing by it', async () => {
+  it('are counted first without a change', async () => {
     for (let i = 0; i < 5; i++) await dead('q', i < 3 ? 'a' : 'b');
     const before = await f.keys();
 
@@ -780,7 +780,7 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({ a: 3, b: 2 });
   });
 
-  it('brings back with the tries that were left, with a number, or with all', async () => {
+  it('are respawned with their remaining tries, a number, or all', async () => {
     const keep = await dead('q', 'keep', { tries: 5 });
     const number = await dead('q', 'number', { tries: 5 });
     const used = await dead('q', 'used', { tries: 1 });
@@ -797,7 +797,7 @@ describe('dead jobs', () => {
     expect(await jobReader.find(f.ns, number)).toBeNull();
   });
 
-  it('moves to another queue, new ones too, rich and plain', async () => {
+  it('are moved to another queue, also a new one, simple and extended', async () => {
     const extendedId = await dead('q', 'g', { priority: 3 });
     const simple = await f.publish('q', { tries: 1 });
     await f.lease('q', { ttrMs: 1_000 });
@@ -816,7 +816,7 @@ describe('dead jobs', () => {
     expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ dead: 0, ready: 0 });
   });
 
-  it('acts on those that are named, and on none that is not dead', async () => {
+  it('are changed only if they are named and dead', async () => {
     const ids = [await dead('q', 'g'), await dead('q', 'g'), await extended.put('q')];
     const all = [...ids, 'missing', ids[0] ?? ''];
 
@@ -828,7 +828,7 @@ describe('dead jobs', () => {
     expect(await extended.path.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
   });
 
-  it('goes on where it stopped, and leaves alone what dies meanwhile', async () => {
+  it('are changed by a resumed operation without those that died meanwhile', async () => {
     for (let i = 0; i < 7; i++) await dead(i < 4 ? 'p' : 'q', 'g');
     const first = await extended.path.dead.respawn(f.ns, {}, RESET, 3);
     expect(first.done).toBe(3);
@@ -842,7 +842,7 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({ again: 3 });
   });
 
-  it('shows its dead to calls of lmstfy, which respawn and delete them', async () => {
+  it('are shown to lmstfy calls, which respawn and delete them', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await dead('q', 'g', { tries: 4, tags: ['t'] }));
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: ids[0], size: 5 });
@@ -860,7 +860,7 @@ describe('dead jobs', () => {
     expect((await f.lease('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
   });
 
-  it('lets go of those that wait for it: when it is back and done, and when it is deleted', async () => {
+  it('release their dependents when they are respawned and done, and when they are deleted', async () => {
     const parents = [await dead('q', 'back'), await dead('q', 'drop')];
     const waits = (parent: string | undefined, onDependencyFailure: 'block' | 'cancel') =>
       extended.put('child', { dependsOn: [parent ?? ''], onDependencyFailure });
@@ -879,7 +879,7 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({});
   });
 
-  it('loses the lease of an owner from before the death', async () => {
+  it('refuse a lease from before their death', async () => {
     const id = await extended.put('q', { tries: 1 });
     const [job] = await extended.lease('q', 1, 'w');
     f.nowMs += 10_001;
@@ -893,7 +893,7 @@ describe('dead jobs', () => {
     });
   });
 
-  it('refuses what is no way to come back', async () => {
+  it('refuse an invalid way to respawn', async () => {
     const { dead: letter } = extended.path;
     for (const options of [
       { ttlMs: -1, tries: 'reset' },

@@ -77,7 +77,7 @@ describe('the loops on a Redis of their own', () => {
   beforeEach(async () => ({ f, ...store } = await EngineFixture.alone()));
   afterEach(() => f.close());
 
-  it('tell what the pump moved and when it runs next', async () => {
+  it('report what the pump moved and when it runs next', async () => {
     const pump = () => f.engine.loops().find(({ name }) => name === 'pump');
     f.engine.start();
     const sentMs = Date.now();
@@ -95,7 +95,7 @@ describe('the loops on a Redis of their own', () => {
     expect(pump()?.durationMs).toBeGreaterThan(0);
   });
 
-  it('tell their last error, and go on', async () => {
+  it('report their last error, and go on', async () => {
     f.engine.start();
     const { namespaces } = f.pool.keys;
     const sweep = () => f.engine.loops().find(({ name }) => name === 'sweep');
@@ -109,8 +109,8 @@ describe('the loops on a Redis of their own', () => {
   });
 });
 
-describe('an observer', () => {
-  it('is told of failed loops by the names that metrics have', async () => {
+describe('an observer of the loops', () => {
+  it('is notified of failed loops by their names in metrics', async () => {
     const labels: string[] = [];
     const observer = { ...silentObserver, loopError: (label: string): void => void labels.push(label) };
     const f = await EngineFixture.open({ observer });

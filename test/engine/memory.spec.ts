@@ -110,7 +110,7 @@ describe.each([
     }
   }
 
-  it('lets consumers wait, and serves them as soon as there is room again', async () => {
+  it('lets consumers wait, and serves them as soon as there is room', async () => {
     await fill();
     const waiting = f.lease('q', { waitMs: 20_000 }).catch((error: unknown) => errors.push(error));
     await sleep(200);

@@ -48,7 +48,7 @@ describe('a pool that migrates', () => {
     }
   }
 
-  describe('a pool that moves to another', () => {
+  describe('a pool that moves to another Redis', () => {
     let p: Pools;
     let both: Queues;
     beforeEach(async () => {
@@ -67,14 +67,14 @@ describe('a pool that migrates', () => {
       await p.next.size(p.ns, queue),
     ];
 
-    it('takes what is published into the new pool, singly and in bulk', async () => {
+    it('stores published jobs in the new pool, singly and in bulk', async () => {
       await publish(both, 'one');
       await both.publishMany(p.ns, 'q', [newJob(), newJob()]);
 
       expect(await sizes()).toEqual([0, 3]);
     });
 
-    it('heeds what a publish asks for beside its job', async () => {
+    it('honours the options of a publish', async () => {
       const options = { idempotencyKey: 'once' };
       const lone = { durability: 'replicated:9' } as const;
 
@@ -95,7 +95,7 @@ describe('a pool that migrates', () => {
         await expect(call).rejects.toMatchObject({ code: 'durability_unavailable' });
     });
 
-    it('knows what was published under a key before it began to move, and stores nothing again', async () => {
+    it('finds what was published under a key before the move, and stores nothing again', async () => {
       const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
       const publishAll = async (queues: Queues) => {
         const first = await queues.publish(p.ns, 'q', newJob(), one);
@@ -117,7 +117,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([0, 0]);
     });
 
-    it('answers with what the old pool has under a key only if it is as durable there as is asked for', async () => {
+    it('uses the record of a key in the old pool only if it is durable enough there', async () => {
       const options = { idempotencyKey: 'k' };
       const id = await p.old.publish(p.ns, 'q', newJob(), options);
 
@@ -137,7 +137,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([1, 0]);
     });
 
-    it('reads the answer of an old pool that was asked too late', async () => {
+    it('uses a late answer of the old pool', async () => {
       const [pool] = p.pools;
       const args = { clock_ms: '', deadline_ms: 1, digest: 'd', fingerprint: 'f' };
       expect(await pool.run(readIdempotencyRecord, pool.keys.namespace(p.ns), args)).toMatchObject({
@@ -156,7 +156,7 @@ describe('a pool that migrates', () => {
       expect(await p.next.size(p.ns, 'q')).toBe(2);
     });
 
-    it('gives out the jobs of the old pool first, in their order, and then those of the new one', async () => {
+    it('leases the jobs of the old pool first, in order, and then those of the new one', async () => {
       for (const text of ['old 1', 'old 2']) await publish(p.old, text);
       for (const text of ['new 1', 'new 2']) await publish(both, text);
 
@@ -165,7 +165,7 @@ describe('a pool that migrates', () => {
       expect(await reserve(both)).toEqual([]);
     });
 
-    it('looks at all queues of the old pool before those of the new one', async () => {
+    it('checks all queues of the old pool before those of the new one', async () => {
       await publish(both, 'new high', {}, 'high');
       await publish(p.old, 'old low', {}, 'low');
 
@@ -179,7 +179,7 @@ describe('a pool that migrates', () => {
       ['old', 0],
       ['new', 1],
     ] as const)(
-      'wakes who waits when a job comes to the %s pool',
+      'wakes long polls when a job arrives in the %s pool',
       async (name, which) => {
         const wait = reserve(both, { waitMs: 60_000 });
         await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
@@ -193,7 +193,7 @@ describe('a pool that migrates', () => {
     it.each([
       [1, ['old'], [0, 1]],
       [2, ['old', 'new'], [0, 0]],
-    ])('gives %i to one who waits when both pools bring a job at one moment', async (count, given, left) => {
+    ])('leases %i to one long poll when both pools have a job at one moment', async (count, given, left) => {
       let arrived = 0;
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));
@@ -215,7 +215,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual(left);
     });
 
-    it('T43: gives one job to one who waits, and leaves what the other pool had at the same moment', async () => {
+    it('T43: leases one job to one long poll, and leaves that of the other pool', async () => {
       for (let round = 0; round < 20; round++) {
         const wait = reserve(both, { waitMs: 20_000 });
         await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
@@ -246,7 +246,7 @@ describe('a pool that migrates', () => {
       expect(bodies(await reserve(both, { count: 2 }))).toEqual(['old', 'new']);
     });
 
-    it('leases nothing for a consumer who has gone meanwhile', async () => {
+    it('leases nothing for a consumer that disconnected meanwhile', async () => {
       await publish(p.old, 'old');
       const gone = new AbortController();
       const wait = reserve(both, { count: 2, waitMs: 20_000, signal: gone.signal });
@@ -256,7 +256,7 @@ describe('a pool that migrates', () => {
       await waitFor(async () => (await p.old.size(p.ns, 'q')) === 1);
     });
 
-    it('acknowledges a job where it is, by its lease too', async () => {
+    it('acknowledges a job in its pool, also by its lease', async () => {
       for (const queues of [p.old, p.next]) await publish(queues, 'x', { tries: 2 });
       const jobs = await reserve(both, { count: 2 });
       const [old, next] = jobs;
@@ -268,7 +268,7 @@ describe('a pool that migrates', () => {
       expect(await both.ack(p.ns, 'q', old!.id)).toBe(false);
     });
 
-    it('acknowledges many at once, wherever each is', async () => {
+    it('acknowledges many jobs at once in both pools', async () => {
       const ids = [await publish(p.old, 'a'), await publish(p.next, 'b'), await publish(p.old, 'c')];
       const [leased] = await reserve(p.old);
       const acks = [
@@ -281,7 +281,7 @@ describe('a pool that migrates', () => {
       expect(await both.ackMany(p.ns, acks)).toEqual(['acked', 'not_found', 'lease_lost', 'acked']);
     });
 
-    it('shows, counts and destroys the jobs of both', async () => {
+    it('shows, counts and destroys the jobs of both pools', async () => {
       const [old, next] = [await publish(p.old, 'old'), await publish(p.next, 'new')];
       await publish(p.old, 'later', { delayMs: 60_000 });
 
@@ -296,7 +296,7 @@ describe('a pool that migrates', () => {
       expect([await both.namespaces(), await both.queues(p.ns)]).toEqual([[p.ns], ['q']]);
     });
 
-    it('has one dead letter, the old pool first', async () => {
+    it('has one dead-letter queue, the old pool first', async () => {
       for (const queues of [p.old, p.next]) {
         await publish(queues, 'x');
         await publish(queues, 'y');
@@ -314,7 +314,7 @@ describe('a pool that migrates', () => {
       expect(await both.deleteDead(p.ns, 'q', 5)).toBe(1);
     });
 
-    it('refuses an id that a job of either pool has', async () => {
+    it('refuses an id of a job in either pool', async () => {
       await publish(p.old, 'x', { id: 'mine' });
 
       await expect(publish(both, 'y', { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
@@ -322,7 +322,7 @@ describe('a pool that migrates', () => {
       await expect(publish(both, 'z', { id: 'yours' })).rejects.toMatchObject({ code: 'job_exists' });
     });
 
-    it('T27: puts the new job in its pool before the old one goes: never none', async () => {
+    it('T27: puts the new job in its pool before it removes the old one', async () => {
       const oldId = await publish(p.old, 'x');
       const order: string[] = [];
       const seen = async (what: string): Promise<void> => {
@@ -348,7 +348,7 @@ describe('a pool that migrates', () => {
       expect(await both.peekJob(p.ns, 'q', again)).not.toBeNull();
     });
 
-    it('adds up the statistics of both, and chooses settings in both', async () => {
+    it('sums the statistics of both pools, and sets settings in both', async () => {
       for (const [engine, failures] of [
         [p.old, 1],
         [p.next, 2],
@@ -366,10 +366,10 @@ describe('a pool that migrates', () => {
       for (const engine of [p.old, p.next]) expect(await engine.settings.chosen(p.ns)).toEqual({});
     });
 
-    describe('when the old pool is away', () => {
+    describe('an unreachable old pool', () => {
       beforeEach(() => p.pools[0].close());
 
-      it('publishes, gives out and acknowledges what is in the new one', async () => {
+      it('does not stop publish, lease and ack in the new pool', async () => {
         const first = await publish(both, 'first');
         expect(bodies(await reserve(both))).toEqual(['first']);
         expect(await both.ack(p.ns, 'q', first)).toBe(true);
@@ -383,7 +383,7 @@ describe('a pool that migrates', () => {
         expect(await both.namespaces()).toEqual([p.ns]);
       });
 
-      it('says so where both are needed, and changes nothing', async () => {
+      it('fails calls that need both pools, and changes nothing', async () => {
         const away = { code: 'pool_unavailable' };
         const id = await publish(both, 'x');
 
@@ -394,7 +394,7 @@ describe('a pool that migrates', () => {
       });
     });
 
-    it('drains the old pool while the new one is away', async () => {
+    it('is drained while the new pool is unreachable', async () => {
       const id = await publish(p.old, 'old');
       await p.pools[1].close();
 
@@ -404,7 +404,7 @@ describe('a pool that migrates', () => {
       await expect(reserve(both)).rejects.toMatchObject({ code: 'pool_unavailable' });
     });
 
-    it('is chosen by the registry, over as many pools as it takes', () => {
+    it('is created by the registry for any number of pools', () => {
       const engines = new Map([
         ['a', p.old],
         ['b', p.next],
@@ -426,7 +426,7 @@ describe('native calls while a pool migrates', () => {
   const AWAY = { code: 'pool_unavailable' };
 
   /** Two pools: two key prefixes on the tests' Redis. */
-  describe('the native API, while a pool moves', () => {
+  describe('the native API while a pool moves', () => {
     let ns: string;
     let pools: RedisPool[];
     let old: QueueEngine;
@@ -461,7 +461,7 @@ describe('native calls while a pool migrates', () => {
       both.lease(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
     const sizes = async () => [await old.size(ns, 'q'), await next.size(ns, 'q')];
 
-    it('publishes to the new pool, with all that jobs may say and a key', async () => {
+    it('publishes to the new pool, with all job options and a key', async () => {
       const options = { idempotencyKey: 'k' };
       const first = await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options);
       expect(await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options)).toEqual(
@@ -470,7 +470,7 @@ describe('native calls while a pool migrates', () => {
       expect(await sizes()).toEqual([0, 2]);
     });
 
-    it('knows what was published under a key before it began to move, to the end of its jobs', async () => {
+    it('finds what was published under a key before the move, until its jobs end', async () => {
       const wish = [job({ priority: 3, retentionMs: 60_000, unique: { key: 'u', mode: 'existing' } })];
       const options = { idempotencyKey: 'k' };
       const before = await old.native.publish(ns, wish, options);
@@ -490,7 +490,7 @@ describe('native calls while a pool migrates', () => {
       ['unique', { unique: { key: 'k', mode: 'reject' } }],
       ['concurrency_key', { concurrencyKey: 'k' }],
       ['depends_on', { dependsOn: ['other'] }],
-    ])('rejects %s until the migration is over: it cannot be kept across two stores', async (field, more) => {
+    ])('rejects %s during the move: it cannot be kept across two stores', async (field, more) => {
       await expect(both.native.publish(ns, [job(), job(more)])).rejects.toMatchObject({
         code: 'pool_moving',
         message: expect.stringContaining(field) as string,
@@ -498,14 +498,14 @@ describe('native calls while a pool migrates', () => {
       expect(await sizes()).toEqual([0, 0]);
     });
 
-    it('has a chosen id free in both pools', async () => {
+    it('requires a chosen id to be free in both pools', async () => {
       await put(old, { id: 'mine' });
       await expect(put(both, { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
       await put(both, { id: 'other' });
       await expect(put(both, { id: 'other' })).rejects.toMatchObject({ code: 'job_exists' });
     });
 
-    it('leases the jobs of the old pool first, and hears what their owners say where each is', async () => {
+    it('leases the jobs of the old pool first, and settles each job in its pool', async () => {
       const ids = [
         await put(old),
         await put(old),
@@ -541,7 +541,7 @@ describe('native calls while a pool migrates', () => {
       expect((await next.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
     });
 
-    it('knows a stale lease in either pool, and a job that is in none', async () => {
+    it('recognises a stale lease in either pool, and an unknown job', async () => {
       for (const id of [await put(old), await put(both)]) {
         await expect(both.native.heartbeat(ns, { id, lease: 7 })).rejects.toMatchObject({
           code: 'lease_lost',
@@ -554,7 +554,7 @@ describe('native calls while a pool migrates', () => {
       expect(await both.native.find(ns, 'none')).toBeNull();
     });
 
-    it('moves a job on within its pool, cancels and changes it there; what it would wait for has to wait', async () => {
+    it('moves, cancels and changes a job within its pool, and refuses dependencies on the other', async () => {
       const id = await put(old);
       const [leased] = await lease();
       expect(await both.native.complete(ns, [{ ...leased!, next: { queue: 'r' } }])).toEqual(['done']);
@@ -584,7 +584,7 @@ describe('native calls while a pool migrates', () => {
       for (const id of [o1, o2, n1, n2]) expect(await both.native.find(ns, id)).toBeNull();
     });
 
-    it('tells how a job ended that was published meanwhile', async () => {
+    it('returns the end of a job published during the move', async () => {
       const id = await put(both, { retentionMs: 60_000 });
       const waits = both.native.waitForEnd(ns, id, 10_000, new AbortController().signal);
       const [leased] = await lease();
@@ -592,7 +592,7 @@ describe('native calls while a pool migrates', () => {
       expect(await waits).toMatchObject({ id, state: 'done' });
     });
 
-    it('goes on without the old pool; what may be there is unknown', async () => {
+    it('serves without the old pool; what may be there is unknown', async () => {
       await pools[0]!.close();
       const id = await put(both, { id: 'mine' });
       const [leased] = await lease();
@@ -603,7 +603,7 @@ describe('native calls while a pool migrates', () => {
       await expect(both.native.complete(ns, [leased!])).rejects.toMatchObject(AWAY);
     });
 
-    it('drains the old pool while the new one is away', async () => {
+    it('drains the old pool while the new one is unreachable', async () => {
       await put(old);
       await old.publish(ns, 'q', newJob());
       const [one, two] = await lease(2);

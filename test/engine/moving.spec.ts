@@ -13,7 +13,7 @@ import { newJob, silentLog, testPoolOptions } from './fixture.js';
 const HOUR_MS = 3_600_000;
 const LEFT: ReadonlySet<MoveRule> = new Set(['drains', 'temporary']);
 
-describe('a pool that moves to another Redis', () => {
+describe('a pool moved to another Redis', () => {
   let stores: RedisProcess[];
   let clients: [Redis, Redis];
   let pools: RedisPool[];
@@ -90,7 +90,7 @@ describe('a pool that moves to another Redis', () => {
     return found;
   }
 
-  it('T58: has a record of every kind in the new Redis, with the same values, and none of them twice', async () => {
+  it('T58: has a record of every kind in the new Redis, with the same values, once', async () => {
     await fillWithEveryKind(old, ns);
     const same = ['copied', 'settings', 'targets', 'recurring jobs', 'sessions', 'statistics'] as const;
     const found = await recordsOf(clients[0], ...same);
@@ -129,7 +129,7 @@ describe('a pool that moves to another Redis', () => {
     expect(notMoved.filter((form) => arrived.has(form) && !own.includes(form))).toEqual([]);
   });
 
-  it('keeps the Redis TTL of what is copied', async () => {
+  it('keeps the Redis TTL of copied records', async () => {
     await old.publish(ns, 'q', newJob(), { idempotencyKey: 'once' });
     await mover.moveAll();
     const [rest = ''] = (await restsOf(clients[1], ns)).filter((one) => one.startsWith(':k'));
@@ -140,7 +140,7 @@ describe('a pool that moves to another Redis', () => {
     expect(after).toBeGreaterThan(HOUR_MS);
   });
 
-  describe('with recurring jobs', () => {
+  describe('a pool with recurring jobs during a move', () => {
     const template = { queue: 'made', body: Buffer.from('x') };
     const made = async (engine: QueueEngine): Promise<string[]> => {
       const ids: string[] = [];
@@ -162,7 +162,7 @@ describe('a pool that moves to another Redis', () => {
         ...{ id: 'tick', schedule: { everyMs: 1_000, offsetMs: 1_000 }, template, overlap },
       });
 
-    it('makes one job for each slot, before, while and after it is moved to and fro', async () => {
+    it('makes one job for each slot, before, during and after moves in both directions', async () => {
       await every();
       for (const [from, to] of [
         [old, next],
@@ -180,7 +180,7 @@ describe('a pool that moves to another Redis', () => {
       expect(await next.extended.recurrings.get(ns, 'tick')).toMatchObject({ made: 6, skipped: 0 });
     });
 
-    it('makes no job while a process that moves it has been killed, and the next process goes on', async () => {
+    it('makes no job while its mover is killed, and the next process continues', async () => {
       await every();
       const { records } = old.movingStore();
       const leaving = await records.leaveRecurring(ns, 'tick');
@@ -196,7 +196,7 @@ describe('a pool that moves to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
-    it('does not store one again that was removed while it was on its way', async () => {
+    it('does not store a recurring job again that was removed during the move', async () => {
       await every();
       const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
       expect(await queues.records.recurrings.remove(ns, 'tick')).toBe(true);
@@ -205,7 +205,7 @@ describe('a pool that moves to another Redis', () => {
       expect((await queues.records.recurrings.list(ns, 10)).items).toEqual([]);
     });
 
-    it('goes on in its Redis when the move is taken back in the middle', async () => {
+    it('goes on in its Redis when the move is cancelled halfway', async () => {
       await every();
       const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
       const back = moveOf(...reversed());
@@ -220,7 +220,7 @@ describe('a pool that moves to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
-    it('stays while its overlap would have to be checked in both', async () => {
+    it('does not move a recurring job whose overlap needs both pools', async () => {
       await every('skip');
       await pass(1_000);
       expect(await mover.moveRecurring(ns, 'tick')).toBe('stays');
@@ -239,7 +239,7 @@ describe('a pool that moves to another Redis', () => {
     }
   });
 
-  it('counts statistics once, wherever a move of them ends', async () => {
+  it('counts statistics once if their move stops anywhere', async () => {
     const today = next.stats.today();
     const count = async (engine: QueueEngine, times: number): Promise<void> => {
       for (let i = 0; i < times; i++) engine.stats.of(ns, 'q').retries += 1;
@@ -285,7 +285,7 @@ describe('a pool that moves to another Redis', () => {
     }
   });
 
-  it('knows a worker session with what was asked of it, and extends its leases in both', async () => {
+  it('finds a worker session with its signals, and extends its leases in both', async () => {
     const info = { name: 'host-1' };
     await old.extended.workers.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
     await old.extended.workers.stop(ns, 'session-1');
@@ -306,7 +306,7 @@ describe('a pool that moves to another Redis', () => {
     expect((await workers.find(ns, 'session-1'))?.session).toMatchObject({ quiet: true, stop: true });
   });
 
-  it('leaves nothing of a namespace that is purged while its records move', async () => {
+  it('leaves nothing of a namespace that is purged during its move', async () => {
     await fillWithEveryKind(old, ns);
     const leaving = await old.movingStore().records.leaveRecurring(ns, 'by-interval');
     await queues.publish(ns, 'simple', newJob());

@@ -55,7 +55,7 @@ const JOBS: readonly [string, Partial<NewExtendedJob>][] = [
 const ODD = Buffer.from([0, 255, 13, 10, 0, 128]);
 
 describe.each(JOBS)('new data of %s', (_name, job) => {
-  it.each(['retry', 'fail'] as const)('come with %s, to the last byte', async (verb) => {
+  it.each(['retry', 'fail'] as const)('are set by %s, to the last byte', async (verb) => {
     const one = await leased(job);
     await operations()[verb](f.ns, {
       ...one,
@@ -83,7 +83,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     expect(await bytes()).toBe(4);
   });
 
-  it('stay out where there are none, and may be empty', async () => {
+  it('are unchanged if absent, and may be empty', async () => {
     const one = await leased(job);
     await operations().retry(f.ns, { ...one, group: 'g', message: '', delayMs: 0 });
     expect(await stored(one.id)).toEqual(['0123456789', job.contentType ?? null]);
@@ -99,7 +99,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     expect(await bytes()).toBe(0);
   });
 
-  it('come with an ack of a job that is kept, beside its result', async () => {
+  it('are set by an ack of a kept job, beside its result', async () => {
     const one = await leased({ retentionMs: 60_000, ...job });
     const result = { body: Buffer.from('the result'), contentType: 'text/plain' };
     expect(await operations().complete(f.ns, [{ ...one, data: { body: ODD }, result }])).toEqual(['done']);
@@ -110,7 +110,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     expect([await f.find(one.id), await bytes()]).toEqual([null, 0]);
   });
 
-  it('come with an ack that moves the job, also to one that waits', async () => {
+  it('are set by an ack that moves the job, also to a waiting one', async () => {
     await f.put('other', { id: 'needed', text: 'abc' });
     const one = await leased(job);
     const next = { queue: 'p', dependsOn: ['needed'] };
@@ -129,7 +129,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
   });
 });
 
-it('are not stored for a caller without a lease, whatever the state', async () => {
+it('are not stored for a caller without a lease in any state', async () => {
   const one = await leased({ retentionMs: 60_000 });
   const late = { id: one.id, lease: one.lease, group: 'g', message: '', data: data('late') };
   const refused = { code: 'lease_lost' };
@@ -149,7 +149,7 @@ it('are not stored for a caller without a lease, whatever the state', async () =
   expect(await bytes()).toBe(10);
 });
 
-it('of a job that is named twice in one call are those of the first', async () => {
+it('are the first ones of a job that is listed twice', async () => {
   const one = await leased({ retentionMs: 60_000 });
   const acks = [
     { ...one, data: data('first') },
@@ -160,7 +160,7 @@ it('of a job that is named twice in one call are those of the first', async () =
   expect(await bytes()).toBe(5);
 });
 
-it('are stored with what refuses nothing else: a circle leaves the job as it is', async () => {
+it('are not stored with a refused circle', async () => {
   const one = await leased({ id: 'self' });
   const next = { queue: 'p', dependsOn: ['self'] };
   expect(await operations().complete(f.ns, [{ ...one, data: data('new'), next }])).toEqual([
@@ -169,7 +169,7 @@ it('are stored with what refuses nothing else: a circle leaves the job as it is'
   expect(await stored('self')).toEqual(['0123456789', null]);
 });
 
-it('come from one whose lease ran out, and from one whose job is to be cancelled', async () => {
+it('are accepted after the lease expired, and during a cancel', async () => {
   const one = await leased();
   await f.pass(61_000);
   await operations().retry(f.ns, { ...one, group: 'g', message: '', data: data('late but heard') });

@@ -6,7 +6,7 @@ import { EngineFixture } from './fixture.js';
 const SECOND_MS = 1_000;
 const TTR_MS = 10_000;
 
-describe('a job that workers without a handler release', () => {
+describe('a job released by workers without a handler', () => {
   let f: EngineFixture;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
@@ -51,7 +51,7 @@ describe('a job that workers without a handler release', () => {
     expect(await f.find(id)).toMatchObject({ triesLeft: 3, attempts: 0, failures: 0, crashes: 0 });
   });
 
-  it('keeps its place three times, and joins the end of its queue from then on', async () => {
+  it('keeps its place three times, then joins the end of its queue', async () => {
     const first = await f.publish('q');
     const second = await f.publish('q');
     for (let i = 0; i < 3; i++) {
@@ -71,7 +71,7 @@ describe('a job that workers without a handler release', () => {
     expect(await queued()).toEqual([second, first]);
   });
 
-  it('shows the reason and the worker in its timeline, in its details and in events', async () => {
+  it('shows the reason and the worker in its timeline, details and events', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await f.publish('q');
     await giveBack(await lease(''), { worker: 'mailer-1' });
@@ -109,7 +109,7 @@ describe('a job that workers without a handler release', () => {
       'an ack that keeps it',
       (job) => f.engine.native.complete(f.ns, [{ id: job.id, lease: job.lease, retentionMs: 9_000 }]),
     ],
-  ])('counts from the start again after %s shows that a handler began', async (_what, end) => {
+  ])('is counted from zero again after %s shows that a handler started', async (_what, end) => {
     const id = await f.publish('q', { tries: 9 });
     await bounce(id);
     await bounce(id);
@@ -118,7 +118,7 @@ describe('a job that workers without a handler release', () => {
     expect(await f.find(id)).toMatchObject({ noHandler: null });
   });
 
-  it('counts on after a heartbeat, and after a lease that did not reach its worker', async () => {
+  it('keeps its count after a heartbeat, and after a lease that did not reach its worker', async () => {
     const id = await f.publish('q');
     await bounce(id);
     const job = await lease();

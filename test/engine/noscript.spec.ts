@@ -33,7 +33,7 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
     expect(await f.size('q')).toBe(6);
   });
 
-  it('run once, whatever they do: nothing is doubled', async () => {
+  it('run once without duplicate effects', async () => {
     const act = [
       () => f.publish('q', { tries: 2, text: 'one' }),
       () => f.lease('q').then(([job]) => f.engine.undo(f.ns, [job!])),
@@ -87,8 +87,8 @@ describe.each(FORMS)('an error in a script: $form', ({ args }) => {
   });
 });
 
-describe('functions', () => {
-  it('are used where Redis has them: no script is sent', async () => {
+describe('Redis functions', () => {
+  it('are used if Redis has them: no script is sent', async () => {
     const { client, f } = await EngineFixture.alone();
     await f.publish('q');
     await f.lease('q');
@@ -97,7 +97,7 @@ describe('functions', () => {
     await f.close();
   });
 
-  it('of other versions are removed by a server that loads its own, once, and not those of others', async () => {
+  it('are removed in other versions by a server that loads its own, once, but not foreign ones', async () => {
     const { client, f } = await EngineFixture.alone();
     const library = (name: string): string =>
       `#!lua name=${name}\nredis.register_function('${name}', function() return 1 end)`;
@@ -117,7 +117,7 @@ describe('functions', () => {
     await f.close();
   });
 
-  it('keep nothing of a call that failed in the middle', async () => {
+  it('keep no state of a call that failed halfway', async () => {
     const { client, f } = await EngineFixture.alone();
     await f.put('p', { type: 't', priority: 5 });
     const [key = ''] = await client.keys(`{${f.ns}}:p*`);
@@ -133,7 +133,7 @@ describe('functions', () => {
     await f.close();
   });
 
-  it('that the user of Redis may not call give way to scripts', async () => {
+  it('are replaced by scripts if the Redis user may not call them', async () => {
     const redis = await startRedis();
     const admin = new Redis(redis.url, { protocol: 2 });
     await admin.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-fcall', '-function');
@@ -147,7 +147,7 @@ describe('functions', () => {
     await redis.stop();
   });
 
-  it('that a full Redis does not load are run as scripts', async () => {
+  it('are replaced by scripts if a full Redis does not load them', async () => {
     const { client, f } = await EngineFixture.alone();
     await f.publish('q');
     await client.call('FUNCTION', 'FLUSH');

@@ -175,14 +175,14 @@ it(
   LIMIT_MS + 60_000,
 );
 
-describe('a job made again under its own id', () => {
+describe('a job created again under its own id', () => {
   let f: EngineFixture;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
   });
   afterEach(() => f.close());
 
-  it('stands where its new life begins, not at its old place', async () => {
+  it('is in its new place, not in its old one', async () => {
     await f.publish('q', { id: 'same', text: 'first life' });
     await f.publish('q', { text: 'other' });
     await f.engine.ack(f.ns, 'q', 'same');
@@ -193,7 +193,7 @@ describe('a job made again under its own id', () => {
     expect(await f.drain('q')).toEqual(['other', 'second life']);
   });
 
-  it('leaves its entry in another queue counted as stale when it expires: the ready list is not taken for empty', async () => {
+  it('has a stale entry in another queue after it expires, whose ready list is not empty', async () => {
     await f.publish('old', { id: 'same' });
     await f.engine.ack(f.ns, 'old', 'same');
     await f.publish('new', { id: 'same', ttlMs: 2_000 });
@@ -213,7 +213,7 @@ describe('a job made again under its own id', () => {
     redis.disconnect();
   }
 
-  it('is not moved by the due time of a former life that Redis has removed', async () => {
+  it('is not moved by the due time of a former job that Redis removed', async () => {
     await f.publish('old', { id: 'same', delayMs: 60_000, ttlMs: 1_000 });
     await collectGarbage('same');
     f.nowMs += 30_000;
@@ -228,7 +228,7 @@ describe('a job made again under its own id', () => {
     expect(await f.drain('new')).toEqual(['ready']);
   });
 
-  it('is not taken from its owner by the due time of a former life', async () => {
+  it('keeps its lease at the due time of a former job', async () => {
     await f.publish('q', { id: 'same', delayMs: 60_000, ttlMs: 1_000 });
     await collectGarbage('same');
     await f.publish('q', { id: 'same', tries: 2 });
@@ -239,7 +239,7 @@ describe('a job made again under its own id', () => {
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 
-  it('is given out once although its former place looks as alive', async () => {
+  it('is leased once although its stale entry has the same id', async () => {
     await f.publish('q', { id: 'same', ttlMs: 1_000 });
     await collectGarbage('same');
     await f.publish('q', { id: 'same', tries: 2 });

@@ -29,13 +29,13 @@ describe('publishing many jobs', () => {
       expect(await f.drain('q')).toEqual(Array.from({ length: MAX_BULK_JOBS }, (_, i) => String(i)));
     });
 
-    it('are refused whole when they are too many: a script that ends half-way leaves bodies in no line', async () => {
+    it('are refused as a whole if they are too many, and store no partial batch', async () => {
       for (const count of [MAX_BULK_JOBS + 1, 9_000])
         await expect(many(count)).rejects.toMatchObject({ code: 'invalid_argument' });
       expect(await f.keys()).toEqual([]);
     });
 
-    it('have no ids of their own: one that is taken would leave half a call behind', async () => {
+    it('have no chosen ids, as one in use would stop halfway', async () => {
       await f.publish('q', { id: 'taken' });
       const jobs = [newJob(), newJob({ id: 'taken' })];
 
@@ -44,7 +44,7 @@ describe('publishing many jobs', () => {
     });
   });
 
-  describe('what cannot be right', () => {
+  describe('invalid input of a publish', () => {
     let f: EngineFixture;
     beforeAll(async () => {
       f = await EngineFixture.withClock();
@@ -79,7 +79,7 @@ describe('publishing many jobs', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('are refused with a chosen id: were it taken, the others would be stored without it', async () => {
+    it('is refused for a batch with a chosen id, which would store only the others', async () => {
       await f.publish('q', { id: 'taken', text: 'first' });
 
       const both = f.engine.publishMany(f.ns, 'q', [newJob(), newJob({ id: 'taken' })]);
@@ -92,7 +92,7 @@ describe('publishing many jobs', () => {
 describe('the publish time', () => {
   const DAY_MS = 86_400_000;
 
-  describe('the publish time of a job whose id was chosen', () => {
+  describe('the publish time of a job with a chosen id', () => {
     let f: EngineFixture;
     const redis = new Redis(testRedisUrl(), { protocol: 2 });
     const ages: (number | null)[] = [];
@@ -116,7 +116,7 @@ describe('the publish time', () => {
     };
     const KINDS = ['simple', 'extended', 'a ULID', 'minted'];
 
-    it.each(KINDS)('is known wherever it is asked for: %s', async (kind) => {
+    it.each(KINDS)('is shown by each call: %s', async (kind) => {
       const atMs = f.nowMs;
       const id = await publish(kind);
       f.nowMs += 2_000;
@@ -152,7 +152,7 @@ describe('the publish time', () => {
       expect(await f.lease('q')).toMatchObject([{ elapsedMs: days * DAY_MS }]);
     });
 
-    it('is known after leases, undos, time-outs and a respawn, to a few milliseconds', async () => {
+    it('is exact to a few milliseconds after leases, undos, timeouts and a respawn', async () => {
       await publish('simple');
       const jobs = await f.lease('q');
       await f.engine.undo(f.ns, jobs);
@@ -168,7 +168,7 @@ describe('the publish time', () => {
       expect(9 * 1_001 - (job?.elapsedMs ?? 0)).toBeGreaterThanOrEqual(0);
     });
 
-    it('stays when the job becomes an extended one, and in a queue of such jobs', async () => {
+    it('stays when the job becomes extended, and in a queue of extended jobs', async () => {
       const atMs = f.nowMs;
       const id = await publish('simple');
       f.nowMs += 1_000;
@@ -185,14 +185,14 @@ describe('the publish time', () => {
       expect(ages).toEqual([1_500]);
     });
 
-    it('is now when the clock was set back', async () => {
+    it('is the present when the clock was set back', async () => {
       await publish('simple');
       f.nowMs -= 3_600_000;
 
       expect(await f.lease('q')).toMatchObject([{ elapsedMs: 0 }]);
     });
 
-    it('is not known of a job that an older version stored', async () => {
+    it('is unknown for a job that an older version stored', async () => {
       const id = await publish('simple');
       // Its leases are numbered from 1, and it has none of the flags.
       await redis.setrange(`{${f.ns}}j\0${id}`, 2, '\0');
@@ -203,7 +203,7 @@ describe('the publish time', () => {
       expect(await f.lease('q')).toMatchObject([{ id, elapsedMs: 0 }]);
     });
 
-    it('costs no byte', async () => {
+    it('takes no extra byte', async () => {
       const id = await publish('simple');
       expect((await redis.getBuffer(`{${f.ns}}j\0${id}`))?.length).toBe(24 + 'body'.length);
       expect(await f.keys()).not.toContain(`{${f.ns}}x\0${id}`);
@@ -243,14 +243,14 @@ describe('idempotency keys', () => {
       );
     };
 
-    it('makes of one request, sent twice, one job and two equal answers', async () => {
+    it('makes one job and two equal answers of a request sent twice', async () => {
       const id = await publish();
       expect(await publish()).toBe(id);
       expect(await jobs()).toBe(1);
       expect((await f.lease('q'))[0]?.id).toBe(id);
     });
 
-    it('is good for all servers at once', async () => {
+    it('is valid on all servers at once', async () => {
       const others = [await EngineFixture.open(), await EngineFixture.open()];
       const engines = [f.engine, ...others.map(({ engine }) => engine)];
       const ids = await Promise.all(
@@ -261,7 +261,7 @@ describe('idempotency keys', () => {
       await Promise.all(others.map((one) => one.close()));
     });
 
-    it('is good although the job is done, and its queue and namespace are forgotten', async () => {
+    it('is valid after the job is done and its queue and namespace are removed', async () => {
       const id = await publish();
       await f.engine.ack(f.ns, 'q', id);
       await f.engine.tidyNow(f.ns);
@@ -272,7 +272,7 @@ describe('idempotency keys', () => {
       expect(await f.engine.namespaces()).not.toContain(f.ns);
     });
 
-    it('travels with other publishes of its moment, and calls of one batch store once', async () => {
+    it('is sent together with other publishes, and stores once in one batch', async () => {
       await f.publish('other');
       scripts.length = 0;
       const [first, second, other, plain] = await Promise.all([
@@ -289,7 +289,7 @@ describe('idempotency keys', () => {
       expect(await jobs('q', 'r')).toBe(3);
     });
 
-    it('that was used before is answered beside others in its batch, and makes no queue', async () => {
+    it('is answered beside others of a batch if used before, and creates no queue', async () => {
       const id = await publish({}, 'gone');
       await f.engine.ack(f.ns, 'gone', id);
       await f.publish('stays');
@@ -314,7 +314,7 @@ describe('idempotency keys', () => {
       expect(await redis.pttl(record())).toBeLessThanOrEqual(5_000);
     });
 
-    it('counts for its queue and its namespace alone', async () => {
+    it('is valid for its queue and namespace only', async () => {
       const other = await EngineFixture.open();
       const ids = [
         await publish(),
@@ -348,7 +348,7 @@ describe('idempotency keys', () => {
       await expect(republish).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     });
 
-    it.each([1, 2, 64])('gives the ids of a bulk of %i again, in their order', async (count) => {
+    it.each([1, 2, 64])('returns the ids of a bulk of %i again, in order', async (count) => {
       const bulk = Array.from({ length: count }, (_, i) =>
         newJob({ body: Buffer.from(String(i)), delayMs: i % 2 === 0 ? 0 : 3_600_000 }),
       );
@@ -358,7 +358,7 @@ describe('idempotency keys', () => {
       expect(await jobs()).toBe(count);
     });
 
-    it('republishes once: what took the place of a job is not replaced again', async () => {
+    it('republishes once, and does not replace the next job again', async () => {
       const old = await f.publish('q');
       const id = await f.engine.republish(f.ns, 'q', old, newJob(), KEY);
       await f.publish('q', { id: 'bystander' });
@@ -367,7 +367,7 @@ describe('idempotency keys', () => {
     });
 
     it.each(['a', 'fifteen-letters', 'thirty-one_letters-thirty-one_l', 'x'.repeat(128)])(
-      'answers success for a chosen id that its own first publish has taken: %s',
+      'answers success for a chosen id that its own first publish used: %s',
       async (id) => {
         expect(await publish({ id })).toBe(id);
         expect(await publish({ id })).toBe(id);
@@ -376,7 +376,7 @@ describe('idempotency keys', () => {
       },
     );
 
-    it('is not used up by an id that another job has', async () => {
+    it('stays free after a conflict with the id of another job', async () => {
       await f.publish('q', { id: 'taken' });
       await expect(publish({ id: 'taken' })).rejects.toMatchObject({ code: 'job_exists' });
       expect(await redis.exists(record())).toBe(0);
@@ -384,7 +384,7 @@ describe('idempotency keys', () => {
       expect(await publish({ id: 'taken' })).toBe('taken');
     });
 
-    it('is noted in 32 bytes for a day, with the name that keys.ts says', async () => {
+    it('is recorded in 32 bytes for a day, under its documented name', async () => {
       await publish({ body: Buffer.alloc(10_000) });
       expect(await redis.strlen(record())).toBe(32);
       const ttlMs = await redis.pttl(record());
@@ -392,7 +392,7 @@ describe('idempotency keys', () => {
       expect(ttlMs).toBeLessThanOrEqual(86_400_000);
     });
 
-    it('may be used anew when its time is over', async () => {
+    it('is free again when its time is over', async () => {
       const short = await EngineFixture.open({ idempotencyTtlMs: SHORT_TTL_MS });
       const id = await short.engine.publish(f.ns, 'q', newJob(), KEY);
       await waitFor(async () => (await redis.exists(record())) === 0);
@@ -410,7 +410,7 @@ describe('idempotency keys', () => {
       },
     );
 
-    it('has the pump come for a delayed job, and wakes who waits for a ready one', async () => {
+    it('wakes the pump for a delayed job, and a long poll for a ready one', async () => {
       const live = await EngineFixture.open();
       live.engine.start();
       const waits = live.lease('q', { waitMs: 10_000 });
@@ -420,7 +420,7 @@ describe('idempotency keys', () => {
     });
   });
 
-  describe('an idempotency key, with a Redis in trouble', () => {
+  describe('an idempotency key during trouble with Redis', () => {
     let redis: RedisProcess;
     let proxy: TcpProxy;
     let f: EngineFixture;
@@ -444,7 +444,7 @@ describe('idempotency keys', () => {
       ['publish with an id', () => f.engine.publish(f.ns, 'q', newJob({ id: 'mine' }), KEY), 1],
       ['publishMany', () => f.engine.publishMany(f.ns, 'q', many, KEY), 2],
       ['republish', () => f.engine.republish(f.ns, 'q', 'old', newJob(), KEY), 1],
-    ])('makes it safe to send a %s again whose answer was lost', async (_name, send, count) => {
+    ])('makes it safe to send a %s again after a lost answer', async (_name, send, count) => {
       const witness = await EngineFixture.open({}, { url: redis.url });
       // Redis knows the script, and the namespace is there: what is lost is the answer to the publish itself.
       await f.engine.publish(f.ns, 'warm', newJob(), KEY);
@@ -464,7 +464,7 @@ describe('idempotency keys', () => {
       await witness.close();
     });
 
-    it('is not noted when Redis is full, and stores when there is room again', async () => {
+    it('is not recorded when Redis is full, and works when there is room again', async () => {
       const admin = new Redis(redis.url, { protocol: 2 });
       await f.publish('q');
       await admin.config('SET', 'maxmemory', '1');
@@ -508,13 +508,13 @@ describe('idempotency keys of the native API', () => {
       return counts.reduce((sum, one) => sum + one.ready + one.scheduled + one.leased + one.blocked, 0);
     };
 
-    it('makes of one request, sent twice, one job and two equal answers', async () => {
+    it('makes one job and two equal answers of a request sent twice', async () => {
       const first = await publish();
       expect(await publish()).toEqual(first);
       expect(await count()).toBe(1);
     });
 
-    it('gives the answers of jobs of many queues, states and kinds of id again, whatever became of them', async () => {
+    it('repeats the answers for jobs of many queues, states and ids after any change', async () => {
       const jobs = [
         job({ id: 'a', queue: 'r' }),
         job({ delayMs: 60_000 }),
@@ -529,7 +529,7 @@ describe('idempotency keys of the native API', () => {
       expect(await count('q', 'r')).toBe(3);
     });
 
-    it('is good for all servers at once', async () => {
+    it('is valid on all servers at once', async () => {
       const others = [await EngineFixture.open(), await EngineFixture.open()];
       const engines = [f.engine, ...others.map(({ engine }) => engine)];
       const answers = await Promise.all(
@@ -540,7 +540,7 @@ describe('idempotency keys of the native API', () => {
       await Promise.all(others.map((one) => one.close()));
     });
 
-    it('is good although the job is done, and its queue and namespace are forgotten', async () => {
+    it('is valid after the job is done and its queue and namespace are removed', async () => {
       const first = await publish();
       await f.engine.ack(f.ns, 'q', first[0]!.id);
       await f.engine.tidyNow(f.ns);
@@ -549,7 +549,7 @@ describe('idempotency keys of the native API', () => {
       expect(await f.engine.namespaces()).not.toContain(f.ns);
     });
 
-    it('remembers who stood for the job, also when he has gone', async () => {
+    it('remembers the existing job that was returned, also when it is gone', async () => {
       const unique = { key: 'k', mode: 'existing' as const };
       const [holder] = await publish([job({ unique })], {});
       const first = await publish([job({ unique })]);
@@ -573,7 +573,7 @@ describe('idempotency keys of the native API', () => {
       expect(await publish()).toEqual(first);
     });
 
-    it('is not used up by a call that is refused', async () => {
+    it('stays free after a refused call', async () => {
       const unique = { key: 'k', mode: 'reject' as const };
       const [holder] = await publish([job({ unique })], {});
       await expect(publish([job(), job({ unique })])).rejects.toMatchObject({ code: 'unique_key_taken' });
@@ -584,7 +584,7 @@ describe('idempotency keys of the native API', () => {
       expect(await publish([job(), job({ unique })])).toHaveLength(2);
     });
 
-    it('is another one than the same on a queue of lmstfy’s calls, and is noted for a day', async () => {
+    it('is separate from the same key on a queue of lmstfy’s calls, and recorded for a day', async () => {
       await f.engine.publish(f.ns, 'q', newJob(), KEY);
       await publish();
       expect(await count()).toBe(2);
@@ -593,7 +593,7 @@ describe('idempotency keys of the native API', () => {
       expect(ttlMs).toBeLessThanOrEqual(86_400_000);
     });
 
-    it.each(['simple', 'extended'])('finds what it stored by the other path: %s first', async (first) => {
+    it.each(['simple', 'extended'])('finds what it stored on the other path: %s first', async (first) => {
       const jobs = [
         { queue: 'q', body: Buffer.from('1') },
         { queue: 'q', body: Buffer.from('2'), delayMs: 60_000 },
@@ -624,7 +624,7 @@ describe('idempotency keys of the native API', () => {
     });
   });
 
-  describe('a publish of the extended path, with a Redis in trouble', () => {
+  describe('an extended publish during trouble with Redis', () => {
     let redis: RedisProcess;
     let admin: Redis;
     let proxy: TcpProxy;
@@ -652,7 +652,7 @@ describe('idempotency keys of the native API', () => {
       await proxy.stop();
     });
 
-    it('is safe to send again under a key, whatever became of the jobs', async () => {
+    it('is safe to send again under a key after any change of the jobs', async () => {
       const short = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
       const send = (): Promise<readonly PublishedJob[]> =>
         short.engine.extended.publishing.publish(f.ns, [job(), job({ id: 'mine' })], KEY);
@@ -674,7 +674,7 @@ describe('idempotency keys of the native API', () => {
       await short.close();
     });
 
-    it('that the driver sends again stores each job once, and knows its state', async () => {
+    it('stores each job once if the driver sends it again, with its state', async () => {
       proxy.dropsReplies = true;
       // In the list of the queue: a job has one place in an index by priority, however often it is put there.
       const jobs = [job({ priority: 0, type: 't' }), job({ delayMs: 60_000 })];

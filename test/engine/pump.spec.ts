@@ -106,7 +106,7 @@ describe('the pump', () => {
       [0.99, 1_000 + LATE_P99_MS],
     ]));
 
-  it('never sets a time earlier than was asked for, to the microsecond', async () => {
+  it('never sets an earlier time than requested, to the microsecond', async () => {
     // Each comes right after the reply to TIME, in the same millisecond more often than not: with what was left of it, it may not be due
     // before its full delay. Not in parallel: TIME may go to another node or connection, and be served later.
     const earliest = async (): Promise<number> => {
@@ -144,7 +144,7 @@ describe('the pump', () => {
     expect(performance.now() - sentMs).toBeGreaterThanOrEqual(1_900);
   });
 
-  it('takes over within a second what a server that died had scheduled', async () => {
+  it('takes over the scheduled jobs of a dead server within a second', async () => {
     const dying = await EngineFixture.open();
     // Not started, so without a timer: as if it had died after Redis ran the script.
     const sentMs = performance.now();
@@ -155,7 +155,7 @@ describe('the pump', () => {
     expect(performance.now() - sentMs).toBeLessThan(200 + 1_000 + LATE_MAX_MS);
   });
 
-  it('takes over beside a namespace with spoilt keys', async () => {
+  it('takes over beside a namespace with damaged keys', async () => {
     const { namespaces } = f.pool.keys;
     const spoilt = Array.from({ length: 20 }, (_, i) => `${f.ns}-spoilt-${i}`);
     for (const name of spoilt) await f.pool.read('SET', f.pool.keys.namespace(name).due, 'no zset');
@@ -169,7 +169,7 @@ describe('the pump', () => {
     for (const name of spoilt) await f.pool.read('DEL', f.pool.keys.namespace(name).due);
   });
 
-  it('takes over the lease that a dying server gave', async () => {
+  it('takes over a lease that a dying server made', async () => {
     const dying = await EngineFixture.open();
     await f.publish('q', { tries: 2 });
     const sentMs = performance.now();

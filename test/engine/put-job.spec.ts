@@ -65,7 +65,7 @@ describe('a job that is put under an id', () => {
     };
   }
 
-  it('is created, replaces one that waits, or is refused, by the state of the job that has the id', async () => {
+  it('is created, replaces a waiting job, or is refused, by the state of the existing job', async () => {
     const states = await inEachState();
     const job = { tags: ['new'], tries: 7, body: Buffer.from('new') };
     for (const [id, state] of Object.entries(states)) {
@@ -115,7 +115,7 @@ describe('a job that is put under an id', () => {
     expect(leased.every(({ body }) => body.toString() === 'new')).toBe(true);
   });
 
-  it('is stored once by many at once, the last one counts, and none leases the former one', async () => {
+  it('is stored once by many concurrent puts, the last one counts, and the former is not leased', async () => {
     const puts = await Promise.all(
       Array.from({ length: 20 }, (_, i) => put('one', { body: Buffer.from(String(i)) })),
     );
@@ -127,7 +127,7 @@ describe('a job that is put under an id', () => {
     expect(races.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('is not acknowledged by a late holder of the former job', async () => {
+  it('is not acknowledged by a late lease holder of the former job', async () => {
     await f.publish('q', { id: 'one', tries: 3 });
     const [old] = await extended.lease('q');
     await f.pass(10_001);
@@ -139,7 +139,7 @@ describe('a job that is put under an id', () => {
     await expect(f.engine.ack(f.ns, 'q', 'one', old!.lease)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  it('keeps or takes a unique key, and leaves the former job where another one holds it', async () => {
+  it('keeps or takes a unique key, and does not replace the former job if the key is held', async () => {
     const unique = { key: 'k', mode: 'reject' } as const;
     await put('one', { unique });
     expect(await put('one', { unique })).toMatchObject({ isReplaced: true });
@@ -154,7 +154,7 @@ describe('a job that is put under an id', () => {
     expect(await put('other', { unique })).toMatchObject({ isReplaced: true });
   });
 
-  it('does not touch a job of another queue or namespace where that is not allowed', async () => {
+  it('replaces no job of another queue or namespace without permission', async () => {
     await put('one', { queue: 'theirs' });
     await expect(put('one', {}, { isOwnQueueOnly: true })).rejects.toMatchObject({ code: 'job_exists' });
     await extended.lease('theirs');
@@ -180,7 +180,7 @@ describe('a job that is put under an id', () => {
 });
 
 it.each([{ jobsPerQueue: 1 }, { bytes: 10 }])(
-  'a put replaces a job in a queue or namespace that is full: %p',
+  'a put replaces a job in a full queue or namespace: %p',
   async (quota) => {
     const none = { queues: 0, jobsPerQueue: 0, bytes: 0 };
     const f = await EngineFixture.withClock({ quotas: { ...none, ...quota } });

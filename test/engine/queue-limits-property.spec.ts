@@ -201,7 +201,7 @@ const steps = fc.oneof(
 );
 
 it(
-  'holds limits at every instant, and leaks no slot, whatever happens to jobs (T23)',
+  'T23: queue limits hold at every instant and leak no slot after any change of jobs',
   async () => {
     const property = fc.asyncProperty(fc.array(steps, { minLength: 10, maxLength: 60 }), async (plan) => {
       const f = await EngineFixture.withClock();
@@ -223,7 +223,7 @@ it(
   LIMIT_MS,
 );
 
-it('leaks no slot in ten thousand crashes (T23)', async () => {
+it('T23: queue limits leak no slot in ten thousand crashes', async () => {
   const f = await EngineFixture.withClock();
   const jobs = Array.from({ length: 50 }, (_, i) => ({
     queue: 'q',

@@ -31,7 +31,7 @@ describe('limits on running jobs', () => {
   const pass = (ms: number): Promise<void> => f.pass(ms);
 
   describe('a paused queue', () => {
-    it('gives no job, plain or rich, and takes new ones', async () => {
+    it('leases no job, simple or extended, and accepts new ones', async () => {
       await f.publish('q');
       await controls().pause(f.ns, 'q');
       await f.publish('q');
@@ -43,7 +43,7 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 5)).toHaveLength(3);
     });
 
-    it('lets who has a job go on', async () => {
+    it('lets lease holders finish', async () => {
       await put('q');
       const [job] = await lease();
       await controls().pause(f.ns, 'q');
@@ -52,7 +52,7 @@ describe('limits on running jobs', () => {
       expect(await f.engine.ack(f.ns, 'q', job?.id ?? '', 1)).toBe(true);
     });
 
-    it('is remembered although it is empty', async () => {
+    it('stays paused although it is empty', async () => {
       await controls().pause(f.ns, 'q');
 
       expect(await f.engine.tidyNow(f.ns)).toBe(0);
@@ -66,7 +66,7 @@ describe('limits on running jobs', () => {
   });
 
   describe('a limit on running jobs', () => {
-    it('counts plain and rich ones, those too that ran before it was set', async () => {
+    it('counts simple and extended jobs, also those that ran before', async () => {
       for (let i = 0; i < 3; i++) await f.publish('q');
       await lease();
       await put('q');
@@ -95,7 +95,7 @@ describe('limits on running jobs', () => {
       },
     );
 
-    it('refuses a late owner whose slot is taken (Q3)', async () => {
+    it('refuses a late lease holder whose slot is taken (Q3)', async () => {
       await controls().change(f.ns, 'q', { maxRunning: 1 });
       const id = await put('q', { tries: 5 });
       await lease();
@@ -110,10 +110,10 @@ describe('limits on running jobs', () => {
     });
   });
 
-  describe('a plain job that is leased in a limited queue', () => {
+  describe('a simple job that is leased in a limited queue', () => {
     beforeEach(() => controls().change(f.ns, 'q', { maxRunning: 5, expired: 'front' }));
 
-    it('keeps a heartbeat of the batch that makes another job depend on it', async () => {
+    it('keeps a heartbeat in a batch that makes another job depend on it', async () => {
       await f.publish('q', { id: 'long' });
       await f.publish('q', { id: 'short' });
       const leases = await lease('q', 2);
@@ -133,7 +133,7 @@ describe('limits on running jobs', () => {
       expect(await counts()).toMatchObject({ leased: 1, ready: 0, scheduled: 0 });
     });
 
-    it('goes back to the front, also if its answer may not have left', async () => {
+    it('returns to the front, also if its answer may not have been sent', async () => {
       const [first] = [await f.publish('q'), await f.publish('q')];
       await f.lease('q', { ttrMs: 1_000, confirms: true });
       await pass(1_001);
@@ -144,7 +144,7 @@ describe('limits on running jobs', () => {
   });
 
   describe('a limit per concurrency key', () => {
-    it('holds up only jobs of the same key, and calls them in their order', async () => {
+    it('holds only jobs of the same key, and releases them in order', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const [a1, a2, a3] = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
       const b1 = await put('q', ckey('b'));
@@ -162,7 +162,7 @@ describe('limits on running jobs', () => {
       expect((await lease('q', 9)).map(({ id }) => id)).toEqual([a3]);
     });
 
-    it('gives the slot of a called job that goes before it runs to the next', async () => {
+    it('passes the slot of a released job that is removed to the next', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -174,7 +174,7 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 9)).toHaveLength(1);
     });
 
-    it('calls who is held up when it is raised or taken away', async () => {
+    it('releases held jobs when it is raised or removed', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       for (let i = 0; i < 30; i++) await put('q', ckey(i % 2 === 0 ? 'a' : 'b'));
       expect(await lease('q', 100)).toHaveLength(2);
@@ -189,7 +189,7 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 100)).toHaveLength(22);
     });
 
-    it('goes past more jobs of a full key than one step looks at', async () => {
+    it('skips more jobs of a full key than one step reads', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       for (let i = 0; i < 4; i++) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
@@ -202,7 +202,7 @@ describe('limits on running jobs', () => {
       expect(await counts()).toMatchObject({ held: 199, ready: 0 });
     });
 
-    it('tells an owner that his lease is lost when his job is held up', async () => {
+    it('answers lease_lost to a lease holder whose job is held', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const id = await put('q', { ...ckey('a'), tries: 5 });
       await lease();
@@ -218,8 +218,8 @@ describe('limits on running jobs', () => {
     });
   });
 
-  describe('a key that is full', () => {
-    it('refuses a late owner whose slot is taken', async () => {
+  describe('a full concurrency key', () => {
+    it('refuses a late lease holder whose slot is taken', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const id = await put('q', { ...ckey('a'), tries: 5 });
       const other = await put('q', ckey('a'));
@@ -233,7 +233,7 @@ describe('limits on running jobs', () => {
       });
     });
 
-    it('has no slot for newcomers while one who was called is about to run', async () => {
+    it('has no slot for new jobs while a released one is about to run', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -244,7 +244,7 @@ describe('limits on running jobs', () => {
       expect(await stateOf(urgent)).toBe('held');
     });
 
-    it('does not let newcomers overtake those who are held up by its rate', async () => {
+    it('lets no new job overtake those that its rate holds', async () => {
       await controls().change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -262,7 +262,7 @@ describe('limits on running jobs', () => {
   describe('a rate', () => {
     const rate = { rate: 10, periodMs: 1_000, burst: 3 };
 
-    it('lets a burst start, and one more for each part of its period', async () => {
+    it('allows a burst, and one more for each part of its period', async () => {
       await controls().change(f.ns, 'q', { rate });
       for (let i = 0; i < 20; i++) await put('q');
 
@@ -277,7 +277,7 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 9)).toHaveLength(3);
     });
 
-    it('per key holds up only jobs of the same key, and calls them when it allows more', async () => {
+    it('holds per key only jobs of the same key, and releases them when it allows more', async () => {
       await controls().change(f.ns, 'q', { ratePerKey: { ...rate, burst: 1 } });
       const ids: string[] = [];
       for (let i = 0; i < 4; i++) ids.push(await put('q', ckey('a')));
@@ -294,7 +294,7 @@ describe('limits on running jobs', () => {
     });
   });
 
-  it('refuses settings that make no sense, and names them', async () => {
+  it('queue limits refuse invalid settings by name', async () => {
     for (const [change, field] of [
       [{ maxRunning: 0 }, 'max_running'],
       [{ maxRunningPerKey: 1.5 }, 'max_running_per_key'],
@@ -313,8 +313,8 @@ describe('limits on running jobs', () => {
     return { concurrencyKey: key };
   }
 
-  describe('a limit that is lifted while the held jobs of the one before are still looked at', () => {
-    it('holds no job any more', async () => {
+  describe('a limit that is removed while held jobs of the former one are released', () => {
+    it('holds no more jobs', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const keys = Array.from({ length: 10 }, (_, i) => `key-${i}`);
       for (const concurrencyKey of [...keys, ...keys]) await put('q', { concurrencyKey });
@@ -337,7 +337,7 @@ describe('rate limits', () => {
   const RATE = { rate: 100, periodMs: 1_000, burst: BURST };
   const WINDOW_MS = 1_000;
 
-  it('holds 100 a second with a burst of 20 over two servers: 120 in any second, 100 in the long run (T24)', async () => {
+  it('T24: hold 100 a second with a burst of 20 over two servers: 120 in any second, 100 in the long run', async () => {
     const f = await EngineFixture.withClock();
     const other = new QueueEngine(f.pool, { clock: () => f.nowMs });
     await f.engine.extended.controls.change(f.ns, 'q', { rate: RATE });
@@ -374,7 +374,7 @@ describe('rate limits', () => {
     await f.close();
   });
 
-  it('serves those who wait on two servers at the rate, as soon as it allows', async () => {
+  it('serve long polls on two servers at the rate, as soon as it allows', async () => {
     const f = await EngineFixture.open();
     const pool = await RedisPool.connect('default', testPoolOptions(), silentLog);
     const other = new QueueEngine(pool);
@@ -400,7 +400,7 @@ describe('rate limits', () => {
     await f.close();
   });
 
-  describe('who waits is woken', () => {
+  describe('a long poll on a limited queue', () => {
     let f: EngineFixture;
     let woken: string[];
     beforeEach(async () => {
@@ -425,7 +425,7 @@ describe('rate limits', () => {
       expect(woken).toEqual(['q']);
     }
 
-    it('when the queue is resumed', async () => {
+    it('is woken when the queue is resumed', async () => {
       await f.engine.extended.controls.pause(f.ns, 'q');
       await f.publish('q');
 
@@ -434,7 +434,7 @@ describe('rate limits', () => {
       });
     });
 
-    it('when a slot of the queue gets free', async () => {
+    it('is woken when a slot of the queue is free', async () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
@@ -445,7 +445,7 @@ describe('rate limits', () => {
       });
     });
 
-    it('when the slot of a plain job that died gets free', async () => {
+    it('is woken when the slot of a dead simple job is free', async () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       await f.publish('q', { tries: 1 });
       await f.publish('q');
@@ -460,7 +460,7 @@ describe('rate limits', () => {
     it.each([
       ['time to live ended', { ttlMs: 1_000 }],
       ['lease expired, and that waits for its next attempt', {}],
-    ])('when the slot of a plain job whose %s gets free', async (_how, options) => {
+    ])('is woken when the slot of a simple job whose %s is free', async (_how, options) => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1, leaseGraceMs: 60_000 });
       await f.publish('q', options);
       await f.publish('q');
@@ -472,7 +472,7 @@ describe('rate limits', () => {
       });
     });
 
-    it('when a leased plain job is replaced by one that is due later', async () => {
+    it('is woken when a leased simple job is replaced by a later one', async () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
@@ -483,7 +483,7 @@ describe('rate limits', () => {
       });
     });
 
-    it('when its rate allows more', async () => {
+    it('is woken when the rate allows more', async () => {
       await f.engine.extended.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 1_000, burst: 1 } });
       await f.publish('q');
       await f.publish('q');
@@ -563,7 +563,7 @@ describe('pause, resume and settings', () => {
     expect(await number()).toBeLessThan(0);
   });
 
-  describe('a purge', () => {
+  describe('a purge of a queue', () => {
     it.each(STATES)('removes all jobs that are %s, and no others', async (state) => {
       await fillAll();
       expect(await pending().count(f.ns, 'q', STATES)).toEqual(ALL);
@@ -583,7 +583,7 @@ describe('pause, resume and settings', () => {
       });
     });
 
-    it('of every state leaves nothing behind but the settings', async () => {
+    it('leaves only the settings if it is for every state', async () => {
       await fillAll();
 
       await pending().purge(f.ns, 'q', STATES);
@@ -599,7 +599,7 @@ describe('pause, resume and settings', () => {
       expect((await f.keys()).filter((key) => !/:(meta|ended|timers|due)$/.test(key))).toEqual([]);
     });
 
-    it('finds jobs that get into a later one of the states meanwhile, and leaves one that is published then', async () => {
+    it('finds jobs that change to a later state meanwhile, and leaves newly published ones', async () => {
       class Delayed extends QueuePurger {
         override async count(...query: Parameters<QueuePurger['count']>): Promise<Purged> {
           const counted = await super.count(...query);
@@ -625,7 +625,7 @@ describe('pause, resume and settings', () => {
       expect((await f.find(late))?.state).toBe('ready');
     });
 
-    it('goes on in steps, and finds the end of a long line of both kinds', async () => {
+    it('goes on in steps to the end of a long ready list of both kinds', async () => {
       for (let i = 0; i < 150; i++) await (i % 3 === 0 ? put('q', { priority: i % 2 }) : f.publish('q'));
 
       expect((await pending().purge(f.ns, 'q', ['ready'], 0)).isComplete).toBe(false);
@@ -634,7 +634,7 @@ describe('pause, resume and settings', () => {
     });
   });
 
-  it("destroys a full queue as lmstfy's call does, and what is held up too", async () => {
+  it("a destroy removes all jobs of an extended queue as lmstfy's call does, also held ones", async () => {
     await fillAll();
 
     expect(await f.engine.destroy(f.ns, 'q')).toBe(ALL.ready + ALL.held);
@@ -642,7 +642,7 @@ describe('pause, resume and settings', () => {
     expect(await counts()).toMatchObject({ ready: 0, held: 0, leased: 3, scheduled: 4, dead: 1 });
   });
 
-  it('keeps no more ended jobs than it is set to, from then on and of those that are there', async () => {
+  it('a queue keeps no more ended jobs than it is set to, also of existing ones', async () => {
     const end = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) await put('q', { retentionMs: 100_000 });
       const jobs = await f.lease('q', { count });
@@ -662,7 +662,7 @@ describe('pause, resume and settings', () => {
   describe('defaults of a queue', () => {
     const retry = { kind: 'fixed', delayMs: 500 } as const;
 
-    it('hold for a native job that does not say', async () => {
+    it('apply to a native job without the option', async () => {
       await controls().change(f.ns, 'q', {
         defaults: { ttlMs: 9_000, tries: 7, ttrMs: 4_000, priority: -5, retry, retentionMs: 1_000 },
       });
@@ -681,7 +681,7 @@ describe('pause, resume and settings', () => {
       expect((await extended().jobReader.find(f.ns, id))?.state).toBe('done');
     });
 
-    it('send a native job without options to the extended path, if they name a priority', async () => {
+    it('send a native job without options to the extended path if they have a priority', async () => {
       const native = { ...simple(), native: { ttl: true, tries: true, retention: true } };
       await f.engine.publish(f.ns, 'q', native);
       await controls().change(f.ns, 'q', { defaults: { priority: 7 } });
@@ -695,7 +695,7 @@ describe('pause, resume and settings', () => {
       expect(await counts()).toMatchObject({ ready: 1 });
     });
 
-    it('leave alone what a job says, and plain jobs', async () => {
+    it('do not change options of a job, nor simple jobs', async () => {
       await controls().change(f.ns, 'q', {
         defaults: { ttlMs: 9_000, tries: 7, priority: -5, retentionMs: 1_000 },
       });
@@ -709,8 +709,8 @@ describe('pause, resume and settings', () => {
     });
   });
 
-  describe('a queue that is drained', () => {
-    it('takes no new job until it is empty, through any API', async () => {
+  describe('a draining queue', () => {
+    it('refuses new jobs of any API until it is empty', async () => {
       const id = await f.publish('q', { tries: 3 });
       await put('q', { delayMs: 1_000 });
       await controls().drain(f.ns, 'q');
@@ -742,7 +742,7 @@ describe('pause, resume and settings', () => {
       expect(await counts()).toMatchObject({ ready: 2 });
     });
 
-    it('takes new jobs again when it is resumed', async () => {
+    it('accepts new jobs when it is resumed', async () => {
       await f.publish('q');
       await controls().drain(f.ns, 'q');
       await controls().resume(f.ns, 'q');
@@ -751,7 +751,7 @@ describe('pause, resume and settings', () => {
       expect(await counts()).toMatchObject({ ready: 2 });
     });
 
-    it('counts no bytes of what it refuses', async () => {
+    it('counts no bytes of refused jobs', async () => {
       const limited = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 0, bytes: 1_000 } });
       await limited.publish('q');
       await limited.engine.extended.controls.drain(limited.ns, 'q');
@@ -763,7 +763,7 @@ describe('pause, resume and settings', () => {
     });
   });
 
-  it('takes the slots of keys along when its namespace is purged: numbers of queues begin anew', async () => {
+  it('a purge of a namespace removes the slots of keys, as queue numbers start again', async () => {
     await fillAll();
     const slots = async () => (await f.keys()).filter((key) => /:[cw]\d+:/.test(key));
     expect(await slots()).toHaveLength(2);
@@ -776,8 +776,8 @@ describe('pause, resume and settings', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  describe('a queue is forgotten', () => {
-    it('with its settings, when no job is in it', async () => {
+  describe('an empty queue', () => {
+    it('is removed with its settings without jobs', async () => {
       await controls().change(f.ns, 'q', { maxRunning: 1, rate: { rate: 1, periodMs: 1, burst: 1 } });
       await f.engine.pumpNow(f.ns);
 
@@ -791,7 +791,7 @@ describe('pause, resume and settings', () => {
     it.each([
       ['by a call', (): Promise<unknown> => controls().forget(f.ns, 'q')],
       ['by the janitor', (): Promise<unknown> => tidyTwice()],
-    ])('%s, with more stale entries than one script reads', async (_how, forget) => {
+    ])('is removed: %s, with more stale entries than one script reads', async (_how, forget) => {
       const jobs = Array.from({ length: 64 }, simple);
       for (let i = 0; i < 40; i++) {
         const ids = await f.engine.publishMany(f.ns, 'q', jobs);
@@ -806,7 +806,7 @@ describe('pause, resume and settings', () => {
       ['ready', {}],
       ['scheduled', { delayMs: 1_000 }],
       ['far off', { delayMs: 10_000_000 }],
-    ])('but not while a job is %s', async (_name, job) => {
+    ])('is kept while a job is %s', async (_name, job) => {
       await f.publish('q', job);
 
       await expect(controls().forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });

@@ -96,7 +96,7 @@ describe('a namespace under quotas', () => {
     await process_.stop();
   });
 
-  it(`has the bytes counted that are there, over ${RUNS} random sequences`, async () => {
+  it(`has exactly the counted bytes, over ${RUNS} random sequences`, async () => {
     let steps = 0;
     const play = async (
       plan: readonly { act: string; a: number; b: number; queue: string; quota: boolean }[],
@@ -126,7 +126,7 @@ describe('a namespace under quotas', () => {
     expect(steps).toBeGreaterThan(RUNS * 20);
   }, 200_000);
 
-  it(`refuses what goes beyond, and nothing else, over ${RUNS} random sequences`, async () => {
+  it(`refuses only what exceeds a quota, over ${RUNS} random sequences`, async () => {
     const quotas = { queues: 2, jobsPerQueue: 6, bytes: 100 };
     const engine = new QueueEngine(pool, { quotas });
     const seen = new Map<string, number>();

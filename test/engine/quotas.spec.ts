@@ -60,17 +60,17 @@ describe('quotas', () => {
     const bytes = async (f: EngineFixture): Promise<number> =>
       Number(await redis.hget(f.pool.keys.namespace(f.ns).meta, 'bytes'));
 
-    describe('on jobs of a queue', () => {
+    describe('quotas on jobs of a queue', () => {
       const quotas = { jobsPerQueue: 10 };
 
-      it('are exact, however many servers publish at once', async () => {
+      it('are exact with many servers publishing at once', async () => {
         const f = await withQuotas(quotas);
         const outcomes = await race(f, quotas, 300, (engine) => engine.publish(f.ns, 'q', newJob()));
         expect(outcomes).toEqual({ stored: 10, queue_full: 290 });
         expect(await total(f)).toBe(10);
       });
 
-      it('refuse a bulk as a whole, beside others that travel with it', async () => {
+      it('refuse a bulk as a whole, beside others in its batch', async () => {
         const f = await withQuotas(quotas);
         const results = await Promise.allSettled([
           f.engine.publishMany(f.ns, 'q', jobsOf(8)),
@@ -86,7 +86,7 @@ describe('quotas', () => {
         expect([await total(f), await total(f, 'other')]).toEqual([10, 10]);
       });
 
-      it('count scheduled, leased and dead jobs, and those far ahead', async () => {
+      it('count scheduled, leased and dead jobs, and far ones', async () => {
         const f = await withQuotas({ jobsPerQueue: 5 });
         await f.publish('q', { tries: 1 });
         await f.lease('q', { ttrMs: 1_000 });
@@ -109,7 +109,7 @@ describe('quotas', () => {
         await f.publish('q');
       });
 
-      it('have room again after an acknowledgement, not for stale entries', async () => {
+      it('have room after an acknowledgement, not for stale entries', async () => {
         const f = await withQuotas({ jobsPerQueue: 2 });
         const ids = [await f.publish('q'), await f.publish('q')];
         await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
@@ -118,7 +118,7 @@ describe('quotas', () => {
         await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
       });
 
-      it('let a job take the place of another in a full queue, and refuse one that takes no place', async () => {
+      it('allow a replacement in a full queue, but no additional job', async () => {
         const f = await withQuotas({ jobsPerQueue: 1 });
         const old = await f.publish('q');
         const fresh = await f.engine.republish(f.ns, 'q', old, newJob());
@@ -135,7 +135,7 @@ describe('quotas', () => {
         expect(await f.drain('q')).toEqual(['0123456789']);
       });
 
-      it('never keep dead jobs from coming back', async () => {
+      it('never refuse a respawn of dead jobs', async () => {
         const f = await withQuotas({ jobsPerQueue: 1 });
         await f.publish('q');
         await f.lease('q', { ttrMs: 1 });
@@ -145,10 +145,10 @@ describe('quotas', () => {
       });
     });
 
-    describe('on queues', () => {
+    describe('quotas on queues', () => {
       const quotas = { queues: 3 };
 
-      it('are exact, however many servers publish at once', async () => {
+      it('are exact with many servers publishing at once', async () => {
         const f = await withQuotas(quotas);
         const outcomes = await race(f, quotas, 90, (engine, i) =>
           engine.publish(f.ns, `q${String(Math.floor(i / 3))}`, newJob()),
@@ -157,7 +157,7 @@ describe('quotas', () => {
         expect(await f.engine.queues(f.ns)).toHaveLength(3);
       });
 
-      it('let queues that are there go on, and have room when one is forgotten', async () => {
+      it('allow existing queues, and have room when one is removed', async () => {
         const f = await withQuotas({ queues: 1 });
         const id = await f.publish('a');
         await expect(f.publish('b')).rejects.toMatchObject({ code: 'too_many_queues' });
@@ -169,7 +169,7 @@ describe('quotas', () => {
         expect(await f.engine.queues(f.ns)).toEqual(['b']);
       });
 
-      it('make no queue for a call that another quota refuses', async () => {
+      it('create no queue for a call that another quota refuses', async () => {
         const f = await withQuotas({ queues: 5, bytes: 3 });
         await f.publish('a', { text: 'abc' });
         await expect(f.publish('b', { text: 'x' })).rejects.toMatchObject({ code: 'namespace_full' });
@@ -178,17 +178,17 @@ describe('quotas', () => {
       });
     });
 
-    describe('on bytes', () => {
+    describe('quotas on bytes', () => {
       const quotas = { bytes: 1_000 };
 
-      it('are exact, however many servers publish at once', async () => {
+      it('are exact with many servers publishing at once', async () => {
         const f = await withQuotas(quotas);
         const outcomes = await race(f, quotas, 200, (engine) => engine.publish(f.ns, 'q', jobsOf(1, 30)[0]!));
         expect(outcomes).toEqual({ stored: 33, namespace_full: 167 });
         expect(await bytes(f)).toBe(990);
       });
 
-      it('count over all queues, and take an empty body always', async () => {
+      it('count over all queues, and always accept an empty body', async () => {
         const f = await withQuotas({ bytes: 10 });
         await f.publish('a', { text: '12345' });
         await f.publish('b', { text: '12345' });
@@ -196,7 +196,7 @@ describe('quotas', () => {
         await f.publish('c', { text: '' });
       });
 
-      it('let only the difference count when a job takes the place of another', async () => {
+      it('count only the difference when a job replaces another', async () => {
         const f = await withQuotas({ bytes: 10 });
         const old = await f.publish('q', { text: '12345678' });
         const id = await f.engine.republish(f.ns, 'q', old, newJob({ body: Buffer.from('1234567890') }));
@@ -205,7 +205,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('are given back by a server that knows of no quota', async () => {
+      it('are returned by a server without a quota', async () => {
         const f = await withQuotas(quotas);
         const fixture = await EngineFixture.open();
         open.push(fixture);
@@ -230,7 +230,7 @@ describe('quotas', () => {
       });
     });
 
-    describe('on bytes beside the body', () => {
+    describe('quotas on bytes beside the body', () => {
       const LONG = 'x'.repeat(3_000);
       const full = { code: 'namespace_full' };
 
@@ -261,13 +261,13 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('count no entry that a later one has replaced', async () => {
+      it('do not count an entry that a later one replaced', async () => {
         const { f, id, jobs } = await leased(1_000_000);
         for (let i = 0; i < 250; i++) await jobs.log(f.ns, id, 'message');
         expect(await bytes(f)).toBeLessThan(99 * 70);
       });
 
-      it('leave progress out that is longer, and extend the lease', async () => {
+      it('drop longer progress beyond the quota, and extend the lease', async () => {
         const { f, id, lease, ops } = await leased(2_000);
         const read = () => f.engine.extended.jobReader.find(f.ns, id);
         await ops.heartbeat(f.ns, { id, lease }, { progress: 'some' });
@@ -279,7 +279,7 @@ describe('quotas', () => {
         expect(await read()).toMatchObject({ progress: 'else' });
       });
 
-      it('count a result, and leave one out that is longer', async () => {
+      it('count a result, and drop a longer one', async () => {
         const { f, id, lease, ops } = await leased(4_000);
         const other = await f.put('q', { text: '' });
         const [next] = (await f.lease('q', { ttrMs: 10_000 })) as [LeasedJob];
@@ -301,7 +301,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('refuse new data of a lease holder that is longer, and the lease stays', async () => {
+      it('refuse longer new data of a lease holder, and keep the lease', async () => {
         const { f, id, lease, ops } = await leased(2_000);
         const data = { body: Buffer.from(LONG) };
         const failure = { id, lease, group: 'g', message: 'm', data };
@@ -328,7 +328,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('count attributes, of jobs of both APIs', async () => {
+      it('count attributes of jobs of both APIs', async () => {
         const f = await withQuotas({ bytes: 2_000 });
         const attributes = Object.fromEntries(
           Array.from({ length: 16 }, (_, i) => [String(i), 'x'.repeat(128)]),
@@ -343,7 +343,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('give back what a queue had, step by step, while the namespace is purged', async () => {
+      it('return what a queue had, step by step, during a purge of the namespace', async () => {
         const f = await withQuotas({ bytes: 10_000 });
         const id = await f.put('q', { text: 'body' });
         await f.engine.extended.jobUpdater.log(f.ns, id, LONG);
@@ -358,7 +358,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('cut the message of a failure that is longer, and never refuse one', async () => {
+      it('cut a longer message of a failure, and never refuse it', async () => {
         const { f, id, lease, ops } = await leased(1_000);
         await ops.fail(f.ns, { id, lease, group: 'g', message: 'ä'.repeat(3_000) });
         const job = await f.engine.extended.jobReader.find(f.ns, id);
@@ -368,7 +368,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('count tags, of new jobs too, and refuse more beyond the quota', async () => {
+      it('count tags, also of new jobs, and refuse more beyond the quota', async () => {
         const f = await withQuotas({ bytes: 1_000 });
         const many = (letter: string) => Array.from({ length: 8 }, (_, i) => letter.repeat(100) + String(i));
         const id = await f.put('q', { text: '', tags: many('a') });
@@ -401,7 +401,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(10);
       });
 
-      it('refuse a longer body beyond the quota, and take a shorter one', async () => {
+      it('refuse a longer body beyond the quota, and accept a shorter one', async () => {
         const f = await withQuotas({ bytes: 10 });
         const id = await f.put('q', { text: '12345678' });
         const change = (text: string) =>
@@ -413,7 +413,7 @@ describe('quotas', () => {
       });
     });
 
-    describe('on recurring jobs, workers and keys', () => {
+    describe('quotas on recurring jobs, workers and keys', () => {
       const full = { code: 'namespace_full' };
       const HOURLY = { everyMs: 3_600_000, offsetMs: 3_600_000 };
 
@@ -461,7 +461,7 @@ describe('quotas', () => {
         return items.map(({ name }) => name).sort();
       };
 
-      it('refuse a session beyond the quota on workers, and forget workers that are not alive', async () => {
+      it('refuse a session beyond the quota on workers, and remove workers that are not alive', async () => {
         const f = await withQuotas({ workers: 2 });
         await session(f, 'a', 10_000);
         f.nowMs += 1_000;
@@ -477,7 +477,7 @@ describe('quotas', () => {
         expect(await names(f)).toEqual(['b', 'c']);
       });
 
-      it('leave names of workers out beyond the quota', async () => {
+      it('omit names of workers beyond the quota', async () => {
         const f = await withQuotas({ workers: 2 });
         await session(f, 'a');
         await session(f, 'b');
@@ -520,7 +520,7 @@ describe('quotas', () => {
         await put('c');
       });
 
-      it('refuse settings of a queue that would be one too many', async () => {
+      it('refuse settings of one queue too many', async () => {
         const f = await withQuotas({ queues: 1 });
         const { controls } = f.engine.extended;
         await controls.change(f.ns, 'a', { maxRunning: 1 });
@@ -544,7 +544,7 @@ describe('quotas', () => {
       });
     });
 
-    it('have a key that was refused free for the next try', async () => {
+    it('leave the key of a refused publish free for the next try', async () => {
       const f = await withQuotas({ jobsPerQueue: 1 });
       const id = await f.publish('q');
       await expect(f.engine.publish(f.ns, 'q', newJob(), KEY)).rejects.toMatchObject({ code: 'queue_full' });
@@ -558,7 +558,7 @@ describe('quotas', () => {
 describe('settings of a namespace', () => {
   const DAY_MS = 86_400_000;
 
-  describe('settings of a namespace', () => {
+  describe('the settings of a namespace', () => {
     let f: EngineFixture;
     beforeEach(async () => {
       f = await EngineFixture.withClock({ stats: { historyDays: 7, maxQueues: 10 } });
@@ -567,7 +567,7 @@ describe('settings of a namespace', () => {
 
     const settings = (): QueueEngine['settings'] => f.engine.settings;
 
-    it('are their defaults until something is chosen, and again when that is taken back', async () => {
+    it('have their defaults until they are set, and after a reset', async () => {
       expect(await settings().of(f.ns)).toEqual({ ...BUILT_IN, history_days: 7 });
       await settings().set(f.ns, 'grace_ms', 500);
       await settings().set(f.ns, 'retention_count', 0);
@@ -584,7 +584,7 @@ describe('settings of a namespace', () => {
       expect(await settings().chosen(f.ns)).toEqual({ retention_count: 0 });
     });
 
-    it('take what lies within their bounds, and nothing else', async () => {
+    it('accept only values within their bounds', async () => {
       for (const key of SETTING_KEYS) {
         const { min, max } = SETTINGS[key];
         for (const value of [min - 1, max + 1, min + 0.5, Number.NaN]) {
@@ -600,7 +600,7 @@ describe('settings of a namespace', () => {
       await expect(settings().set('a}b', 'grace_ms', 1)).rejects.toMatchObject({ code: 'invalid_argument' });
     });
 
-    it('hold at once on the server that changes them, and within a second on others', async () => {
+    it('apply at once on the server that changes them, and within a second on others', async () => {
       const other = new QueueEngine(f.pool);
       expect(await other.settings.of(f.ns)).toMatchObject({ ttr_ms: 60_000 });
       await settings().of(f.ns);
@@ -610,7 +610,7 @@ describe('settings of a namespace', () => {
       await waitFor(async () => (await other.settings.of(f.ns)).ttr_ms === 5_000, 10_000);
     });
 
-    it('cost a command a second at most, however often they are asked for', async () => {
+    it('cost at most one command a second for any number of reads', async () => {
       let commands = 0;
       const read = Reflect.get(f.pool, 'read');
       Reflect.set(f.pool, 'read', (...args: Parameters<typeof read>) => {
@@ -624,7 +624,7 @@ describe('settings of a namespace', () => {
       expect(commands).toBeLessThanOrEqual(1 + (performance.now() - beganMs) / 1_000);
     });
 
-    it('are asked for anew after a failure', async () => {
+    it('are read again after a failure', async () => {
       const read = Reflect.get(f.pool, 'read');
       Reflect.set(f.pool, 'read', () => Promise.reject(new Error('away')));
       await expect(settings().of(f.ns)).rejects.toThrow('away');
@@ -633,7 +633,7 @@ describe('settings of a namespace', () => {
       expect(await settings().of(f.ns)).toMatchObject({ grace_ms: 10_000 });
     });
 
-    it('outlive the queues of their namespace, which is forgotten as any other', async () => {
+    it('outlive the queues of their namespace, and are purged with it', async () => {
       await settings().set(f.ns, 'grace_ms', 500);
       await f.publish('q');
       const [job] = await f.lease('q');
@@ -647,7 +647,7 @@ describe('settings of a namespace', () => {
       expect(await new QueueEngine(f.pool).settings.of(f.ns)).toMatchObject({ grace_ms: 500 });
     });
 
-    it('say how long the statistics are kept: those to come, and those that there are', async () => {
+    it('set how long existing and new statistics are kept', async () => {
       const today = Math.floor(f.nowMs / DAY_MS);
       const count = async (): Promise<void> => {
         f.engine.stats.of(f.ns, 'q').failures += 1;

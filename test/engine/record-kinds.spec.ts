@@ -30,13 +30,13 @@ describe('kinds of records', () => {
     await f.close();
   });
 
-  it('are all those of a namespace that has everything', async () => {
+  it('are all in a namespace that uses everything', async () => {
     await fillWithEveryKind(f.engine, f.ns);
 
     expect(await kindProblems(redis, f.ns)).toEqual([]);
   });
 
-  it('are purged with their namespace, all of them', async () => {
+  it('are all purged with their namespace', async () => {
     await fillWithEveryKind(f.engine, f.ns);
     const purged = await f.engine.purge.run(f.ns);
 

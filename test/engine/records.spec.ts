@@ -10,7 +10,7 @@ const TTR_MS = 5_000;
 /** Uncharged returns that a job may get: lua/modules/jobs/deliveries.lua. */
 const MAX_FREE_RETRIES = 3;
 
-describe('leases whose answers may not have left', () => {
+describe('leases whose answers may not have been sent', () => {
   let f: EngineFixture;
   let redis: Redis;
   /** Another server on the same Redis: it leases, and then nothing is heard of it. */
@@ -35,7 +35,7 @@ describe('leases whose answers may not have left', () => {
     await f.engine.pumpNow(f.ns);
   }
 
-  it('expire uncharged when their server died: perhaps no worker has seen the job', async () => {
+  it('expire without using a try when their server died', async () => {
     const id = await f.publish('q', { tries: 1 });
     const other = await f.publish('q', { tries: 7 });
     await reserve(killed, 2);
@@ -56,7 +56,7 @@ describe('leases whose answers may not have left', () => {
     );
   });
 
-  it('do not count among the tries that a job was published with, also when it has died', async () => {
+  it('are not counted as tries of a job, also when it has died', async () => {
     const id = await f.publish('q', { tries: 1 });
     await reserve();
     await expireLeases();
@@ -69,7 +69,7 @@ describe('leases whose answers may not have left', () => {
     expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
   });
 
-  it('of one lease say nothing of the next', async () => {
+  it('do not affect the next lease', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [{ lease } = { lease: 0 }] = await reserve();
     await f.engine.undo(f.ns, [{ id, lease }]);
@@ -79,7 +79,7 @@ describe('leases whose answers may not have left', () => {
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('are charged when the answer has left, at once for its own server', async () => {
+  it('use a try when the answer was sent, at once for its own server', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [job] = await reserve(f.engine);
     job?.receipt?.arrived();
@@ -87,7 +87,7 @@ describe('leases whose answers may not have left', () => {
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('are charged when the answer has left, for all servers within a moment', async () => {
+  it('use a try when the answer was sent, for all servers within a moment', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [job] = await reserve();
     job?.receipt?.arrived();
@@ -96,14 +96,14 @@ describe('leases whose answers may not have left', () => {
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('are charged in a library, which has them when the call returns', async () => {
+  it('use a try in a library, which has them when the call returns', async () => {
     const id = await f.publish('q', { tries: 1 });
     await f.lease('q', { ttrMs: TTR_MS });
     await expireLeases();
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('are charged when an ack without a lease number comes late: it shows that the answer had arrived', async () => {
+  it('use a try at a late ack without a lease number, which proves that the answer arrived', async () => {
     const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retentionMs: 60_000 },
     ]);
@@ -114,7 +114,7 @@ describe('leases whose answers may not have left', () => {
     expect(await f.find(id)).toMatchObject({ state: 'done', triesLeft: 0, attempts: 1 });
   });
 
-  it('are spared three times, whatever the job: one that kills its servers dies too', async () => {
+  it('use no try three times, so that a job that kills its servers still dies', async () => {
     const id = await f.publish('q', { tries: 1 });
     for (let i = 0; i < MAX_FREE_RETRIES; i++) {
       await reserve();
@@ -135,7 +135,7 @@ describe('leases whose answers may not have left', () => {
     await f.engine.ack(f.ns, 'q', id);
   });
 
-  it('are spared three times in the extended path too, at once in spite of the backoff', async () => {
+  it('use no try three times on the extended path, at once without a backoff', async () => {
     const retry = { kind: 'fixed', delayMs: 3_600_000 } as const;
     const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retry },
@@ -152,7 +152,7 @@ describe('leases whose answers may not have left', () => {
     expect(await f.find(id)).toBeNull();
   });
 
-  describe('cost their try after all when the last holder turns out to have the job', () => {
+  describe('leases that turn out to be held', () => {
     /** Two kinds of jobs: a simple one, and one of the extended path. Both have three tries. */
     const KINDS = { simple: {}, extended: { type: 't' } };
     const late = async (kind: keyof typeof KINDS): Promise<LeasedJob> => {
@@ -165,28 +165,37 @@ describe('leases whose answers may not have left', () => {
       return job!;
     };
 
-    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('release of a job, %s', async (kind) => {
-      const job = await late(kind);
-      await f.engine.native.release(f.ns, job);
-      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
-    });
-
-    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('retry of a job, %s', async (kind) => {
-      const job = await late(kind);
-      await f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
-      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 2, attempts: 1 });
-    });
-
-    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('heartbeat of a job, %s', async (kind) => {
-      const job = await late(kind);
-      await f.engine.native.heartbeat(f.ns, job);
-      expect(await f.find(job.id)).toMatchObject({ state: 'leased', tries: 3, triesLeft: 2, attempts: 1 });
-      await f.engine.native.release(f.ns, job);
-      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
-    });
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+      'use their try at a release of a job, %s',
+      async (kind) => {
+        const job = await late(kind);
+        await f.engine.native.release(f.ns, job);
+        expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
+      },
+    );
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'but not when a later lease expired as usual: %s',
+      'use their try at a retry of a job, %s',
+      async (kind) => {
+        const job = await late(kind);
+        await f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
+        expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 2, attempts: 1 });
+      },
+    );
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+      'use their try at a heartbeat of a job, %s',
+      async (kind) => {
+        const job = await late(kind);
+        await f.engine.native.heartbeat(f.ns, job);
+        expect(await f.find(job.id)).toMatchObject({ state: 'leased', tries: 3, triesLeft: 2, attempts: 1 });
+        await f.engine.native.release(f.ns, job);
+        expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
+      },
+    );
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+      'use no try after a later lease expired: %s',
       async (kind) => {
         const job = await late(kind);
         const [next] = await f.lease('q', { ttrMs: TTR_MS });
@@ -199,7 +208,7 @@ describe('leases whose answers may not have left', () => {
     );
   });
 
-  it('of many consumers in one batch are known until the last answer has left', async () => {
+  it('stay in the delivery log for many consumers of one batch until the last answer was sent', async () => {
     await Promise.all(['a', 'b', 'c'].map((text) => f.publish('q', { text, tries: 1 })));
     const jobs = (await Promise.all([1, 2, 3].map(() => reserve(f.engine)))).flat();
     expect(jobs).toHaveLength(3);
@@ -213,7 +222,7 @@ describe('leases whose answers may not have left', () => {
     await waitFor(async () => (await records()) === 0);
   });
 
-  it('overwrite the record of a batch that has left, and an empty reserve writes none', async () => {
+  it('overwrite the entry of an answered batch, and an empty lease request writes none', async () => {
     for (let i = 0; i < 20; i++) await f.publish('q');
     for (let i = 0; i < 20; i++) {
       const [job] = await reserve(f.engine);
@@ -225,13 +234,13 @@ describe('leases whose answers may not have left', () => {
     expect(await records()).toBe(0);
   });
 
-  it('have no record if they are shorter than a second', async () => {
+  it('have no entry in the delivery log if they are shorter than a second', async () => {
     await f.publish('q');
     await reserve(killed, 1, 999);
     expect(await records()).toBe(0);
   });
 
-  it('leave nothing behind: a record goes when its leases have long ended', async () => {
+  it('leave nothing behind: an entry is removed when its leases have ended', async () => {
     const id = await f.publish('q');
     await reserve();
     await f.engine.ack(f.ns, 'q', id);
@@ -250,7 +259,7 @@ describe('leases whose answers may not have left', () => {
     expect(await records()).toBe(0);
   });
 
-  it('leave nothing behind in a namespace that is forgotten', async () => {
+  it('leave nothing behind in a removed namespace', async () => {
     const id = await f.publish('q');
     await reserve();
     await f.engine.ack(f.ns, 'q', id);
@@ -259,8 +268,8 @@ describe('leases whose answers may not have left', () => {
   });
 });
 
-describe('a reserve whose reply was lost', () => {
-  it.each([1, 64])('is given back as soon as Redis can be reached, to the front: %i jobs', async (count) => {
+describe('a lease call whose reply was lost', () => {
+  it.each([1, 64])('is undone to the front as soon as Redis is reachable: %i jobs', async (count) => {
     const redis = await startRedis();
     const proxy = await TcpProxy.start(redis.port);
     const witness = await EngineFixture.open({}, { url: redis.url });
@@ -297,7 +306,7 @@ describe('a reserve whose reply was lost', () => {
 
   // Its record has the name of one whose answers have left, and which is there still.
   it.each(['that never ran', 'that found nothing'])(
-    '%s takes nothing back of the one before',
+    'is not undone for its predecessor by %s',
     async (kind) => {
       const redis = await startRedis();
       const proxy = await TcpProxy.start(redis.port);
@@ -327,7 +336,7 @@ describe('a reserve whose reply was lost', () => {
     },
   );
 
-  it('wakes who waits for its jobs elsewhere', async () => {
+  it('wakes long polls on other servers for its jobs', async () => {
     const redis = await startRedis();
     const proxy = await TcpProxy.start(redis.port);
     const witness = await EngineFixture.open({}, { url: redis.url });
@@ -352,7 +361,7 @@ describe('a reserve whose reply was lost', () => {
 });
 
 describe('a full Redis', () => {
-  it('still takes the record of a reserve', async () => {
+  it('stores the delivery log entry of a lease', async () => {
     const redis = await startRedis();
     const admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
     const f = await EngineFixture.open({}, { url: redis.url });

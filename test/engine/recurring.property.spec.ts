@@ -117,7 +117,7 @@ const changes = fc.oneof(
 );
 
 it(
-  'T31: makes exactly one job for each slot, whatever is changed meanwhile, from several servers',
+  'T31: a recurring job makes exactly one job for each slot with changes and several servers',
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -24,7 +24,7 @@ const find = (id: string) => f.find(id);
 /** Takes all that is ready. @returns ids */
 const take = async (queue = 'q') => (await f.lease(queue, { count: 100 })).map(({ id }) => id);
 
-it('makes a job for each slot, in its time, with and without consumers', async () => {
+it('a recurring job makes a job for each slot in time, with and without consumers', async () => {
   const beganMs = f.nowMs;
   const recurring = await set(10 * SECOND, { schedule: { everyMs: 10 * SECOND, offsetMs: 5 * SECOND } });
   expect(recurring).toMatchObject({ made: 0, nextAtMs: beganMs + 5 * SECOND, lastAtMs: null });
@@ -46,7 +46,7 @@ it('makes a job for each slot, in its time, with and without consumers', async (
   });
 });
 
-it('makes jobs that know where they come from, and when they were due', async () => {
+it('a recurring job makes jobs that name it and their due time', async () => {
   const template = { queue: 'q', body: Buffer.from([0, 255]), contentType: 'a/b', type: 't', tags: ['g'] };
   await set(SECOND, { template: { ...template, priority: 3, tries: 7, ttrMs: 9, retentionMs: 60_000 } });
   const dueMs = f.nowMs;
@@ -65,7 +65,7 @@ it('makes jobs that know where they come from, and when they were due', async ()
   expect(job?.timeline.map(({ what }) => what)).toEqual(['published']);
 });
 
-it('tells of the publish of each of its jobs', async () => {
+it('a recurring job emits an event for each publish', async () => {
   const published: [string, number][] = [];
   const other = await EngineFixture.open({
     clock: () => f.nowMs,
@@ -88,8 +88,8 @@ it('tells of the publish of each of its jobs', async () => {
   }
 });
 
-describe('after an outage', () => {
-  it('makes up for all slots that were missed, dated as they were due', async () => {
+describe('a recurring job after an outage', () => {
+  it('makes up for all missed slots, with their due times', async () => {
     const beganMs = f.nowMs;
     await set(SECOND);
     await pass(99 * SECOND + 500);
@@ -114,7 +114,7 @@ describe('after an outage', () => {
   });
 
   it.each([0, 5_000])(
-    'makes 1,000 jobs at most, and tells of the slots that it skips: stored backlog %d',
+    'makes 1,000 jobs at most, and reports skipped slots: stored backlog %d',
     async (backlog) => {
       const beganMs = f.nowMs;
       const listening = await Listening.to(f.engine, f.ns);
@@ -155,7 +155,7 @@ describe('after an outage', () => {
     },
   );
 
-  it('makes one job if nothing is said, however many slots have passed', async () => {
+  it('makes one job by default for any number of slots', async () => {
     const { schedule, template } = every(10 * SECOND);
     const { maxCatchUp } = await recurrings().set(f.ns, { id: 'r', schedule, template });
     await pass(95 * SECOND);
@@ -165,7 +165,7 @@ describe('after an outage', () => {
     expect(await get()).toMatchObject({ made: 1, skipped: 9 });
   });
 
-  it('makes none for slots that passed a minute ago, and goes on with the next', async () => {
+  it('makes no job for slots older than a minute, and goes on with the next', async () => {
     const beganMs = f.nowMs;
     const [hour, minute] = [3_600 * SECOND, 60 * SECOND];
     await set(hour, { maxCatchUp: 0 });
@@ -182,7 +182,7 @@ describe('after an outage', () => {
     expect(await get('fast')).toMatchObject({ made: 1, skipped: 9 });
   });
 
-  it('is read by earlier servers as one that makes up for one slot, and is set back by a change', async () => {
+  it('makes up for one slot on earlier servers, and is reset by a change', async () => {
     await set(SECOND, { maxCatchUp: 0 });
     expect(await f.pool.read('HGET', `{${f.ns}}Rr`, 'backlog')).toBe('1');
     expect(await recurrings().change(f.ns, 'r', { isPaused: true })).toMatchObject({ maxCatchUp: 0 });
@@ -190,7 +190,7 @@ describe('after an outage', () => {
     expect(await f.pool.read('HMGET', `{${f.ns}}Rr`, 'backlog', 'skips_late')).toEqual(['3', '0']);
   });
 
-  it('holds to max_catch_up over many steps', async () => {
+  it('keeps to max_catch_up over many steps', async () => {
     await set(SECOND, { maxCatchUp: 90 });
     await pass(500 * SECOND);
 
@@ -199,7 +199,7 @@ describe('after an outage', () => {
   });
 });
 
-it('makes one job for each slot, however many servers there are', async () => {
+it('a recurring job makes one job for each slot with any number of servers', async () => {
   const others = await Promise.all([1, 2, 3].map(() => EngineFixture.open({ clock: () => f.nowMs })));
   try {
     await Promise.all(
@@ -221,7 +221,7 @@ it('makes one job for each slot, however many servers there are', async () => {
   }
 });
 
-describe('while it runs', () => {
+describe('a running recurring job', () => {
   it('changes what it makes, and keeps its count and its slots', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
@@ -235,7 +235,7 @@ describe('while it runs', () => {
     expect(await get()).toMatchObject({ made: 2, maxCatchUp: 5, nextAtMs: beganMs + 20 * SECOND });
   });
 
-  it('changes its pace', async () => {
+  it('changes its interval', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(13 * SECOND);
@@ -247,7 +247,7 @@ describe('while it runs', () => {
     });
   });
 
-  it('is set again under its id without a slot made twice, or a new row begun', async () => {
+  it('is set again under its id without a repeated slot or a new sequence', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(3 * SECOND);
@@ -258,7 +258,7 @@ describe('while it runs', () => {
     expect(await take()).toEqual(['r-1']);
   });
 
-  it('is paused and resumed, and does not make up for the time between', async () => {
+  it('is paused and resumed, and does not make up for the pause', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(1);
@@ -271,7 +271,7 @@ describe('while it runs', () => {
     expect(await take()).toEqual(['r-1', 'r-2']);
   });
 
-  it('serves no slot twice, paused and resumed on it or not', async () => {
+  it('serves no slot twice, with or without a pause', async () => {
     await set(10 * SECOND);
     await pass(0);
     await recurrings().pause(f.ns, 'r');
@@ -285,7 +285,7 @@ describe('while it runs', () => {
     expect(await get()).toMatchObject({ made: 1 });
   });
 
-  it('loses no change of two that come at once', async () => {
+  it('loses no change of two concurrent ones', async () => {
     await set(SECOND);
     await Promise.all([
       recurrings().change(f.ns, 'r', { maxCatchUp: 7 }),
@@ -296,7 +296,7 @@ describe('while it runs', () => {
     expect(await get()).toMatchObject({ maxCatchUp: 7, template: { type: 't' }, isPaused: true });
   });
 
-  it('is removed, and what it made stays', async () => {
+  it('is removed, and its jobs stay', async () => {
     await set(SECOND);
     await pass(0);
     expect(await recurrings().remove(f.ns, 'r')).toBe(true);
@@ -310,7 +310,7 @@ describe('while it runs', () => {
   });
 });
 
-it('makes jobs that wait for others, if they are to', async () => {
+it('makes jobs with dependencies', async () => {
   const [first] = await extended().publishing.publish(f.ns, [
     { queue: 'p', body: Buffer.from('x'), type: 't' },
   ]);
@@ -324,7 +324,7 @@ it('makes jobs that wait for others, if they are to', async () => {
   expect((await take()).sort()).toEqual(['r-1', 'r-2']);
 });
 
-it('ends with its namespace', async () => {
+it('is purged with its namespace', async () => {
   await set(SECOND);
   await pass(SECOND);
   const purged = await f.engine.purge.run(f.ns);
@@ -334,7 +334,7 @@ it('ends with its namespace', async () => {
   expect(await f.keys()).toEqual([]);
 });
 
-it('passes over the numbers of jobs that it made in a former life', async () => {
+it('a recurring job skips the numbers of jobs that it made before its deletion', async () => {
   await set(SECOND, { maxCatchUp: 1, id: 'twelve-chars1' });
   await pass(0);
   await recurrings().remove(f.ns, 'twelve-chars1');
@@ -345,7 +345,7 @@ it('passes over the numbers of jobs that it made in a former life', async () => 
   expect(await find('twelve-chars1-3')).toMatchObject({ id: 'twelve-chars1-3' });
 });
 
-it('honours a unique key: a slot whose job may not be made is skipped', async () => {
+it('a recurring job honours a unique key: a slot whose job is refused is skipped', async () => {
   const template = { queue: 'q', body: Buffer.from('x'), unique: { key: 'k', mode: 'reject' as const } };
   await set(SECOND, { template });
   await pass(3 * SECOND);
@@ -358,7 +358,7 @@ it('honours a unique key: a slot whose job may not be made is skipped', async ()
   expect(await take()).toEqual(['r-2']);
 });
 
-it('honours quotas', async () => {
+it('a recurring job honours quotas', async () => {
   const small = await EngineFixture.open({
     clock: () => f.nowMs,
     quotas: { queues: 1, jobsPerQueue: 2, bytes: 0 },
@@ -381,7 +381,7 @@ it('honours quotas', async () => {
   }
 });
 
-it('lists them page by page, in the order of their ids', async () => {
+it('a list of recurring jobs has pages in the order of their ids', async () => {
   for (const id of ['b', 'd', 'a', 'c'])
     await set(SECOND, { id, template: { queue: id, body: Buffer.from(id) } });
   const first = await recurrings().list(f.ns, 2);
@@ -397,7 +397,7 @@ it('lists them page by page, in the order of their ids', async () => {
   expect((await recurrings().list(f.ns, 100, '', 'c')).items).toEqual([await get('c')]);
 });
 
-it('ends a page early where there is much data, and ends all of them at once', async () => {
+it('a list of recurring jobs ends a page early for much data, and ends all of them at once', async () => {
   const template = { queue: 'q', body: Buffer.alloc(3_000_000, 'x') };
   for (const id of ['a', 'b', 'c']) await set(SECOND, { id, template });
   const first = await recurrings().list(f.ns, 100);
@@ -411,7 +411,7 @@ it('ends a page early where there is much data, and ends all of them at once', a
   expect(await f.keys()).toEqual([f.pool.keys.namespace(f.ns).meta]);
 });
 
-it('keeps a namespace that has no queue yet', async () => {
+it('a recurring job keeps a namespace without queues', async () => {
   await set(SECOND, { schedule: { everyMs: SECOND, offsetMs: 60 * SECOND } });
   await f.engine.tidyNow(f.ns);
   expect(await f.engine.namespaces()).toContain(f.ns);
@@ -430,7 +430,7 @@ it.each<[Partial<NewRecurring>, RegExp]>([
   [{ maxCatchUp: -1 }, /^maxCatchUp /],
   [{ maxCatchUp: 1_001 }, /^maxCatchUp /],
   [{ template: { queue: 'q', body: Buffer.from(''), priority: 128 } }, /^priority /],
-])('refuses %j', async (more, message) => {
+])('a recurring job refuses %j', async (more, message) => {
   await expect(set(SECOND, more)).rejects.toThrow(message);
   expect((await recurrings().list(f.ns, 10)).items).toEqual([]);
 });
@@ -454,7 +454,7 @@ describe('names of the jobs of a recurring job', () => {
   const options = () => f.pool.read('HGET', `{${f.ns}}Rr`, 'options');
 
   it.each(['skip', 'replace'] as const)(
-    'are not held up by a caller who takes the key recurring:<id>, with overlap %s',
+    "are not blocked by a caller's key recurring:<id>, with overlap %s",
     async (overlap) => {
       const unique = { key: FORMER, mode: 'reject', windowMs: 2 ** 40 } as const;
       const mine = await f.put('mine', { unique });
@@ -474,7 +474,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(await find('r-1')).toMatchObject({ state: 'ready', uniqueKey: null });
   });
 
-  it('change with the first slot, where an earlier server stored them', async () => {
+  it('change with the first slot if an earlier server stored them', async () => {
     await set(10 * SECOND, { overlap: 'skip' });
     await pass(0);
     await storeAsBefore('r-1');
@@ -491,7 +491,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(await f.audit()).toEqual([]);
   });
 
-  it('change with the first slot that replaces a job, where an earlier server stored them', async () => {
+  it('change with the first slot that replaces a job if an earlier server stored them', async () => {
     await set(10 * SECOND, { overlap: 'replace' });
     await pass(0);
     await storeAsBefore('r-1');
@@ -501,7 +501,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(await f.audit()).toEqual([]);
   });
 
-  it('leave a job alone whose caller took the key that an earlier server used', async () => {
+  it('do not affect a job with the key that an earlier server used', async () => {
     await set(10 * SECOND, { overlap: 'skip' });
     await pass(0);
     await storeAsBefore('r-1');
@@ -514,7 +514,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(String(await holder(FORMER)).slice(0, 2)).toBe('0 ');
   });
 
-  it('change when a dead job of an earlier server is put back', async () => {
+  it('change when a dead job of an earlier server is respawned', async () => {
     await set(10 * SECOND, { overlap: 'skip', template: { queue: 'q', body: Buffer.from('x'), tries: 1 } });
     await pass(0);
     const [job] = await f.lease('q');
@@ -526,7 +526,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'overlap' } });
   });
 
-  it('are found although a caller has taken the next numbers', async () => {
+  it('are found although a caller used the next numbers', async () => {
     for (let [n, step] = [1, 1]; step <= 2 ** 41; step *= 2, n += step) await f.put('mine', { id: `r-${n}` });
     await set(SECOND);
     await pass(0);
@@ -537,7 +537,7 @@ describe('names of the jobs of a recurring job', () => {
   });
 });
 
-describe("after Redis's clock was ahead", () => {
+describe("recurring jobs after Redis's clock was ahead", () => {
   const YEAR = 365 * 86_400 * SECOND;
   const MINUTE = 60 * SECOND;
   /** The clock jumps ahead, what is due is done, and the clock is set back. */
@@ -550,7 +550,7 @@ describe("after Redis's clock was ahead", () => {
     ['that made a job then', { maxCatchUp: 1 }],
     ['that made none then', { maxCatchUp: 0 }],
     ['by cron', { schedule: { cron: '* * * * *', timeZone: 'UTC' } }],
-  ] as const)('goes on within a period: a recurring job %s', async (_what, more) => {
+  ] as const)('go on within a period: a recurring job %s', async (_what, more) => {
     await set(MINUTE, more);
     await pass(MINUTE);
     await jump(YEAR + 30 * SECOND);
@@ -571,7 +571,7 @@ describe("after Redis's clock was ahead", () => {
     expect((await get()).nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
   });
 
-  it('goes on within a period when it is set again', async () => {
+  it('go on within a period when they are set again', async () => {
     await set(MINUTE);
     await jump(YEAR);
     await recurrings().pause(f.ns, 'r');
@@ -579,7 +579,7 @@ describe("after Redis's clock was ahead", () => {
     expect(nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
   });
 
-  it('leaves those alone that begin later, or whose slot a correction of the clock has put before now', async () => {
+  it('are unchanged if they begin later, or if a clock correction moved their slot to the past', async () => {
     await set(MINUTE, { schedule: { everyMs: MINUTE, offsetMs: YEAR } });
     await set(MINUTE, { id: 'served' });
     await pass(0);
@@ -591,7 +591,7 @@ describe("after Redis's clock was ahead", () => {
     expect(await get('served')).toMatchObject({ made: 1 });
   });
 
-  it('repairs many, a page at a time', async () => {
+  it('are repaired a page at a time if they are many', async () => {
     for (let i = 0; i < 130; i++) await set(MINUTE, { id: `many-${i}`, maxCatchUp: 0 });
     for (let i = 0; i < 130; i++)
       await set(MINUTE, { id: `later-${i}`, schedule: { everyMs: MINUTE, offsetMs: 2 * YEAR } });
@@ -601,7 +601,7 @@ describe("after Redis's clock was ahead", () => {
       expect((await get(id)).nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
   });
 
-  it('lets the janitor run', async () => {
+  it('do not stop the janitor', async () => {
     const keys = f.pool.keys.namespace(f.ns);
     const round = { cursor: '0', every_ms: MINUTE, stalled_ms: MINUTE, deadline_ms: 0 };
     await f.publish('q');
@@ -609,7 +609,7 @@ describe("after Redis's clock was ahead", () => {
     expect(await f.pool.read('HGET', keys.meta, 'tidied')).toBe(String(f.nowMs));
   });
 
-  it('loses a worker session that has sent no heartbeat since', async () => {
+  it('do not stop the loss of a worker session without a heartbeat since', async () => {
     const { workers } = extended();
     const beat = () => workers.heartbeat(f.ns, 'w', { ttrMs: MINUTE, leases: [], info: { name: 'w' } });
     f.nowMs += YEAR;

@@ -16,15 +16,15 @@ import { Listening } from './events-fixture.js';
 import { EngineFixture, newJob } from './fixture.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';
 
-describe('simple jobs', () => {
+describe('regressions of simple jobs', () => {
   const ignore = (): void => undefined;
   /** Any queue may have jobs. */
   const all = (_namespace: string, queues: readonly string[]): Promise<number[]> =>
     Promise.resolve(queues.map((_queue, i) => i));
   const request = { queues: ['q'], count: 1, ttrMs: 60_000 };
 
-  describe('a wait', () => {
-    it('ends when its timer runs out, a moment early, while it is asking', async () => {
+  describe('a long poll', () => {
+    it('ends when its timer fires a moment early during a fetch', async () => {
       const answers: (() => void)[] = [];
       const reserve2 = (): Promise<void> => new Promise((resolve) => answers.push(resolve));
       const room = new LongPollManager(reserve2, all, () => true, ignore, ignore);
@@ -41,7 +41,7 @@ describe('simple jobs', () => {
       room.close();
     });
 
-    it('ends in time though a wake-up comes with each of its questions', async () => {
+    it('ends in time although a wake-up follows each fetch', async () => {
       const reserve2 = async (): Promise<void> => {
         await sleep(5);
         room.wake('ns', 'q');
@@ -54,7 +54,7 @@ describe('simple jobs', () => {
     });
   });
 
-  describe('waits on many queues', () => {
+  describe('long polls on many queues', () => {
     it('leave no flags behind while others wait on', async () => {
       const f = await EngineFixture.withClock();
       const { waiting } = f.pool.keys.namespace(f.ns);
@@ -68,7 +68,7 @@ describe('simple jobs', () => {
       await f.close();
     });
 
-    it('ask in scripts that stay short', async () => {
+    it('fetch in short scripts', async () => {
       const batches: number[] = [];
       const script = (_name: string, items: number): void => void batches.push(items);
       const f = await EngineFixture.open({ observer: { ...silentObserver, script } });
@@ -82,8 +82,8 @@ describe('simple jobs', () => {
     });
   });
 
-  describe('a namespace that was registered a moment ago', () => {
-    it('keeps its marker until its first job is there, whatever janitors come by', async () => {
+  describe('a namespace that was just registered', () => {
+    it('keeps its marker until its first job is stored, while janitors run', async () => {
       const f = await EngineFixture.open();
       const runner = new ScriptRunner(f.pool, silentObserver, undefined);
       const janitor = new Janitor(f.pool, runner, silentObserver, new NodeTimers());
@@ -98,8 +98,8 @@ describe('simple jobs', () => {
     });
   });
 
-  describe('a namespace that comes back in the moment in which it is forgotten', () => {
-    it('is on the list again, though the connection goes meanwhile', async () => {
+  describe('a namespace that returns while it is removed', () => {
+    it('is on the list again after a connection failure', async () => {
       const f = await EngineFixture.open();
       const runner = new ScriptRunner(f.pool, silentObserver, undefined);
       const janitor = new Janitor(f.pool, runner, silentObserver, new NodeTimers());
@@ -120,8 +120,8 @@ describe('simple jobs', () => {
     });
   });
 
-  describe('attributes that their owner changes and uses again', () => {
-    it('are kept as they were when each job was published', async () => {
+  describe('attributes that their caller changes and uses again', () => {
+    it('are stored as they were at each publish', async () => {
       const f = await EngineFixture.open();
       const attributes: Record<string, string> = { n: '1' };
       await f.publish('q', { attributes });
@@ -135,7 +135,7 @@ describe('simple jobs', () => {
   });
 });
 
-describe('extended jobs', () => {
+describe('regressions of extended jobs', () => {
   /** Beyond all that a test stores: bytes are counted, and nothing is refused. */
   const VAST: Partial<Quotas> = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
 
@@ -158,7 +158,7 @@ describe('extended jobs', () => {
     const bytes = async (): Promise<number> =>
       Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).meta, 'bytes'));
 
-    it('follow the data of heartbeats, longer and shorter, and go with the job', async () => {
+    it('follow the data of heartbeats, longer and shorter, and are freed with the job', async () => {
       const job = await leased('four');
       await heartbeat(job, 'x'.repeat(1_000));
       expect(await bytes()).toBe(1_000);
@@ -168,7 +168,7 @@ describe('extended jobs', () => {
       expect(await bytes()).toBe(0);
     });
 
-    it('follow what is said of one job in one breath', async () => {
+    it('are counted for several operations on one job in a batch', async () => {
       const job = await leased('four');
       await Promise.all([heartbeat(job, 'x'.repeat(100)), heartbeat(job, 'x'.repeat(50))]);
       expect(await bytes()).toBe(50);
@@ -179,7 +179,7 @@ describe('extended jobs', () => {
       expect(await bytes()).toBe(0);
     });
 
-    it('are not counted of a job that ends as it is published', async () => {
+    it('are not counted for a job that ends as it is published', async () => {
       const [on] = await f.engine.extended.publishing.publish(f.ns, [
         { queue: 'q', body: Buffer.from('on'), retentionMs: 60_000 },
       ]);
@@ -193,7 +193,7 @@ describe('extended jobs', () => {
     });
   });
 
-  describe('jobs with ids of their own', () => {
+  describe('jobs with chosen ids', () => {
     let f: ExtendedPathFixture;
     beforeEach(async () => (f = await ExtendedPathFixture.open()));
     afterEach(async () => {
@@ -202,7 +202,7 @@ describe('extended jobs', () => {
       await f.close();
     });
 
-    it('know that a dead job that they wait for was purged, and do not wait for it to be done', async () => {
+    it('do not wait for a dead dependency to be done after its purge', async () => {
       await f.put('on');
       await f.put('waits', { dependsOn: ['on'] });
       await f.fail('on');
@@ -223,7 +223,7 @@ describe('extended jobs', () => {
       expect(await f.leftovers()).toEqual([]);
     });
 
-    it('are not acknowledged by who comes late, when what they are about has changed since', async () => {
+    it('refuse a late ack after the data changed', async () => {
       await f.put('a', { unique: { key: 'k', mode: 'debounce' }, tries: 5 });
       for (const change of [
         () => f.put('b', { unique: { key: 'k', mode: 'debounce' } }),
@@ -240,7 +240,7 @@ describe('extended jobs', () => {
       expect(await f.counts()).toMatchObject({ ready: 1, leased: 0 });
     });
 
-    it('are cancelled when their last lease runs out in the time of grace', async () => {
+    it('are cancelled when their last lease expires during the grace', async () => {
       await f.put('a', { tries: 1, retentionMs: 60_000 });
       await f.lease();
       await f.path.jobCanceller.cancel(f.ns, 'a', { graceMs: 30_000 });
@@ -248,7 +248,7 @@ describe('extended jobs', () => {
       expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
     });
 
-    it('keep what is logged about them as it came', async () => {
+    it('keep their log entries unchanged', async () => {
       await f.put('a');
       const data = {
         n: 1_234_567_890_123_456,
@@ -264,7 +264,7 @@ describe('extended jobs', () => {
       });
     });
 
-    it('are touched in no other queue by a unique key that counts for its own only', async () => {
+    it('are changed in no other queue by a unique key of their own queue', async () => {
       await f.put('a', { unique: { key: 'k', mode: 'reject' } });
       for (const mode of ['replace', 'debounce', 'existing'] as const) {
         const job = { queue: 'other', unique: { key: 'k', mode, isOwnQueueOnly: true } };
@@ -276,13 +276,13 @@ describe('extended jobs', () => {
     });
   });
 
-  describe('rates', () => {
+  describe('the wait for a rate', () => {
     const RATE = { rate: 1, periodMs: 3_600_000, burst: 2 };
     let f: ExtendedPathFixture;
     beforeEach(async () => (f = await ExtendedPathFixture.open()));
     afterEach(() => f.close());
 
-    it('hold nothing up when the clock is set back by a day', async () => {
+    it('ends although the clock is set back by a day', async () => {
       await f.path.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 100, burst: 2 } });
       for (const id of 'abcdef') await f.put(id);
       expect(await f.lease()).toHaveLength(2);
@@ -297,7 +297,7 @@ describe('extended jobs', () => {
       expect(await f.lease()).toHaveLength(2);
     });
 
-    it('of a key hold nothing up by what it owed to another rate', async () => {
+    it('is not inherited from another rate of the key', async () => {
       await f.path.controls.change(f.ns, 'q', { ratePerKey: RATE });
       for (const id of 'abcd') await f.put(id, { concurrencyKey: 'k' });
       expect(await f.lease()).toHaveLength(2);
@@ -309,8 +309,8 @@ describe('extended jobs', () => {
     });
   });
 
-  describe('a stream of events that is made anew by a clock that is behind', () => {
-    it('is followed from its beginning, and said to have a gap', async () => {
+  describe('an event stream created again by a slower clock', () => {
+    it('is read from its beginning, with a gap', async () => {
       const f = await EngineFixture.open({ eventsKeepMs: 3_000 });
       const listening = await Listening.to(f.engine, f.ns);
       const { events } = f.pool.keys.namespace(f.ns);
@@ -331,7 +331,7 @@ describe('extended jobs', () => {
 
 describe('defects of lmstfy', () => {
   /** Defects of the server whose API we speak: those that show at the engine. The others are tested over HTTP. */
-  describe('defects that ours does not have', () => {
+  describe('lmstfy defects that the engine does not have', () => {
     it('D1: a job that was taken by a server that then died is not lost', async () => {
       const dying = await EngineFixture.open();
       const ids = await dying.engine.publishMany(
@@ -355,7 +355,7 @@ describe('defects of lmstfy', () => {
       await other.close();
     });
 
-    it('D11: there is no body without its place in a line, and no place without a body', async () => {
+    it('D11: every body has an entry in a ready list, and every entry a body', async () => {
       const f = await EngineFixture.withClock();
       for (let i = 0; i < 100; i++) {
         const delayMs = i % 3 === 0 ? 60_000 : 0;
@@ -371,7 +371,7 @@ describe('defects of lmstfy', () => {
       await f.close();
     });
 
-    it('D15: every queue has a timer set of its own; none is shared by the pool', async () => {
+    it('D15: every queue has its own timer set', async () => {
       const f = await EngineFixture.withClock();
       for (const queue of ['a', 'b', 'c']) await f.publish(queue, { delayMs: 1_000 });
 
@@ -419,7 +419,7 @@ describe('defects of lmstfy', () => {
   });
 });
 
-describe('defects of qless', () => {
+describe('qless defects that the engine does not have', () => {
   /** Defects of qless (docs/how-to/from-qless.md) that have no other test here that bears their number. */
   let f: ExtendedPathFixture;
   beforeEach(async () => (f = await ExtendedPathFixture.open()));
@@ -433,7 +433,7 @@ describe('defects of qless', () => {
   const body = Buffer.from('x');
   const lost = { code: 'lease_lost' };
 
-  it('Q1: runs on a Redis later than 6.2.7, where a script may set no global', async () => {
+  it('Q1: a script sets no global and runs on a Redis later than 6.2.7', async () => {
     const info = String(await f.fixture.pool.read('INFO', 'server'));
     const [major = 0, minor = 0] = (/redis_version:([\d.]+)/.exec(info)?.[1] ?? '').split('.').map(Number);
     expect(major * 100 + minor).toBeGreaterThan(602);
@@ -453,7 +453,7 @@ describe('defects of qless', () => {
     expect(await f.work()).toEqual(['b']);
   });
 
-  it('Q2: a late owner who is heard has a whole lease again, and may be late again', async () => {
+  it('Q2: a late lease holder that is accepted has a whole lease again, and may be late again', async () => {
     await f.put('a', { tries: 9 });
     const [owned] = await f.lease();
     const { lease } = owned!;
@@ -468,7 +468,7 @@ describe('defects of qless', () => {
     expect(await f.path.leaseOperations.complete(f.ns, [{ id: 'a', lease }])).toEqual(['done']);
   });
 
-  it('Q8: a job that went to another queue, by whatever call, says so everywhere', async () => {
+  it('Q8: a job moved by any call shows its new queue everywhere', async () => {
     const isAllIn = async (queue: string): Promise<void> => {
       expect(await f.find('a')).toMatchObject({ queue });
       for (const one of ['q', 'next', 'other', 'again']) {
@@ -496,7 +496,7 @@ describe('defects of qless', () => {
     expect((await f.lease('again')).map(({ id }) => id)).toEqual(['a']);
   });
 
-  it('Q12: what is due moves by itself, without any lease request', async () => {
+  it('Q12: a due job moves by itself without a lease request', async () => {
     const real = await EngineFixture.open();
     try {
       const put = (id: string, job: object) =>
@@ -526,7 +526,7 @@ describe('defects of qless', () => {
     }
   });
 
-  it('Q13: the time is that of Redis, whatever the clock of a server or a worker says', async () => {
+  it('Q13: time is that of Redis, not of a server or worker', async () => {
     const now = Date.now;
     for (const aheadMs of [DAY_MS, -DAY_MS]) {
       jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
@@ -557,7 +557,7 @@ describe('defects of qless', () => {
     }
   });
 
-  it('Q14: an acknowledgement clears nothing away; what is kept too long goes in steps that are bounded', async () => {
+  it('Q14: an ack removes nothing old; retention is applied in bounded steps', async () => {
     const steps: number[] = [];
     const observer = {
       ...silentObserver,
@@ -583,7 +583,7 @@ describe('defects of qless', () => {
     }
   });
 
-  it('Q16: a job of a recurring one is told of as any other, and waits for what it depends on', async () => {
+  it('Q16: a job of a recurring job has events and dependencies as any other', async () => {
     await f.put('gate', { queue: 'gates' });
     const listening = await Listening.to(f.fixture.engine, f.ns);
     const template = { queue: 'q', body, dependsOn: ['gate'] };
@@ -598,7 +598,7 @@ describe('defects of qless', () => {
     listening.leave();
   });
 
-  it('Q17: the name of a worker proves nothing: each lease has a number of its own', async () => {
+  it('Q17: a worker name proves nothing: each lease has its own number', async () => {
     const request = { queues: ['q'], count: 1, ttrMs: 10_000, waitMs: 0, worker: 'same' };
     await f.put('a', { tries: 9 });
     const [first] = await f.fixture.engine.lease(f.ns, request);
@@ -619,7 +619,7 @@ describe('defects of qless', () => {
   });
 });
 
-describe('what the model found', () => {
+describe('regressions of the model', () => {
   let f: ExtendedPathFixture;
   beforeEach(async () => (f = await ExtendedPathFixture.open()));
   afterEach(() => f.close());
@@ -634,8 +634,8 @@ describe('what the model found', () => {
     return answer.outcome === 'requested' ? answer.revokedAtMs - f.nowMs : 0;
   };
 
-  describe('what random sequences beside a model in memory have found', () => {
-    it('a second cancel says when the owner really loses the job, and gives him no more time', async () => {
+  describe('failures found by random sequences beside a model in memory', () => {
+    it('a second cancel returns the original deadline, and does not extend it', async () => {
       await f.put('a');
       await leaseOf('a');
       expect(await revokedAt('a', 500)).toBe(500);
@@ -645,7 +645,7 @@ describe('what the model found', () => {
       expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
     });
 
-    it('the grace of a former life does not shorten that of the present one', async () => {
+    it('the grace of a former job does not shorten that of the present one', async () => {
       await f.put('a');
       await f.path.jobCanceller.cancel(f.ns, 'a', { graceMs: 0 }).catch(() => undefined);
       await f.put('b');
@@ -659,7 +659,7 @@ describe('what the model found', () => {
       expect(await f.find('b')).toMatchObject({ state: 'leased' });
     });
 
-    it('a job that is to be cancelled is cancelled when its last lease runs out, and is not dead', async () => {
+    it('a job that is to be cancelled is cancelled when its last lease expires, and is not dead', async () => {
       await f.put('a', { tries: 1 });
       await leaseOf('a');
       await revokedAt('a', 60_000);
@@ -667,7 +667,7 @@ describe('what the model found', () => {
       expect(await f.find('a')).toMatchObject({ state: 'cancelled', crashes: 1 });
     });
 
-    it('a job that is to be cancelled, and is moved on to wait for a dead one, is cancelled, and is not dead', async () => {
+    it('a job that is to be cancelled and moves behind a dead one is cancelled, and is not dead', async () => {
       await f.put('dead');
       await f.path.leaseOperations.fail(f.ns, { ...(await leaseOf('dead')), group: 'g', message: 'm' });
       await f.put('a', { onDependencyFailure: 'fail', retentionMs: 60_000 });
@@ -679,7 +679,7 @@ describe('what the model found', () => {
       expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
     });
 
-    it('an owner who gives back a job that is to be cancelled is told that it is', async () => {
+    it('a release of a job that is to be cancelled reports the cancel', async () => {
       await f.put('a', { tries: 2 });
       const lease = await leaseOf('a');
       await revokedAt('a', 60_000);
@@ -692,7 +692,7 @@ describe('what the model found', () => {
       expect(received).toEqual({ state: 'cancelled', dueAtMs: null });
     });
 
-    it('a plain job that is given back for longer than it lives is gone when its ttl ends', async () => {
+    it('a simple job released for longer than its ttl is gone when its ttl ends', async () => {
       await f.path.controls.change(f.ns, 'q', {});
       const id = await f.fixture.publish('q', { ttlMs: 1_000 });
       await f.path.leaseOperations.release(f.ns, { ...(await leaseOf(id)), delayMs: 3_600_000 });
@@ -701,7 +701,7 @@ describe('what the model found', () => {
       expect(await f.counts()).toMatchObject({ scheduled: 0 });
     });
 
-    it('a cancel with all that depend on the job meets those too that come within the grace', async () => {
+    it('a cancel with dependents includes those added during the grace', async () => {
       await f.put('a');
       await leaseOf('a');
       await f.path.jobCanceller.cancel(f.ns, 'a', { cascade: true, graceMs: 500 });
@@ -710,7 +710,7 @@ describe('what the model found', () => {
       expect(await f.find('b')).toMatchObject({ state: 'cancelled' });
     });
 
-    it('a job may wait for one that waited for it once, and does so no more', async () => {
+    it('a job may depend on a former dependent', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'] });
       await f.path.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
@@ -724,7 +724,7 @@ describe('what the model found', () => {
       expect(await f.work()).toEqual(['a']);
     });
 
-    it('those that wait for a dead job hear that it was purged, and do not wait for it', async () => {
+    it('dependents of a dead job notice its purge, and do not wait for it', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'] });
       await f.fail('a');
@@ -740,7 +740,7 @@ describe('what the model found', () => {
       expect(await f.leftovers()).toEqual([]);
     });
 
-    it('a job that was made due now is not put off again by a later change', async () => {
+    it('a job made due now is not delayed again by a later change', async () => {
       await f.put('a', { delayMs: 60_000 });
       await f.path.jobUpdater.change(f.ns, 'a', { delayMs: 0 });
       expect(await f.path.jobUpdater.change(f.ns, 'a', { queue: 'r' })).toEqual({
@@ -749,7 +749,7 @@ describe('what the model found', () => {
       });
     });
 
-    it('a job that came back from the dead is not put off by the time of its publish', async () => {
+    it('a respawned job is not delayed by the time of its publish', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'fail', delayMs: 60_000 });
       await f.fail('a');
@@ -760,7 +760,7 @@ describe('what the model found', () => {
       });
     });
 
-    it('a change tells when a job is due that is tried again later', async () => {
+    it('an update shows when a retried job is due', async () => {
       await f.put('a');
       await f.path.leaseOperations.retry(f.ns, {
         ...(await leaseOf('a')),
@@ -774,7 +774,7 @@ describe('what the model found', () => {
       });
     });
 
-    describe('under a limit of their key', () => {
+    describe('jobs under a limit of their key', () => {
       const put = (id: string, priority = 0) => f.put(id, { concurrencyKey: 'k', priority });
       const states = async (...ids: string[]) =>
         Promise.all(ids.map(async (id) => (await f.find(id))?.state));
@@ -788,13 +788,13 @@ describe('what the model found', () => {
         expect(await states('a', 'b')).toEqual(['held', 'held']);
       });
 
-      it('held jobs are called by the priority that they have now', async () => {
+      it('are released by their present priority if held', async () => {
         await f.path.jobUpdater.change(f.ns, 'b', { priority: -1 });
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['held', 'ready']);
       });
 
-      it('a job that was called keeps its slot when its priority is changed', async () => {
+      it("keep a released job's slot when its priority is changed", async () => {
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
         await f.path.jobUpdater.change(f.ns, 'a', { priority: 5 });
@@ -803,7 +803,7 @@ describe('what the model found', () => {
         expect(await f.work()).toEqual(['b']);
       });
 
-      it('a held job that goes to another queue takes no place with it', async () => {
+      it('take no place along when a held job moves to another queue', async () => {
         await f.path.controls.change(f.ns, 'r', { maxRunningPerKey: 1 });
         for (const id of ['r1', 'r2', 'r3']) await f.put(id, { queue: 'r', concurrencyKey: 'k' });
         expect((await f.lease('r')).map(({ id }) => id)).toEqual(['r1']);

@@ -132,7 +132,7 @@ describe('ids used again', () => {
     });
 
     it.each(Object.entries(COME_BACK))(
-      'is leased once, in its order, when it comes back %s',
+      'is leased once, in order, when it is used again %s',
       async (_as, back) => {
         const expected: string[] = ['before', 'other', 'after'];
         if (back.place === 2) expected.splice(2, 0, 'j1');
@@ -156,7 +156,7 @@ describe('ids used again', () => {
     );
   });
 
-  describe('a chosen id that comes back with a priority', () => {
+  describe('a chosen id that is used again with a priority', () => {
     beforeEach(async () => {
       await f.put('j1');
       await f.put('other');
@@ -164,13 +164,13 @@ describe('ids used again', () => {
       await f.put('j1', { priority: 9 });
     });
 
-    it('goes with a purge that says that it is complete', async () => {
+    it('is removed by a complete purge', async () => {
       expect(await f.path.queuePurger.purge(f.ns, 'q', ['ready'])).toMatchObject({ removed: { ready: 2 } });
       expect(await audit()).toEqual([]);
       expect([await f.find('j1'), await f.find('other')]).toEqual([null, null]);
     });
 
-    it('keeps its queue from being forgotten, until it is gone', async () => {
+    it('keeps its queue from being removed until it is gone', async () => {
       await f.lease('q', 1);
       await expect(f.path.controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
     });
@@ -185,24 +185,21 @@ describe('ids used again', () => {
       }
     };
 
-    it.each([{}, { priority: 9 }])(
-      'is leased once, in its order, when it comes back with %j',
-      async (job) => {
-        await leaveOften(257);
-        await f.put('j1', job);
-        await f.fixture.publish('q', { text: 'last' });
-        expect(await audit()).toEqual([]);
-        expect(await f.counts()).toMatchObject({ ready: 3 });
-        const drained = await f.fixture.drain('q');
-        expect(drained).toEqual('priority' in job ? ['first', 'last', 'j1'] : ['first', 'j1', 'last']);
-        expect(await audit()).toEqual([]);
-        expect(await f.counts()).toMatchObject({ ready: 0, leased: 3 });
-      },
-    );
+    it.each([{}, { priority: 9 }])('is leased once, in order, when it is used again with %j', async (job) => {
+      await leaveOften(257);
+      await f.put('j1', job);
+      await f.fixture.publish('q', { text: 'last' });
+      expect(await audit()).toEqual([]);
+      expect(await f.counts()).toMatchObject({ ready: 3 });
+      const drained = await f.fixture.drain('q');
+      expect(drained).toEqual('priority' in job ? ['first', 'last', 'j1'] : ['first', 'j1', 'last']);
+      expect(await audit()).toEqual([]);
+      expect(await f.counts()).toMatchObject({ ready: 0, leased: 3 });
+    });
   });
 
   describe('an id that was scheduled far ahead and cancelled', () => {
-    it('is due at its own time when it comes back, and not when it was due in its former life', async () => {
+    it('is due at its own time when it is used again, not at the former one', async () => {
       const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
       await f.path.jobCanceller.cancel(f.ns, id);
       await f.put(id, { type: 't', delayMs: 7_200_000 });
@@ -216,7 +213,7 @@ describe('ids used again', () => {
   });
 
   describe('the window of a unique key', () => {
-    it('outlives its job, also for a job that is published with the same id', async () => {
+    it('outlives its job, also for a job published with the same id', async () => {
       await f.put('j1', { unique: { key: 'k', mode: 'reject', windowMs: 2_000 } });
       await f.work();
       const again = f.put('j1', { unique: { key: 'k', mode: 'reject' } });
@@ -227,8 +224,8 @@ describe('ids used again', () => {
     });
   });
 
-  describe('a dependency that failed, whose id comes back', () => {
-    it('is waited for when the job is told so, and met when it is done', async () => {
+  describe('a failed dependency whose id is used again', () => {
+    it('is waited for after an update with it, and met when it is done', async () => {
       await f.put('first');
       await f.put('waits', { queue: 'elsewhere', dependsOn: ['first'] });
       await f.fail('first');
@@ -266,18 +263,18 @@ describe('stale entries', () => {
       expect(await f.engine.peekQueue(f.ns, 'new')).toMatchObject({ id: 'mine', queue: 'new' });
     });
 
-    it('is not given out', async () => {
+    it('is not leased', async () => {
       expect(await f.drain('old')).toEqual([]);
       expect(await f.drain('new')).toEqual(['body']);
     });
 
-    it('takes nothing with it when its queue is destroyed', async () => {
+    it('removes nothing of the job when its queue is destroyed', async () => {
       expect(await f.engine.destroy(f.ns, 'old')).toBe(0);
       expect(await f.size('old')).toBe(0);
       expect(await f.drain('new')).toEqual(['body']);
     });
 
-    it('takes nothing with it when its queue is swept', async () => {
+    it('removes nothing of the job when its queue is swept', async () => {
       await f.publish('old', { ttlMs: 1_000 });
       f.nowMs += 1_000;
       await f.engine.tidyNow(f.ns);
@@ -294,14 +291,14 @@ describe('registration of a namespace', () => {
    * A namespace with a marker that is not on the pool's list would never be swept: jobs that a dead server scheduled
    * there would stay forever.
    */
-  describe('a namespace that is new', () => {
+  describe('a new namespace', () => {
     let f: EngineFixture;
     beforeEach(async () => {
       f = await EngineFixture.open();
     });
     afterEach(() => f.close());
 
-    it('is on the list before it has its marker, whenever its server dies', async () => {
+    it('is on the list before it has its marker if its server dies at any time', async () => {
       const { pool } = f;
       const listed: unknown[] = [];
       const run = pool.run.bind(pool);
@@ -317,7 +314,7 @@ describe('registration of a namespace', () => {
       expect(await f.engine.namespaces()).toContain(f.ns);
     });
 
-    it('is registered again when all of it has gone while its server lives', async () => {
+    it('is registered again when all of it was removed while its server runs', async () => {
       await f.publish('q');
       await f.pool.read('DEL', ...(await f.keys()));
       await f.pool.read('SREM', f.pool.keys.namespaces, f.ns);
@@ -332,7 +329,7 @@ describe('registration of a namespace', () => {
 describe('states of simple jobs', () => {
   const ROOT = join(import.meta.dirname, '..', '..');
 
-  it('docs/states.md shows every step, and no other', () => {
+  it('docs/states.md shows exactly the transitions', () => {
     // Those of the extended path have a test of their own.
     const [page = ''] = readFileSync(join(ROOT, 'docs/states.md'), 'utf8').split('## The extended path');
     const shown = [...page.matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm)];
@@ -346,7 +343,7 @@ describe('states of simple jobs', () => {
     );
   });
 
-  it('numbers the states as the scripts do', () => {
+  it('have the numbers of the scripts', () => {
     const lua = readFileSync(join(ROOT, 'lua/modules/core/header.lua'), 'utf8');
     const names = Object.keys(JOB_STATES).map((name) => name.toUpperCase());
 
@@ -419,7 +416,7 @@ describe('states of simple jobs', () => {
     },
   };
 
-  describe('a job', () => {
+  describe('a simple job', () => {
     let f: EngineFixture;
     beforeEach(async () => {
       f = await EngineFixture.withClock();

@@ -39,7 +39,7 @@ function documented(): [string[], string[]] {
 const commandsIn = (rule: readonly string[]): string[] =>
   rule.flatMap((entry) => (entry.startsWith('+') ? [entry.slice(1).toUpperCase()] : []));
 
-describe('the rights that a server needs', () => {
+describe('the Redis rights that a server needs', () => {
   let redis: RedisProcess;
   let admin: Redis;
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe('the rights that a server needs', () => {
     expect(commandsIn(cluster).sort()).toEqual(CLUSTER_COMMANDS.split(' ').sort());
   });
 
-  it('are missed one by one', async () => {
+  it('are reported one by one if missing', async () => {
     await setUser('single', ...rule());
     const one = new Redis(redis.port, '127.0.0.1', { protocol: 2, username: 'single', password: 'pw' });
     const send = (...args: readonly unknown[]): Promise<unknown> =>
@@ -113,7 +113,7 @@ describe('the rights that a server needs', () => {
     await admin.call('ACL', 'DELUSER', 'poor');
   });
 
-  it('are missed if tokens are in a Redis whose user may not use them', async () => {
+  it('are reported if missing for the Redis of the tokens', async () => {
     await setUser('poor', ...rule(), 'resetkeys', '~{*', '~pumphouse:*');
     const pool = await RedisPool.connect('tokens', as('poor'), silentLog);
     await expect(pool.need([new TokenKeys('').limited])).rejects.toThrow(
@@ -123,7 +123,7 @@ describe('the rights that a server needs', () => {
     await admin.call('ACL', 'DELUSER', 'poor');
   });
 
-  it('suffice for all that a server does, and are needed while it runs: 503, and `/readyz` names what is missing', async () => {
+  it('suffice for all operations, and are checked at runtime: 503, and `/readyz` names what is missing', async () => {
     await setUser('exact', ...rule());
     await admin.call('ACL', 'LOG', 'RESET');
     const app = await TestApp.start({

@@ -57,12 +57,12 @@ function assignments(names: string): [string, string][] {
     });
 }
 
-describe('lua', () => {
-  it('has a binding for every command, and a command for every binding', () => {
+describe('the Lua commands', () => {
+  it('have a binding for each command, and a command for each binding', () => {
     expect(BINDINGS.map(({ name }) => name).sort()).toEqual(luaFiles('commands'));
   });
 
-  it('has a label of its own for every command: folder_file', () => {
+  it('have their own labels: folder_file', () => {
     const labels = BINDINGS.map(({ label }) => label);
     expect(labels.sort()).toEqual(
       luaFiles('commands')
@@ -72,7 +72,7 @@ describe('lua', () => {
     expect(new Set(labels).size).toBe(labels.length);
   });
 
-  it('has no module that is never used', () => {
+  it('have no unused module', () => {
     const all = ['commands', 'modules']
       .flatMap((folder) => luaFiles(folder).map((file) => text(`${folder}/${file}`)))
       .join('');
@@ -84,7 +84,7 @@ describe('lua', () => {
     expect([...new Set(required)].sort()).toEqual(modules);
   });
 
-  it('has no module that exports a name which no other file uses', () => {
+  it('have no module with an unused export', () => {
     const files = ['commands', 'modules'].flatMap((folder) =>
       luaFiles(folder).map((file) => ({
         file,
@@ -101,12 +101,12 @@ describe('lua', () => {
     expect(unused).toEqual([]);
   });
 
-  it.each(luaFiles('modules'))('%s knows nothing of KEYS and ARGV', (file) => {
+  it.each(luaFiles('modules'))('do not use KEYS and ARGV in %s', (file) => {
     expect(text(`modules/${file}`)).not.toMatch(/KEYS|ARGV/);
   });
 });
 
-describe.each(BINDINGS)('$name.lua', ({ name, keys, args, item }) => {
+describe.each(BINDINGS)('the header of $name.lua', ({ name, keys, args, item }) => {
   const { header, names, code } = partsOf(name);
 
   it('names the same keys and arguments, in the same order, as its TypeScript binding', () => {
@@ -125,12 +125,12 @@ describe.each(BINDINGS)('$name.lua', ({ name, keys, args, item }) => {
     expect(code.includes(loop) || code.includes(`plan_publish(ARGV, ${args.length + 1}, `)).toBe(true);
   });
 
-  it('says what it returns and what it costs', () => {
+  it('has result and cost', () => {
     expect(header).toMatch(/\bReturns /);
     expect(header).toMatch(/^Cost: O\(/m);
   });
 
-  it('gives every key and argument its name first, and uses only the names from there on', () => {
+  it('names every key and argument first, and uses only the names from there on', () => {
     const named = assignments(names).map(([local, value]) => [
       local,
       value.replace(/^tonumber\((.*)\)$/, '$1'),

@@ -45,7 +45,7 @@ describe('the origins of the lines of a script', () => {
     },
   );
 
-  it('read the line in an error of Redis', () => {
+  it('are read in an error of Redis', () => {
     expect(
       lineIn('ERR user_function:30: attempt to index a nil value script: x, on @user_function:30.'),
     ).toBe(30);

@@ -7,7 +7,7 @@ import { LIMIT_MS, ScriptWatch } from './script-watch.js';
 
 const BODY = Buffer.alloc(1_024, 'x');
 
-describe('no script holds Redis for long', () => {
+describe('the scripts for long lists', () => {
   let watch: ScriptWatch;
   let f: EngineFixture;
   let nowMs = Date.now();
@@ -144,7 +144,7 @@ describe('no script holds Redis for long', () => {
     },
   };
 
-  it.each(Object.keys(cases))('%s', async (name) => {
+  it.each(Object.keys(cases))('hold Redis only briefly: %s', async (name) => {
     expect(await watch.slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
   });
 
@@ -155,7 +155,7 @@ describe('no script holds Redis for long', () => {
     'undo of 100',
     'destroy of 5,000',
     'janitor over 3,000 expired jobs',
-  ])('%s, with an event subscriber', async (name) => {
+  ])('hold Redis only briefly with an event subscriber: %s', async (name) => {
     const listening = await Listening.to(f.engine, f.ns);
     expect(await watch.slowest(`${name}, heard`, () => cases[name]!())).toBeLessThan(LIMIT_MS);
     await waitFor(() => listening.events.length > 0);

@@ -8,7 +8,7 @@ import { EngineFixture, newJob, silentLog } from './fixture.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
-describe('who is believed to be the master of a Sentinel group', () => {
+describe('the master of a Sentinel group', () => {
   let first: RedisProcess;
   let second: RedisProcess;
   const sentinels: SentinelProcess[] = [];
@@ -29,7 +29,7 @@ describe('who is believed to be the master of a Sentinel group', () => {
     return started;
   }
 
-  it('is the one of the newest election, whichever sentinel answers first', async () => {
+  it('is that of the newest election for any order of answers', async () => {
     const [stale, fresh] = [await sentinel(first, 3), await sentinel(second, 4)];
     for (const both of [
       [stale, fresh],
@@ -51,7 +51,7 @@ describe('who is believed to be the master of a Sentinel group', () => {
     );
   });
 
-  it('is left when there is a newer election, although it answers', async () => {
+  it('is left after a newer election although it answers', async () => {
     const later = await freePort();
     const group = [(await sentinel(first, 3)).address, { host: '127.0.0.1', port: later }];
     const target = {
@@ -89,14 +89,14 @@ describe('who is believed to be the master of a Sentinel group', () => {
   });
 });
 
-describe('a Redis that', () => {
+describe('the connection to a Redis', () => {
   let redis: RedisProcess;
   beforeAll(async () => {
     redis = await startRedis();
   });
   afterAll(() => redis.stop());
 
-  it('has become a replica is connected to anew, for it may be another one by then', async () => {
+  it('is opened again if it became a replica', async () => {
     const [client, f] = [
       new Redis(redis.port, '127.0.0.1', { protocol: 2 }),
       await EngineFixture.open({}, { url: redis.url, commandTimeoutMs: 500 }),
@@ -124,7 +124,7 @@ describe('a Redis that', () => {
     }
   });
 
-  it('accepts a connection and then says nothing is connected to anew', async () => {
+  it('is opened again if it accepts connections and never answers', async () => {
     const proxy = await TcpProxy.start(redis.port);
     const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 500 });
     try {

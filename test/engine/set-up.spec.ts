@@ -58,7 +58,7 @@ describe('the set-up of a connection', () => {
     expect(await admin.dbsize()).toBe(0);
   });
 
-  it('is checked for the engine in a process, the import, and sentinels too', async () => {
+  it('is checked for the engine in a process, the import, and sentinels', async () => {
     const own = connect({ redis: `${redis.url}/99`, namespace: 'ns' });
     await expect(own).rejects.toThrow(/SELECT 99 was refused/);
     await expect(LmstfySource.open(`${redis.url}/99`)).rejects.toThrow(/SELECT 99 was refused/);
@@ -87,7 +87,7 @@ describe('the set-up of a connection', () => {
   });
 });
 
-describe('a server whose Redis comes back and refuses the set-up', () => {
+describe('a server whose Redis returns and refuses the set-up', () => {
   it('has an unusable pool, which `/readyz` names, does nothing in another database, and recovers', async () => {
     const first = await startRedis();
     let redis = first;

@@ -34,7 +34,7 @@ describe('statistics', () => {
   const today = (): number => Math.floor(f.nowMs / DAY_MS);
   const read = (queue = 'q', day = today()): Promise<Tally> => f.engine.stats.read(f.ns, queue, day);
 
-  it('tell how long jobs waited and ran, by the process that saw it, of all servers together', async () => {
+  it('have wait and run times of all servers together', async () => {
     for (let i = 0; i < 3; i++) await f.publish('q');
     f.nowMs += 2_500;
     const [first] = await f.lease('q');
@@ -56,7 +56,7 @@ describe('statistics', () => {
     expect({ failures, retries }).toEqual({ failures: 0, retries: 0 });
   });
 
-  it('keep a queue in the list until the end of the next day, also when nothing of it is left', async () => {
+  it('keep a queue on the list until the end of the next day, also when it is empty', async () => {
     const admin = new QueueAdmin(f.engine, f.engine.extended);
     const listed = async (): Promise<string[]> =>
       (await admin.list(f.ns, { after: '', limit: 10 })).queues.map(({ counts }) => counts.queue);
@@ -73,7 +73,7 @@ describe('statistics', () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('list a queue to which jobs were only published, up to the limit of a day', async () => {
+  it('list a queue that is only published to, up to the limit of a day', async () => {
     await f.publish('q');
     await f.engine.destroy(f.ns, 'q');
     await f.engine.stats.flush();
@@ -91,7 +91,7 @@ describe('statistics', () => {
     await small.stop();
   });
 
-  it('tell how long a plain job ran that is acknowledged with a result', async () => {
+  it('have the run time of a simple job acknowledged with a result', async () => {
     await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 5 });
     await f.publish('q');
     const [job] = await f.lease('q');
@@ -103,7 +103,7 @@ describe('statistics', () => {
     expect(named((await read()).runs)).toEqual({ s1: 1 });
   });
 
-  it('count a lease that ran out as a retry, or as a failure when no try was left', async () => {
+  it('count an expired lease as a retry, or as a failure without tries', async () => {
     await f.publish('q', { tries: 2 });
     await f.publish('other', { tries: 1 });
     for (const queues of [['q', 'other'], ['q']]) {
@@ -117,7 +117,7 @@ describe('statistics', () => {
     expect(await read('other')).toMatchObject({ failures: 1, retries: 0 });
   });
 
-  it('count what workers of the native API say, wherever the job was given out', async () => {
+  it('count lease operations of native workers for jobs of both APIs', async () => {
     const body = Buffer.from('{}');
     for (const [queue, tries] of [
       ['done', 9],
@@ -158,7 +158,7 @@ describe('statistics', () => {
     expect(await read('late')).toMatchObject({ failures: 1, retries: 1 });
   });
 
-  it('count a death by a failed dependency as a failure, whichever call it comes with', async () => {
+  it('count a death by a failed dependency as a failure for every call', async () => {
     const on = { dependsOn: ['base'], onDependencyFailure: 'fail' as const };
     await f.put('base', { id: 'base' });
     await f.put('clock', on);
@@ -187,7 +187,7 @@ describe('statistics', () => {
     for (const queue of ['from', 'ignore']) expect([queue, await failures(queue)]).toEqual([queue, 0]);
   });
 
-  it('do not count as a retry that the lease of a job that is being cancelled ran out', async () => {
+  it('count no retry for an expired lease of a job that is cancelled', async () => {
     for (const tries of [1, 3]) {
       const id = await f.put('q', { tries });
       await f.lease('q', { ttrMs: 1_000 });
@@ -200,7 +200,7 @@ describe('statistics', () => {
     expect(await read()).toMatchObject({ failures: 0, retries: 0 });
   });
 
-  it('do not take for a run what was acknowledged after its lease', async () => {
+  it('count no run time for an ack after the lease', async () => {
     await f.publish('q', { tries: 2 });
     const [job] = await f.lease('q', { ttrMs: 1_000 });
     f.nowMs += 1_001;
@@ -210,7 +210,7 @@ describe('statistics', () => {
     expect((await read()).runs.count).toBe(0);
   });
 
-  it('are exact for all values, whichever server counted them', async () => {
+  it('are exact for all values on every server', async () => {
     const duration = fc.oneof(fc.nat({ max: 3_000 }), fc.nat({ max: 9 * DAY_MS }));
     const seen = fc.array(fc.tuple(fc.boolean(), duration), { minLength: 1, maxLength: 30 });
     let run = 0;
@@ -236,7 +236,7 @@ describe('statistics', () => {
     );
   });
 
-  it('drop nothing at the top', async () => {
+  it('drop no value at the top', async () => {
     for (const days of [6.9, 7, 8, 400]) f.engine.stats.of(f.ns, 'q').waits.add(days * DAY_MS);
     await f.engine.stats.flush();
 
@@ -244,7 +244,7 @@ describe('statistics', () => {
     expect(named(waits)).toEqual({ d6: 1, d7: 3 });
   });
 
-  it('are kept by the day, each until its history is over', async () => {
+  it('are kept by day until their history ends', async () => {
     f.engine.stats.of(f.ns, 'q').failures += 1;
     await f.engine.stats.flush();
     const begun = today();
@@ -261,7 +261,7 @@ describe('statistics', () => {
     }
   });
 
-  it('of a queue outlive it, and of a namespace too', async () => {
+  it('outlive their queue and their namespace', async () => {
     await f.publish('q');
     const [job] = await f.lease('q');
     await f.engine.ack(f.ns, 'q', job!.id);
@@ -273,7 +273,7 @@ describe('statistics', () => {
     expect((await reader.stats.read(f.ns, 'q', today())).waits.count).toBe(1);
   });
 
-  it('of queues beyond the bound are added up under one name', async () => {
+  it('are summed under one name for queues beyond the bound', async () => {
     const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
     await engine.stats.flush();
@@ -287,7 +287,7 @@ describe('statistics', () => {
     expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
   });
 
-  it('of such queues travel as one once the store has said so', async () => {
+  it('are sent as one for queues that Redis reported beyond the bound', async () => {
     const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     const run = jest.spyOn(f.pool, 'run');
     const all = Array.from({ length: 10 }, (_, i) => `q${i}`);
@@ -318,7 +318,7 @@ describe('statistics', () => {
     expect((await read('q8')).retries).toBe(2);
   });
 
-  it('of the others take no place from those that have numbers of their own', async () => {
+  it('take no place of queues with their own numbers if beyond the bound', async () => {
     const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     // What tells of this server takes one.
     for (const queues of [[OTHER_QUEUES, 'p'], ['q']]) {
@@ -330,7 +330,7 @@ describe('statistics', () => {
     expect((await read(OTHER_QUEUES)).retries).toBe(1);
   });
 
-  it('count a batch once, though it comes again because its answer was lost', async () => {
+  it('count a batch once that is repeated after a lost answer', async () => {
     f.engine.stats.of(f.ns, 'q').failures += 1;
     const run = Reflect.get(f.pool, 'run');
     // The script runs, but its reply is lost.
@@ -377,7 +377,7 @@ describe('statistics', () => {
     expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual([]);
   });
 
-  it('are written once a second, and what is left at the end', async () => {
+  it('are written once a second, and at the stop', async () => {
     const engine = new QueueEngine(f.pool);
     const day = engine.stats.today();
     const total = async (): Promise<number> =>
@@ -393,7 +393,7 @@ describe('statistics', () => {
     expect(await total()).toBe(2);
   });
 
-  it('are not made when their history is of no day', async () => {
+  it('are not made with a history of zero days', async () => {
     const engine = new QueueEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
     await engine.publish(f.ns, 'q', newJob());
     await engine.lease(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });

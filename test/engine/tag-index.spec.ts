@@ -49,7 +49,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await extended.tags()).toEqual({ a: 1 });
   });
 
-  it('stay in their index, or out of it, when the setting changes', async () => {
+  it('stay in or out of their index when the setting changes', async () => {
     await publish('q', 'before', more);
     await setIndex('q', false);
     await publish('q', 'out', more);
@@ -65,7 +65,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await indexed()).toEqual(['after', 'before']);
   });
 
-  it('go with a job that ends, whatever index they are in', async () => {
+  it('are removed with a job that ends, in any index', async () => {
     await publish('q', 'before', { retentionMs: 1_000, ...more });
     await setIndex('q', false);
     await publish('q', 'out', { retentionMs: 1_000, ...more });
@@ -79,7 +79,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await extended.tags()).toEqual({});
   });
 
-  it('of an id that is used again go by the setting of that moment', async () => {
+  it('follow the setting when an id is used again', async () => {
     await setIndex('q', false);
     await publish('q', 'again', more);
     await extended.path.jobCanceller.cancel(f.ns, 'again');
@@ -93,7 +93,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
   });
 });
 
-it('goes by the queue of each job in a batch of jobs that share their tags', async () => {
+it('an index of tags follows the queue of each job in a batch with shared tags', async () => {
   await setIndex('q', false);
   await Promise.all([
     publish('q', 'q1', { type: 't' }),
@@ -110,7 +110,7 @@ it('goes by the queue of each job in a batch of jobs that share their tags', asy
   expect(byType.items).toHaveLength(5);
 });
 
-it('does not index tags that a job gets later, and then not those that it had', async () => {
+it('an index of tags ignores tags added later while it is off, and keeps none of before', async () => {
   const { tags, jobUpdater } = extended.path;
   await publish('q', 'was-in');
   await publish('q', 'no-tags', { tags: [], type: 't' });
@@ -136,7 +136,7 @@ it('does not index tags that a job gets later, and then not those that it had', 
   expect(await indexed('a')).toEqual(['was-in']);
 });
 
-it('goes by the queue that a job moves to', async () => {
+it('an index of tags follows the queue that a job moves to', async () => {
   await setIndex('off', false);
   for (const id of ['change', 'ack', 'respawn']) await publish('on', id, { priority: 1 });
   const [ack, respawn] = [await leaseNamed('on', 'ack'), await leaseNamed('on', 'respawn')];
@@ -150,7 +150,7 @@ it('goes by the queue that a job moves to', async () => {
   expect(await indexed()).toEqual(['change']);
 });
 
-it('counts anew when a job is respawned in its queue', async () => {
+it('an index of tags follows the setting at a respawn', async () => {
   await publish('q', 'x');
   await setIndex('q', false);
   expect(await extended.fail('q', 'g')).toBe(1);
@@ -159,7 +159,7 @@ it('counts anew when a job is respawned in its queue', async () => {
   expect(await indexed()).toEqual([]);
 });
 
-it('finds no such job by its tag through another index, or in the dead letter', async () => {
+it('an index of tags does not find unindexed jobs through another index or the dead-letter queue', async () => {
   await setIndex('q', false);
   await publish('q', 'out');
   await publish('r', 'in');
@@ -177,7 +177,7 @@ it('finds no such job by its tag through another index, or in the dead letter', 
   expect(await tagsOf('out')).toEqual(['a']);
 });
 
-it('goes by the queue of a job that replaces another one by its unique key', async () => {
+it('an index of tags follows the queue of a job that replaces another by its unique key', async () => {
   await setIndex('q', false);
   const unique = { key: 'k', mode: 'replace' } as const;
   await publish('r', 'old', { unique });

@@ -33,7 +33,7 @@ describe('push targets of a namespace', () => {
     await f.pool.read('HINCRBY', key, 'v', 1);
   }
 
-  it('change all at once, targets, queues and breakers, without a conflict', async () => {
+  it('change concurrently with queues and breakers, without a conflict', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `t${String(i)}`);
     await Promise.all(names.map((name) => put(name)));
     const opened = await Promise.all(
@@ -48,7 +48,7 @@ describe('push targets of a namespace', () => {
     expect(stored.breakers.size + stored.queues.size + stored.targets.size).toBe(180);
   });
 
-  it('are read by what has changed since', async () => {
+  it('are read by their changes since the last read', async () => {
     for (const name of ['a', 'b', 'c']) await put(name);
     const { version } = await targets.read(f.ns);
     expect(await targets.readSince(f.ns, 0)).toMatchObject({ isWhole: true, version });
@@ -64,7 +64,7 @@ describe('push targets of a namespace', () => {
     expect((await targets.readSince(f.ns, changes.version)).breakers.size).toBe(0);
   });
 
-  it('are read as a whole after a change that an earlier version has not logged', async () => {
+  it('are read as a whole after an unlogged change of an earlier version', async () => {
     await put('a');
     const { version } = await targets.read(f.ns);
     await writeUnlogged('q:old', 'a');
@@ -93,7 +93,7 @@ describe('push targets of a namespace', () => {
     expect(await f.pool.read('KEYS', `{${f.ns}}*`)).toHaveLength(2);
   });
 
-  it('are read as a whole by a server that has missed more than the log keeps', async () => {
+  it('are read as a whole by a server that missed more than the log keeps', async () => {
     await put('a');
     const before = await targets.version(f.ns);
     await targets.push(f.ns, 'first', 'a');
@@ -109,7 +109,7 @@ describe('push targets of a namespace', () => {
     expect([...(await targets.readSince(f.ns, version)).queues.keys()]).toEqual(['q']);
   });
 
-  it('loses no change of a target to another one that was read before it', async () => {
+  it('lose no change to another one that was read before it', async () => {
     await put('a', textOf({ n: 0 }));
     const count = (text: string | null): number =>
       (JSON.parse(text ?? '') as { target: { n: number } }).target.n;
@@ -145,7 +145,7 @@ describe('push targets of a namespace', () => {
       expect([await change('close'), await change('close'), await stored()]).toEqual([true, false, null]);
     });
 
-    it('is over when it is open for longer than it can be: the clock was set back since', async () => {
+    it('closes if it is open for too long because the clock was set back', async () => {
       await put('t');
       f.nowMs += 3_600_000;
       await change('open');
@@ -159,13 +159,13 @@ describe('push targets of a namespace', () => {
       ['gone', null],
       ['at another URL', textOf({ url: 'http://b.example/' })],
       ['without a breaker', textOf({ breakerSettings: null })],
-    ])('stays closed where the target is %s by now', async (_what, text) => {
+    ])('stays closed if the target is %s by now', async (_what, text) => {
       await put('t');
       await targets.change(f.ns, 't', () => ({ value: text, event: EVENT }));
       expect([await change('open'), await stored()]).toEqual([false, null]);
     });
 
-    it('of an origin is one of its own, as long as the target lists the origin', async () => {
+    it('exists per origin while the target lists the origin', async () => {
       const origin = 'http://b.example';
       await put('t', textOf({ origins: [origin] }));
       expect(await change('open', { origin, url: `${origin}/x` })).toBe(true);
@@ -173,7 +173,7 @@ describe('push targets of a namespace', () => {
       expect([...(await targets.read(f.ns)).breakers.keys()]).toEqual([`t ${origin}`]);
     });
 
-    it('tells subscribers how long it is open', async () => {
+    it('reports to subscribers how long it is open', async () => {
       await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', 'begin');
       await put('t');
       const times = [0, 951_782_399_999, 951_782_400_000, 1_709_164_800_001, 4_107_542_400_000, f.nowMs];
@@ -222,7 +222,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     await f.engine.pumpNow(f.ns);
   }
 
-  it('are held while the breaker of their origin is open, tried by one, and all leased once it closes', async () => {
+  it('are held while the breaker of their origin is open, until one try succeeds', async () => {
     const ids = Array.from({ length: 90 }, (_, i) => `d${String(i).padStart(2, '0')}`);
     // With keys of their own, or that of their origin.
     for (const [i, id] of ids.entries())
@@ -258,7 +258,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await f.audit()).toEqual([]);
   });
 
-  it('are held while the breaker of the target is open and they name no URL, simple ones too', async () => {
+  it('are held while the breaker of the target is open and they have no URL, also simple ones', async () => {
     const own = (action: BreakerChange['action']): Promise<unknown> =>
       targets.changeBreaker(f.ns, changeOf('t', { action, tryMs: 6_000 }));
     const request = { queues: ['q'], count: 100, ttrMs: 60_000, waitMs: 0 };

@@ -50,7 +50,7 @@ function namespaceOn(master: number): string {
   }
 }
 
-describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, failOver, givesReason }) => {
+describe.each(CASES)('$name that accepts only TLS', ({ start, targetOf, failOver, givesReason }) => {
   let group: TlsGroup;
   let pool: RedisPool;
   let engine: QueueEngine;
@@ -91,7 +91,7 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
 
   // Of a Cluster the driver keeps the reason to itself: there a start fails after ten seconds.
   if (givesReason) {
-    it('is not opened without a certificate, or by who trusts another CA: at once, with the reason', async () => {
+    it('is not opened without a certificate or with another CA: at once, with the reason', async () => {
       const { tls, ...target } = targetOf(group);
       for (const other of [{ ca: tls!.ca! }, { cert: tls!.cert!, key: tls!.key! }]) {
         const options = { ...USUAL, ...target, tls: other };
@@ -102,7 +102,7 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
     });
   }
 
-  it('goes on when a replica takes over, with those who wait', async () => {
+  it('serves on when a replica takes over, also long polls', async () => {
     const request = { queues: ['later'], count: 1, ttrMs: TTR_MS, waitMs: SOON_MS };
     const waiting = namespaces.map((ns) => engine.lease(ns, request));
     for (const ns of namespaces)

@@ -11,7 +11,7 @@ import { freePort, randomNamespace, startRedis, type RedisProcess } from '../sup
 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-describe('a Redis with TLS that asks for certificates', () => {
+describe('a Redis with TLS that requires certificates', () => {
   let ca: TestCa;
   let client: CertificateFiles;
   let stranger: TestCa;
@@ -75,13 +75,13 @@ describe('a Redis with TLS that asks for certificates', () => {
     ['its certificate is of no CA that the system trusts', () => ({ url })],
     ['its certificate is of another CA', () => settings({ tls_ca: stranger.file })],
     ['we have no certificate', () => ({ url, tls_ca: ca.file })],
-  ])('is not used at start when %s', async (_why, pool) => {
+  ])('is refused at start when %s', async (_why, pool) => {
     await expect(RedisPool.connect('default', optionsOf(pool()), log)).rejects.toThrow(
       /the Redis of pool default at 127\.0\.0\.1:\d+ cannot be used: .*(certificate|ECONNRESET)/,
     );
   });
 
-  it('is the same with the scheme in capitals', async () => {
+  it('accepts the scheme in capitals', async () => {
     const pool = await RedisPool.connect(
       'default',
       optionsOf(settings({ url: url.replace('rediss', 'REDISS') })),
@@ -110,7 +110,7 @@ describe('a Redis with TLS that asks for certificates', () => {
     }
   });
 
-  it('reads the same keys for tokens', () => {
+  it('uses the same keys for tokens', () => {
     const config = loadConfig({ env: {}, overrides: { tokens: settings() } });
     expect(tokenOptions(config)).toMatchObject({ url, tls: { ca: ca.pem } });
   });

@@ -206,7 +206,7 @@ const steps = fc.oneof(
 );
 
 it(
-  'T29: never lets two jobs of a key live at once, and frees it however its job ends',
+  'T29: a unique key never has two live jobs, and is freed by every end of its job',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 60 }), async (acts) => {

@@ -37,7 +37,7 @@ const find = (id: string) => f.find(id);
 const texts = async (): Promise<string[]> => await f.drain('q');
 const keyIsThere = async (): Promise<boolean> => (await f.keys()).includes(f.pool.keys.uniqueKey(f.ns, 'k'));
 
-it('refuses a second job, and says who holds the key', async () => {
+it('a unique key refuses a second job, and names its holder', async () => {
   const { id } = await put('reject');
 
   const refused = put('reject', { text: 'second' });
@@ -47,7 +47,7 @@ it('refuses a second job, and says who holds the key', async () => {
   expect(await texts()).toEqual(['x']);
 });
 
-it('answers with the job that holds the key', async () => {
+it('a unique key answers with its holder in mode existing', async () => {
   const first = await put('existing', { delayMs: 1_000 });
 
   expect(await put('existing')).toEqual({ id: first.id, state: 'scheduled', existing: true });
@@ -57,7 +57,7 @@ it('answers with the job that holds the key', async () => {
   expect(await put('existing')).toEqual({ id: first.id, state: 'leased', existing: true });
 });
 
-it('replaces a waiting job, but not a leased one', async () => {
+it('a unique key replaces a waiting job, but not a leased one', async () => {
   const first = await put('replace', { text: 'a' });
   const second = await put('replace', { text: 'b', delayMs: 500 });
   const third = await put('replace', { text: 'c' });
@@ -67,7 +67,7 @@ it('replaces a waiting job, but not a leased one', async () => {
   await expect(put('replace')).rejects.toMatchObject({ holderId: third.id });
 });
 
-it('has the holder wait anew, with the new data', async () => {
+it('a unique key in mode debounce restarts the delay of its holder, with the new data', async () => {
   const { id } = await put('debounce', { text: 'a', delayMs: 1_000 });
   f.nowMs += 900;
   expect(await put('debounce', { text: 'b', delayMs: 1_000 })).toEqual({
@@ -86,7 +86,7 @@ it('has the holder wait anew, with the new data', async () => {
   expect((await find(id))?.timeline.map(({ what }) => what)).toContain('debounced');
 });
 
-it('has the holder wait for the last one of a call that wants it to', async () => {
+it('a unique key in mode debounce uses the last job of a call', async () => {
   const { id } = await put('debounce', { text: 'a' });
   const jobs = [job('debounce', { text: 'b', delayMs: 300 }), job('debounce', { text: 'c' })];
   const published = await extended().publishing.publish(f.ns, jobs);
@@ -96,7 +96,7 @@ it('has the holder wait for the last one of a call that wants it to', async () =
   expect(await Audit.of(redis, f.ns)).toEqual([]);
 });
 
-it('has a ready holder wait anew too, and run at once if there is no delay', async () => {
+it('a unique key in mode debounce delays a ready holder too, which runs at once without a delay', async () => {
   const { id } = await put('debounce', { text: 'a' });
   expect(await put('debounce', { text: 'b', delayMs: 50 })).toMatchObject({ id, state: 'scheduled' });
   expect(await texts()).toEqual([]);
@@ -105,17 +105,17 @@ it('has a ready holder wait anew too, and run at once if there is no delay', asy
   expect(await texts()).toEqual(['c']);
 });
 
-describe('of two jobs of one call with the same key', () => {
+describe('two jobs of one call with the same unique key', () => {
   const both = (mode: UniqueKey['mode']) =>
     extended().publishing.publish(f.ns, [job(mode, { text: 'a' }), job(mode, { text: 'b', queue: 'other' })]);
 
-  it.each(['reject', 'replace', 'debounce'] as const)('%s refuses the call', async (mode) => {
+  it.each(['reject', 'replace', 'debounce'] as const)('are refused in mode %s', async (mode) => {
     await expect(both(mode)).rejects.toThrow(UniqueKeyTakenError);
     expect(await keyIsThere()).toBe(false);
     expect(await f.engine.queues(f.ns)).toEqual([]);
   });
 
-  it('existing stores the first', async () => {
+  it('store the first in mode existing', async () => {
     const [first, second] = await both('existing');
 
     expect(second).toEqual({ id: first?.id, state: 'ready', existing: true });
@@ -124,7 +124,7 @@ describe('of two jobs of one call with the same key', () => {
   });
 });
 
-it('stores none of a call of which one is refused', async () => {
+it('a unique key refuses the whole call for one job', async () => {
   const { id } = await put('reject');
   const jobs = [{ queue: 'q', body: Buffer.from('plain') }, job('reject')];
 
@@ -132,7 +132,7 @@ it('stores none of a call of which one is refused', async () => {
   expect(await texts()).toEqual(['x']);
 });
 
-it('stores the others of a call of which one is there already', async () => {
+it('a unique key in mode existing stores the other jobs of the call', async () => {
   const { id } = await put('existing');
   const jobs = [job('existing'), { queue: 'q', body: Buffer.from('other') }];
 
@@ -142,7 +142,7 @@ it('stores the others of a call of which one is there already', async () => {
   expect(await texts()).toEqual(['x', 'other']);
 });
 
-it('holds a key for its window, however its job ends', async () => {
+it('a unique key is held for its window after any end of its job', async () => {
   const { id } = await put('existing', { windowMs: 5_000 });
   const { lease: number } = await lease();
   await extended().leaseOperations.complete(f.ns, [{ id, lease: number }]);
@@ -153,7 +153,7 @@ it('holds a key for its window, however its job ends', async () => {
   expect(await put('existing', { windowMs: 5_000 })).toMatchObject({ existing: false });
 });
 
-it('frees a key at the end of its window, even if its job lives', async () => {
+it('a unique key is freed at the end of its window, even if its job lives', async () => {
   const first = await put('reject', { windowMs: 5_000, text: 'a' });
   f.nowMs += 5_000;
 
@@ -161,7 +161,7 @@ it('frees a key at the end of its window, even if its job lives', async () => {
   expect(await texts()).toEqual(['a', 'b']);
 });
 
-describe('frees the key of a job that', () => {
+describe('a unique key is freed when its job', () => {
   it('is done', async () => {
     const { id } = await put('reject', { retentionMs: 60_000 });
     await extended().leaseOperations.complete(f.ns, [{ id, lease: (await lease()).lease }]);
@@ -171,7 +171,7 @@ describe('frees the key of a job that', () => {
     expect(await put('reject')).toMatchObject({ existing: false });
   });
 
-  it('is acknowledged, or deleted, by a plain client', async () => {
+  it('is acknowledged or deleted by an lmstfy client', async () => {
     await put('reject');
     const leased = await lease();
     expect(await f.engine.ack(f.ns, 'q', leased.id)).toBe(true);
@@ -199,7 +199,7 @@ describe('frees the key of a job that', () => {
     expect(await put('reject')).toMatchObject({ existing: false });
   });
 
-  it('expires, and does not wait for the clock', async () => {
+  it('expires, before the pump runs', async () => {
     await put('reject', { ttlMs: 100 });
     f.nowMs += 101;
     const { id } = await put('reject');
@@ -208,7 +208,7 @@ describe('frees the key of a job that', () => {
     await expect(put('reject')).rejects.toMatchObject({ holderId: id });
   });
 
-  it('expires, by the clock', async () => {
+  it('expires, in the pump', async () => {
     await put('reject', { ttlMs: 100 });
     f.nowMs += 101;
     await f.engine.pumpNow(f.ns);
@@ -217,7 +217,7 @@ describe('frees the key of a job that', () => {
   });
 });
 
-it('is respawned with its key, but not while another job holds the key', async () => {
+it('a unique key is taken by a respawn, but not while another job holds it', async () => {
   const died: string[] = [];
   for (let i = 0; i < 2; i++) {
     const { id } = await put('reject', { tries: 1 });
@@ -241,7 +241,7 @@ it('is respawned with its key, but not while another job holds the key', async (
   expect(await Audit.of(redis, f.ns)).toEqual([]);
 });
 
-it('frees the key of a job that ends as soon as it is there', async () => {
+it('a unique key is freed by a job that ends as it is published', async () => {
   const dead = await put('reject', { tries: 1 });
   await extended().leaseOperations.fail(f.ns, {
     id: dead.id,
@@ -256,7 +256,7 @@ it('frees the key of a job that ends as soon as it is there', async () => {
   expect(await put('reject')).toMatchObject({ existing: false });
 });
 
-it('does not free a key that another job holds by now', async () => {
+it('a unique key is not freed by a former holder', async () => {
   const old = await put('reject', { tries: 1 });
   await extended().leaseOperations.fail(f.ns, {
     id: old.id,
@@ -270,7 +270,7 @@ it('does not free a key that another job holds by now', async () => {
   await expect(put('reject')).rejects.toMatchObject({ holderId: id });
 });
 
-it('keeps the key of a job that is retried, released or moved on', async () => {
+it('a unique key is kept by a job that is retried, released or moved on', async () => {
   const { id } = await put('reject');
   await extended().leaseOperations.release(f.ns, { id, lease: (await lease()).lease });
   await extended().leaseOperations.retry(f.ns, {
@@ -291,7 +291,7 @@ it.each([
   [{ key: 'x'.repeat(256), mode: 'reject' }, /^unique\.key /],
   [{ key: 'x', mode: 'other' }, /^unique\.mode /],
   [{ key: 'x', mode: 'reject', windowMs: -1 }, /^unique\.windowMs /],
-])('refuses %j', async (unique, message) => {
+])('a unique key refuses %j', async (unique, message) => {
   const jobs = [{ queue: 'q', body: Buffer.from('x'), unique: unique as UniqueKey }];
   await expect(extended().publishing.publish(f.ns, jobs)).rejects.toThrow(message);
 });

@@ -16,7 +16,7 @@ function plain(arg: Arg): Buffer {
   return Buffer.isBuffer(arg) ? arg : Buffer.from(String(arg));
 }
 
-describe('a Redis that is sent commands as bytes', () => {
+describe('a Redis that gets commands as bytes', () => {
   let socket: Socket;
   let redis: Redis;
   beforeAll(async () => {
@@ -41,14 +41,14 @@ describe('a Redis that is sent commands as bytes', () => {
     return got;
   }
 
-  it.each(LENGTHS)('reads %i bytes as they were', async (length) => {
+  it.each(LENGTHS)('reads %i bytes unchanged', async (length) => {
     const body = bytesOf(length);
     const expected = Buffer.concat([Buffer.from(`$${length}\r\n`), body, Buffer.from('\r\n')]);
 
     expect((await answer(encodeCommand(['ECHO', body]), expected.length)).equals(expected)).toBe(true);
   });
 
-  it('hands a script what it was given, through the driver', async () => {
+  it('passes values to a script unchanged through the driver', async () => {
     const args: Arg[] = ['', 'rød', 0, 1_795_000_000_000, Buffer.from([0, 255, 13, 10]), bytesOf(70_000)];
     const script = 'return { KEYS[1], unpack(ARGV) }';
     const command = new EncodedCommand(encodeCommand(['EVAL', script, 1, 'key', ...args]), 'key');
@@ -57,7 +57,7 @@ describe('a Redis that is sent commands as bytes', () => {
     expect(reply).toEqual([Buffer.from('key'), ...args.map(plain)]);
   });
 
-  it('answers many that come at once, each in its turn', async () => {
+  it('answers many concurrent commands in order', async () => {
     const bodies = Array.from({ length: 500 }, (_, i) => bytesOf(i * 13));
     const replies = await Promise.all(
       bodies.map((body) =>
@@ -68,7 +68,7 @@ describe('a Redis that is sent commands as bytes', () => {
     expect(replies).toEqual(bodies);
   });
 
-  it('says what is wrong with one that it refuses, and goes on', async () => {
+  it('reports an error of a refused command, and goes on', async () => {
     const wrong = new EncodedCommand(encodeCommand(['EVALSHA', 'f'.repeat(40), 1, 'k']), 'k');
 
     await expect(redis.sendCommand(wrong)).rejects.toThrow(/^NOSCRIPT/);

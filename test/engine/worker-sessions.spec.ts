@@ -46,7 +46,7 @@ describe('worker sessions', () => {
   const statuses = ({ jobs }: SessionHeartbeatResult): string[] => jobs.map(({ status }) => status);
   const record = (id: string) => redis.hgetall(f.pool.keys.session(f.ns, id));
 
-  it('begin with the first heartbeat that describes them, in a namespace without a job too', async () => {
+  it('begin with the first heartbeat that describes them, also in a namespace without a job', async () => {
     await expect(beat('mailer-1')).rejects.toMatchObject({ code: 'worker_not_found' });
     expect(await f.keys()).toEqual([]);
 
@@ -84,7 +84,7 @@ describe('worker sessions', () => {
     expect((await f.keys()).filter((key) => !key.endsWith(':meta'))).toEqual([]);
   });
 
-  it('extend the leases of simple and extended jobs, and make no simple job an extended one', async () => {
+  it('extend the leases of simple and extended jobs, and make no simple job extended', async () => {
     const simple = await f.publish('plain', { tries: 3 });
     const withType = await extended.put('rich');
     const leases = [...(await f.lease('plain')), ...(await extended.lease('rich', 1, 'mailer-1'))];
@@ -99,7 +99,7 @@ describe('worker sessions', () => {
     expect((await f.keys()).filter((key) => key.startsWith(`{${f.ns}}x`))).toHaveLength(1);
   });
 
-  it('give back their own jobs when they fall silent, and no others', async () => {
+  it('return only their own jobs when they are lost', async () => {
     await f.publish('q', { tries: 3 });
     await extended.put('q');
     await extended.put('q');
@@ -133,7 +133,7 @@ describe('worker sessions', () => {
     expect((await find('mailer-a'))?.session).toMatchObject({ isLost: false });
   });
 
-  it('tell each lease for itself: lost, gone, cancelled, twice, or of another session', async () => {
+  it('report each lease separately: lost, gone, cancelled, twice, or of another session', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await extended.put('q', { tries: 5 }));
     const held = await extended.lease('q', 5, 'mailer-a', TTR_MS);
@@ -202,7 +202,7 @@ describe('worker sessions', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('learn that they are to be quiet or to stop, whatever they say of themselves later', async () => {
+  it('learn of quiet and stop, whatever they report later', async () => {
     const { workers } = extended.path;
     for (const id of ['gone', 'by-name']) {
       await expect(workers.quiet(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });
@@ -221,7 +221,7 @@ describe('worker sessions', () => {
     expect((await find('by-name'))?.session).toBeNull();
   });
 
-  it('end when they are deleted; their jobs stay as they are', async () => {
+  it('end when they are deleted, and their jobs stay', async () => {
     await extended.put('q');
     const leases = await extended.lease('q', 1, 'mailer-1', TTR_MS);
     await beat('mailer-1', leases, INFO);
@@ -240,7 +240,7 @@ describe('worker sessions', () => {
     });
   });
 
-  it('cost a list of queues few calls, though there are 10,000', async () => {
+  it('cost a list of queues few calls for 10,000 sessions', async () => {
     const calls: string[] = [];
     const observer = { ...silentObserver, script: (name: string) => void calls.push(name) };
     const many = await EngineFixture.withClock({ observer });
@@ -265,7 +265,7 @@ describe('worker sessions', () => {
     await many.close();
   });
 
-  it('are forgotten with their worker, a day after their last heartbeat', async () => {
+  it('are removed with their worker, a day after their last heartbeat', async () => {
     await extended.put('q');
     await beat('mailer-1', [], INFO);
     await f.pass(DAY_MS / 2);
@@ -280,7 +280,7 @@ describe('worker sessions', () => {
     expect(ttlMs).toBeLessThanOrEqual(DAY_MS + TTR_MS);
   });
 
-  it('have events: started, quieted, stopping, ended, each once, also if it is asked for twice', async () => {
+  it('have events: started, quieted, stopping, ended, each once, also for repeated requests', async () => {
     const { workers } = extended.path;
     const listening = await Listening.to(f.engine, f.ns);
     await beat('mailer-1', [], INFO);
@@ -301,7 +301,7 @@ describe('worker sessions', () => {
     expect(changes).toEqual(['started 1', 'ended 1', 'started 1']);
   });
 
-  it('have an event when they are lost, and when they come back', async () => {
+  it('have an event when they are lost, and when they return', async () => {
     await extended.put('q');
     const leases = await extended.lease('q', 1, 'mailer-1', TTR_MS);
     await beat('mailer-1', leases, INFO);
@@ -334,7 +334,7 @@ describe('worker sessions', () => {
     expect(await f.engine.sessions(f.ns)).toBe(0);
   });
 
-  it('are forgotten before they are lost, if their leases are longer than their worker is known', async () => {
+  it('are removed before they are lost, if their leases outlast the record of their worker', async () => {
     const heartbeat = { ttrMs: 2 * DAY_MS, leases: [], info: INFO };
     await extended.path.workers.heartbeat(f.ns, 'mailer-1', heartbeat);
     await f.pass(DAY_MS);
@@ -344,7 +344,7 @@ describe('worker sessions', () => {
     expect(changes).toEqual(['started 1']);
   });
 
-  it('are gone with the purge of their namespace', async () => {
+  it('are purged with their namespace', async () => {
     await extended.put('q');
     await beat('mailer-1', await extended.lease('q', 1, 'mailer-1'), INFO);
     await beat('mailer-2', [], INFO);
@@ -355,7 +355,7 @@ describe('worker sessions', () => {
   });
 });
 
-describe('a worker session on a full store', () => {
+describe('a worker session in a full Redis', () => {
   it('keeps its leases, although nothing of it can be recorded', async () => {
     const store = await startRedis();
     const changes: string[] = [];

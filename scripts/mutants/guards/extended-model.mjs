@@ -1,5 +1,5 @@
 const SPEC = 'test/engine/extended-properties.spec.ts';
-const TEST = '${RUNS} random sequences on the extended path end where a model in memory ends';
+const TEST = 'the extended path ends ${RUNS} random sequences where a model in memory does';
 
 /**
  * Mutants of the extended path that only random sequences beside the model in memory find. Some are found rarely, so

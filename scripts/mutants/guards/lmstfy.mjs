@@ -48,7 +48,7 @@ export const LMSTFY = [
     name: 'import: a job that lmstfy moves while it is read is found in a second round',
     off: 'true',
     spec: 'test/engine/import.spec.ts',
-    test: 'an import that is resumed › a drain of a lmstfy server › finds every job though the server %s between the reads of both',
+    test: 'an import that is resumed › a drain of a lmstfy server › finds every job although the server %s between its two reads',
   },
   {
     id: 'lmstfy-password-stays',

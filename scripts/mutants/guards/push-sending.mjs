@@ -1,7 +1,7 @@
 const SENDER = 'test/push/sender.spec.ts';
 const LIMITS = 'test/api/limits.spec.ts';
 const QUOTAS = 'test/engine/quotas.spec.ts';
-const BESIDE = 'quotas › quotas › on bytes beside the body';
+const BESIDE = 'quotas › quotas › quotas on bytes beside the body';
 const SLOTS = 'src/push/slots.spec.ts';
 const KEPT = 'the sender of push › a kept connection';
 
@@ -100,14 +100,14 @@ export const PUSH_SENDING = [
     name: 'quotas: what a job stores beside its body counts',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count a result, and leave one out that is longer`,
+    test: `${BESIDE} › count a result, and drop a longer one`,
   },
   {
     id: 'removal-frees-beside',
     name: 'quotas: a removed job takes from the sum what it had beside its body',
     off: { with: '0' },
     spec: QUOTAS,
-    test: `${BESIDE} › give back what a queue had, step by step, while the namespace is purged`,
+    test: `${BESIDE} › return what a queue had, step by step, during a purge of the namespace`,
   },
   {
     id: 'growth-within-quota',

@@ -1,6 +1,6 @@
 const QUOTAS = 'test/engine/quotas.spec.ts';
-const BESIDE = 'quotas › quotas › on bytes beside the body';
-const KEPT = 'quotas › quotas › on recurring jobs, workers and keys';
+const BESIDE = 'quotas › quotas › quotas on bytes beside the body';
+const KEPT = 'quotas › quotas › quotas on recurring jobs, workers and keys';
 const HOSTILE = 'test/api/hostile-tenant.spec.ts';
 const BYTES = 'test/engine/bytes.spec.ts';
 
@@ -11,14 +11,14 @@ export const QUOTA = [
     name: 'quotas: a heartbeat leaves progress out beyond the quota on bytes',
     off: 'true',
     spec: QUOTAS,
-    test: `${BESIDE} › leave progress out that is longer, and extend the lease`,
+    test: `${BESIDE} › drop longer progress beyond the quota, and extend the lease`,
   },
   {
     id: 'result-within-quota',
     name: 'quotas: an ack leaves a result out beyond the quota on bytes',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count a result, and leave one out that is longer`,
+    test: `${BESIDE} › count a result, and drop a longer one`,
   },
   {
     id: 'message-within-quota',
@@ -32,21 +32,21 @@ export const QUOTA = [
     name: 'quotas: new data of a lease holder is refused beyond the quota on bytes',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › refuse new data of a lease holder that is longer, and the lease stays`,
+    test: `${BESIDE} › refuse longer new data of a lease holder, and keep the lease`,
   },
   {
     id: 'extras-count-at-publish',
     name: 'quotas: what a new job has beside its body counts on the simple path',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count attributes, of jobs of both APIs`,
+    test: `${BESIDE} › count attributes of jobs of both APIs`,
   },
   {
     id: 'backfill-counts-beside',
     name: 'quotas: a pass counts what stored jobs have beside their bodies',
     off: 'false',
     spec: BYTES,
-    test: 'bytes counted for quotas › jobs that were stored while no quota on bytes was set › count with what they store beside their bodies, also if an earlier server counted the bodies',
+    test: 'bytes counted for quotas › jobs from before a quota on bytes › are counted with all stored parts, also if an earlier server counted only bodies',
   },
   {
     id: 'dependencies-count',
@@ -74,14 +74,14 @@ export const QUOTA = [
     name: 'quotas: a worker session beyond the quota is refused',
     off: 'false',
     spec: QUOTAS,
-    test: `${KEPT} › refuse a session beyond the quota on workers, and forget workers that are not alive`,
+    test: `${KEPT} › refuse a session beyond the quota on workers, and remove workers that are not alive`,
   },
   {
     id: 'workers-within-quota',
     name: 'quotas: names of workers beyond the quota are left out',
     off: 'true',
     spec: QUOTAS,
-    test: `${KEPT} › leave names of workers out beyond the quota`,
+    test: `${KEPT} › omit names of workers beyond the quota`,
   },
   {
     id: 'keys-within-quota',
@@ -102,7 +102,7 @@ export const QUOTA = [
     name: 'quotas: settings make no queue beyond the quota on queues',
     off: 'false',
     spec: QUOTAS,
-    test: `${KEPT} › refuse settings of a queue that would be one too many`,
+    test: `${KEPT} › refuse settings of one queue too many`,
   },
   {
     id: 'traces-are-bounded',

@@ -24,7 +24,7 @@ export const SCRIPTS = [
     name: 'touch first: the pump waits until a slot has moved',
     off: 'remove',
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -32,7 +32,7 @@ export const SCRIPTS = [
     name: 'touch first: respawn touches what it will write',
     off: 'remove',
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s › and %i keys have moved already › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s › %i keys have moved already › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -40,7 +40,7 @@ export const SCRIPTS = [
     name: 'touch first: a removal touches the indexes of the job',
     off: 'remove',
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s › and %i keys have moved already › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s › %i keys have moved already › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -48,7 +48,7 @@ export const SCRIPTS = [
     name: 'touch first: a missing job may be moving to another node',
     off: 'remove',
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s, and all that come first have moved already › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s, the first ones have moved already › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -79,7 +79,7 @@ export const SCRIPTS = [
       with: '(function() local found = {} for i, key in ipairs(keys) do found[i] = redis.call("MGET", key)[1] end return found end)()',
     },
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s, and all that come first have moved already › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s, the first ones have moved already › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -89,7 +89,7 @@ export const SCRIPTS = [
       with: '(function() local found = { false } for i = first, last do found[i - first + 2] = redis.call("MGET", keys[i])[1] end return found end)()',
     },
     spec: MOVE,
-    test: 'scripts of simple jobs › a slot that is moving › order %i: %s, and all that come first have moved already › $name goes through, or fails and changes nothing',
+    test: 'scripts of simple jobs › a moving slot › key order %i: %s, the first ones have moved already › lets $name succeed, or fail without a change',
     env: LONG,
   },
   {
@@ -97,7 +97,7 @@ export const SCRIPTS = [
     name: 'values: a long body is not overwritten by the part that was read',
     off: 'remove',
     spec: BODIES,
-    test: 'long payloads › bodies of every length › come back byte for byte from every step: %i',
+    test: 'long payloads › payloads of every length › are returned byte for byte by every operation: %i',
   },
   {
     id: 'reply-error-names-script',

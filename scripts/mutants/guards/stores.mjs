@@ -53,7 +53,7 @@ export const STORES = [
     name: 'time: the clock of Redis counts, not that of this machine',
     off: 'remove',
     spec: 'test/engine/clock.spec.ts',
-    test: 'a Redis whose clock is stepped › is the only clock: a server whose own is ten minutes off mints ids and deadlines as the others do',
+    test: 'a Redis whose clock is stepped › is the only clock: a server ten minutes off creates the same ids and deadlines',
   },
   {
     id: 'stale-ack-counted',

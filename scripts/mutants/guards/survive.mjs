@@ -12,7 +12,7 @@ export const SURVIVE = [
     name: 'data format: the number of an older store is raised',
     off: 'false',
     spec: 'test/engine/data-format.spec.ts',
-    test: 'stores of older builds › a store that a server of data format %d left › is served as it is: every job in its state, order, with its tries, attributes and times',
+    test: 'stores of older builds › a store of a server with data format %d › is served as it is: every job in its state, order, with its tries, attributes and times',
   },
   {
     id: 'body-bytes-bounded',
@@ -54,20 +54,20 @@ export const SURVIVE = [
     name: 'durability: a namespace is listed as durably as its jobs',
     off: 'remove',
     spec: LISTING,
-    test: "listing a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as safely as its first job, and that is asked once",
+    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as durably as its first job, with one wait",
   },
   {
     id: 'namespace-list-own-node',
     name: 'durability: the list of namespaces is confirmed by its own node',
     off: 'remove',
     spec: LISTING,
-    test: "listing a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as safely as its first job, and that is asked once",
+    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as durably as its first job, with one wait",
   },
   {
     id: 'sentinel-over-tls',
     name: 'TLS: sentinels are asked over TLS',
     off: 'remove',
     spec: 'test/engine/tls-topologies.spec.ts',
-    test: '$name that speaks nothing but TLS › holds queues on every master: publish, long poll, wake-up, acknowledge',
+    test: '$name that accepts only TLS › holds queues on every master: publish, long poll, wake-up, acknowledge',
   },
 ];

@@ -4,7 +4,7 @@ const NAMES = 'names of the jobs of a recurring job';
 const TARGETS = 'permissions by queue › a push target';
 const SESSIONS = 'permissions by queue › a token for some queues › a worker session';
 const PASSWORDS = 'T51: an admin request from a web page of another site';
-const CLOCK = "after Redis's clock was ahead";
+const CLOCK = "recurring jobs after Redis's clock was ahead";
 const LATER = "the later API › the wire format › uses the time of Redis, not the server's clock";
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
@@ -107,21 +107,21 @@ export const TOKEN_SCOPES = [
     name: 'clock set back: slots that a wrong clock served do not count',
     off: 'false',
     spec: RECURRING,
-    test: `${CLOCK} › goes on within a period: a recurring job %s`,
+    test: `${CLOCK} › go on within a period: a recurring job %s`,
   },
   {
     id: 'cron-after-clock-set-back',
     name: 'clock set back: slots of cron are computed again',
     off: 'false',
     spec: RECURRING,
-    test: `${CLOCK} › goes on within a period: a recurring job %s`,
+    test: `${CLOCK} › go on within a period: a recurring job %s`,
   },
   {
     id: 'janitor-after-clock-set-back',
     name: 'clock set back: the janitor runs',
     off: 'remove',
     spec: RECURRING,
-    test: `${CLOCK} › lets the janitor run`,
+    test: `${CLOCK} › do not stop the janitor`,
   },
   {
     id: 'window-after-clock-set-back',
@@ -135,7 +135,7 @@ export const TOKEN_SCOPES = [
     name: 'clock set back: each server sees it',
     off: 'false',
     spec: 'test/engine/clock.spec.ts',
-    test: 'a Redis whose clock is stepped › does not silence recurring jobs when it is set back after it was ahead',
+    test: 'a Redis whose clock is stepped › keeps recurring jobs running when it is set back after it was ahead',
   },
   {
     id: 'later-by-redis-clock',
@@ -149,14 +149,14 @@ export const TOKEN_SCOPES = [
     name: 'recurring keys: what an earlier server stored gets the key that no caller can take',
     off: 'remove',
     spec: RECURRING,
-    test: `${NAMES} › change with the first slot, where an earlier server stored them`,
+    test: `${NAMES} › change with the first slot if an earlier server stored them`,
   },
   {
     id: 'callers-key-stays',
     name: 'recurring keys: the key of a caller’s job is not taken over',
     off: 'true',
     spec: RECURRING,
-    test: `${NAMES} › leave a job alone whose caller took the key that an earlier server used`,
+    test: `${NAMES} › do not affect a job with the key that an earlier server used`,
   },
   {
     id: 'callers-have-no-server-key',
@@ -170,13 +170,13 @@ export const TOKEN_SCOPES = [
     name: 'recurring keys: a dead job of an earlier server takes the new key when it is put back',
     off: 'false',
     spec: RECURRING,
-    test: `${NAMES} › change when a dead job of an earlier server is put back`,
+    test: `${NAMES} › change when a dead job of an earlier server is respawned`,
   },
   {
     id: 'child-ids-by-chance',
     name: 'recurring keys: a caller cannot take all numbers of the jobs to come',
     off: 'false',
     spec: RECURRING,
-    test: `${NAMES} › are found although a caller has taken the next numbers`,
+    test: `${NAMES} › are found although a caller used the next numbers`,
   },
 ];

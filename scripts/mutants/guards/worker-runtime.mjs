@@ -12,14 +12,14 @@ export const WORKER_RUNTIME = [
     name: 'workers: a job without a handler keeps its place three times only',
     off: 'true',
     spec: NO_HANDLER,
-    test: 'a job that workers without a handler release › keeps its place three times, and joins the end of its queue from then on',
+    test: 'a job released by workers without a handler › keeps its place three times, then joins the end of its queue',
   },
   {
     id: 'handler-resets-unhandled',
     name: 'workers: a handler that begins ends the count of releases without a handler',
     off: 'remove',
     spec: NO_HANDLER,
-    test: 'a job that workers without a handler release › counts from the start again after %s shows that a handler began',
+    test: 'a job released by workers without a handler › is counted from zero again after %s shows that a handler started',
   },
   {
     id: 'stop-in-handler-returns',
