@@ -232,7 +232,11 @@ export class Pump {
     const isDone = !isFirst && this.cursor === WALK_END;
     const due = isDone
       ? 0
-      : await this.walk(isLast ? /* guard: sweep-last-step-complete */ Number.POSITIVE_INFINITY : this.share);
+      : await this.walk(
+          isLast
+            ? /* guard: sweep-last-step-complete */ Number.POSITIVE_INFINITY
+            : /* guard: sweep-last-step-complete */ this.share,
+        );
     if (!isLast) return due;
     this.steps = Math.min(Math.max(Math.ceil(this.total / SWEEP_STEP), 1), MOST_STEPS);
     this.share = Math.max(Math.ceil(this.total / this.steps), 1);
