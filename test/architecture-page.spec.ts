@@ -23,7 +23,7 @@ describe('the walks of docs/architecture.md', () => {
     expect(steps.length).toBeGreaterThan(40);
   });
 
-  it.each(steps)('name what there is: $file $functions', ({ file, functions }) => {
+  it.each(steps)('name existing files and functions: $file $functions', ({ file, functions }) => {
     expect(existsSync(pathOf(file))).toBe(true);
     const text = readFileSync(pathOf(file), 'utf8');
     const isDeclared = (name: string): boolean =>

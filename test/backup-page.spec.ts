@@ -48,7 +48,7 @@ const [embedded = '', external = '', restore = '', pack = '', unpack = ''] = cod
     run('sh', ['-ec', commands.replaceAll('/backup/', `${backups}/`)], server.dir);
 
   it(
-    'restores a snapshot into the embedded Redis',
+    'the backup page restores a snapshot into the embedded Redis',
     async () => {
       await play(embedded);
       await publish('later');
@@ -63,7 +63,7 @@ const [embedded = '', external = '', restore = '', pack = '', unpack = ''] = cod
   );
 
   it(
-    'writes a snapshot of an external Redis',
+    'the backup page writes a snapshot of an external Redis',
     async () => {
       const redis = await startRedis();
       await play(external.replace('-h 10.0.0.5 -p 6379', `-h 127.0.0.1 -p ${String(redis.port)}`));
@@ -74,7 +74,7 @@ const [embedded = '', external = '', restore = '', pack = '', unpack = ''] = cod
   );
 
   it(
-    'restores the folder of a stopped server',
+    'the backup page restores the folder of a stopped server',
     async () => {
       expect(await server.end('SIGTERM')).toBe(0);
       await play(pack);

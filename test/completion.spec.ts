@@ -79,7 +79,7 @@ describe('pumphouse completion', () => {
     expect((await run(program!, args, folder, env)).trim()).toBe('purge');
   });
 
-  it('and every other command ends in silence when its reader has gone', async () => {
+  it('ends without an error when its reader disconnects, as every command does', async () => {
     const child = spawn(process.execPath, [PROGRAM, 'token', '--help'], { env });
     child.stdout.destroy();
     let printed = '';

@@ -13,7 +13,7 @@ const recipe = read('Dockerfile');
 const compose = read('docker-compose.yml');
 
 describe('the Dockerfile', () => {
-  it('copies and starts files that there are', () => {
+  it('copies and starts files that exist', () => {
     const copied = [...recipe.matchAll(/^COPY --from=build \/build\/(\S+) (\S+)$/gm)].map(
       ([, from]) => from!,
     );
@@ -81,7 +81,7 @@ describe('the health check', () => {
     expect(await check({ port })).toBe(1);
   });
 
-  it.each([false, true])('follows TLS; clients need certificates: %s', async (isMutual) => {
+  it.each([false, true])('uses TLS; clients need certificates: %s', async (isMutual) => {
     const { cert, key } = ca.sign('server');
     const tls = { tls_cert: cert, tls_key: key, ...(isMutual && { tls_client_ca: ca.file }) };
     const env = Object.entries(tls).map(([name, file]) => [`PUMPHOUSE_SERVER__${name.toUpperCase()}`, file]);

@@ -20,7 +20,7 @@ describe('the providers of the sources', () => {
   /** Nest's `get` with a class, such as `app.get(TokenCache, { strict: false })`. */
   const LOCATOR = /\.get(?:<[^(]*>)?\(\s*[A-Z][A-Za-z]*[a-z]\w*\s*[,)]/;
 
-  it('get each other by injection: only the start of an application reads its context', () => {
+  it('are connected by injection: only the start of an application reads its context', () => {
     const users = filesBelow('src')
       .filter(({ isFile, name }) => isFile && !SPEC.test(name))
       .map(({ folder, name }) => join(folder, name))
@@ -38,7 +38,7 @@ describe('the rules of imports', () => {
     ['parts of the engine do not import its root', 'src/engine/lease/a.ts', 'src/engine/engine.ts'],
     ['the Lua loader knows no script', 'src/redis/lua/a.ts', 'src/redis/scripts/b.ts'],
     ['every folder has a rank', 'src/unknown/a.ts', 'src/domain/b.ts'],
-  ])('refuse what breaks “%s”', (rule, from, to) => {
+  ])('refuse an import against “%s”', (rule, from, to) => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-imports-'));
     const write = (path: string, text: string): void => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -70,7 +70,7 @@ describe('the packages that the product is made of', () => {
     ['ulid', 'src'],
     ['class-validator', 'src'],
     ['supertest', 'test'],
-  ])('%s is imported below %s', (name, root) => {
+  ])('are imported only below their folder: %s below %s', (name, root) => {
     expect(Object.keys(root === 'src' ? dependencies : devDependencies)).toContain(name);
     const users = filesBelow(root).filter(
       (file) =>
@@ -82,7 +82,7 @@ describe('the packages that the product is made of', () => {
     expect(users).not.toEqual([]);
   });
 
-  it('Nest builds it, with SWC', () => {
+  it('are built by Nest with SWC', () => {
     expect(Object.keys(devDependencies)).toEqual(
       expect.arrayContaining(['@nestjs/cli', '@swc/cli', '@swc/core']),
     );

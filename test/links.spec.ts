@@ -5,7 +5,9 @@ import { brokenLinks, PAGES, withoutCode } from '../scripts/checks/links.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-it.each(PAGES)('%s points at what there is', (page) => expect(brokenLinks(page)).toEqual([]));
+it.each(PAGES)('links of documents point at existing targets: %s', (page) =>
+  expect(brokenLinks(page)).toEqual([]),
+);
 
 /** First lines of tables: after a line that is none of a table's. */
 function headless(page: string): string[] {
@@ -34,11 +36,11 @@ const exists = (page: string, path: string): boolean =>
   );
 
 // Also in records of decisions: they name where the code is today.
-it.each(PAGES)('%s names files that exist', (page) => {
+it.each(PAGES)('paths in documents name existing files: %s', (page) => {
   expect(pathsIn(page).filter((path) => !exists(page, path))).toEqual([]);
 });
 
-it('a path that does not exist is found', () => {
+it('the check of paths finds a path that does not exist', () => {
   expect(exists('README.md', 'src/main.ts')).toBe(true);
   expect(exists('README.md', 'src/engine/ids.spec')).toBe(false);
   expect(PAGES.flatMap(pathsIn).length).toBeGreaterThan(100);

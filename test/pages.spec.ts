@@ -33,9 +33,9 @@ describe('settings in the documents', () => {
       .map((block, i): [string, string] => [`${page}, ${String(i + 1)}`, block]),
   );
 
-  it('are found', () => expect(blocks.length).toBeGreaterThan(8));
+  it('are found by the check', () => expect(blocks.length).toBeGreaterThan(8));
 
-  it.each(blocks)('%s is a configuration that is accepted', (name, block) => {
+  it.each(blocks)('are accepted: %s', (name, block) => {
     const file = join(dir, `${basename(name).replaceAll(/\W/g, '-')}.toml`);
     writeFileSync(
       file,
@@ -56,13 +56,13 @@ describe('commands in the documents', () => {
     ),
   );
 
-  it('are found', () => expect(lines.length).toBeGreaterThan(40));
+  it('are found by the check', () => expect(lines.length).toBeGreaterThan(40));
 
-  it.each(lines)('%s: pumphouse %s', (_page, line) => {
+  it.each(lines)('are valid: %s: pumphouse %s', (_page, line) => {
     expect(faultsOf(argumentsOf(line))).toEqual([]);
   });
 
-  it('a command, an option and a number of arguments that do not exist are found', () => {
+  it('are refused with an unknown command, option or a wrong number of arguments', () => {
     expect(faultsOf(['queue', 'burn'])).toEqual(['queue has no command burn']);
     expect(faultsOf(['queue', 'ls', '--fast'])).toEqual(['no option --fast']);
     expect(faultsOf(['queue', 'pause'])).toEqual(['0 arguments']);
@@ -123,12 +123,12 @@ describe('metrics in the documents', () => {
     await app.stop();
   });
 
-  it('are found', () => {
+  it('are found by the check', () => {
     expect(texts.flatMap(([, text]) => namesIn(text)).length).toBeGreaterThan(50);
     expect(namesIn(newest).length).toBeGreaterThan(10);
   });
 
-  it.each(texts)('%s names those that exist', (_page, text) => {
+  it.each(texts)('exist: %s', (_page, text) => {
     const missing = namesIn(text).filter(
       (name) => !known.has(name) && !known.has(name.replace(/_(?:bucket|sum|count)$/, '')),
     );
@@ -154,7 +154,7 @@ describe('docs/api.md, fields of a job', () => {
     ['lease', 'LeasedJobAnswer'],
     ['lists', 'ListedJob'],
     ['GET', 'WholeJobAnswer'],
-  ])('has those that %s shows, and no others', (where, schema) => {
+  ])('are exactly those that %s shows', (where, schema) => {
     const named = rows.filter((row) => row.where === 'all' || row.where.includes(where));
     const fields = Object.keys(schemas[schema]?.properties ?? {}).sort();
     expect(named.flatMap(({ names }) => names).sort()).toEqual(fields);

@@ -22,7 +22,7 @@ describe('docs/how-to/from-qless.md', () => {
       Array.from({ length: DEFECTS }, (_, i) => `Q${String(i + 1)}`),
     ));
 
-  it.each(rows)('names a test of $number that is there, and bears the number', ({ number, file, name }) => {
+  it.each(rows)('names an existing test with the number $number', ({ number, file, name }) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
     const found = read(file)
       .split('\n')
@@ -30,7 +30,7 @@ describe('docs/how-to/from-qless.md', () => {
     expect(found).toEqual([expect.stringMatching(new RegExp(`\\b${number}\\b`))]);
   });
 
-  it('points at headings that the guide has', () => {
+  it('points at existing headings of the guide', () => {
     const headings = headingsOf(read('docs/api.md'));
     const links = [...page.matchAll(/\(\.\.\/api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
     expect(links.length).toBeGreaterThan(20);

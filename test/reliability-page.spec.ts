@@ -43,14 +43,14 @@ describe('docs/reliability.md', () => {
     expect(rows.flatMap(({ scenario }) => (scenario === '' ? [] : [scenario])).sort()).toEqual(owed.sort());
   });
 
-  it('names a test in every row that is filled in', () => {
+  it('names a test in every filled row', () => {
     for (const { scenario, tests } of rows)
       if (tests !== '')
         expect({ scenario, tests }).toEqual({ scenario, tests: expect.stringMatching(/`test\//) as string });
     expect(named.length).toBeGreaterThan(20);
   });
 
-  it.each(named)('names what there is: $file', ({ file, names }) => {
+  it.each(named)('names existing tests: $file', ({ file, names }) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
     const text = readFileSync(join(ROOT, file), 'utf8');
     expect(names.filter((name) => !text.includes(name))).toEqual([]);

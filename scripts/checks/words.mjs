@@ -44,7 +44,7 @@ export function refusedIn(line) {
 }
 
 /** Folders whose test names follow CONTRIBUTING.md. */
-const NAMED_FOLDERS = ['src', 'packages/client/test', 'scripts', 'bench'];
+const NAMED_FOLDERS = ['src', 'packages/client/test', 'scripts', 'bench', 'test'];
 const FIRST_WORD = /^[^\s,:;]+/;
 
 /** @param {string} name of a test, its titles joined by ` › ` @returns {string[]} what is wrong with it */

@@ -137,7 +137,7 @@ describe.each(PROXIES)('a worker behind $name, with two servers', (proxy) => {
   });
 
   it.each(SCENARIOS)(
-    '$name',
+    'passes the scenario $name',
     async (scenario) => {
       const through = { url, rule: () => 'pass' as const, seen: [], of: () => [] };
       const own = languages.map((language) => new Player(language, apps[0]!, through));

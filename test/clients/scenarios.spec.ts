@@ -19,7 +19,7 @@ const { scenarios } = JSON.parse(readFileSync(join(import.meta.dirname, 'scenari
 };
 const languages = languagesOf(folder);
 
-describe('a client plays each scenario as the others do', () => {
+describe('the client libraries', () => {
   let app: TestApp;
   const players: Player[] = [];
   const proxies: FaultyProxy[] = [];
@@ -50,7 +50,7 @@ describe('a client plays each scenario as the others do', () => {
   for (const { name: language, isInstalled } of languages) {
     whereThere(isInstalled)(language, () => {
       it.each(scenarios)(
-        '$name',
+        'passes the scenario $name',
         async (scenario) => {
           const error = await outcomes.get(keyOf(language, scenario));
           if (error !== undefined) throw error as Error;
@@ -65,7 +65,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 whereThere(hasGo)('packages/go', () => {
   it(
-    'is formatted, has nothing for go vet to object to, and needs no module',
+    'is formatted, passes go vet, and needs no module',
     async () => {
       expect(await run('gofmt', ['-l', '.', join(ROOT, 'examples', 'go')], GO)).toBe('');
       await run('go', ['vet', './...'], GO, GO_ENV);

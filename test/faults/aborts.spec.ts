@@ -12,7 +12,7 @@ const JOBS = ROUNDS * 300;
 const CLIENTS = 200;
 const NS = 'aborts';
 
-describe('200 clients that wait by long polls', () => {
+describe('200 clients in long polls', () => {
   let redis: RedisProcess;
   let server: BuiltServer;
   let token: string;
@@ -40,7 +40,7 @@ describe('200 clients that wait by long polls', () => {
     return (await answer.json()) as Record<string, unknown>;
   };
 
-  it('T3: give up at random, and no job stays leased to a client that is gone', async () => {
+  it('T3: disconnect at random, and no job stays leased to one of them', async () => {
     const random = randomFrom(SEED);
     const got = new Map<string, number>();
     let isOver = false;

@@ -34,7 +34,7 @@ describe('an answer that does not arrive', () => {
     return connection;
   }
 
-  it('T4: cut before its first byte, in its head, in its body, before its last byte: the job comes again within its ttr', async () => {
+  it('T4: cut before or within head or body: the job returns within its ttr', async () => {
     const port = Number(new URL(toServer.url).port);
     const cuts = [0, 1, 60, 250, 330];
     for (const [i] of cuts.entries()) await app.publish(`cut${i}?tries=2&ttl=0`, Buffer.alloc(100, 'x'));
@@ -55,7 +55,7 @@ describe('an answer that does not arrive', () => {
     expect(performance.now() - begunMs).toBeGreaterThan(1_000);
   });
 
-  it('T4: cut after the job was taken and before the answer was written: the job is back at once, and its try too', async () => {
+  it('T4: cut after the lease and before the answer: the job returns at once with its try', async () => {
     const id = await app.publish('taken?tries=1&ttl=0');
     toRedis.replyDelayMs = 300;
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
@@ -73,14 +73,14 @@ describe('an answer that does not arrive', () => {
   });
 });
 
-describe('an acknowledgement that names no lease, as lmstfy has it', () => {
+describe('an acknowledgement without a lease, as in lmstfy', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await TestApp.start();
   });
   afterAll(() => app.stop());
 
-  it("T6: of a worker that was too slow removes the other one's job, and is counted", async () => {
+  it("T6: removes another worker's job if the first was too slow, and is counted", async () => {
     const id = await app.publish('slow?tries=3&ttl=0');
     expect((await app.get('slow?ttr=1')).status).toBe(200);
     expect(await app.get('slow?ttr=60&timeout=10')).toMatchObject({ json: { job_id: id, remain_tries: 1 } });

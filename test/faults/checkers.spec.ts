@@ -29,7 +29,7 @@ describe('the checkers of a run', () => {
       (list as string[]).length > 0 ? [name] : [],
     );
 
-  it('find nothing in a sound run', () => {
+  it('find nothing in a correct run', () => {
     expect(found([publish, accepted, delivered(2), acked])).toEqual([]);
     const later = { ...acked, atMs: 2_000 };
     expect(found([publish, accepted, delivered(2), delivered(1_003), later])).toEqual([]);
@@ -114,11 +114,11 @@ describe('the checkers of a run', () => {
         { ...acked, lease: 1, atMs: 20 },
       ],
     ],
-  ])('%s: %s', (checker, _what, entries) => {
+  ])('find by %s: %s', (checker, _what, entries) => {
     expect(found(entries)).toEqual([checker]);
   });
 
-  it('let a publish that Redis got twice make its job again, and no other', () => {
+  it('allow only a publish that Redis got twice to make its job again', () => {
     const again = delivered(1_100, { triesLeft: 1 });
     expect(found([publish, accepted, delivered(2), acked, again], { mayRepeat: true })).toEqual([]);
     expect(found([publish, accepted, delivered(2), acked, again])).toEqual(['duplicated']);
@@ -128,12 +128,12 @@ describe('the checkers of a run', () => {
     expect(found(late)).toEqual(['duplicated']);
   });
 
-  it('count what was recovered: not answered, and delivered all the same', () => {
+  it('count recovered jobs: unanswered and yet delivered', () => {
     expect(recovered({ rules, entries: [publish, delivered(2), acked] })).toEqual(['1']);
     expect(recovered({ rules, entries: [publish, accepted, delivered(2), acked] })).toEqual([]);
   });
 
-  it('read a saved history again, in a process of their own', async () => {
+  it('read a saved history in a process of their own', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'pumphouse-history-'));
     const save = (name: string, entries: Entry[]): string => {
       const journal = new Journal();

@@ -11,7 +11,7 @@ const MAX_COUNTED = 100;
 /** What Redis may keep beyond what it had: tables that it does not shrink at once. */
 const KEPT_BYTES = 2_000_000;
 
-describe('queues that come and go', () => {
+describe('queues that are created and removed', () => {
   let client: Redis;
   let app: TestApp;
   beforeAll(async () => {

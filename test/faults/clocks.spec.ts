@@ -34,7 +34,7 @@ const clocks = (await Promise.all([SteppedClock.create(), SteppedClock.create()]
       await redis.stop();
     });
 
-    it('are really off by what they are told', () => {
+    it('the clocks of the test servers are off as configured', () => {
       const [clock] = clocks;
       const reported = (seconds: number): number => {
         clock!.step(seconds);
@@ -45,7 +45,7 @@ const clocks = (await Promise.all([SteppedClock.create(), SteppedClock.create()]
       expect(reported(-600) - Date.now()).toBeLessThan(-590_000);
     });
 
-    it('T11: give nothing out early or twice, and lose nothing, while the clocks step ahead and back', async () => {
+    it('T11: servers lease nothing early or twice, and lose nothing, while their clocks step ahead and back', async () => {
       const trial = new Trial();
       const { journal, random } = trial;
       const token = await servers[0]!.token(trial.namespace);

@@ -3,13 +3,13 @@ import { Audit } from '../engine/audit.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
-describe('a queue that is destroyed', () => {
+describe('a destroyed queue', () => {
   let client: Redis;
   let app: TestApp;
   beforeAll(async () => ({ client, app } = await TestApp.alone()));
   afterAll(() => app.stop());
 
-  it('T34: loses its ready jobs; delayed, running and dead ones stay, and when they are done nothing is left', async () => {
+  it('T34: loses its ready jobs; delayed, leased and dead ones stay, and nothing is left after them', async () => {
     const dead = await app.publish('q?tries=1&ttl=0');
     await app.get('q?ttr=1');
     await waitFor(async () => (await app.get('q/deadletter')).text.includes('"deadletter_size":1'), 5_000);

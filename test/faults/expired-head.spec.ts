@@ -9,7 +9,7 @@ const EXPIRED = 10_000;
 /** For so long good jobs are asked for from behind expired ones, in ms: over many borders of seconds. */
 const CROSSING_MS = IS_LONG ? 15_000 : 1_500;
 
-describe('a queue whose head has expired', () => {
+describe('a queue with expired jobs at its head', () => {
   let client: Redis;
   let app: TestApp;
   beforeAll(async () => ({ client, app } = await TestApp.alone()));
@@ -26,7 +26,7 @@ describe('a queue whose head has expired', () => {
   }
 
   it.each(['', '?count=100'])(
-    `T7: ${EXPIRED} expired jobs hide no good one from a single call%s`,
+    `T7: ${EXPIRED} expired jobs hide no live one from a single call%s`,
     async (query) => {
       const queue = `head${query.length}`;
       await expire(queue, EXPIRED, 300);
@@ -39,7 +39,7 @@ describe('a queue whose head has expired', () => {
     60_000,
   );
 
-  it('T7: over the borders of seconds, no call takes longer than its wait, and no connection stays behind', async () => {
+  it('T7: keeps every call within its wait across the borders of seconds, and leaves no connection', async () => {
     const connections = async (): Promise<number> =>
       Number(/connected_clients:(\d+)/.exec(await client.info('clients'))?.[1]);
     const before = await connections();

@@ -167,7 +167,7 @@ class World {
   }
 }
 
-describe('T2: a server that dies', () => {
+describe('T2: a server that dies at a fail point', () => {
   let redis: RedisProcess;
   let client: Redis;
   let pool: RedisPool;
@@ -228,7 +228,7 @@ describe('T2: a server that dies', () => {
     await witness.stop();
   }
 
-  it.each(OPERATIONS)('in the midst of: $name', async (operation) => {
+  it.each(OPERATIONS)('loses nothing if it dies within: $name', async (operation) => {
     const whole = await play(operation, Number.POSITIVE_INFINITY, 'before');
     expect(whole.sent).toBeGreaterThan(0);
     let last: object = whole.before;

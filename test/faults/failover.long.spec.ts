@@ -12,7 +12,7 @@ const UNREPLICATED_MS = 2_000;
 const TOGETHER_AGAIN_MS = 15_000;
 jest.setTimeout((180_000 + KILLS * 60_000) * SLOWNESS);
 
-describe('a Sentinel group of three whose master is killed again and again under load', () => {
+describe('a Sentinel group of three whose master is killed repeatedly under load', () => {
   let group: FailoverGroup;
   let trial: FailoverTrial;
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('a Sentinel group of three whose master is killed again and again under
     await waitFor(() => clients.longestSilenceMs() < 5_000, 30_000);
   }
 
-  it(`T14: loses nothing in ${String(KILLS)} failovers when both replicas have it before it is answered`, async () => {
+  it(`T14: loses nothing in ${String(KILLS)} failovers when both replicas have it before the answer`, async () => {
     const clients = await trial.start('replicated:2');
     for (let round = 0; round < KILLS; round++) await failOver(round, clients);
     const { lost, unexpected, refused } = await trial.reckon();
@@ -66,7 +66,7 @@ describe('a Sentinel group of three whose master is killed again and again under
     expect(refused).toBeGreaterThan(0);
   });
 
-  it(`T14: loses in ${String(KILLS)} failovers no more than the replicas did not have yet`, async () => {
+  it(`T14: loses in ${String(KILLS)} failovers only what the replicas did not have yet`, async () => {
     const clients = await trial.start('memory');
     for (let round = 0; round < KILLS; round++) await failOver(round, clients);
     const { lost, unexpected } = await trial.reckon();

@@ -221,13 +221,13 @@ describe.each([
     expect(changes.filter((call) => !known.has(call))).toEqual([]);
   });
 
-  it.each(CASES)('%s %s (%s)', async (outcome, call, _about, trial) => {
+  it.each(CASES)('gives the outcome %s for %s (%s)', async (outcome, call, _about, trial) => {
     const { status, text } = await run(call, trial);
     if (outcome === 'refuses') expect({ status, text }).toMatchObject({ status: 507 });
     else if (status >= 300) throw new Error(`${String(status)} ${text}`);
   });
 
-  it('skips the slots of recurring jobs, no loop fails, and it goes on when there is room', async () => {
+  it('skips the slots of recurring jobs without a failed loop, and goes on when there is room', async () => {
     interface Recurring {
       readonly made: number;
       readonly skipped: number;

@@ -42,7 +42,7 @@ function roundTrip(port: number, bytes: Buffer, patienceMs: number | null): Prom
 }
 
 /** Whatever is sent, it is an answer of ours that comes back, or an end, and no bug of ours. */
-describe('a server that is sent nonsense', () => {
+describe('a server that is sent malformed input', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await TestApp.start();

@@ -43,7 +43,7 @@ const WAYS: readonly ((connection: RawConnection) => void)[] = [
   (connection) => connection.socket.resetAndDestroy(),
 ];
 
-describe('T49: clients that hang up', () => {
+describe('T49: clients that disconnect', () => {
   let store: StoreOfOwn & { readonly app: TestApp };
   let app: TestApp;
   let routes: Route[];
@@ -106,7 +106,7 @@ describe('T49: clients that hang up', () => {
     { burst: 2, when: 'while answers are on their way', isFresh: false, stall: true, afterMs: 20 },
     { burst: 3, when: 'at once', isFresh: true, stall: false, afterMs: 0 },
   ])(
-    '$when hold nothing any more',
+    'hold nothing after they left $when',
     async ({ burst, isFresh, stall, afterMs }) => {
       await app.put('mail?tries=1&ttl=0');
       const before = await held();

@@ -76,7 +76,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
 
   const jobs = async (): Promise<number> => (await client.keysBuffer(`{${apps[0].namespace}}j*`)).length;
 
-  it(`${AT_ONCE} at once, ${ROUNDS} times: one job each, and equal answers`, async () => {
+  it(`store one job each with equal answers: ${AT_ONCE} at once, ${ROUNDS} times`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       for (const [rest, body, count] of [
         ['q', 'body', 1],
@@ -97,7 +97,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
   });
 
   it(
-    'sent until they are answered, while answers get lost: none is stored twice, and none that was answered is missing',
+    'lose and duplicate none that is repeated until it is answered',
     async () => {
       const first = await jobs();
       const answered: string[] = [];
@@ -162,7 +162,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
     60_000 + ROUNDS * 20_000,
   );
 
-  it('are safe to send again when the server that took one has gone, and the job is done meanwhile', async () => {
+  it('are safe to send again when the server of the first died and the job is done', async () => {
     const { namespace } = apps[0];
     const inRedis = async (): Promise<number> =>
       (await apps[0].engine.counts(namespace, ['k']))[0]?.ready ?? 0;

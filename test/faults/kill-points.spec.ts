@@ -29,7 +29,7 @@ const FEW = 2;
 const random = randomFrom(SEED);
 const OPERATIONS = IS_LONG ? KILL_OPERATIONS : shuffled(KILL_OPERATIONS).slice(0, FEW);
 
-describe('T2: a server process that is killed', () => {
+describe('T2: a server process killed at a kill point', () => {
   let redis: RedisProcess;
   let client: Redis;
   let mortal: MortalServer;
@@ -74,7 +74,7 @@ describe('T2: a server process that is killed', () => {
     return { steps: seen, wasAnswered: first !== 0, left };
   }
 
-  it.each(OPERATIONS)('in the midst of: $name', async (operation) => {
+  it.each(OPERATIONS)('loses nothing if it is killed within: $name', async (operation) => {
     const whole = await play(operation, Number.POSITIVE_INFINITY, 'before');
     expect(whole).toMatchObject({ wasAnswered: true });
     const points = Array.from({ length: whole.steps }, (_, step) =>

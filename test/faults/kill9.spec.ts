@@ -8,7 +8,7 @@ import { ROUNDS, SLOWNESS } from '../support/scale.js';
 const ROUND_MS = 2_000;
 jest.setTimeout((120_000 + ROUNDS * 15_000) * SLOWNESS);
 
-describe('two servers on one Redis, one of them killed again and again', () => {
+describe('two servers on one Redis, one of them killed repeatedly', () => {
   const trial = new Trial();
   let redis: RedisProcess;
   let servers: BuiltServer[];
@@ -24,7 +24,7 @@ describe('two servers on one Redis, one of them killed again and again', () => {
     await redis.stop();
   });
 
-  it(`T1: no accepted job is lost over ${ROUNDS} × kill -9, under 24 consumers and 8 producers`, async () => {
+  it(`T1: lose no accepted job over ${ROUNDS} × kill -9, under 24 consumers and 8 producers`, async () => {
     const { journal } = trial;
     const token = await servers[0]!.token(trial.namespace);
     trial.start({ urls: servers.map(({ url }) => url), token, jobs: ROUNDS * 1_000 });

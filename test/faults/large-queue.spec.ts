@@ -31,7 +31,7 @@ describe(`a queue of ${JOBS} jobs`, () => {
       );
   }
 
-  it('T35: is listed, counted, looked at, taken from and destroyed in short steps, and its memory comes back', async () => {
+  it('T35: is listed, counted, peeked, leased and destroyed in short steps, and its memory is freed', async () => {
     await f.publish('q', { delayMs: 3_600_000 });
     const before = await usedBytes();
     const fills = await cost('fill', () => fill({ ttlMs: 0 }));

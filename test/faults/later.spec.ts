@@ -6,7 +6,7 @@ import { CallbackSink, code } from '../support/callback-sink.js';
 /** A killed server holds a callback's lease for 8 s. */
 const LEASE_MS = 8_000;
 
-describe("a server with later's API that is killed", () => {
+describe('a killed server with the later API', () => {
   let redis: RedisProcess;
   let server: BuiltServer;
   let sink: CallbackSink;
@@ -43,7 +43,7 @@ describe("a server with later's API that is killed", () => {
     await server.start();
   };
 
-  it('makes the callback under way again, though it had no retry', async () => {
+  it('repeats a callback that was running, although it had no retry', async () => {
     sink.answers.set('/under-way', (response, times) => {
       if (times > 1) code(100)(response, times);
     });
@@ -57,7 +57,7 @@ describe("a server with later's API that is killed", () => {
     await waitFor(async () => (await statusOf(id)) === 404);
   });
 
-  it('makes what came due while it was away, and retries that wait', async () => {
+  it('makes callbacks that became due while it was down, and waiting retries', async () => {
     sink.answers.set('/retry', (response, times) => code(times === 1 ? 1 : 100)(response, times));
     const retried = await create('/retry', 0, 1);
     const due = await create('/due', 2);
@@ -70,7 +70,7 @@ describe("a server with later's API that is killed", () => {
     await waitFor(async () => (await statusOf(due)) === 404 && (await statusOf(retried)) === 404);
   });
 
-  it('loses none of the jobs whose ids it has answered', async () => {
+  it('loses no job whose id it has answered', async () => {
     const created: string[] = [];
     let isOver = false;
     const producers = Array.from({ length: 8 }, async (_, producer) => {

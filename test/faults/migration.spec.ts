@@ -181,7 +181,7 @@ describe('a pool that moves to another Redis under load', () => {
     }
   }
 
-  it('T43: loses nothing and doubles nothing while it is begun, halted, resumed and taken back', async () => {
+  it('T43: loses and duplicates nothing while the move is started, paused, resumed and cancelled', async () => {
     for (let round = 0; round < PASSES; round++)
       for (const step of ['second', 'first', 'second', 'first'] as const) await enter(step);
 
@@ -189,7 +189,7 @@ describe('a pool that moves to another Redis under load', () => {
     await expectNumbers(1);
   });
 
-  it('T43: loses nothing when the setting is taken out and put back', async () => {
+  it('T43: loses nothing when the setting is removed and set again', async () => {
     for (let round = 0; round < PASSES; round++)
       for (const step of ['second', 'out', 'second'] as const) await enter(step);
 

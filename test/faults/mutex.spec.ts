@@ -31,7 +31,7 @@ class Resource {
   }
 }
 
-describe('a lease', () => {
+describe('a lease as a lock', () => {
   let redis: RedisProcess;
   let client: Redis;
   const open: { close(): Promise<void> }[] = [];
@@ -52,7 +52,7 @@ describe('a lease', () => {
     return f;
   }
 
-  it('T5: whose owner slept past it is lost to that owner alone, whatever he tries', async () => {
+  it('T5: is lost to the owner that slept past it, for every operation', async () => {
     const [one, two] = [await server(), await server()];
     const { ns } = one;
     const take = (engine: QueueEngine): Promise<LeasedJob[]> =>
@@ -81,7 +81,7 @@ describe('a lease', () => {
   });
 
   it(
-    `T46: of the one job of a queue is a mutex, for ${TURNS} turns: a resource sees tokens in rising order only`,
+    `T46: is a mutex for the one job of a queue, for ${TURNS} turns: a resource sees tokens in rising order only`,
     async () => {
       const random = randomFrom(SEED);
       const proxy = await TcpProxy.start(redis.port);

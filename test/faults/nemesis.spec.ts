@@ -17,7 +17,7 @@ const COUNT = IS_LONG ? Object.keys(FAULTS).length * ROUNDS : 9;
 const RECOVERY_MS = 15_000;
 jest.setTimeout((120_000 + COUNT * 20_000) * SLOWNESS);
 
-describe('three servers, one of two workers, and an engine on one Redis, each behind a network of its own', () => {
+describe('three servers and an engine on one Redis with faulty networks', () => {
   const trial = new Trial();
   let stage: Stage;
   let library: EngineFixture;
@@ -59,7 +59,7 @@ describe('three servers, one of two workers, and an engine on one Redis, each be
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  it(`T13, T17, T42: lose nothing over ${COUNT} faults of ${Object.keys(FAULTS).length} kinds, and are back soon after each`, async () => {
+  it(`T13, T17, T42: lose nothing over ${COUNT} faults of ${Object.keys(FAULTS).length} kinds, and recover soon after each`, async () => {
     const { journal, namespace, random } = trial;
     const token = await stage.servers[0]!.token(trial.namespace);
     const urls = stage.servers.map(({ url }) => url);

@@ -112,7 +112,7 @@ describe('HTTP push under faults', () => {
     });
   }
 
-  it(`two servers, ${KILLS} × kill -9 while they push: each job arrives, and none is done without a 2xx`, async () => {
+  it(`delivers each job over ${KILLS} × kill -9 of two servers, and completes none without a 2xx`, async () => {
     acceptAfter(() => 20 + Math.random() * 100);
     const env = { ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, PUMPHOUSE_SERVER__WORKERS: '1' };
     const servers = [await BuiltServer.create(env), await BuiltServer.create(env)] as const;
@@ -138,7 +138,7 @@ describe('HTTP push under faults', () => {
     for (const id of refused) expect(receiver.of(id).length).toBeGreaterThan(0);
   }, 180_000);
 
-  it('Redis goes away while requests are under way, and comes back: nothing is lost', async () => {
+  it('loses nothing when Redis goes down during requests and returns', async () => {
     acceptAfter(() => 200 + Math.random() * 300);
     const proxy = await TcpProxy.start(redis.port);
     ends.push(() => proxy.down());
@@ -161,7 +161,7 @@ describe('HTTP push under faults', () => {
     for (const id of ids) expect(accepted).toContain(id);
   });
 
-  it('a target that fails is left alone by both servers, and tried by one of them with one job', async () => {
+  it('stops for a failing target on both servers, and one tries it with one job', async () => {
     receiver.respond = answerWith(500);
     const apps = [await startApp(), await startApp()];
     const watching = Client.of(apps[0]!);
@@ -193,7 +193,7 @@ describe('HTTP push under faults', () => {
     expect(receiver.received.length).toBe(sent + 1);
   });
 
-  it('a full Redis is drained by a target that works again, and its breaker closes', async () => {
+  it('drains a full Redis when the target works again, and closes its breaker', async () => {
     const client = Client.of(await startApp());
     receiver.respond = (response) => response.destroy();
     await client.pushTo(receiver.url);
@@ -214,7 +214,7 @@ describe('HTTP push under faults', () => {
     await expect(client.call('PUT', 'targets/new', { url: receiver.url })).rejects.toThrow('507');
   });
 
-  it('a server whose clock is two days ahead signs, rotates secrets and opens breakers by the clock of Redis', async () => {
+  it('signs, rotates secrets and opens breakers by the clock of Redis on a server two days ahead', async () => {
     const clock = await SteppedClock.create();
     // Only where there is a C compiler.
     if (clock === null) return;
@@ -253,7 +253,7 @@ describe('HTTP push under faults', () => {
     near((await client.call<Shown>('POST', 'targets/t/pause')).paused_at, Date.now());
   });
 
-  it('a purge in the middle leaves nothing; the namespace can be used again at once, with another URL', async () => {
+  it('leaves nothing after a purge, and the namespace works at once with another URL', async () => {
     receiver.respond = (response) => void setTimeout(() => response.end(), 700);
     const app = await startApp();
     const before = Client.of(app);

@@ -57,7 +57,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     }
   }
 
-  it('come back by filter while others consume; the server is killed in the midst of it, and the rest comes by the other', async () => {
+  it('T33: are respawned by filter while others consume, also when the server is killed halfway', async () => {
     const [victim, other] = servers as [BuiltServer, BuiltServer];
     const token = await other.token(f.ns);
     const call = async (server: BuiltServer, path: string, body: object): Promise<unknown> => {

@@ -94,7 +94,7 @@ describe('a Redis that is restored from an older file', () => {
   });
   afterEach(() => store.close());
 
-  it('grants no lease number that it granted before, to jobs of any kind', async () => {
+  it('grants no lease number twice, to jobs of any kind', async () => {
     store.backUp();
     const lost = await leaseAll(f);
     await store.restart({ restores: true });
@@ -108,7 +108,7 @@ describe('a Redis that is restored from an older file', () => {
     expect(await f.engine.ackMany(f.ns, found.map(ackOf))).toEqual(QUEUES.map(() => 'acked'));
   });
 
-  it('grants no lease number that it granted before while it is full', async () => {
+  it('grants no lease number twice while it is full', async () => {
     store.backUp();
     const lost = await leaseAll(f);
     await store.restart({ restores: true, isFull: true });
@@ -119,7 +119,7 @@ describe('a Redis that is restored from an older file', () => {
     expect(await f.engine.ackMany(f.ns, found.map(ackOf))).toEqual(['acked']);
   });
 
-  it('keeps the times at which jobs were published', async () => {
+  it('keeps the publish times of jobs', async () => {
     store.backUp();
     const lost = await leaseAll(f);
     await store.restart({ restores: true });
@@ -131,7 +131,7 @@ describe('a Redis that is restored from an older file', () => {
     expect(details.map((job) => job?.publishedAtMs)).toEqual(lost.map(({ publishedAtMs }) => publishedAtMs));
   });
 
-  it('grants no number twice if it is restored from the same file again, after many leases of a job', async () => {
+  it('grants no lease number twice if it is restored from the same file again after many leases', async () => {
     store.backUp();
     const granted = new Set<string>();
     for (let run = 0; run < 3; run++) {
@@ -147,7 +147,7 @@ describe('a Redis that is restored from an older file', () => {
     }
   });
 
-  it('refuses the holder of a forgotten lease after the data of its job was changed or it was put back', async () => {
+  it('refuses a forgotten lease after the data of its job changed or its respawn', async () => {
     const [changed] = await f.engine.native.publish(f.ns, [
       { queue: 'changed', body: Buffer.from('old'), tries: 9 },
     ]);
@@ -164,7 +164,7 @@ describe('a Redis that is restored from an older file', () => {
   it.each([
     ['simple ones', []],
     ['extended ones', ['simple', 'chosen']],
-  ])('puts dead jobs back with numbers that it has not granted: %s', async (_title, more) => {
+  ])('respawns dead jobs with lease numbers that it has not granted: %s', async (_title, more) => {
     for (const id of [undefined, 'dead-17']) await f.publish('dead', { tries: 1, ...(id && { id }) });
     for (const kind of more) {
       const id = kind === 'chosen' ? { id: 'dead-18' } : {};
@@ -185,7 +185,7 @@ describe('a Redis that is restored from an older file', () => {
     expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
   });
 
-  it('has no floor when it is new, and counts from one', async () => {
+  it('counts lease numbers from one if it is new', async () => {
     expect((await f.lease('simple'))[0]?.lease).toBe(1);
   });
 });
@@ -195,7 +195,7 @@ describe('an ordinary restart of Redis', () => {
   beforeEach(async () => void (store = await Store.open()));
   afterEach(() => store.close());
 
-  it('leaves the leases of before valid, and jobs with a chosen id simple if they are published after it', async () => {
+  it('keeps earlier leases valid, and later jobs with chosen ids simple', async () => {
     const { f } = store;
     for (const queue of QUEUES) await KINDS[queue]!(f, queue);
     const held = await leaseAll(f);
@@ -210,7 +210,7 @@ describe('an ordinary restart of Redis', () => {
     expect(await f.engine.ackMany(f.ns, [ackOf(later!)])).toEqual(['acked']);
   });
 
-  it('gives all servers the same floor', async () => {
+  it('gives all servers the same lowest lease number', async () => {
     const { f } = store;
     const other = await store.connect();
     for (const text of ['1', '2', '3']) await f.publish('q', { text });
@@ -225,7 +225,7 @@ describe('an ordinary restart of Redis', () => {
 });
 
 describe('a replica that lags', () => {
-  it('grants no number that its master granted, after it was promoted or its data was taken over', async () => {
+  it('grants no lease number of its master after its promotion or a copy of its data', async () => {
     const store = await Store.open();
     const { f } = store;
     const replica = await startRedis({ args: ALWAYS });
@@ -270,7 +270,7 @@ describe('a replica that lags', () => {
 });
 
 describe('a node of a Cluster that is restored from an older file', () => {
-  it('grants no lease number that it granted before', async () => {
+  it('grants no lease number twice', async () => {
     const cluster = await TestCluster.start();
     const options = {
       allowUnsafe: false,

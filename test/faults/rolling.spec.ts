@@ -46,7 +46,7 @@ describe('several servers on one Redis', () => {
     await Promise.all((await create(...workers)).map((server) => server.start()));
   }
 
-  it('T42: are upgraded one after another under load: nothing lost, nothing refused by all', async () => {
+  it('T42: lose and refuse nothing while they are upgraded one after another under load', async () => {
     await boot(IS_LONG ? '2' : '1', '1', '1');
     const trial = new Trial();
     const { journal } = trial;
@@ -75,7 +75,7 @@ describe('several servers on one Redis', () => {
     expect(tries.length).toBeGreaterThan(150);
   });
 
-  it('T42: serve the native API with two builds side by side while they are killed: nothing lost, nothing done twice', async () => {
+  it('T42: lose and repeat nothing on the native API with two builds side by side under kills', async () => {
     const [one, two] = (await create('1', '1')) as [BuiltServer, BuiltServer];
     const now = one.main;
     two.main = next.main;
@@ -105,7 +105,7 @@ describe('several servers on one Redis', () => {
     client.disconnect();
   });
 
-  it('T42: one that meets a store from its future does not start, and says why', async () => {
+  it('T42: refuse to start on a store of a later version, with the reason', async () => {
     await boot('1');
     const [server] = servers;
     await server!.end('SIGTERM');
@@ -118,7 +118,7 @@ describe('several servers on one Redis', () => {
     );
   });
 
-  it('a primary outlives a worker that is killed before it serves, when another one serves', async () => {
+  it('keep a primary after the kill of a worker that does not serve yet, while another one serves', async () => {
     const server = await BuiltServer.create({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_SERVER__WORKERS: '2',
@@ -136,7 +136,7 @@ describe('several servers on one Redis', () => {
     expect(await server.end('SIGTERM')).toBe(0);
   });
 
-  it('a primary outlives its workers, however busy they are when they are killed', async () => {
+  it('keep a primary after its busy workers are killed', async () => {
     await boot('2');
     const [server] = servers;
     const state = { isOver: false, served: 0 };

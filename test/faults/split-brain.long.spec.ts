@@ -78,12 +78,12 @@ describe('a Sentinel group with two masters', () => {
     expect(acceptingMs).toBeLessThan(REFUSED_AFTER_MS);
   }
 
-  it('T15: of what both replicas have before it is answered, nothing is lost', async () => {
+  it('T15: loses nothing that both replicas have before the answer', async () => {
     const { lost, unexpected } = await alone('replicated:2', []);
     expect({ lost, unexpected }).toEqual({ lost: [], unexpected: [] });
   });
 
-  it('T15: with min-replicas-to-write, memory loses what was accepted until the master refused', async () => {
+  it('T15: loses only memory jobs accepted before min-replicas-to-write refused more', async () => {
     const { lost, unexpected } = await alone('memory', OBEDIENT);
     expect(unexpected).toEqual([]);
     const cutMs = trial.journal.entries.find(({ op }) => op === 'fault')?.atMs ?? 0;
@@ -93,13 +93,13 @@ describe('a Sentinel group with two masters', () => {
     expect(before).toEqual([]);
   });
 
-  it('T15: without it, memory loses all that the deposed master accepted', async () => {
+  it('T15: loses all memory jobs of the deposed master without min-replicas-to-write', async () => {
     const { lost, unexpected } = await alone('memory', []);
     expect(unexpected).toEqual([]);
     expect(lost.length).toBeGreaterThan(0);
   });
 
-  it('T15: servers that see the sentinels leave a master that was deposed, although it answers and accepts', async () => {
+  it('T15: has its servers leave the deposed master, although it answers and accepts', async () => {
     await start([]);
     await trial.start('memory');
     await trial.acceptedAgain();

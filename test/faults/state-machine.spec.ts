@@ -35,7 +35,7 @@ const V1_REFUSALS = [
 ];
 const UNAVAILABLE = [503, 507];
 
-describe('a state machine that knows nothing of the engine', () => {
+describe('a state machine that is independent of the engine', () => {
   let redis: RedisProcess;
   let client: Redis;
   let apps: TestApp[];

@@ -10,13 +10,13 @@ import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 const NOTICED_MS = 30_000;
 
 /** Redis answers, and is not as it should be. */
-describe('a Redis', () => {
+describe('a full Redis', () => {
   let admin: Redis;
   let app: TestApp;
   beforeEach(async () => ({ client: admin, app } = await TestApp.alone()));
   afterEach(() => app.stop());
 
-  it('T18: that is full: publishes are told 507, all that empties it goes on, and it recovers by itself', async () => {
+  it('T18: refuses publishes with 507, allows all that empties it, and recovers', async () => {
     for (let i = 0; i < 50; i++) await app.publish('q?ttl=0&tries=2', Buffer.alloc(1_000, 'x'));
     await admin.config('SET', 'maxmemory', 1);
     const refused = await Promise.all(Array.from({ length: 20 }, () => app.put('q')));
@@ -71,7 +71,7 @@ describe('a Redis that is changed while servers run', () => {
     }
   });
 
-  it('T19: with an eviction policy, or without AOF, it is degraded, with the reasons; a start is refused', async () => {
+  it('T19: is degraded with the reasons, and refused at start, with an eviction policy or without AOF', async () => {
     const { redis, f, warnings } = servers[0]!;
     await expect(
       RedisPool.connect('default', testPoolOptions({ url: redis.url }), silentLog),
@@ -82,7 +82,7 @@ describe('a Redis that is changed while servers run', () => {
     await f.publish('q');
   });
 
-  it('T42: with the data format of a later version, it is left alone until it has ours again', async () => {
+  it('T42: is not used with the data format of a later version, until it has the present one again', async () => {
     const { admin, f, warnings } = servers[1]!;
     const publish = (): Promise<boolean> =>
       f.publish('q').then(

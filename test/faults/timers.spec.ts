@@ -24,7 +24,7 @@ function shares(numbers: readonly number[]): (share: number) => number {
   return (share) => sorted[Math.floor((sorted.length - 1) * share)]!;
 }
 
-describe('two servers', () => {
+describe('two servers with many delayed jobs', () => {
   let redis: RedisProcess;
   let f: EngineFixture;
   let g: EngineFixture;
@@ -107,7 +107,7 @@ describe('two servers', () => {
     }
   }
 
-  it(`T9: make ${HERD} jobs of one instant ready, and publishes to other queues stay quick`, async () => {
+  it(`T9: make ${HERD} jobs of one instant ready while publishes to other queues stay fast`, async () => {
     const names = ['q0', 'q1', 'q2', 'q3'];
     const dueMs = Date.now() + (IS_LONG ? 60_000 : 2_500);
     for (let i = 0; i < HERD; i += 640) {

@@ -95,7 +95,7 @@ describe('tokens over two servers', () => {
   }
 
   it(
-    `T25: no pool, namespace and token open another three, however alike they look (seed ${SEED})`,
+    `T25: open no other pool, namespace and token for any similar names (seed ${SEED})`,
     async () => {
       let runs = 0;
       await fc.assert(
@@ -121,7 +121,7 @@ describe('tokens over two servers', () => {
     LONGEST_MS,
   );
 
-  it('T26: two limits stay each with its own token, on every server, also when they have been read anew', async () => {
+  it('T26: keep two limits separate on every server, also after they are read again', async () => {
     const namespace = randomNamespace();
     const limits = [
       { read: 3, write: 11, intervalS: 600 },

@@ -56,7 +56,7 @@ describe('T52: answers that a client does not read', () => {
   const waiting = (): ServerResponse[] =>
     [...responses].filter(({ headersSent, writableFinished }) => headersSent && !writableFinished);
 
-  it('are few on each connection, whatever is asked for, and take no memory of their own', async () => {
+  it('are few on each connection for any requests, and take no memory of their own', async () => {
     await app.get('/v1/openapi.json', { token: null });
     await app.get('/docs/swagger-ui-bundle.js', { token: null });
     const before = process.memoryUsage().arrayBuffers;
@@ -75,7 +75,7 @@ describe('T52: answers that a client does not read', () => {
     expect(mostBytes).toBeLessThan(MOST_BYTES);
   });
 
-  it('are given, all of them and in order, to a client that reads them late', async () => {
+  it('are delivered completely and in order to a client that reads late', async () => {
     const connection = await flood('/docs/swagger-ui.css');
     await waitFor(() => waiting().length > 1);
     connection.write(head('GET', '/none', { Connection: 'close' }));
@@ -86,7 +86,7 @@ describe('T52: answers that a client does not read', () => {
     expect(statuses).toEqual([...Array.from({ length: REQUESTS }, () => '200'), '404']);
   });
 
-  it('end the waits of their connection: a client that is not read from is not seen to leave', async () => {
+  it('end the long polls of their connection', async () => {
     const connection = await app.open();
     open.push(connection);
     const poll = head('GET', `/api/${app.namespace}/q?timeout=30`, { 'X-Token': app.token });

@@ -45,7 +45,7 @@ describe('jobs with one try', () => {
     trial.start({ urls, token, jobs: CUTS * 1_250, producers: 16, pauseMs: 2, ttrS, tries: 1 });
   };
 
-  it(`are dead only if a client saw them, over ${KILLS} × kill -9 of one of two servers`, async () => {
+  it(`are dead only if a client got them, over ${KILLS} × kill -9 of one of two servers`, async () => {
     const { journal } = trial;
     proxy.replyDelayMs = REPLY_DELAY_MS;
     await load(2);
@@ -69,7 +69,7 @@ describe('jobs with one try', () => {
     expect(undelivered).toBeGreaterThan(0);
   });
 
-  it('come back at once when a connection to Redis is cut between script and reply', async () => {
+  it('return at once when a connection to Redis is cut between script and reply', async () => {
     const { journal } = trial;
     proxy.replyDelayMs = REPLY_DELAY_MS;
     // A lease outlives the test: only what is given back can be delivered again.

@@ -16,7 +16,7 @@ function program(): string {
   return named;
 }
 
-describe('durability aof, of a Redis that can be asked to wait for its disk', () => {
+describe('durability aof on a Redis with WAITAOF', () => {
   let redis: RedisProcess;
   let client: Redis;
   let f: EngineFixture | undefined;
@@ -49,7 +49,7 @@ describe('durability aof, of a Redis that can be asked to wait for its disk', ()
     expect(await engine.size(ns, 'q')).toBe(3 * ROUNDS * AT_ONCE);
   });
 
-  it('refuses with the ids what the disk does not have in time, and a retry with them stores nothing twice', async () => {
+  it('refuses with the ids what is not on disk in time, and a retry stores nothing twice', async () => {
     // Now nothing is brought to the disk but by chance, and Redis says so.
     await client.config('SET', 'appendfsync', 'no');
     const { engine, ns } = await open({ waitTimeoutMs: 300 });
@@ -68,7 +68,7 @@ describe('durability aof, of a Redis that can be asked to wait for its disk', ()
     expect(await patient.engine.size(ns, 'q')).toBe(1);
   });
 
-  it('is what a pool can be opened with, and is refused when there is no AOF', async () => {
+  it('opens as the setting of a pool, and is refused without an AOF', async () => {
     const pool = await RedisPool.connect(
       'disk',
       testPoolOptions({ url: redis.url, durability: 'aof' }),

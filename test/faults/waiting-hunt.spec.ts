@@ -59,7 +59,7 @@ class Hunt {
   }
 }
 
-it(`T20: ${CYCLES} jobs for ${WAITERS} waiters that come and go: each reaches one of them, and soon`, async () => {
+it(`T20: ${CYCLES} jobs for ${WAITERS} long polls that start and end: each reaches one of them soon`, async () => {
   const servers = [await EngineFixture.open(), await EngineFixture.open()];
   const hunt = new Hunt(servers);
   const consumers = hunt.begin();

@@ -48,7 +48,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-describe('@pumphouse/engine, installed in an empty folder', () => {
+describe('the package @pumphouse/engine', () => {
   const project = new Project();
   const namespace = randomNamespace('readme');
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('@pumphouse/engine, installed in an empty folder', () => {
   }, LIMIT_MS);
   afterAll(() => project.remove());
 
-  it('brings no Nest, no Fastify and no decorators', () => {
+  it('has no Nest, no Fastify and no decorators', () => {
     const names = project.installed();
     expect(names).toEqual(
       expect.arrayContaining(['@pumphouse/client', '@pumphouse/engine', 'ioredis', 'ulid']),
@@ -107,7 +107,7 @@ describe('@pumphouse/engine, installed in an empty folder', () => {
   );
 
   it(
-    'does what its README shows',
+    'works as its README shows',
     async () => {
       const worker = project.start('worker.js');
       await worker.until((output) => output.includes('mail to'));

@@ -40,7 +40,7 @@ describe('examples', () => {
   };
 
   it(
-    'examples/node: a typed producer and a worker in programs of their own',
+    'run in examples/node: a typed producer and a worker in programs of their own',
     async () => {
       copy('node');
       await run('npm', ['install', await pack('@pumphouse/client')], project.dir, env());
@@ -61,7 +61,7 @@ describe('examples', () => {
   );
 
   it(
-    'examples/http: without a library, also with a job that fails',
+    'run in examples/http: without a library, also with a failing job',
     async () => {
       copy('http');
       const worker = project.start('work.mjs', env());
@@ -117,7 +117,7 @@ describe('examples', () => {
   );
 
   it(
-    'README: a typed producer and worker in 25 lines, from an empty folder to a processed job',
+    'run in the README: a typed producer and worker in 25 lines',
     async () => {
       const shell = readme.shell.filter((block) => /npm init|mailer\.js/.test(block));
       const [code = ''] = readme.typescript.filter((block) => block.startsWith('// mailer.ts'));
@@ -147,7 +147,7 @@ describe('examples', () => {
   );
 
   it(
-    'docs/how-to/from-cron.md: a worker that runs the program of a crontab line',
+    'run in docs/how-to/from-cron.md: a worker that runs the program of a crontab line',
     async () => {
       const [code = ''] = codeIn('docs/how-to/from-cron.md', 'ts');
       const program = join(project.dir, 'report.sh');
@@ -173,7 +173,7 @@ describe('examples', () => {
   );
 
   it(
-    'docs/tutorial.md: a worker that survives a kill',
+    'run in docs/tutorial.md: a worker that survives a kill',
     async () => {
       for (const code of codeIn('docs/tutorial.md', 'js')) {
         const [, file = ''] = /^\/\/ (\w+\.mjs)\n/.exec(code) ?? [];

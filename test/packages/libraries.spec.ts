@@ -50,7 +50,7 @@ await pumphouse.close();
 console.log(JSON.stringify({ ran, gone }));
 `;
 
-describe('pumphouse, packed, in a project without Nest, Fastify and the rest of the server', () => {
+describe('the packed library in a project without the server', () => {
   const project = new Project();
   beforeAll(async () => {
     // What is not linked cannot be loaded.
@@ -80,7 +80,7 @@ describe('pumphouse, packed, in a project without Nest, Fastify and the rest of 
     expect(second.ran.length).toBeGreaterThan(0);
   });
 
-  it('runs the example of docs/how-to/from-worqr.md: of two processes, one is killed while it works', async () => {
+  it('runs the example of docs/how-to/from-worqr.md: one of two processes is killed', async () => {
     const [code = ''] = codeIn('docs/how-to/from-worqr.md', 'mjs');
     project.write('process.mjs', code.replace("'demo'", `'${randomNamespace('two')}'`));
     const env = { REDIS: testRedisUrl() };

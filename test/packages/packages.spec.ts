@@ -17,7 +17,7 @@ interface Manifest {
 const manifestOf = (name: PackageName): Manifest =>
   JSON.parse(readFileSync(join(PACKAGES[name], 'package.json'), 'utf8')) as Manifest;
 
-it('the command can be run after each build: npx keeps a link to it', () => {
+it('the command is executable after each build, as npx needs', () => {
   expect(statSync(join(PACKAGES.pumphouse, 'dist', 'cli', 'pumphouse.js')).mode & 0o111).toBe(0o111);
 });
 
@@ -27,13 +27,13 @@ describe.each(NAMES)('the package %s', (name) => {
     tarball = new Uint8Array(readFileSync(await pack(name)));
   }, LIMIT_MS);
 
-  it('has nothing for publint to object to', async () => {
+  it('passes publint', async () => {
     const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer as ArrayBuffer } });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
   // ESM only: `require` gets an ES module, as Node.js 20.19 and later allow. TypeScript's `node10` knows no exports.
-  it('has types where its code is, for every ESM resolution', async () => {
+  it('has types beside its code for every ESM resolution', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error('attw found no types');
     const ignored = ['node10', 'node16-cjs'];
@@ -71,7 +71,7 @@ describe.each(NAMES)('the package %s', (name) => {
   });
 });
 
-describe('installed in an empty folder', () => {
+describe('packages in an empty folder', () => {
   let project: Project;
   beforeEach(() => {
     project = new Project();
@@ -79,7 +79,7 @@ describe('installed in an empty folder', () => {
   afterEach(() => project.remove());
 
   it(
-    'the client is all that there is',
+    'install the client without dependencies',
     async () => {
       await project.install(['@pumphouse/client']);
       expect(project.installed()).toEqual(['@pumphouse/client']);
@@ -97,7 +97,7 @@ describe('installed in an empty folder', () => {
   );
 
   it(
-    'the server starts, and has its command',
+    'start the server, and have its command',
     async () => {
       await project.install(['pumphouse', '@pumphouse/client']);
       const help = await run('npx', ['--no-install', 'pumphouse', '--help'], project.dir);

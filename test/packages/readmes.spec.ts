@@ -26,7 +26,7 @@ describe('the code of the READMEs of packages', () => {
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   it(
-    'packages/client: compiles',
+    'compiles for packages/client',
     async () => {
       // Where the packages are found.
       dir = mkdtempSync(join(ROOT, 'node_modules', '.readme-'));

@@ -93,7 +93,7 @@ describe('the sender of push', () => {
     expect(server.connections - before).toBe(1);
   });
 
-  describe('addresses', () => {
+  describe('addresses of push', () => {
     it.each([
       '127.0.0.1',
       '2130706433',
@@ -108,7 +108,7 @@ describe('the sender of push', () => {
       '[64:ff9b::7f00:1]',
       '１２７.0.0.1',
       '127.0.0.1.',
-    ])('refuses the spelling %s of this machine, without a connection', async (host) => {
+    ])('are refused in the spelling %s of this machine, without a connection', async (host) => {
       server.becomes(answer(OK));
       senderFor([]);
       const before = server.connections;
@@ -117,35 +117,35 @@ describe('the sender of push', () => {
       expect(server.connections).toBe(before);
     });
 
-    it('refuses a name that leads to this machine', async () => {
+    it('are refused by a name that leads to this machine', async () => {
       addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
       senderFor([]);
 
       expect(await problemOf(send('inside.example'))).toBe('blocked');
     });
 
-    it('refuses a name with one address that is not allowed among others', async () => {
+    it('are refused by a name with one address that is not allowed among others', async () => {
       addresses = (_name, type) => (type === 'A' ? ['93.184.216.34', '127.0.0.1'] : []);
       senderFor([]);
 
       expect(await problemOf(send('both.example'))).toBe('blocked');
     });
 
-    it('refuses a name with an IPv6 address that is not allowed', async () => {
+    it('are refused by a name with an IPv6 address that is not allowed', async () => {
       addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['64:ff9b::a9fe:a9fe']);
       senderFor();
 
       expect(await problemOf(send('six.example'))).toBe('blocked');
     });
 
-    it('does not say what a refused name resolves to', async () => {
+    it('are not revealed for a refused name', async () => {
       addresses = (_name, type) => (type === 'A' ? ['10.11.12.13'] : []);
       senderFor([]);
 
       await expect(send('secret.example')).rejects.toThrow(/^secret\.example is no address/);
     });
 
-    it('connects to the address that was checked, though the resolver changes its answer', async () => {
+    it('are used as checked, although the resolver changes its answer', async () => {
       let lookups = 0;
       server.becomes(answer(OK));
       addresses = (_name, type) => {
@@ -159,7 +159,7 @@ describe('the sender of push', () => {
       expect(lookups).toBe(1);
     });
 
-    it('checks again for a new connection, with the new answer', async () => {
+    it('are checked again for a new connection', async () => {
       let address = '127.0.0.1';
       addresses = (_name, type) => (type === 'A' ? [address] : []);
       server.becomes((socket) =>
@@ -174,7 +174,7 @@ describe('the sender of push', () => {
       expect(await problemOf(send('again.example'))).toBe('blocked');
     });
 
-    it('asks once for many requests at a time', async () => {
+    it('are resolved once for many requests at a time', async () => {
       addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
       server.becomes(answer(OK));
       senderFor();
@@ -184,14 +184,14 @@ describe('the sender of push', () => {
       expect(dns.queries - before).toBe(2);
     });
 
-    it('reports a name without addresses', async () => {
+    it('are reported missing for a name without any', async () => {
       addresses = () => [];
       senderFor();
 
       expect(await problemOf(send('nowhere.example'))).toBe('dns');
     });
 
-    it('ends at the deadline of the request, though the resolver never answers', async () => {
+    it('are not waited for beyond the deadline if the resolver never answers', async () => {
       addresses = () => null;
       senderFor();
       const startMs = performance.now();
@@ -201,7 +201,7 @@ describe('the sender of push', () => {
       expect(performance.now() - startMs).toBeLessThan(2_000);
     });
 
-    it('refuses a port that is not allowed', async () => {
+    it('are refused with a port that is not allowed', async () => {
       senderFor(['127.0.0.1'], (port) => port === 443);
 
       expect(await problemOf(send('127.0.0.1'))).toBe('blocked');
@@ -211,7 +211,7 @@ describe('the sender of push', () => {
   describe('a hostile server', () => {
     beforeEach(() => senderFor());
 
-    it('is not followed elsewhere', async () => {
+    it('is not followed to a redirect', async () => {
       server.becomes(
         answer(
           `HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:${String(server.port)}/other\r\nContent-Length: 0\r\n\r\n`,
@@ -249,7 +249,7 @@ describe('the sender of push', () => {
         answer('HTTP/1.1 2000 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n'),
         'protocol',
       ],
-    ])('that %s fails the request', async (_what, behaviour, problem) => {
+    ])('fails the request if it %s', async (_what, behaviour, problem) => {
       server.becomes(behaviour);
       const startMs = performance.now();
 
@@ -258,7 +258,7 @@ describe('the sender of push', () => {
       await waitFor(() => server.open === 0);
     });
 
-    it('that never begins TLS is given up at the deadline', async () => {
+    it('fails the request at the deadline if it never starts TLS', async () => {
       // A server of its own: the connection is not closed at once.
       const silent = await HostileServer.start(() => undefined);
       const url = new URL(`https://127.0.0.1:${String(silent.port)}/`);
@@ -270,7 +270,7 @@ describe('the sender of push', () => {
       await silent.stop();
     });
 
-    it('that sends its body byte by byte has answered, but not wholly', async () => {
+    it('has answered partly if it sends its body byte by byte', async () => {
       server.becomes(forever('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n', 'a', 20));
       const { status, isWhole, bodyError } = await send('127.0.0.1', { timeoutMs: 500 });
 
@@ -278,7 +278,7 @@ describe('the sender of push', () => {
       await waitFor(() => server.open === 0);
     });
 
-    it('that sends an endless body is cut off', async () => {
+    it('is cut off if it sends an endless body', async () => {
       server.becomes(
         forever(
           'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -292,7 +292,7 @@ describe('the sender of push', () => {
       await waitFor(() => server.open === 0);
     });
 
-    it('that resets after its headers has answered, but not wholly', async () => {
+    it('has answered partly if it resets after its headers', async () => {
       server.becomes((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nabc', () => {
           setTimeout(() => socket.resetAndDestroy(), 50);
@@ -303,7 +303,7 @@ describe('the sender of push', () => {
       expect([status, isWhole, bodyError?.problem]).toEqual([200, false, 'connect']);
     });
 
-    it('that sends a bomb of gzip is not unpacked', async () => {
+    it('sends a gzip bomb, which is not unpacked', async () => {
       const bomb = gzipSync(Buffer.alloc(50_000_000));
       server.becomes((socket) => {
         socket.write(
@@ -317,7 +317,7 @@ describe('the sender of push', () => {
       expect(body.equals(bomb)).toBe(true);
     });
 
-    it('that holds all connections does not delay the deadline of a request that waits for one', async () => {
+    it('does not delay the deadline of a waiting request if it holds all connections', async () => {
       server.becomes((socket) => void setTimeout(() => socket.write(OK), 600));
       senderFor();
       const slow = Array.from({ length: 4 }, () => send('127.0.0.1'));
@@ -334,7 +334,7 @@ describe('the sender of push', () => {
       expect(server.requests.slice(before).filter((text) => text.includes('late'))).toEqual([]);
     });
 
-    it('that hangs can be left at once', async () => {
+    it('is left at once on request if it hangs', async () => {
       server.becomes(() => undefined);
       const leaving = new AbortController();
       const sending = problemOf(send('127.0.0.1', { signal: leaving.signal }));
@@ -355,7 +355,7 @@ describe('the sender of push', () => {
       ['103 with a link', 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n'],
       ['199', 'HTTP/1.1 199 Odd\r\n\r\n'],
       ['100 and 103', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n'],
-    ])('does not take %s for the answer', async (_what, interim) => {
+    ])('are not the answer: %s', async (_what, interim) => {
       server.becomes(answer(interim + OK));
       const before = [server.requests.length, server.connections];
       const answers = [await send('127.0.0.1')];
@@ -389,14 +389,14 @@ describe('the sender of push', () => {
       before = server.requests.length;
     }
 
-    it.each(closings)('that is %s before the answer costs no attempt', async (_how, close) => {
+    it.each(closings)('costs no attempt if it is %s before the answer', async (_how, close) => {
       await keepOne(onceThen(close));
 
       expect((await send('127.0.0.1')).status).toBe(200);
       expect(server.requests.length - before).toBe(2);
     });
 
-    it.each(closings)('that is %s while a large body is sent costs no attempt', async (_how, close) => {
+    it.each(closings)('costs no attempt if it is %s while a large body is sent', async (_how, close) => {
       await keepOne(onceThen(close));
       const sending = send('127.0.0.1', { body: Buffer.alloc(4_000_000, 'x') });
       const { status } = await sending;
@@ -404,7 +404,7 @@ describe('the sender of push', () => {
       expect(status).toBe(200);
     });
 
-    it.each(closings)('that is %s, as the new one is, fails after two requests', async (_how, close) => {
+    it.each(closings)('fails after two requests if it is %s, as the new one is', async (_how, close) => {
       await keepOne(onceThen(close));
       server.becomes(close);
 
@@ -412,7 +412,7 @@ describe('the sender of push', () => {
       expect(server.requests.length - before).toBe(2);
     });
 
-    it('that is closed has no idle one beside it for the second request', async () => {
+    it('leaves no other idle one for the second request if it is closed', async () => {
       // Two connections at a time, both good for one request each.
       const held: Socket[] = [];
       const closing = onceThen((socket) => socket.end(), '');
@@ -430,7 +430,7 @@ describe('the sender of push', () => {
       expect([server.requests.length - before, server.connections - connections]).toEqual([2, 1]);
     });
 
-    it('that is closed, and then the one after it, fails the request', async () => {
+    it('fails the request if it is closed, and then the next one', async () => {
       sender.close();
       senderFor(['127.0.0.1'], () => true, 1);
       await keepOne(onceThen((socket) => socket.end()));
@@ -447,14 +447,14 @@ describe('the sender of push', () => {
       ['closed after an interim answer', (socket) => socket.end('HTTP/1.1 100 Continue\r\n\r\n'), 'connect'],
       ['silent', () => undefined, 'timeout'],
       ['closed after a word of something else', (socket) => socket.end('SSH-2.0\r\n'), 'protocol'],
-    ])('that is %s gets no second request', async (_how, behaviour, problem) => {
+    ])('gets no second request if it is %s', async (_how, behaviour, problem) => {
       await keepOne(onceThen(behaviour));
 
       expect(await problemOf(send('127.0.0.1', { timeoutMs: 300 }))).toBe(problem);
       expect(server.requests.length - before).toBe(1);
     });
 
-    it('that is closed when the time is nearly over ends at the deadline of the first request', async () => {
+    it('ends at the deadline of the first request if it is closed shortly before', async () => {
       await keepOne(onceThen((socket) => void setTimeout(() => socket.end(), 250)));
       const used = new WeakSet<Socket>();
       server.becomes((socket) => {
@@ -469,7 +469,7 @@ describe('the sender of push', () => {
       expect(server.requests.length - before).toBe(2);
     });
 
-    it('on which the server speaks unasked is not used again', async () => {
+    it('is not used again after unrequested bytes', async () => {
       const spoken: Socket[] = [];
       await keepOne((socket) => {
         socket.write(OK);
@@ -495,7 +495,7 @@ describe('the sender of push', () => {
       expect((await send('127.0.0.1')).body.toString()).toBe('ok');
     });
 
-    it('is closed when the answer came before all of the request was sent', async () => {
+    it('is closed if the answer arrived before the request was sent', async () => {
       const length = 32_000_000;
       before = server.requests.length;
       server.becomes((socket) => {
@@ -513,7 +513,7 @@ describe('the sender of push', () => {
     });
   });
 
-  it('does not send a request again that had a new connection', async () => {
+  it('sends no request again that had a new connection', async () => {
     senderFor();
     server.becomes((socket) => socket.end());
     const before = server.requests.length;
@@ -522,7 +522,7 @@ describe('the sender of push', () => {
     expect(server.requests.length - before).toBe(1);
   });
 
-  it('reports what does not listen', async () => {
+  it('reports a refused connection', async () => {
     senderFor();
     const gone = await HostileServer.start(answer(OK));
     const { port } = gone;
@@ -533,7 +533,7 @@ describe('the sender of push', () => {
     );
   });
 
-  it('reports a server that speaks no TLS', async () => {
+  it('reports a server without TLS', async () => {
     senderFor();
     server.becomes(answer('HTTP/1.1 400 Bad Request\r\n\r\n'));
 

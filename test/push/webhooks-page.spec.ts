@@ -28,7 +28,7 @@ async function startEndpoint(secret: string, print: (...values: unknown[]) => vo
 }
 
 describe('docs/how-to/webhooks.md', () => {
-  it('pushes a queue to its endpoint, which takes no other requests', async () => {
+  it('pushes a queue to its endpoint, which accepts no other requests', async () => {
     const app = await TestApp.start(PUSH);
     const printed: unknown[][] = [];
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

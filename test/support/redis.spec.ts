@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { randomNamespace, startRedis, testRedisUrl } from './redis.js';
 
 describe('the Redis of the tests', () => {
-  it('runs with the durability that production has', async () => {
+  it('has the durability of production', async () => {
     const redis = new Redis(testRedisUrl());
     const [policy, aof, fsync] = await Promise.all(
       ['maxmemory-policy', 'appendonly', 'appendfsync'].map((name) => redis.call('CONFIG', 'GET', name)),
@@ -12,7 +12,7 @@ describe('the Redis of the tests', () => {
     expect(JSON.stringify([policy, aof, fsync])).toMatch(/noeviction.*yes.*everysec/);
   });
 
-  it('keeps what it holds over a stop in a given folder, and dies at once on kill9', async () => {
+  it('keeps its data over a stop in a given folder, and dies at once on kill9', async () => {
     const first = await startRedis();
     const key = randomNamespace();
     const client = new Redis(first.url, { retryStrategy: () => null });

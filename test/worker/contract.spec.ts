@@ -56,7 +56,7 @@ describe('a Pumphouse without a server', () => {
     await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
   });
 
-  it('fails a job whose next queue has no legal name, or that waits for an illegal id', async () => {
+  it('fails a job with an invalid next queue or dependency', async () => {
     const queue = `next-${String(Date.now())}`;
     const logger = { warn: () => undefined, error: () => undefined };
     const worker = pumphouse.worker({ queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
@@ -90,11 +90,11 @@ describe('a Pumphouse without a server', () => {
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(60_000);
   });
 
-  it('says what needs a server', () => {
+  it('names what needs a server', () => {
     expect(() => pumphouse.targets).toThrow(/^unsupported: `targets` needs a server/);
   });
 
-  it('gives a slow reader of events all of them, in order', async () => {
+  it('delivers all events in order to a slow reader', async () => {
     const queue = 'slow-reader';
     const read: number[] = [];
     let isReading = false;
@@ -118,7 +118,7 @@ describe('a Pumphouse without a server', () => {
     expect(read).toEqual(Array.from({ length: 2_560 }, (_, i) => i));
   });
 
-  it('ends the events with its close, and none begin after it', async () => {
+  it('ends the events with its close, and starts none after it', async () => {
     const one = await open();
     const { events } = await follow(one);
     const waiting = one.events().next();
@@ -129,7 +129,7 @@ describe('a Pumphouse without a server', () => {
     expect(events.some(({ event }) => event === 'missed')).toBe(false);
   });
 
-  it('goes on with events after an outage of Redis', async () => {
+  it('continues events after an outage of Redis', async () => {
     const first = await startRedis({ args: ['--appendfsync', 'always'] });
     let now = first;
     const one = await connect({ redis: first.url, namespace, commandTimeoutMs: 500 });
@@ -152,14 +152,14 @@ describe('a Pumphouse without a server', () => {
     }
   });
 
-  it('rejects with the reason of a signal, and with `TypeError` for what is no JSON', async () => {
+  it('rejects with the reason of a signal, and with `TypeError` for data that is not JSON', async () => {
     const reason = new Error('enough');
     await expect(pumphouse.publish({ queue }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     await expect(pumphouse.publish({ queue, json: '{' })).rejects.toThrow(SyntaxError);
     await expect(pumphouse.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
   });
 
-  it('undoes leases that are on their way when a lease request is aborted', async () => {
+  it('undoes the leases of an aborted lease request', async () => {
     const own = 'aborted';
     const ids = (await pumphouse.publishMany(Array.from({ length: 5 }, () => ({ queue: own })))).map(
       ({ id }) => id,
@@ -178,7 +178,7 @@ describe('a Pumphouse without a server', () => {
     expect(leased).toEqual([]);
   });
 
-  it('closes while a poll is open, and while handlers run, and gives back what it has', async () => {
+  it('closes during a poll and running handlers, and returns its jobs', async () => {
     const one = await open();
     const { id } = await pumphouse.publish({ queue: 'closing' });
     const idle = one.worker({ queues: ['empty'] });
@@ -193,7 +193,7 @@ describe('a Pumphouse without a server', () => {
     expect(await pumphouse.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
-  it('loses nothing when Redis is killed and comes back during work', async () => {
+  it('loses nothing when Redis is killed and returns during work', async () => {
     const first = await startRedis({ args: ['--appendfsync', 'always'] });
     let now = first;
     const quiet = { warn: () => undefined, error: () => undefined };

@@ -66,14 +66,14 @@ describe('docs/how-to/from-worqr.md', () => {
   });
   afterAll(() => app.stop());
 
-  it('has examples, each of which prints something', () => {
+  it('has examples that each print something', () => {
     expect(examples.length).toBeGreaterThanOrEqual(12);
     expect(examples.filter(({ code }) => expectedOf(code).length === 0)).toEqual([]);
     expect(engineStart).toContain('redis://127.0.0.1:6379');
     expect(httpStart).toContain('http://127.0.0.1:7777');
   });
 
-  it('has a row for each defect that has a test, in order', () => {
+  it('has a row for each defect with a test, in order', () => {
     const spec = readFileSync(join(ROOT, 'test/worker/worqr.spec.ts'), 'utf8');
     const rows = [...page.matchAll(/^\| W(\d+) \|/gm)].map(([, number]) => Number(number));
     const tests = [...spec.matchAll(/\bit\('W(\d+): /g)].map(([, number]) => Number(number));
@@ -94,12 +94,12 @@ describe('docs/how-to/from-worqr.md', () => {
     expect(named.filter((name) => !cells.some((cell) => new RegExp(`\`${name}\\b`).test(cell)))).toEqual([]);
   });
 
-  it.each(examples)('$name runs without a server', async ({ code }) => {
+  it.each(examples)('runs without a server: $name', async ({ code }) => {
     const start = engineStart.replace("'demo'", `'${randomNamespace('worqr')}'`);
     expect(await printedBy(start, code)).toEqual(expectedOf(code));
   });
 
-  it.each(examples)('$name runs over HTTP', async ({ code }) => {
+  it.each(examples)('runs over HTTP: $name', async ({ code }) => {
     const start = httpStart
       .replace('http://127.0.0.1:7777', `http://127.0.0.1:${String(app.port)}`)
       .replace("'demo'", `'${app.namespace}'`)

@@ -5,7 +5,7 @@ import { connect, type EnginePumphouse, type JobDetails } from '../../src/worker
 import { ROOT } from '../support/packed.js';
 import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
 
-describe('a process that is killed by a handler', () => {
+describe('a process killed by a handler', () => {
   const namespace = randomNamespace('killed');
   const queue = 'q';
   let pumphouse: EnginePumphouse;
@@ -14,7 +14,7 @@ describe('a process that is killed by a handler', () => {
   });
   afterAll(() => pumphouse.close());
 
-  it('uses the try of this job, and not that of a job whose handler has not begun', async () => {
+  it('uses the try of this job only, and not that of a job whose handler has not started', async () => {
     const published = await pumphouse.publishMany([
       { queue, tries: 1 },
       { queue, tries: 1 },

@@ -10,7 +10,7 @@ const PASSWORD = 'hidden-word';
 /** Behind an @ that is not written as %40: what follows would be the host. */
 const PART = 'part-of-it';
 
-describe('a connection that fails', () => {
+describe('a failed connection', () => {
   let redis: RedisProcess;
   beforeAll(async () => {
     redis = await startRedis();
@@ -68,7 +68,7 @@ describe('a connection that fails', () => {
       (password) => Promise.resolve(url.replace('PASSWORD', password)),
       /^TypeError: the Redis URL of pool default must be redis:/,
     ]),
-  ])('%s shows no password', async (_where, urlOf, expected) => {
+  ])('shows no password: %s', async (_where, urlOf, expected) => {
     const { message, text } = await seenOf(await urlOf(PASSWORD));
     expect(message).toMatch(expected);
     for (const secret of [PASSWORD, PART]) expect(text).not.toContain(secret);

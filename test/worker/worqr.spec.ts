@@ -86,7 +86,7 @@ describe.each([
   const counts = async (): Promise<Readonly<Record<string, number>>> => (await one.queues.get(queue)).counts;
   const unique = (key: string): object => ({ unique: { key: `${queue}:${key}`, mode: 'reject' } });
 
-  it('W1: a worker that stops gives back its own jobs only', async () => {
+  it('W1: a stopping worker returns only its own jobs', async () => {
     await one.publishMany([{ queue }, { queue }]);
     const runs = new Map<string, number>();
     const both = [one, other].map((of) =>
@@ -103,7 +103,7 @@ describe.each([
     expect([...runs.values()]).toEqual([1, 1]);
   });
 
-  it('W2: what is given back, and what a lost worker had, comes before the others', async () => {
+  it('W2: released jobs and those of a lost worker come before the others', async () => {
     await one.queues.update(queue, {
       expired: 'front',
       defaults: { tries: 100, retry: { kind: 'fixed', delayMs: 0 } },
@@ -116,7 +116,7 @@ describe.each([
     expect((await lease(3)).map(({ data }) => data)).toEqual(['a', 'b', 'c']);
   });
 
-  it('W3: a worker that waits has the jobs of a lost one at once', async () => {
+  it('W3: a waiting worker gets the jobs of a lost one at once', async () => {
     await one.publish({ queue, retry: { kind: 'fixed', delayMs: 0 } });
     await leaseOne(500);
     const begunMs = performance.now();
@@ -145,7 +145,7 @@ describe.each([
     expect(events.map(({ event }) => event)).toEqual(['timed_out', 'acked']);
   });
 
-  it('W5: to cancel a unique task, and to delete its queue, frees its key', async () => {
+  it('W5: cancelling a unique task and deleting its queue frees its key', async () => {
     const { id } = await one.publish({ queue, ...unique('k') });
     await one.jobs.cancel(id);
     await one.publish({ queue, ...unique('k') });
@@ -154,7 +154,7 @@ describe.each([
     expect((await one.publish({ queue, ...unique('k') })).existing).toBe(false);
   });
 
-  it('W6: equal tasks of two queues are two, where the key names the queue', async () => {
+  it('W6: equal tasks of two queues are separate if the key names the queue', async () => {
     const from = (name: string): Promise<unknown> =>
       one.publish({ queue: name, data: 'same', unique: { key: `${name}:same`, mode: 'reject' } });
     await from(queue);
@@ -162,7 +162,7 @@ describe.each([
     expect(await codeOf(from(queue))).toBe('unique_key_taken');
   });
 
-  it('W7: names that would not be found again are refused, and all others are listed', async () => {
+  it('W7: names that could not be found again are refused, and all others are listed', async () => {
     expect(await codeOf(one.publish({ queue: `${queue}:a` }))).toBe('invalid_argument');
     const names = [`${queue}-a_b`, `${queue}_a`, `${queue}-a`];
     await one.publishMany(names.map((name) => ({ queue: name })));
@@ -190,7 +190,7 @@ describe.each([
     expect(await one.driver.ack([refOf(now)])).toEqual(['acked']);
   });
 
-  it('W10: of equal unique tasks at once, of several processes, one is stored', async () => {
+  it('W10: one of several equal unique tasks is stored, from several processes at once', async () => {
     for (let round = 0; round < 20; round++) {
       const publish = (of: Tested): Promise<string> =>
         of.publish({ queue, ...unique(String(round)) }).then(
@@ -203,7 +203,7 @@ describe.each([
     expect(await counts()).toMatchObject({ ready: 20 });
   });
 
-  it('W11: to finish an equal task that is not unique frees no key', async () => {
+  it('W11: finishing an equal task that is not unique frees no key', async () => {
     await one.publish({ queue, data: 'same', delayMs: 60_000, ...unique('same') });
     const second = `${queue}-second`;
     await one.publishMany([
@@ -215,7 +215,7 @@ describe.each([
     expect(await codeOf(one.publish({ queue, data: 'same', ...unique('same') }))).toBe('unique_key_taken');
   });
 
-  it('W12: to finish a task twice is told, and makes one event', async () => {
+  it('W12: finishing a task twice is reported, and makes one event', async () => {
     const { events, stop } = await follow(one, { queues: [queue], events: ['acked'] });
     const { id } = await one.publish({ queue, type: 't' });
     const job = await leaseOne();
@@ -250,7 +250,7 @@ describe.each([
     expect(events[0]).toMatchObject({ event: 'published', queue: name });
   });
 
-  it('W15: no tasks can be published', async () => {
+  it('W15: an empty list of tasks can be published', async () => {
     expect(await one.publishMany([])).toEqual([]);
   });
 
@@ -263,11 +263,11 @@ describe.each([
     }
   });
 
-  it('W17: a lease length of nothing is refused', () => {
+  it('W17: a lease length of zero is refused', () => {
     expect(() => one.worker({ queues: [queue], ttrMs: 0 })).toThrow(/ttrMs/);
   });
 
-  it('W18: a list has the order that it is asked for, the oldest first if it is not asked', async () => {
+  it('W18: a list has the requested order, by default the oldest first', async () => {
     await one.publishMany(['a', 'b'].map((data) => ({ queue, data })));
     const data = async (filter: object): Promise<unknown[]> =>
       (await one.jobs.list({ queue, fields: ['data'], ...filter })).items.map((job) => job.data);
@@ -275,7 +275,7 @@ describe.each([
     expect(await data({ order: 'newest' })).toEqual(['b', 'a']);
   });
 
-  it('W19: a worker that another one stops leases nothing more', async () => {
+  it('W19: a worker stopped by another one leases nothing more', async () => {
     const ran: unknown[] = [];
     const worker = workerOf(one).handle('*', ({ data }) => void ran.push(data));
     const running = worker.run();
@@ -288,7 +288,7 @@ describe.each([
     expect(await counts()).toMatchObject({ ready: 1 });
   });
 
-  it('W20: a task that is given back wakes a worker that waits', async () => {
+  it('W20: a released task wakes a waiting worker', async () => {
     await one.publish({ queue });
     const runs: string[] = [];
     const first = workerOf(one, { concurrency: 1 }).handle('*', async () => {
@@ -305,7 +305,7 @@ describe.each([
     expect(runs).toEqual(['first', 'second']);
   });
 
-  it('W21: unique tasks may be published together, all or none', async () => {
+  it('W21: unique tasks are published together, all or none', async () => {
     await one.publish({ queue, ...unique('b') });
     const many = ['a', 'b'].map((key) => ({ queue, ...unique(key) }));
     expect(await codeOf(one.publishMany(many))).toBe('unique_key_taken');
@@ -317,7 +317,7 @@ describe.each([
     expect(await counts()).toMatchObject({ ready: 3 });
   });
 
-  it('W22: a worker is listed before it has had a task', async () => {
+  it('W22: a worker is listed before its first task', async () => {
     const worker = workerOf(one).handle('*', () => undefined);
     void worker.run();
     const found = await waitFor(() => one.workers.get(worker.id).catch(() => null), 5_000);
@@ -328,7 +328,7 @@ describe.each([
     expect((await other.workers.list()).items.filter(({ name }) => name === worker.id)).toEqual([]);
   });
 
-  it('W23: a task that runs can be cancelled, and that is an event', async () => {
+  it('W23: a running task can be cancelled, with an event', async () => {
     const { events, stop } = await follow(one, { queues: [queue] });
     const { id } = await one.publish({ queue });
     await leaseOne();
@@ -338,7 +338,7 @@ describe.each([
     expect(events.find(({ event }) => event === 'cancel_requested')).toMatchObject({ id, queue });
   });
 
-  it('W24: to delete a queue is an event', async () => {
+  it('W24: deleting a queue is an event', async () => {
     const { events, stop } = await follow(other, { queues: [queue] });
     await one.publish({ queue });
     await one.queues.purge(queue, ['ready']);
@@ -348,13 +348,13 @@ describe.each([
     expect(events.at(-1)).toMatchObject({ event: 'queue_deleted', queue });
   });
 
-  it('W25: lists carry the data of the tasks', async () => {
+  it('W25: lists have the data of the tasks', async () => {
     await one.publishMany(['a', { b: [1] }].map((data) => ({ queue, data })));
     const { items } = await other.jobs.list({ queue, fields: ['data'] });
     expect(items.map(({ data }) => data)).toEqual(['a', { b: [1] }]);
   });
 
-  it('W26: the event of a task that is done carries its worker and its result', async () => {
+  it('W26: the event of a done task has its worker and its result', async () => {
     const { events, stop } = await follow(other, { queues: [queue], events: ['acked'] });
     const worker = workerOf(one).handle('*', () => ({ sum: 3 }));
     void worker.run();
@@ -365,7 +365,7 @@ describe.each([
   });
 });
 
-it('W9: no command depends on what others do on the same connection, and none walks over all keys', () => {
+it('W9: no command depends on others of the same connection, and none scans all keys', () => {
   const files = ['src', 'lua'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => /\.(ts|lua)$/.test(path) && !path.endsWith('.spec.ts'))

@@ -82,6 +82,6 @@ export const COMMAND_LINE = [
     name: 'engine: an error does not show the text of an invalid Redis URL',
     off: 'false',
     spec: 'test/worker/secrets.spec.ts',
-    test: 'a connection that fails › %s shows no password',
+    test: 'a failed connection › shows no password: %s',
   },
 ];

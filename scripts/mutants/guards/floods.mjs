@@ -114,7 +114,7 @@ export const FLOODS = [
     name: 'bounds: requests of one connection that are served at a time',
     off: 'true',
     spec: UNREAD,
-    test: 'T52: answers that a client does not read › are few on each connection, whatever is asked for, and take no memory of their own',
+    test: 'T52: answers that a client does not read › are few on each connection for any requests, and take no memory of their own',
   },
   {
     id: 'stop-closes-idle-connections',
@@ -128,14 +128,14 @@ export const FLOODS = [
     name: 'bounds: responses with a file of the page share its bytes',
     off: 'remove',
     spec: UNREAD,
-    test: 'T52: answers that a client does not read › are few on each connection, whatever is asked for, and take no memory of their own',
+    test: 'T52: answers that a client does not read › are few on each connection for any requests, and take no memory of their own',
   },
   {
     id: 'unread-connection-no-wait',
     name: 'bounds: a connection with unread answers cannot start a wait',
     off: 'remove',
     spec: UNREAD,
-    test: 'T52: answers that a client does not read › end the waits of their connection: a client that is not read from is not seen to leave',
+    test: 'T52: answers that a client does not read › end the long polls of their connection',
   },
   {
     id: 'headers-are-bounded',

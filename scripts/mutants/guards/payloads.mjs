@@ -4,7 +4,7 @@ const PUBLISH = 'publish › a native publish, by %s';
 
 const WORKER = 'packages/client/test/worker.spec.ts';
 const SCENARIOS = 'test/clients/scenarios.spec.ts';
-const EACH_SCENARIO = 'a client plays each scenario as the others do › $name';
+const EACH_SCENARIO = 'the client libraries › passes the scenario $name';
 
 /**
  * Payloads and outcomes that one side accepts and another cannot read.
@@ -101,7 +101,7 @@ export const PAYLOADS = [
     name: 'in process: a job does not go to a queue that cannot be named',
     off: 'false',
     spec: 'test/worker/contract.spec.ts',
-    test: 'a Pumphouse without a server › fails a job whose next queue has no legal name, or that waits for an illegal id',
+    test: 'a Pumphouse without a server › fails a job with an invalid next queue or dependency',
   },
   {
     id: 'base64-of-any-length',

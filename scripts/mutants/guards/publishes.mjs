@@ -50,7 +50,7 @@ export const PUBLISHES = [
     name: 'idempotency: the record is written in the publish script',
     off: 'remove',
     spec: 'test/faults/idempotency.spec.ts',
-    test: 'T28: publishes with an Idempotency-Key, through two servers › ${AT_ONCE} at once, ${ROUNDS} times: one job each, and equal answers',
+    test: 'T28: publishes with an Idempotency-Key, through two servers › store one job each with equal answers: ${AT_ONCE} at once, ${ROUNDS} times',
   },
   {
     id: 'idempotency-checks-fingerprint',

@@ -47,14 +47,14 @@ export const PUSH_GUARDS = [
     name: 'push: every address of a name is checked',
     off: { with: 'found.every(({ address }) => !addresses.allows(address))' },
     spec: SENDER,
-    test: 'the sender of push › addresses › refuses a name with one address that is not allowed among others',
+    test: 'the sender of push › addresses of push › are refused by a name with one address that is not allowed among others',
   },
   {
     id: 'literal-addresses-are-checked',
     name: 'push: literal addresses are checked',
     off: 'false',
     spec: SENDER,
-    test: 'the sender of push › addresses › refuses the spelling %s of this machine, without a connection',
+    test: 'the sender of push › addresses of push › are refused in the spelling %s of this machine, without a connection',
   },
   {
     id: 'job-url-origin-checked',

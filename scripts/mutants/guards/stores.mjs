@@ -39,14 +39,14 @@ export const STORES = [
     name: 'data format: a store of a later version is left alone',
     off: 'remove',
     spec: STATE,
-    test: 'a Redis that is changed while servers run › T42: with the data format of a later version, it is left alone until it has ours again',
+    test: 'a Redis that is changed while servers run › T42: is not used with the data format of a later version, until it has the present one again',
   },
   {
     id: 'store-checked-while-running',
     name: 'data format: the format is checked while the server runs',
     off: 'remove',
     spec: STATE,
-    test: 'a Redis that is changed while servers run › T19: with an eviction policy, or without AOF, it is degraded, with the reasons; a start is refused',
+    test: 'a Redis that is changed while servers run › T19: is degraded with the reasons, and refused at start, with an eviction policy or without AOF',
   },
   {
     id: 'clock-of-redis-counts',
@@ -60,13 +60,13 @@ export const STORES = [
     name: 'acks: an ack that may have removed a newer lease is counted',
     off: 'remove',
     spec: 'test/faults/answers.spec.ts',
-    test: "an acknowledgement that names no lease, as lmstfy has it › T6: of a worker that was too slow removes the other one's job, and is counted",
+    test: "an acknowledgement without a lease, as in lmstfy › T6: removes another worker's job if the first was too slow, and is counted",
   },
   {
     id: 'queue-series-bounded',
     name: 'metrics: the number of queue series is bounded',
     off: 'remove',
     spec: 'test/faults/churn.spec.ts',
-    test: 'queues that come and go › T36: ${QUEUES} of them leave no key, no memory and no series behind, and one bounded day of statistics',
+    test: 'queues that are created and removed › T36: ${QUEUES} of them leave no key, no memory and no series behind, and one bounded day of statistics',
   },
 ];

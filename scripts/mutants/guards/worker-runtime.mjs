@@ -61,7 +61,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: stop ends the lease request by a call, which passes a proxy',
     off: { with: 'Promise.resolve()' },
     spec: 'test/clients/proxies.spec.ts',
-    test: 'a worker behind $name, with two servers › $name',
+    test: 'a worker behind $name, with two servers › passes the scenario $name',
   },
   {
     id: 'begin-under-a-lease-that-is-there',
@@ -75,7 +75,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: in process, a handler that begins uses the try of its job',
     off: 'remove',
     spec: 'test/worker/killed.spec.ts',
-    test: 'a process that is killed by a handler › uses the try of this job, and not that of a job whose handler has not begun',
+    test: 'a process killed by a handler › uses the try of this job only, and not that of a job whose handler has not started',
   },
   {
     id: 'signal-ends-start',

@@ -87,7 +87,7 @@ describe('two servers on a Cluster of three masters and three replicas', () => {
     console.log(`nothing accepted for ms: median ${gaps[gaps.length >> 1]}, most ${gaps.at(-1)}`);
   }
 
-  it(`T16: loses no job while slots of its namespace and of its tokens move ${ROUNDS * 2} times`, async () => {
+  it(`T16: lose no job while slots of its namespace and of its tokens move ${ROUNDS * 2} times`, async () => {
     await begin('memory');
     for (let round = 0; round < ROUNDS * 2; round++) {
       await sleep(trial.random() * 1_000);
@@ -96,7 +96,7 @@ describe('two servers on a Cluster of three masters and three replicas', () => {
     await judge();
   });
 
-  it(`T16: goes on, and has nothing stuck, over ${ROUNDS} kills of masters and a move between them`, async () => {
+  it(`T16: go on, with nothing stuck, over ${ROUNDS} kills of masters and a move between them`, async () => {
     await begin('memory');
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(500 + trial.random() * 500);
@@ -108,7 +108,7 @@ describe('two servers on a Cluster of three masters and three replicas', () => {
     await judge();
   });
 
-  it(`T16: loses nothing that its replica had before it was answered, over ${ROUNDS} sudden kills`, async () => {
+  it(`T16: lose nothing that its replica had before the answer, over ${ROUNDS} sudden kills`, async () => {
     await begin('replicated:1');
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(500 + trial.random() * 500);
