@@ -208,7 +208,7 @@ describe('the command line', () => {
   it.each([
     ['no answer in time', '{"late":1}'],
     ['a server that fails', '{"error":"service unavailable"}'],
-  ])('exits with 2 on %s', async (what, body) => {
+  ])('exits with 2 if the admin port cannot answer: %s', async (what, body) => {
     answer = what === 'no answer in time' ? null : { status: 503, body };
     const { code, err } = await call('pools', '--admin', url, '--timeout', '0.2');
     expect(code).toBe(2);

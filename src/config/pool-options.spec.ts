@@ -13,7 +13,7 @@ function load(overrides: object): Config {
 }
 
 describe('the address of a pool', () => {
-  it('is a URL with defaults for its missing parts', () => {
+  it('is a URL, completed by the keys username, password and db', () => {
     const config = load({
       pools: { default: { url: 'redis://h', username: 'u', password: 'p', db: 1, allow_unsafe: true } },
     });

@@ -41,7 +41,7 @@ describe('probes', () => {
     );
 
     it.each(['OPTIONS / HTTP/1.0', 'OPTIONS * HTTP/1.1\r\nHost: pumphouse.internal'])(
-      'answer %j with the allowed methods, on both ports',
+      'answer OPTIONS with all methods, on both ports: %j',
       async (request) => {
         for (const port of [app.port, app.server.admin.port]) {
           const socket = connect(port, '127.0.0.1').setEncoding('latin1');

@@ -260,7 +260,7 @@ describe('durability', () => {
     ['too few ids', { retryOf: [] }],
     ['too many ids', { retryOf: ['01M7Z17XME660YPHBY512QCVQF', '01M7Z17XME660YPHBY512QCVQG'] }],
     ['an id that is none of ours', { retryOf: ['mine'] }],
-  ])('refuses a retry with %s', async (_name, options) => {
+  ])('refuses to repeat a publish under %s', async (_name, options) => {
     const f = await EngineFixture.open();
     opened.push(f);
     await expect(f.engine.publish(randomNamespace(), 'q', newJob(), options)).rejects.toMatchObject({

@@ -166,7 +166,7 @@ describe('leases whose answers may not have been sent', () => {
     };
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'use their try at a release of a job, %s',
+      'return their attempt at a release of a job, %s',
       async (kind) => {
         const job = await late(kind);
         await f.engine.native.release(f.ns, job);

@@ -53,7 +53,7 @@ export const EXPIRED_LEASES = [
     name: 'expired leases: a late call after a free retry costs the try',
     off: 'false',
     spec: 'test/engine/records.spec.ts',
-    test: 'leases whose answers may not have been sent › leases that turn out to be held › use their try at a release of a job, %s',
+    test: 'leases whose answers may not have been sent › leases that turn out to be held › return their attempt at a release of a job, %s',
   },
   {
     id: 'free-mark-ends-simple',
