@@ -272,7 +272,7 @@ describe('quotas of a namespace', () => {
   it('count bytes that were stored before, and can be removed', async () => {
     // A pass for another namespace has ended, and does not count for this one.
     await set({ max_bytes_per_namespace: 10_000 }, other.namespace);
-    await waitFor(async () => (await redis.get('pumphouse:counted')) === 'done', 10_000);
+    await waitFor(async () => (await redis.get('pumphouse:counted')) === 'done', 60_000);
     for (let i = 0; i < 5; i++) await app.publish('old', 'x'.repeat(100));
     await set({ max_bytes_per_namespace: 600 });
     // Too large by itself, so that the jobs that are stored are all there is.
@@ -280,7 +280,8 @@ describe('quotas of a namespace', () => {
       const { status, text } = await app.put('old', 'y'.repeat(610));
       const counted = /"(\d+) of 600 bytes: quota max_bytes_per_namespace of namespace /.exec(text)?.[1];
       return status === 429 && Number(counted) >= 500;
-    });
+      // A pass begins within half a minute.
+    }, 60_000);
     await set({ max_bytes_per_namespace: 0 });
 
     await waitFor(async () => (await publish(app, 'old', 'y'.repeat(5_000))).status === 201, 5_000);

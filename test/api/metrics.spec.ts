@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(count('infra_lmstfy_redis_queue_sizes', queue)).toBe(3);
     expect(count('infra_lmstfy_redis_deadletter_sizes', queue)).toBe(0);
     expect(count('infra_lmstfy_redis_used_mem_bytes')).toBeGreaterThan(100_000);
-    expect(count('infra_lmstfy_redis_qps', 'command="publish"')).toBeGreaterThanOrEqual(4);
+    expect(count('infra_lmstfy_redis_qps', 'command="simple_publish"')).toBeGreaterThanOrEqual(4);
     expect(
       count('infra_lmstfy_http_rate_limit', 'action="produce"', `token="${app.token.slice(0, 4)}"`),
     ).toBe(1);
