@@ -219,7 +219,7 @@ describe('delivery records', () => {
       );
       await waitFor(async () => (await app.engine.size(app.namespace, 'heavy')) < 70);
       await sleep(A_WHILE_MS);
-      expect(await records()).toBe(1);
+      expect(await records()).toBeGreaterThan(0);
       connection.socket.resume();
       await waitFor(async () => (await records()) === 0, 5_000);
       connection.cut();
@@ -230,7 +230,8 @@ describe('delivery records', () => {
       const connection = await app.open();
       connection.socket.pause();
       connection.write(head('GET', `/api/${app.namespace}/left?count=100&ttr=600`, { 'X-Token': app.token }));
-      await waitFor(async () => (await records()) === 1);
+      // Of each part of the answer that was leased in a script of its own.
+      await waitFor(async () => (await records()) > 0);
       await sleep(100);
       connection.cut();
       await waitFor(async () => (await app.engine.size(app.namespace, 'left')) === 70, 5_000);
