@@ -30,7 +30,7 @@ describe('scripts of simple jobs', () => {
     let pool: RedisPool;
     beforeAll(async () => {
       cluster = await TestCluster.start();
-      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
+      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000 };
       pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
     });
     afterAll(async () => {
@@ -222,7 +222,7 @@ describe('scripts of extended jobs', () => {
     let pool: RedisPool;
     beforeAll(async () => {
       cluster = await TestCluster.start();
-      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
+      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000 };
       pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
     });
     afterAll(async () => {

@@ -23,7 +23,7 @@ describe('a pool that migrates', () => {
       this.others = [new QueueEngine(pools[0]), new QueueEngine(pools[1])];
     }
 
-    static async open(commandTimeoutMs = 2_000): Promise<Pools> {
+    static async open(commandTimeoutMs = 8_000): Promise<Pools> {
       const connect = (name: string): Promise<RedisPool> => {
         const keyPrefix = `${randomNamespace(name)}:`;
         return RedisPool.connect(name, testPoolOptions({ keyPrefix, commandTimeoutMs }), silentLog);
@@ -437,7 +437,7 @@ describe('native calls while a pool migrates', () => {
       const connect = (name: string) =>
         RedisPool.connect(
           name,
-          testPoolOptions({ keyPrefix: `${randomNamespace(name)}:`, commandTimeoutMs: 500 }),
+          testPoolOptions({ keyPrefix: `${randomNamespace(name)}:`, commandTimeoutMs: 3_000 }),
           silentLog,
         );
       pools = [await connect('a'), await connect('b')];

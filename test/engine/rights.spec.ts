@@ -223,7 +223,7 @@ describe('the rights in a Cluster', () => {
       const whole = [...any.map((entry) => entry.replace('PASSWORD', 'pw')), ...more];
       for (const { redis } of cluster.masters) await redis.call('ACL', 'SETUSER', 'exact', ...whole);
       const options = {
-        ...{ allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, clusterNodes: cluster.addresses },
+        ...{ allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000, clusterNodes: cluster.addresses },
         ...{ username: 'exact', password: 'pw' },
       };
       const f = EngineFixture.over(await RedisPool.connect('default', options, silentLog));

@@ -5,7 +5,7 @@ import { randomNamespace, slotOf, waitFor } from '../support/redis.js';
 import { tlsCluster, tlsSentinelGroup, type TlsGroup } from '../support/tls-topology.js';
 import { newJob, silentLog } from './fixture.js';
 
-const USUAL = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
+const USUAL = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000 };
 const TTR_MS = 60_000;
 /** Until another master serves, on a busy machine, in ms. */
 const SOON_MS = 25_000;
