@@ -434,7 +434,8 @@ describe('keys without a ttl', () => {
       for (const kind of ['j', 'x', ':r', ':s', ':l', ':d', ':f', ':i']) expect(kinds).toContain(kind);
       const mortal: string[] = [];
       for (const key of keys) if ((await redis.pttl(key)) !== -1) mortal.push(key.toString('latin1'));
-      expect(mortal).toEqual([`{${f.ns}}:waiting`]);
+      // A record of leases is removed within two ticks of its delivery.
+      expect(mortal.filter((key) => !key.endsWith(':sending'))).toEqual([`{${f.ns}}:waiting`]);
       redis.disconnect();
       await f.close();
     });
