@@ -17,8 +17,7 @@ local function breaker_of(number, origin)
 end
 
 -- Until the server that leases it has taken the right to try (targets/change_breaker), no other one leases a second job.
-local function mark_leased(number, origin)
-  local breaker, _, field = breaker_of(number, origin)
+local function mark_leased(breaker, field)
   local form = "{\"openUntilMs\":%.0f,\"openings\":%d,\"probeUntilMs\":%.0f,\"leasedUntilMs\":%.0f}"
   write("HSET", namespace_key("targets"), field, string.format(form, breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS))
 end
@@ -29,11 +28,11 @@ local function is_over(at, longest_ms)
 end
 
 -- How many jobs of an origin may be leased from a queue: all, one that tries it, or none.
-local rooms = {}
+local rooms, marks = {}, {}
 function origin_room(number, origin)
   local name = number .. " " .. origin
   if not rooms[name] then
-    local breaker, target = breaker_of(number, origin)
+    local breaker, target, field = breaker_of(number, origin)
     local settings = target and target.breakerSettings or {}
     if not breaker or settings == cjson.null then
       rooms[name] = math.huge
@@ -42,7 +41,7 @@ function origin_room(number, origin)
       and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000)
       and --[[ guard: one-job-tries-an-origin ]] is_over(breaker.leasedUntilMs or 0, LOOK_AGAIN_MS)
     then
-      rooms[name] = 1
+      rooms[name], marks[name] = 1, { breaker, field }
     else
       rooms[name] = 0
     end
@@ -67,7 +66,7 @@ function closed_origin_of(job, is_pushed)
   end
   local name = job.queue .. " " .. origin
   if rooms[name] == 1 then
-    mark_leased(job.queue, origin)
+    mark_leased(unpack(marks[name]))
   end
   rooms[name] = rooms[name] - 1
 end
