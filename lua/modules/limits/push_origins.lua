@@ -28,7 +28,7 @@ local function is_over(at, longest_ms)
 end
 
 -- How many jobs of an origin may be leased from a queue: all, one that tries it, or none.
-local rooms, marks = {}, {}
+local rooms, breakers = {}, {}
 function origin_room(number, origin)
   local name = number .. " " .. origin
   if not rooms[name] then
@@ -41,7 +41,7 @@ function origin_room(number, origin)
       and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000)
       and --[[ guard: one-job-tries-an-origin ]] is_over(breaker.leasedUntilMs or 0, LOOK_AGAIN_MS)
     then
-      rooms[name], marks[name] = 1, { breaker, field }
+      rooms[name], breakers[name] = 1, { breaker, field }
     else
       rooms[name] = 0
     end
@@ -66,7 +66,7 @@ function closed_origin_of(job, is_pushed)
   end
   local name = job.queue .. " " .. origin
   if rooms[name] == 1 then
-    mark_leased(unpack(marks[name]))
+    mark_leased(unpack(breakers[name]))
   end
   rooms[name] = rooms[name] - 1
 end

@@ -4,7 +4,7 @@ const PUBLISH = 'publish › a native publish, by %s';
 
 const WORKER = 'packages/client/test/worker.spec.ts';
 const SCENARIOS = 'test/clients/scenarios.spec.ts';
-const EACH_SCENARIO = 'the client libraries › passes the scenario $name';
+const EACH_SCENARIO = 'the client libraries › pass the scenario in $language: $name';
 
 /**
  * Payloads and outcomes that one side accepts and another cannot read.
