@@ -1,5 +1,5 @@
 /**
- * `npm run chaos`: the long form of every scenario in docs/reliability.md that has one: `test/faults` and the model of the engine. Prints
+ * `npm run chaos`: the long form of every scenario in docs/reliability.md that has one: `test/faults` and `test/properties`. Prints
  * its seed first; the same seed gives the same plan of faults again, but not the same timing.
  *
  *     npm run chaos                                        all of it: hours on a small machine
@@ -16,7 +16,7 @@ import { redisWithWaitAof } from './setup/newer-redis.mjs';
 import { JEST, ROOT, log, SetupError } from './setup/run.mjs';
 
 /** Patterns of paths: faults, and all that is random. */
-const FILES = ['test/faults', 'test/(engine|api)/.*propert', 'test/engine/extended-indexes'];
+const FILES = ['test/faults', 'test/properties'];
 
 const env = { ...process.env };
 env.PUMPHOUSE_CHAOS_ROUNDS ??= '20';

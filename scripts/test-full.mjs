@@ -75,7 +75,7 @@ function allZones() {
   return run(program, [...args, '--runInBand', 'test/engine/cron-zones.spec.ts'], env);
 }
 
-/** The specs of `npm test` on another Node.js. */
+/** The specs of `npm test` and `npm run test:faults` on another Node.js. */
 async function onNode(major) {
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-node-'));
   try {
@@ -85,7 +85,7 @@ async function onNode(major) {
     });
     const bin = join(dir, 'node_modules', name, 'bin');
     const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
-    return await run(join(bin, 'node'), ['scripts/test.mjs', 'specs'], env);
+    return await run(join(bin, 'node'), ['scripts/test.mjs', 'specs', 'faults'], env);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -1,7 +1,8 @@
 /**
- * `npm test`: everything, on a machine with nothing but Node.js and npm. Prepares as `npm start` does; then types, lint and format beside
- * the specs, and the README's first steps. Everything runs, whatever failed before. The last line sums it up:
- * `N passed, M failed`. Longer forms: `npm run test:full`.
+ * `npm test`: what a contributor runs, on a machine with nothing but Node.js and npm. Prepares as `npm start` does; then types, lint and
+ * format beside the specs, and the README's first steps. `npm run test:faults` runs the other specs: faults, random input, whole
+ * processes, Sentinel and Cluster. Everything runs, whatever failed before. The last line sums it up: `N passed, M failed`. Longer
+ * forms: `npm run test:full`.
  *
  * `npm test -- smoke lint` runs only these steps.
  */
@@ -46,13 +47,19 @@ const TOOLS = [
 /** Fail-overs and other long forms are for `npm run test:full`. */
 const LEFT_OUT = ['/node_modules/', '/failover/', '\\.long\\.spec\\.ts$'];
 
+/** The specs of `npm run test:faults`: folders, and a file of the client. */
+const OF_FAULTS = '/test/(faults|processes|properties|topologies)[/.]';
+
 /**
  * Lists of steps that follow one another; the lists of one stage run beside each other. Lint has the lowest priority: it takes the time
  * in which the specs wait, and those with a time limit do not feel it.
  */
 const STAGES = [
   [
-    [{ name: 'specs', group: 'jest', run: () => jest(['--testPathIgnorePatterns', ...LEFT_OUT]) }],
+    [
+      { name: 'specs', group: 'jest', run: () => jest(leaving([...LEFT_OUT, OF_FAULTS])) },
+      { name: 'faults', group: 'faults', run: () => jest([OF_FAULTS, ...leaving(LEFT_OUT)]) },
+    ],
     [
       { name: 'rules', group: 'lint', run: () => quietly(['oxlint', '--config', 'oxlint.config.mjs']) },
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
@@ -66,7 +73,7 @@ const STAGES = [
   [[{ name: 'smoke', group: 'smoke', run: smoke }]],
 ];
 
-const wanted = process.argv.slice(2);
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : ['jest', 'lint', 'smoke'];
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** Spec files that failed, and passed alone. */
 const unsteady = [];
@@ -91,7 +98,7 @@ async function playAll(steps) {
 }
 
 async function play({ name, group, run }) {
-  if (wanted.length > 0 && !wanted.includes(name) && !wanted.includes(group)) return;
+  if (!wanted.includes(name) && !wanted.includes(group)) return;
   const begunMs = Date.now();
   const { passed, failed, skipped = 0 } = await run();
   total.passed += passed;
@@ -182,6 +189,11 @@ function memoryFolder() {
   const { bsize, bavail } = statfsSync(folder);
   const room = Math.min(bsize * bavail, freemem());
   return room < MEMORY_FOLDER_BYTES ? null : mkdtempSync(join(folder, 'pumphouse-'));
+}
+
+/** Arguments that leave out files whose path matches one of the patterns. */
+function leaving(patterns) {
+  return ['--testPathIgnorePatterns', ...patterns];
 }
 
 function missingTools() {

@@ -12,7 +12,14 @@ import { JEST, ROOT } from './setup/run.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
 const ALL = ['standalone', 'sentinel', 'cluster', 'scripts', 'valkey'];
-const FOLDERS = ['test/engine', 'test/api', 'test/worker/contract', 'packages/client/test'];
+const FOLDERS = [
+  'test/engine',
+  'test/api',
+  'test/properties',
+  'test/processes/start',
+  'test/worker/contract',
+  'packages/client/test',
+];
 /** The most for one topology. */
 const MINUTES = 20 * slowness();
 

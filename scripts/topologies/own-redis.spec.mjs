@@ -8,7 +8,7 @@ const STARTS_ITS_OWN =
 const USES_THE_SHARED_ONE =
   /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget(Env)?\(\)/;
 
-const specs = ['test/engine', 'test/api'].flatMap((folder) =>
+const specs = ['test/engine', 'test/api', 'test/properties'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.spec.ts'))
     .map((name) => `${folder}/${name}`),

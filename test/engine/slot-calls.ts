@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { flatten } from '../../src/redis/scripts/script.js';
 import { scriptText } from '../../src/redis/scripts/texts.js';
 import type { SlotMove } from '../support/cluster.js';
-import type { Call } from './cluster-cases.js';
+import type { Call } from '../topologies/cluster-cases.js';
 
 /** Runs a call on one node, which follows no redirection. @throws its error */
 export async function send(

@@ -1,5 +1,5 @@
-const NODES = 'test/engine/cluster.spec.ts';
-const WAKEUPS = 'test/engine/cluster.spec.ts';
+const NODES = 'test/topologies/cluster.spec.ts';
+const WAKEUPS = 'test/topologies/cluster.spec.ts';
 
 /**
  * A Cluster's nodes and slots.

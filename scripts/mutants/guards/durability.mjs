@@ -1,5 +1,5 @@
 const DURABILITY = 'test/engine/durability.spec.ts';
-const MASTER = 'test/engine/sentinel-master.spec.ts';
+const MASTER = 'test/topologies/sentinel-master.spec.ts';
 
 /**
  * What must be safe before it is answered, and which Redis is the master.

@@ -1,4 +1,4 @@
-const SPEC = 'test/engine/extended-properties.spec.ts';
+const SPEC = 'test/properties/extended-jobs.spec.ts';
 const TEST = 'the extended path ends ${RUNS} random sequences where a model in memory does';
 
 /**

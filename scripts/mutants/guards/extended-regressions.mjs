@@ -74,7 +74,7 @@ export const EXTENDED_REGRESSIONS = [
     id: 'moving-slot-stops-script',
     name: 'touch first: a moving slot stops a script before it writes',
     off: 'remove',
-    spec: 'test/engine/cluster-move.spec.ts',
+    spec: 'test/topologies/cluster-move.spec.ts',
     test: 'scripts of extended jobs › a moving slot whose keys have not moved yet › lets %s succeed, or fail without a change',
   },
   {

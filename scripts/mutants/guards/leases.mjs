@@ -5,7 +5,7 @@ const BATCHES = 'test/engine/batches.spec.ts';
 const EXPIRY = 'test/engine/expiry.spec.ts';
 const EXPECTED = 'test/engine/expected-jobs.spec.ts';
 const LATE = 'test/engine/extended-jobs.spec.ts';
-const PROPERTIES = 'test/engine/properties.spec.ts';
+const PROPERTIES = 'test/properties/simple-jobs.spec.ts';
 
 /**
  * Leases: given once, undone when they did not reach the client, and distinguished from stale ones.

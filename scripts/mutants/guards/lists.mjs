@@ -1,6 +1,6 @@
 const LISTS = 'test/engine/lists.spec.ts';
 const DEAD = 'test/engine/lists.spec.ts';
-const INDEXES = 'test/engine/extended-indexes.spec.ts';
+const INDEXES = 'test/properties/indexes.spec.ts';
 const E2E = 'test/api/native-queues.spec.ts';
 
 /**

@@ -2,7 +2,7 @@ const ONCE = 'test/engine/publishing.spec.ts';
 const QUOTAS = 'test/engine/quotas.spec.ts';
 const BYTES = 'test/engine/bytes.spec.ts';
 const DEFAULTS = 'test/engine/extended-publish.spec.ts';
-const MODEL = 'test/engine/quotas-model.spec.ts';
+const MODEL = 'test/properties/quotas.spec.ts';
 
 /**
  * Idempotency keys, and quotas.

@@ -1,7 +1,7 @@
 const LIMITS = 'test/engine/queue-limits.spec.ts';
 const RATES = 'test/engine/queue-limits.spec.ts';
 const CONTROLS = 'test/engine/queue-limits.spec.ts';
-const PROPERTY = 'test/engine/queue-limits-property.spec.ts';
+const PROPERTY = 'test/properties/queue-limits.spec.ts';
 
 /**
  * Limits of queues: what may run at once, how often something begins, and what is refused.

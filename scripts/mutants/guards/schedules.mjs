@@ -12,7 +12,7 @@ export const SCHEDULES = [
     id: 'ended-frees-unique-key',
     name: 'unique keys: an ended job frees its key',
     off: 'remove',
-    spec: 'test/engine/unique-keys.property.spec.ts',
+    spec: 'test/properties/unique-keys.spec.ts',
     test: 'T29: a unique key never has two live jobs, and is freed by every end of its job',
   },
   {

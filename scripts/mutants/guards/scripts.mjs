@@ -1,5 +1,5 @@
 const MEMORY = 'test/engine/memory.spec.ts';
-const MOVE = 'test/engine/cluster-move.spec.ts';
+const MOVE = 'test/topologies/cluster-move.spec.ts';
 /** All of its cases: `npm test` plays a third of them. */
 const LONG = { PUMPHOUSE_CHAOS_ROUNDS: '4' };
 const BODIES = 'test/engine/leasing.spec.ts';

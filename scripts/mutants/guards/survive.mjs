@@ -1,4 +1,4 @@
-const LISTING = 'test/engine/cluster.spec.ts';
+const LISTING = 'test/topologies/cluster.spec.ts';
 const BODIES = 'test/api/limits.spec.ts';
 
 /**
@@ -67,7 +67,7 @@ export const SURVIVE = [
     id: 'sentinel-over-tls',
     name: 'TLS: sentinels are asked over TLS',
     off: 'remove',
-    spec: 'test/engine/tls-topologies.spec.ts',
+    spec: 'test/topologies/tls.spec.ts',
     test: '$name that accepts only TLS › holds queues on every master: publish, long poll, wake-up, acknowledge',
   },
 ];

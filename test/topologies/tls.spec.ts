@@ -3,7 +3,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import type { PoolTarget } from '../../src/domain/pool.js';
 import { randomNamespace, slotOf, waitFor } from '../support/redis.js';
 import { tlsCluster, tlsSentinelGroup, type TlsGroup } from '../support/tls-topology.js';
-import { newJob, silentLog } from './fixture.js';
+import { newJob, silentLog } from '../engine/fixture.js';
 
 const USUAL = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 8_000 };
 const TTR_MS = 60_000;

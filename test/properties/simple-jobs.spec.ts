@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { testRedisUrl } from '../support/redis.js';
-import { EngineFixture } from './fixture.js';
-import type { LeaseCall } from './model.js';
-import { QUEUES, Twin, type Publish } from './twin.js';
+import { EngineFixture } from '../engine/fixture.js';
+import type { LeaseCall } from '../engine/model.js';
+import { QUEUES, Twin, type Publish } from '../engine/twin.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences, each of up to 140 operations. */

@@ -17,7 +17,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
-import { newJob, silentLog } from './fixture.js';
+import { newJob, silentLog } from '../engine/fixture.js';
 
 describe('a Cluster', () => {
   describe('a Redis Cluster', () => {

@@ -11,10 +11,10 @@ import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { randomFrom } from '../support/random.js';
 import { randomNamespace } from '../support/redis.js';
 import { IS_LONG, SEED, someOf } from '../support/scale.js';
-import { Audit, SLOT_MS } from './audit.js';
+import { Audit, SLOT_MS } from '../engine/audit.js';
 import { type Call, type Case, CASES, ORDERS, type Seeded, TARGET, WRITERS } from './cluster-cases.js';
-import { newJob, silentLog } from './fixture.js';
-import { dump, send } from './slot-calls.js';
+import { newJob, silentLog } from '../engine/fixture.js';
+import { dump, send } from '../engine/slot-calls.js';
 
 describe('scripts of simple jobs', () => {
   /** The script is called after every fourth key that moves, from a random one on; in the long form after each key. */

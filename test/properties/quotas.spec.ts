@@ -4,9 +4,9 @@ import type { Quotas } from '../../src/domain/job/quotas.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { startRedis, randomNamespace, type RedisProcess } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { newJob, silentLog, testPoolOptions, type EngineFixture } from './fixture.js';
-import { QUEUES, Twin } from './twin.js';
+import { Audit } from '../engine/audit.js';
+import { newJob, silentLog, testPoolOptions, type EngineFixture } from '../engine/fixture.js';
+import { QUEUES, Twin } from '../engine/twin.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 const RUNS = Math.ceil(propertyRuns(40) / 4);

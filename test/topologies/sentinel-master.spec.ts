@@ -4,7 +4,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { MasterFinder } from '../../src/redis/sentinel.js';
 import { freePort, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { startSentinel, type SentinelProcess } from '../support/sentinel-process.js';
-import { EngineFixture, newJob, silentLog } from './fixture.js';
+import { EngineFixture, newJob, silentLog } from '../engine/fixture.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 

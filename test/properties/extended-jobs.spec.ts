@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
-import { type Command, COMMANDS } from './model/commands.js';
-import { Pair } from './model/pair.js';
+import { Audit } from '../engine/audit.js';
+import { EngineFixture } from '../engine/fixture.js';
+import { type Command, COMMANDS } from '../engine/model/commands.js';
+import { Pair } from '../engine/model/pair.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences of up to 140 operations. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { TestApp } from '../support/app.js';
 import { startRedis } from '../support/redis.js';
-import { type PublishCall, HttpTwin, type Published, QUEUES } from './http-twin.js';
+import { type PublishCall, HttpTwin, type Published, QUEUES } from '../api/http-twin.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences, each of up to 140 calls. */

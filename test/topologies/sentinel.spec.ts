@@ -2,7 +2,7 @@ import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { SentinelGroup } from '../support/sentinel.js';
-import { newJob, silentLog } from './fixture.js';
+import { newJob, silentLog } from '../engine/fixture.js';
 
 describe('a Sentinel group', () => {
   const ns = randomNamespace();

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { ExtendedPathFixture } from './extended-path-fixture.js';
+import { Audit } from '../engine/audit.js';
+import { ExtendedPathFixture } from '../engine/extended-path-fixture.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 const RUNS = propertyRuns(4);

@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
 import type { JobDetails, UniqueKey } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
+import { Audit } from '../engine/audit.js';
+import { EngineFixture } from '../engine/fixture.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences, each of up to 60 operations. */

@@ -4,9 +4,9 @@ import { QueueError } from '../../src/domain/errors.js';
 import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import type { JobChange } from '../../src/engine/jobs/job-updater.js';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { edgeProblems } from './edge-audit.js';
-import { ExtendedPathFixture } from './extended-path-fixture.js';
+import { Audit } from '../engine/audit.js';
+import { edgeProblems } from '../engine/edge-audit.js';
+import { ExtendedPathFixture } from '../engine/extended-path-fixture.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences of up to 60 operations. */

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { IntervalSchedule, Recurring } from '../../src/domain/job/recurring.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
+import { Audit } from '../engine/audit.js';
+import { EngineFixture } from '../engine/fixture.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Lives of a recurring job, each of up to 25 operations. */

@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
-import { ExtendedFixture } from './extended-fixture.js';
-import { auditIndexes } from './index-audit.js';
+import { Audit } from '../engine/audit.js';
+import { EngineFixture } from '../engine/fixture.js';
+import { ExtendedFixture } from '../engine/extended-fixture.js';
+import { auditIndexes } from '../engine/index-audit.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 /** Sequences, each of up to 50 operations. */

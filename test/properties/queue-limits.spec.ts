@@ -5,8 +5,8 @@ import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { JobDetails, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import type { Verb } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';
-import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
+import { Audit } from '../engine/audit.js';
+import { EngineFixture } from '../engine/fixture.js';
 import { propertyRuns, SEED } from '../support/scale.js';
 
 const RUNS = Math.ceil(propertyRuns(40) / 4);
