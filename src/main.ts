@@ -45,8 +45,8 @@ async function main(): Promise<void> {
   const { createLog } = await import('./config/log.js');
   const log = createLog(config.log);
   if (cluster.isWorker) {
-    const { runWorker } = await import('./app/processes/worker.js');
-    await runWorker(config, log);
+    const { runApiProcess } = await import('./app/processes/api-process.js');
+    await runApiProcess(config, log);
   } else {
     const { serve } = await import('./app/serve.js');
     // If the output is not a terminal, a program reads it: log lines only, no token.

@@ -9,7 +9,7 @@ import {
   Post,
   Query,
 } from '@nestjs/common';
-import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import { PoolRegistry } from '../redis/redis.module.js';
@@ -26,7 +26,7 @@ export class ServerController {
   constructor(
     private readonly pools: PoolRegistry,
     private readonly engines: EngineRegistry,
-    @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
+    @Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands,
   ) {}
 
   /** The existing queues of a pool by namespace: `{namespace: [queue]}`, indented, sorted by name. */
@@ -66,14 +66,14 @@ export class ServerController {
 
   @Get('accesslog')
   accessLog(): AccessLogStatus {
-    return statusOf(this.workers.accessLog());
+    return statusOf(this.processes.accessLog());
   }
 
   /** Reads `status` from the query only, as lmstfy does. */
   @Post('accesslog')
   @HttpCode(200)
   setAccessLog(@Query('status', AccessLogPipe) isOn: boolean): AccessLogStatus {
-    this.workers.setAccessLog(isOn);
+    this.processes.setAccessLog(isOn);
     return statusOf(isOn);
   }
 }

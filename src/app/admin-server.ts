@@ -5,7 +5,7 @@ import { AdminAppModule } from './admin-app.module.js';
 import { AdminContext } from './admin-context.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
-import type { WorkerCommands } from '../domain/worker-commands.js';
+import type { ProcessCommands } from '../domain/process-commands.js';
 import { adminAdapter } from '../http/adapter.js';
 import { Listener } from './listener/listener.js';
 import type { MetricsService } from '../metrics/metrics.service.js';
@@ -29,7 +29,7 @@ export class AdminServer {
    * @throws {Error} a pool is unsuitable or unreachable, the port is taken, or it would be open to other machines
    * without accounts
    */
-  static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
+  static async start(parts: AppParts, commands: ProcessCommands): Promise<AdminServer> {
     const { config, log } = parts;
     const tls = TlsFiles.of('admin', config.admin);
     const adapter = adminAdapter({ settings: config.server, tls: tls?.options });

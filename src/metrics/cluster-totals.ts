@@ -36,7 +36,7 @@ interface Place {
 /**
  * The metrics of several processes as one. Gauges are combined by their aggregators, from the last answer of each
  * process that lives: a process that is late does not change them. Counters and histograms are sums of what each answer
- * added to the one before. So they never fall while this process lives: not when a worker is late, or ends, or releases
+ * added to the one before. So they never fall while this process lives: not when an API process is late, or ends, or releases
  * the labels of a queue that is idle there only. This class alone decides which queues have labels: `limit` of them,
  * each for an hour after its last traffic in any process.
  */

@@ -29,7 +29,7 @@ export class MetricsModule {
     };
   }
 
-  /** `/metrics`, for the admin application. Needs the global WORKER_COMMANDS. */
+  /** `/metrics`, for the admin application. Needs the global PROCESS_COMMANDS. */
   static route(): DynamicModule {
     return PrometheusModule.register({ controller: MetricsController, defaultMetrics: { enabled: false } });
   }

@@ -28,7 +28,7 @@ export interface MetricsOptions {
   readonly maxQueues: number;
   /** Show lmstfy's names in addition to ours. */
   readonly lmstfyNames: boolean;
-  /** Read queue sizes and INFO: true in the one process that serves `/metrics`, false in the workers of a cluster. */
+  /** Read queue sizes and INFO: true in the one process that serves `/metrics`, false in the API processes of a cluster. */
   readonly readsPools: boolean;
   /** Maximum number of jobs that one pump round moves. */
   readonly pumpBatch: number;
@@ -51,7 +51,7 @@ export interface MetricFamily {
   readonly values: readonly MetricLine[];
 }
 
-/** The values of one process. Plain JSON, so that a worker can send it to the primary unchanged. */
+/** The values of one process. Plain JSON, so that an API process can send it to the primary unchanged. */
 export type MetricsSnapshot = readonly MetricFamily[];
 
 interface PoolReader {
@@ -64,7 +64,7 @@ interface PoolReader {
 /**
  * The metrics of one process. The code that builds an engine passes it `observer(pool)` and then calls `attach`; the
  * code that answers requests calls `http.record`. With one process, `text()` is the answer of `/metrics`. With several,
- * the primary collects `snapshot()` of every worker and of itself, and sums them up in `ClusterTotals`.
+ * the primary collects `snapshot()` of every API process and of itself, and sums them up in `ClusterTotals`.
  */
 @Injectable()
 export class MetricsService {

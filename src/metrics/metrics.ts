@@ -40,7 +40,7 @@ export const LMSTFY_PREFIX = 'infra_lmstfy_';
  * what is counted. If both count the same, lmstfy's family shows the cells of ours: one addition counts for both.
  *
  * Each application has its own registries: several in one process (tests) must not share counters. Each family's
- * aggregator defines how the values of several worker processes are combined; `ClusterTotals` applies it.
+ * aggregator defines how the values of several API processes are combined; `ClusterTotals` applies it.
  */
 export class Metrics {
   readonly registry = new Registry();

@@ -1,16 +1,16 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import type { ProcessLoop } from '../domain/loop.js';
-import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
 
 /** The background loops, on the admin port. */
 @Controller('loops')
 export class PumpController {
-  constructor(@Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands) {}
+  constructor(@Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands) {}
 
   /** Returns the last and the next run of each loop, for each process that serves the API. */
   @Get()
   async list(): Promise<object> {
-    return { loops: (await this.workers.loops()).map(viewOf) };
+    return { loops: (await this.processes.loops()).map(viewOf) };
   }
 }
 

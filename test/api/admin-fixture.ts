@@ -3,7 +3,7 @@ import { ApiServer } from '../../src/app/api-server.js';
 import { Config } from '../../src/config/config.js';
 import type { AppParts } from '../../src/app/core.module.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import type { WorkerCommands } from '../../src/domain/worker-commands.js';
+import type { ProcessCommands } from '../../src/domain/process-commands.js';
 import { Drain } from '../../src/http/request/drain.js';
 import { play } from '../support/play.js';
 import { randomNamespace, testTarget } from '../support/redis.js';
@@ -33,7 +33,7 @@ export interface Answer {
 }
 
 /** A switch and a text in place of workers. */
-export class FakeWorkers implements WorkerCommands {
+export class FakeProcesses implements ProcessCommands {
   forgotten = 0;
   private isOn = false;
 
@@ -97,7 +97,7 @@ export function testParts(
 
 /** Starts an admin port for a test. */
 export async function startAdmin(parts: AppParts): Promise<{ server: AdminServer; url: string }> {
-  const server = await AdminServer.start(parts, new FakeWorkers());
+  const server = await AdminServer.start(parts, new FakeProcesses());
   return { server, url: `http://127.0.0.1:${server.port}` };
 }
 

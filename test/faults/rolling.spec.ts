@@ -130,7 +130,7 @@ describe('several servers on one Redis', () => {
     await started;
     process.kill(slow, 'SIGKILL');
 
-    await waitFor(() => server.output.includes('a worker process could not be started'), 5_000);
+    await waitFor(() => server.output.includes('an API process could not be started'), 5_000);
     await waitFor(() => childrenOf(server.pid).filter((pid) => pid !== slow).length === 2, 10_000);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(await server.end('SIGTERM')).toBe(0);

@@ -5,7 +5,7 @@ import { type TokenId, type TokenRecord, TokenStore } from '../../auth/token-sto
 import { QueueError } from '../../domain/errors.js';
 import { MAX_NAME_LENGTH, MIN_TOKEN_LENGTH } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
-import { WORKER_COMMANDS, type WorkerCommands } from '../../domain/worker-commands.js';
+import { PROCESS_COMMANDS, type ProcessCommands } from '../../domain/process-commands.js';
 import { PoolRegistry } from '../../redis/redis.module.js';
 import { Audit } from '../audit.js';
 import { readExpiry, readRights } from './grants.js';
@@ -40,7 +40,7 @@ export class TokenAdmin {
     private readonly tokens: TokenStore,
     private readonly pools: PoolRegistry,
     private readonly audit: Audit,
-    @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
+    @Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands,
   ) {}
 
   /**
@@ -76,7 +76,7 @@ export class TokenAdmin {
   async delete(account: string | undefined, namespace: string, text: string): Promise<void> {
     const id = idOf(this.pools, namespace, text);
     const existed = await this.tokens.delete(id);
-    this.workers.forgetTokens();
+    this.processes.forgetTokens();
     this.audit.record(account, 'token.delete', id, { existed });
   }
 
@@ -105,7 +105,7 @@ export class TokenAdmin {
     checkLimit(limit);
     const id = idOf(this.pools, namespace, text);
     const outcome = await this.tokens.setLimit(id, limit, onlyNew);
-    this.workers.forgetTokens();
+    this.processes.forgetTokens();
     if (outcome === 'no_token') throw new QueueError('token_missing', 'token not found');
     if (outcome === 'has_one') return false;
     this.audit.record(account, 'limit.set', id, { limit });
@@ -116,7 +116,7 @@ export class TokenAdmin {
   async deleteLimit(account: string | undefined, namespace: string, text: string): Promise<void> {
     const id = { namespace, ...parseToken(text) };
     const existed = await this.tokens.deleteLimit(id);
-    this.workers.forgetTokens();
+    this.processes.forgetTokens();
     this.audit.record(account, 'limit.delete', id, { existed });
   }
 }

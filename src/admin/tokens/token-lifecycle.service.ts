@@ -4,7 +4,7 @@ import { TokenInventory } from '../../auth/token-inventory.js';
 import type { TokenDetails } from '../../auth/token-record.js';
 import { EXPIRED } from '../../auth/token-store.js';
 import { QueueError } from '../../domain/errors.js';
-import { WORKER_COMMANDS, type WorkerCommands } from '../../domain/worker-commands.js';
+import { PROCESS_COMMANDS, type ProcessCommands } from '../../domain/process-commands.js';
 import { PoolRegistry } from '../../redis/redis.module.js';
 import { Audit } from '../audit.js';
 import { readExpiry, readGraceMs } from './grants.js';
@@ -28,7 +28,7 @@ export class TokenLifecycle {
     private readonly inventory: TokenInventory,
     private readonly pools: PoolRegistry,
     private readonly audit: Audit,
-    @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
+    @Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands,
   ) {}
 
   /**
@@ -66,7 +66,7 @@ export class TokenLifecycle {
     const graceMs = readGraceMs(request.grace);
     const expiry = readExpiry(request.expires);
     const outcome = await this.inventory.rotate(id, { chosen, graceMs, expiry });
-    this.workers.forgetTokens();
+    this.processes.forgetTokens();
     if (outcome === 'no_token') throw notFound();
     if (outcome === 'exists') throw new QueueError('invalid_argument', 'the token has already existed');
     if (outcome === 'expired') throw new QueueError('invalid_argument', EXPIRED);

@@ -1,23 +1,23 @@
 import type { Worker } from 'node:cluster';
 import type { ProcessLoop } from '../../domain/loop.js';
-import type { WorkerCommands } from '../../domain/worker-commands.js';
+import type { ProcessCommands } from '../../domain/process-commands.js';
 import type { ClusterTotals } from '../../metrics/cluster-totals.js';
 import type { MetricsService } from '../../metrics/metrics.service.js';
 import { Collector } from './collector.js';
-import type { ToPrimary, ToWorker } from './worker-messages.js';
+import type { ToPrimary, ToApiProcess } from './process-messages.js';
 
-/** Number of the primary among the processes of a cluster; those of workers begin at 1. */
+/** Number of the primary among the processes of a cluster; those of API processes begin at 1. */
 const PRIMARY = 0;
 
-/** Sends the admin port's commands to all workers of a cluster. */
-export class ClusterCommands implements WorkerCommands {
-  /** Workers that start later get this value. */
+/** Sends the admin port's commands to all API processes of a cluster. */
+export class ClusterCommands implements ProcessCommands {
+  /** API processes that start later get this value. */
   accessLogOn = false;
   /** The primary's own metrics. */
   own: MetricsService | undefined;
   private totals: ClusterTotals | undefined;
   private scrapes = 0;
-  /** Waits for the snapshots of all workers; `totals` takes them, also those that are late. */
+  /** Waits for the snapshots of all API processes; `totals` takes them, also those that are late. */
   private readonly snapshots = new Collector<true>((id) => this.send({ type: 'metrics', id }));
   private readonly loopLists = new Collector<readonly ProcessLoop[]>((id) =>
     this.send({ type: 'loops', id }),
@@ -25,7 +25,7 @@ export class ClusterCommands implements WorkerCommands {
 
   /** @param maxQueues queues with their own series */
   constructor(
-    private readonly workers: () => Worker[],
+    private readonly processes: () => Worker[],
     private readonly maxQueues: number,
   ) {}
 
@@ -55,25 +55,25 @@ export class ClusterCommands implements WorkerCommands {
     return (await this.loopLists.collect()).flat();
   }
 
-  /** Handles a message from a worker. */
-  onMessage(worker: Worker, message: ToPrimary): void {
+  /** Handles a message from an API process. */
+  onMessage(child: Worker, message: ToPrimary): void {
     if (message.type === 'metrics') {
-      this.totals?.add(worker.id, message.id, message.snapshot);
+      this.totals?.add(child.id, message.id, message.snapshot);
       this.snapshots.take(message.id, true);
     } else if (message.type === 'loops') this.loopLists.take(message.id, message.loops);
   }
 
-  /** A worker has ended. */
-  onExit(worker: Worker): void {
-    this.totals?.end(worker.id);
+  /** An API process has ended. */
+  onExit(child: Worker): void {
+    this.totals?.end(child.id);
   }
 
-  /** @returns the number of workers */
-  private send(message: ToWorker): number {
-    const workers = this.workers();
-    for (const worker of workers) {
-      if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+  /** @returns the number of API processes */
+  private send(message: ToApiProcess): number {
+    const processes = this.processes();
+    for (const child of processes) {
+      if (child.isConnected()) child.send(message, undefined, () => undefined);
     }
-    return workers.length;
+    return processes.length;
   }
 }

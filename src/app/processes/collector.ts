@@ -1,4 +1,4 @@
-/** A worker that has not answered within this time is left out, in milliseconds. */
+/** An API process that has not answered within this time is left out, in milliseconds. */
 const PATIENCE_MS = 2_000;
 
 interface Collection<T> {
@@ -7,12 +7,12 @@ interface Collection<T> {
   readonly done: () => void;
 }
 
-/** Collects one answer from each worker of a cluster. */
+/** Collects one answer from each API process of a cluster. */
 export class Collector<T> {
   private readonly collections = new Map<number, Collection<T>>();
   private lastId = 0;
 
-  /** @param request sends every worker a request with this id. @returns the number of workers */
+  /** @param request sends every API process a request with this id. @returns the number of API processes */
   constructor(private readonly request: (id: number) => number) {}
 
   async collect(): Promise<T[]> {
@@ -33,7 +33,7 @@ export class Collector<T> {
     return answers;
   }
 
-  /** Adds the answer of one worker; drops it if it is too late. */
+  /** Adds the answer of one API process; drops it if it is too late. */
   take(id: number, answer: T): void {
     const collection = this.collections.get(id);
     if (collection === undefined) return;

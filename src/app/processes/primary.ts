@@ -6,26 +6,26 @@ import type { Log } from '../../domain/log.js';
 import { poolsOf, type Sockets } from '../embedded-pools.js';
 import { Drain } from '../../http/request/drain.js';
 import type { RunningServer } from './running-server.js';
-import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
+import { isMessage, type ToPrimary, type ToApiProcess } from './process-messages.js';
 
-/** Pause before a dead worker is replaced, in milliseconds; doubled with each early death. */
+/** Pause before a dead API process is replaced, in milliseconds; doubled with each early death. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** If a worker lived this long, in milliseconds, its death is not a problem of its start. */
+/** If an API process lived this long, in milliseconds, its death is not a problem of its start. */
 const STABLE_MS = 30_000;
-/** Time beyond `server.drain_ms` that a worker has to exit before it is killed, in milliseconds. */
+/** Time beyond `server.drain_ms` that an API process has to exit before it is killed, in milliseconds. */
 const GRACE_MS = 5_000;
 
-/** The primary of a cluster: runs the admin port and keeps the configured number of workers running. */
+/** The primary of a cluster: runs the admin port and keeps the configured number of API processes running. */
 export class Primary implements RunningServer {
   private readonly commands: ClusterCommands;
   private adminServer: AdminServer | undefined;
-  /** Workers that are ready to serve. */
+  /** API processes that are ready to serve. */
   private readonly serving = new WeakSet<Worker>();
   private isStopping = false;
   private pauseMs = FIRST_PAUSE_MS;
   private port = 0;
-  /** Lets the workers start. They load their code before that, but a problem with a pool is to be reported only once. */
+  /** Lets the API processes start. They load their code before that, but a problem with a pool is to be reported only once. */
   private mayBegin!: () => void;
   private readonly beginning = new Promise<void>((resolve) => (this.mayBegin = resolve));
 
@@ -37,10 +37,10 @@ export class Primary implements RunningServer {
     private readonly sockets: Sockets,
     private readonly log: Log,
   ) {
-    this.commands = new ClusterCommands(() => this.workers(), config.metrics.max_queues);
+    this.commands = new ClusterCommands(() => this.processes(), config.metrics.max_queues);
   }
 
-  /** @throws {Error} the admin port or a worker does not start */
+  /** @throws {Error} the admin port or an API process does not start */
   static async start(config: Config, sockets: Sockets, log: Log): Promise<Primary> {
     const primary = new Primary(config, sockets, log);
     try {
@@ -64,24 +64,24 @@ export class Primary implements RunningServer {
   announceEnd(): void {
     this.isStopping = true;
     this.adminServer?.announceEnd();
-    for (const worker of this.workers()) send(worker, { type: 'announce_end' });
+    for (const child of this.processes()) send(child, { type: 'announce_end' });
   }
 
   async stop(): Promise<void> {
     this.announceEnd();
-    const ended = this.workers().map(
-      (worker) =>
+    const ended = this.processes().map(
+      (child) =>
         new Promise<void>((resolve) => {
           const timer = setTimeout(
-            () => worker.process.kill('SIGKILL'),
+            () => child.process.kill('SIGKILL'),
             this.config.server.drain_ms + GRACE_MS,
           );
-          worker.once('exit', () => {
+          child.once('exit', () => {
             clearTimeout(timer);
             resolve();
           });
-          if (this.serving.has(worker)) send(worker, { type: 'stop' });
-          else worker.process.kill('SIGKILL');
+          if (this.serving.has(child)) send(child, { type: 'stop' });
+          else child.process.kill('SIGKILL');
         }),
     );
     await Promise.all(ended);
@@ -89,7 +89,7 @@ export class Primary implements RunningServer {
   }
 
   kill(): void {
-    for (const worker of this.workers()) worker.process.kill('SIGKILL');
+    for (const child of this.processes()) child.process.kill('SIGKILL');
   }
 
   private async begin(): Promise<void> {
@@ -102,26 +102,26 @@ export class Primary implements RunningServer {
       metrics: { reads: true },
     };
     commands.accessLogOn = config.log.access;
-    const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.first()));
-    // If the server cannot start, the workers are killed: ignore their exits.
-    workers.catch(() => undefined);
+    const processes = Promise.all(Array.from({ length: config.server.workers }, () => this.first()));
+    // If the server cannot start, the API processes are killed: ignore their exits.
+    processes.catch(() => undefined);
     const { checkSurroundings } = await import('../surroundings.js');
     await checkSurroundings(config, parts.pools);
     this.mayBegin();
-    // Wait for one worker first: with no more cores than workers, loading the admin port's code would delay the
-    // workers. Do not wait for all: a worker that hangs must not keep the admin port closed.
-    await Promise.race([this.firstServes, workers]);
+    // Wait for one API process first: with no more cores than API processes, loading the admin port's code would delay the
+    // others. Do not wait for all: an API process that hangs must not keep the admin port closed.
+    await Promise.race([this.firstServes, processes]);
     const admin = await import('../admin-server.js');
     this.adminServer = await admin.AdminServer.start(parts, commands);
     commands.own = this.adminServer.metrics;
-    for (const worker of this.workers()) send(worker, { type: 'end_start' });
-    cluster.on('message', (worker, message: unknown) => {
-      if (isMessage(message)) commands.onMessage(worker, message as ToPrimary);
+    for (const child of this.processes()) send(child, { type: 'end_start' });
+    cluster.on('message', (child, message: unknown) => {
+      if (isMessage(message)) commands.onMessage(child, message as ToPrimary);
     });
-    await workers;
+    await processes;
   }
 
-  /** Starts one of the first workers. Its death ends the server if no worker serves yet: then the configuration is wrong. */
+  /** Starts one of the first API processes. Its death ends the server if none serves yet: then the configuration is wrong. */
   private async first(): Promise<void> {
     try {
       await this.fork();
@@ -131,33 +131,33 @@ export class Primary implements RunningServer {
     }
   }
 
-  /** Starts a worker. Resolves when it serves; if it dies after that, it is replaced. */
+  /** Starts an API process. Resolves when it serves; if it dies after that, it is replaced. */
   private fork(): Promise<void> {
-    const worker = cluster.fork();
+    const child = cluster.fork();
     const startedAt = Date.now();
     return new Promise((resolve, reject) => {
       let isReady = false;
-      worker.on('message', (message: unknown) => {
+      child.on('message', (message: unknown) => {
         if (!isMessage(message)) return;
         if (message.type === 'hello') {
           void this.beginning.then(() =>
-            send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn }),
+            send(child, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn }),
           );
         }
         if (message.type !== 'ready') return;
         this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
         // The access log may have been switched since the fork.
-        send(worker, { type: 'access_log', on: this.commands.accessLogOn });
-        if (this.adminServer !== undefined) send(worker, { type: 'end_start' });
+        send(child, { type: 'access_log', on: this.commands.accessLogOn });
+        if (this.adminServer !== undefined) send(child, { type: 'end_start' });
         isReady = true;
-        this.serving.add(worker);
+        this.serving.add(child);
         this.hasFirst();
         resolve();
       });
-      worker.once('exit', (code, signal) => {
-        this.commands.onExit(worker);
-        if (!isReady) reject(new Error(`a worker ended with ${endOf(code, signal)} before it served`));
-        if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, endOf(code, signal));
+      child.once('exit', (code, signal) => {
+        this.commands.onExit(child);
+        if (!isReady) reject(new Error(`an API process ended with ${endOf(code, signal)} before it served`));
+        if (isReady && !this.isStopping) this.replace(child, Date.now() - startedAt, endOf(code, signal));
       });
     });
   }
@@ -165,8 +165,8 @@ export class Primary implements RunningServer {
   private replace(dead: Worker, livedMs: number, how: string): void {
     if (livedMs >= STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
     this.log.error(
-      { worker: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs },
-      'a worker process died, and is started again',
+      { process: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs },
+      'an API process died, and is started again',
     );
     setTimeout(() => void this.refork(), this.pauseMs);
     this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
@@ -182,13 +182,13 @@ export class Primary implements RunningServer {
   }
 
   private retry(error: unknown): void {
-    this.log.error({ err: error, pause_ms: this.pauseMs }, 'a worker process could not be started');
+    this.log.error({ err: error, pause_ms: this.pauseMs }, 'an API process could not be started');
     setTimeout(() => void this.refork(), this.pauseMs);
     this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  private workers(): Worker[] {
-    return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  private processes(): Worker[] {
+    return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
   }
 }
 
@@ -197,6 +197,6 @@ function endOf(code: number | null, signal: string | null): string {
   return signal ?? String(code);
 }
 
-function send(worker: Worker, message: ToWorker): void {
-  if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+function send(child: Worker, message: ToApiProcess): void {
+  if (child.isConnected()) child.send(message, undefined, () => undefined);
 }

@@ -1,6 +1,6 @@
 import type { AdminServer } from '../admin-server.js';
 
-/** A running server: one process, or a primary and its workers. */
+/** A running server: one process, or a primary and its API processes. */
 export interface RunningServer {
   readonly admin: AdminServer;
   readonly apiPort: number;

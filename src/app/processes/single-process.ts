@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js';
 import type { Log } from '../../domain/log.js';
 import type { ProcessLoop } from '../../domain/loop.js';
 import type { PoolOptions } from '../../domain/pool.js';
-import type { WorkerCommands } from '../../domain/worker-commands.js';
+import type { ProcessCommands } from '../../domain/process-commands.js';
 import { Drain } from '../../http/request/drain.js';
 import type { RunningServer } from './running-server.js';
 
@@ -59,7 +59,7 @@ export class SingleProcess implements RunningServer {
 }
 
 /** Runs the admin port's commands in the API of the same process. */
-class LocalCommands implements WorkerCommands {
+class LocalCommands implements ProcessCommands {
   constructor(private readonly api: ApiServer) {}
 
   setAccessLog(on: boolean): void {

@@ -2,8 +2,8 @@ import type { ProcessLoop } from '../../domain/loop.js';
 import type { Sockets } from '../embedded-pools.js';
 import type { MetricsSnapshot } from '../../metrics/metrics.service.js';
 
-/** Messages from the primary to a worker. */
-export type ToWorker =
+/** Messages from the primary to an API process. */
+export type ToApiProcess =
   | { readonly type: 'start'; readonly sockets: Sockets; readonly accessLog: boolean }
   | { readonly type: 'access_log'; readonly on: boolean }
   | { readonly type: 'forget_tokens' }
@@ -14,9 +14,9 @@ export type ToWorker =
   | { readonly type: 'announce_end' }
   | { readonly type: 'stop' };
 
-/** Messages from a worker to the primary. */
+/** Messages from an API process to the primary. */
 export type ToPrimary =
-  /** The worker listens now; earlier messages were lost. */
+  /** The API process listens now; earlier messages were lost. */
   | { readonly type: 'hello' }
   | { readonly type: 'ready'; readonly port: number }
   | { readonly type: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
