@@ -25,11 +25,11 @@ async function together(total, call) {
 /** @type {Record<string, (options: { url: string, engine: string }) => Promise<Record<string, (jobs: number) => Promise<void>>>>} */
 const LIBRARIES = {
   async pumphouse({ url, engine: file }) {
-    const { QueueEngine, RedisPool } = await import(pathToFileURL(file).href);
+    const { PoolEngine, RedisPool } = await import(pathToFileURL(file).href);
     const quiet = () => undefined;
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
     const options = { url, allowUnsafe: true, keyPrefix: '', commandTimeoutMs: 10_000 };
-    const engine = new QueueEngine(await RedisPool.connect('bench', options, log));
+    const engine = new PoolEngine(await RedisPool.connect('bench', options, log));
     engine.start();
     const job = {
       ...{ queue: QUEUE, body: Buffer.from(JSON.stringify(DATA)), type: NAME, tags: ['welcome'] },
@@ -40,7 +40,7 @@ const LIBRARIES = {
     /** @type {{ id: string, lease: number }[]} */
     let leased = [];
     return {
-      publish: (jobs) => together(jobs, () => engine.native.publish('bench', [job])),
+      publish: (jobs) => together(jobs, () => engine.jobs.publish('bench', [job])),
       async lease(jobs) {
         leased = [];
         await together(jobs, async () => leased.push(...(await engine.lease('bench', request))));
@@ -49,7 +49,7 @@ const LIBRARIES = {
       ack: (jobs) =>
         together(jobs, async (n) => {
           const { id, lease } = /** @type {{ id: string, lease: number }} */ (leased[n]);
-          const [outcome] = await engine.native.complete('bench', [{ id, lease, result }]);
+          const [outcome] = await engine.settle.complete('bench', [{ id, lease, result }]);
           if (outcome !== 'done') throw new Error(`an ack: ${outcome}`);
         }),
     };

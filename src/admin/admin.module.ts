@@ -16,7 +16,7 @@ import { TokensController } from './tokens/tokens.controller.js';
 
 /**
  * The admin port: tokens, limits and information about the server. It is the root of its own Nest application and
- * answers its errors. Needs the global Config, LOG, pools, EngineRegistry and PROCESS_COMMANDS.
+ * answers its errors. Needs the global Config, LOG, pools, Engines and PROCESS_COMMANDS.
  */
 @Module({
   imports: [AuthModule, MetricsModule.route()],

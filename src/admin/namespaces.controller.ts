@@ -1,5 +1,5 @@
 import { Controller, Delete, Param, Query } from '@nestjs/common';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { Audit } from './audit.js';
 import { PurgeQuery } from './dto.js';
 import { Account } from './parameters.js';
@@ -12,7 +12,7 @@ const BUDGET_MS = 5_000;
 @Controller('namespaces')
 export class NamespacesController {
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly audit: Audit,
   ) {}
 
@@ -27,7 +27,7 @@ export class NamespacesController {
     @Param('namespace') namespace: string,
     @Query(PurgePipe) { pool, isDry }: PurgeQuery,
   ): Promise<object> {
-    const { purge } = this.engines.forPool(pool);
+    const { purge } = this.engines.of(pool);
     if (isDry) {
       const { queues, ...jobs } = await purge.census(namespace);
       return { namespace, pool, dry_run: true, queues, jobs };

@@ -10,7 +10,7 @@ import {
   Query,
 } from '@nestjs/common';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { version } from '../domain/version.js';
@@ -25,7 +25,7 @@ interface AccessLogStatus {
 export class ServerController {
   constructor(
     private readonly pools: PoolRegistry,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     @Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands,
   ) {}
 
@@ -33,11 +33,12 @@ export class ServerController {
   @Get('info')
   @Header('Content-Type', 'text/plain; charset=utf-8')
   async info(@Query('pool', PoolPipe) pool: string): Promise<string> {
-    const engine = this.engines.forPool(pool);
+    const engine = this.engines.of(pool);
     const namespaces = (await engine.namespaces()).sort();
     const queues: [string, string[]][] = [];
     // Sequential, to keep the load on Redis low: a pool may have thousands of namespaces, and this call is not urgent.
-    for (const namespace of namespaces) queues.push([namespace, (await engine.queues(namespace)).sort()]);
+    for (const namespace of namespaces)
+      queues.push([namespace, (await engine.queues.names(namespace)).sort()]);
     return `${JSON.stringify(Object.fromEntries(queues), null, 4)}\n`;
   }
 

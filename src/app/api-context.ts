@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TokenCache } from '../auth/token-cache.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { AccessLog } from '../http/access-log.js';
 import type { ServerContext } from '../http/request/request-context.js';
 import { SERVER_CONTEXT } from '../http/server-context.js';
@@ -13,7 +13,7 @@ import { PumpService } from '../pump/pump.service.js';
 @Injectable()
 export class ApiContext {
   constructor(
-    readonly engines: EngineRegistry,
+    readonly engines: Engines,
     readonly metrics: MetricsService,
     readonly pump: PumpService,
     readonly tokens: TokenCache,

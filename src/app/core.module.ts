@@ -4,8 +4,8 @@ import type { Config } from '../config/config.js';
 import { migrationsOf } from '../config/migrations.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import { type EngineOptions, QueueEngine } from '../engine/engine.js';
+import { Engines } from '../engine/engines.js';
+import { type EngineOptions, PoolEngine } from '../engine/pool-engine.js';
 import { PUMP_STEP } from '../engine/timers/pump.js';
 import type { Timers } from '../engine/timers/timers.js';
 import { Drain } from '../http/request/drain.js';
@@ -48,7 +48,7 @@ export class CoreModule {
         { provide: LOG, useValue: log },
         { provide: Drain, useValue: drain },
         {
-          provide: EngineRegistry,
+          provide: Engines,
           inject: [
             PoolRegistry,
             { token: MetricsService, optional: true },
@@ -58,7 +58,7 @@ export class CoreModule {
             buildEngines(open, parts, service, timers),
         },
       ],
-      exports: [LOG, Drain, EngineRegistry],
+      exports: [LOG, Drain, Engines],
     };
   }
 }
@@ -85,16 +85,16 @@ function buildEngines(
   { config, clock }: AppParts,
   metrics?: MetricsService,
   timers?: Timers,
-): EngineRegistry {
+): Engines {
   const options = { ...engineOptions(config), ...(clock && { clock }), ...(timers && { timers }) };
   const migrations = migrationsOf(config.pools);
-  const engines = pools.all().map((pool): [string, QueueEngine] => {
-    const engine = new QueueEngine(
+  const engines = pools.all().map((pool): [string, PoolEngine] => {
+    const engine = new PoolEngine(
       pool,
       metrics ? { ...options, observer: metrics.observer(pool.name) } : options,
     );
     metrics?.attach(pool, engine);
     return [pool.name, engine];
   });
-  return new EngineRegistry(new Map(engines), migrations);
+  return new Engines(new Map(engines), migrations);
 }

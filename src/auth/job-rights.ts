@@ -1,7 +1,7 @@
 import type { Caller } from '../domain/caller.js';
 import type { JobPlace } from '../domain/job/extended-job.js';
 import { isForQueue, isForSomeQueues, notAllowed, type Rights } from '../domain/rights.js';
-import type { NativeJobs } from '../engine/native-jobs.js';
+import type { JobCalls } from '../engine/engine.js';
 
 /*
  * Rights on jobs that are not found by their queue: a token for some queues must not learn anything about jobs in other
@@ -10,7 +10,7 @@ import type { NativeJobs } from '../engine/native-jobs.js';
 
 /** Those ids whose jobs are in a queue of the token; ids without a job are omitted. */
 export async function visibleOf(
-  jobs: Pick<NativeJobs, 'placesOf'>,
+  jobs: Pick<JobCalls, 'placesOf'>,
   { namespace, rights }: Caller,
   ids: readonly string[],
 ): Promise<string[]> {
@@ -30,7 +30,7 @@ function isVisible(rights: Rights | null, place: JobPlace | null | undefined): b
  * @throws {QueueError} `queue_not_allowed`
  */
 export async function checkDependencies(
-  jobs: Pick<NativeJobs, 'placesOf'>,
+  jobs: Pick<JobCalls, 'placesOf'>,
   { namespace, rights }: Caller,
   ids: readonly string[],
 ): Promise<void> {

@@ -3,8 +3,8 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy }
 import { QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { QuotaName, Quotas } from '../domain/job/quotas.js';
-import type { QueueEngine } from '../engine/engine.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { PoolEngine } from '../engine/pool-engine.js';
+import { Engines } from '../engine/engines.js';
 import { QuotaStore, type Tenant } from './quota-store.js';
 
 /** How often a server looks for changes, in milliseconds. */
@@ -21,7 +21,7 @@ export class NamespaceQuotas implements OnApplicationBootstrap, OnModuleDestroy 
 
   constructor(
     private readonly store: QuotaStore,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     @Inject(LOG) private readonly log: Log,
   ) {}
 
@@ -56,7 +56,7 @@ export class NamespaceQuotas implements OnApplicationBootstrap, OnModuleDestroy 
     await this.store.set(tenant, {});
   }
 
-  private engineOf({ pool }: Tenant): QueueEngine {
+  private engineOf({ pool }: Tenant): PoolEngine {
     const found = this.engines.entries().find(([name]) => name === pool)?.[1];
     if (!found) throw new QueueError('pool_not_found', 'pool not found');
     return found;

@@ -4,13 +4,14 @@ import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import type { DeadStep } from '../domain/job/job-lists.js';
+import type { DeadStep, Respawn } from '../domain/job/job-lists.js';
+import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
+import { Engines } from '../engine/engines.js';
 import { Describe } from '../http/describe.js';
 import type { Plain } from '../http/fields/field.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
 import { JobsPage, jobsPage } from '../http/job-fields/summary.v1.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
-import { DeadJobsService } from './dead-jobs.service.js';
 import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
 
 const GROUP = 'Dead letter';
@@ -22,7 +23,7 @@ const IN_STEPS =
 @Controller('v1/:namespace/dead-letter')
 @UseGuards(TokenGuard)
 export class V1DeadJobsController {
-  constructor(private readonly jobs: DeadJobsService) {}
+  constructor(private readonly engines: Engines) {}
 
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
@@ -37,7 +38,9 @@ export class V1DeadJobsController {
   async list(@CurrentCaller() caller: Caller, @QueryFields() query: DeadQuery): Promise<object> {
     const { limit, cursor, order, ...filter } = query;
     const page = { ...pageOf({ limit, cursor }), order };
-    return jobsPage(await this.jobs.list(caller, queryFilterOf(filter), page));
+    checkQueueOrAll(caller.rights, filter.queue);
+    const { deadLetter } = this.engines.of(caller.pool);
+    return jobsPage(await deadLetter.listDead(caller.namespace, queryFilterOf(filter), page));
   }
 
   @Post('respawn')
@@ -56,7 +59,7 @@ export class V1DeadJobsController {
     @CurrentCaller() caller: Caller,
     @BodyFields() fields: RespawnFields,
   ): Promise<Plain<DeadAnswer>> {
-    return deadAnswer(await this.jobs.respawn(caller, deadRequestOf(fields), respawnOf(fields)), fields);
+    return this.respawnIn(caller, fields, respawnOf(fields));
   }
 
   @Post('move')
@@ -72,8 +75,7 @@ export class V1DeadJobsController {
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   async move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields): Promise<Plain<DeadAnswer>> {
-    const respawn = respawnOf(fields, fields.to_queue);
-    return deadAnswer(await this.jobs.respawn(caller, deadRequestOf(fields), respawn), fields);
+    return this.respawnIn(caller, fields, respawnOf(fields, fields.to_queue));
   }
 
   @Post('delete')
@@ -92,7 +94,19 @@ export class V1DeadJobsController {
     @CurrentCaller() caller: Caller,
     @BodyFields() fields: DeadFields,
   ): Promise<Plain<DeadAnswer>> {
-    return deadAnswer(await this.jobs.delete(caller, deadRequestOf(fields)), fields);
+    const selection = deadRequestOf(fields);
+    checkQueueOrAll(caller.rights, selection.filter.queue);
+    const { deadLetter } = this.engines.of(caller.pool);
+    return deadAnswer(await deadLetter.deleteSelected(caller.namespace, selection), fields);
+  }
+
+  private async respawnIn(caller: Caller, fields: DeadFields, options: Respawn): Promise<Plain<DeadAnswer>> {
+    const selection = deadRequestOf(fields);
+    // guard: respawn-checks-target-queue
+    if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
+    checkQueueOrAll(caller.rights, selection.filter.queue);
+    const { deadLetter } = this.engines.of(caller.pool);
+    return deadAnswer(await deadLetter.respawnSelected(caller.namespace, selection, options), fields);
   }
 }
 

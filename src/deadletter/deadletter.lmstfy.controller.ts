@@ -3,26 +3,26 @@ import { Access } from '../auth/access.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { Caller } from '../domain/caller.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { LimitPipe, RespawnPipe, RespawnQuery } from './dto.lmstfy.js';
 
 /** lmstfy's dead-letter calls. The keys of its JSON are in alphabetical order. */
 @Controller('api/:namespace/:queue/deadletter')
 @UseGuards(TokenGuard)
 export class LmstfyDeadletterController {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   @Get()
   @Access({ verb: 'consume' })
   async peek(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
-    const { id, size } = await this.engines.forPool(caller.pool).deadLetterHead(caller.namespace, queue);
+    const { id, size } = await this.engines.of(caller.pool).deadLetter.head(caller.namespace, queue);
     return { deadletter_head: id ?? '', deadletter_size: size, namespace: caller.namespace, queue };
   }
 
   @Get('size')
   @Access({ isSize: true, verb: 'consume' })
   async size(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
-    const { size } = await this.engines.forPool(caller.pool).deadLetterHead(caller.namespace, queue);
+    const { size } = await this.engines.of(caller.pool).deadLetter.head(caller.namespace, queue);
     return { namespace: caller.namespace, queue, size };
   }
 
@@ -34,7 +34,7 @@ export class LmstfyDeadletterController {
     @Query(RespawnPipe) { limit, ttlMs }: RespawnQuery,
   ): Promise<object> {
     const { pool, namespace } = caller;
-    const count = await this.engines.forPool(pool).respawn(namespace, queue, limit, ttlMs);
+    const count = await this.engines.of(pool).deadLetter.respawn(namespace, queue, limit, ttlMs);
     return { count, msg: 'respawned' };
   }
 
@@ -46,6 +46,6 @@ export class LmstfyDeadletterController {
     @Param('queue') queue: string,
     @Query(LimitPipe) limit: number,
   ): Promise<void> {
-    await this.engines.forPool(caller.pool).deleteDead(caller.namespace, queue, limit);
+    await this.engines.of(caller.pool).deadLetter.delete(caller.namespace, queue, limit);
   }
 }

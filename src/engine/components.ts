@@ -3,23 +3,38 @@ import type { RedisPool } from '../redis/pool.js';
 import { Acks } from './settle/acks.js';
 import { LeaseDurations } from './settle/lease-durations.js';
 import { QueueInspector } from './queues/queue-inspector.js';
+import { DeadJobs } from './dead-letter/dead-jobs.js';
 import { DeadLetter } from './dead-letter/dead-letter.js';
 import { DeliveryLogs } from './lease/delivery-logs.js';
 import { EventFeed } from './events/feed.js';
 import { EventWriter } from './events/writer.js';
-import { ExtendedPath } from './extended-path.js';
 import { Importer } from './publish/importer.js';
 import { Janitor } from './maintenance/janitor.js';
 import { quotaBackfill, recovery } from './maintenance/job-walks.js';
+import { EndWatch } from './jobs/end-watch.js';
+import { JobCanceller } from './jobs/job-canceller.js';
+import { JobReader } from './jobs/job-reader.js';
+import { JobUpdater } from './jobs/job-updater.js';
+import { Lists } from './jobs/lists.js';
+import { Tags } from './jobs/tags.js';
 import { Leases } from './lease/leases.js';
 import type { WaitersByQueue } from './lease/long-poll-manager.js';
 import { silentObserver, type EngineObserver } from './core/observer.js';
+import { ExtendedPublisher } from './publish/extended-publisher.js';
 import { PublisherSet } from './publish/publisher-set.js';
+import { ExtendedQueues } from './queues/extended-queues.js';
+import { QueueControls } from './queues/queue-controls.js';
+import { QueuePurger } from './queues/queue-purger.js';
+import { Targets } from './queues/targets.js';
+import { Workers } from './queues/workers.js';
+import { Recurrings } from './recurring/recurring.js';
+import { LeaseOperations } from './settle/lease-operations.js';
+import { Settler } from './settle/settler.js';
+import type { ScheduleWakeup } from './timers/schedule-wakeup.js';
 import { Pump } from './timers/pump.js';
-import { MovableRecords } from './migration/movable-records.js';
-import { type MovingStore, RecordMover } from './migration/record-mover.js';
+import { MovableRecords } from './moving/movable-records.js';
+import { type MovingStore, RecordMover } from './moving/record-mover.js';
 import { Purge } from './maintenance/purge.js';
-import { Routing } from './routing.js';
 import { NamespaceQuotas } from './core/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
@@ -82,51 +97,66 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const settings = new Settings(pool, runner, { history_days: kept.historyDays });
   const observer = kept.historyDays > 0 ? new CountingObserver(emitted, stats) : emitted;
   const scheduleWakeup = (namespace: string, dueMs: number): void => pump.scheduleWakeup(namespace, dueMs);
+  /** Scripts of the extended path answer 0 if nothing becomes due. */
+  const scheduleIfDue: ScheduleWakeup = (namespace, dueMs) => {
+    if (dueMs > 0) scheduleWakeup(namespace, dueMs);
+  };
 
+  const queuePurger = new QueuePurger(runner, scheduleIfDue);
   const queueInspector = new QueueInspector(pool, runner, (namespace, queue) =>
-    routing.destroy(namespace, queue),
+    queuePurger.destroy(namespace, queue),
   );
+  const queuesOf = (namespace: string): Promise<string[]> => queueInspector.names(namespace);
   const waiters: WaitersByQueue = new Map();
+  const extendedQueues = new ExtendedQueues();
   const publishers: PublisherSet = new PublisherSet(pool, observer, scheduleWakeup, {
     quotas,
     idempotencyTtlMs,
     clock: options.clock,
     events: eventWriter,
-    replaceExtended: (...replacement) => routing.replace(...replacement),
-    rememberExtended: (namespace, queues) => routing.remember(namespace, queues),
+    replaceExtended: (namespace, queue, replaces, job, durability) =>
+      extendedPublisher.publish(namespace, [{ queue, ...job }], { replaces, durability }),
+    rememberExtended: (namespace, queues) => extendedQueues.add(namespace, queues),
     waiters,
     expectJob: (namespace, queue) => leases.expectJob(namespace, queue),
   });
-  const durations = new LeaseDurations();
-  const extended: ExtendedPath = new ExtendedPath({
-    pool,
-    runner,
-    durations,
-    runnerOf: (durability) => publishers.runnerOf(durability),
+  const extendedPublisher: ExtendedPublisher = new ExtendedPublisher(
+    (durability) => publishers.runnerOf(durability),
     observer,
-    scheduleWakeup,
-    minter: publishers.minter,
+    scheduleIfDue,
+    extendedQueues,
+    publishers.minter,
     quotas,
     idempotencyTtlMs,
-    queuesOf: (namespace) => queueInspector.queues(namespace),
-    settings,
-  });
-  const routing: Routing = new Routing(extended);
-  const records = new DeliveryLogs(pool, runner, observer, routing, timers);
+  );
+  const durations = new LeaseDurations();
+  const settler = new Settler(runner, scheduleIfDue, quotas);
+  const leaseOperations = new LeaseOperations(settler, observer, extendedQueues, durations, quotas);
+  const jobReader = new JobReader(runner);
+  const jobCanceller = new JobCanceller(runner, scheduleIfDue, settings);
+  const jobUpdater = new JobUpdater(runner, scheduleIfDue, extendedQueues, observer, quotas);
+  const workers = new Workers(pool, runner, leaseOperations, observer, quotas);
+  const deadJobs = new DeadJobs(runner, observer, scheduleIfDue, queuesOf);
+  const recurrings = new Recurrings(runner, scheduleIfDue, quotas);
+  const records = new DeliveryLogs(pool, runner, observer, settler, timers);
   const leases: Leases = new Leases(
     pool,
     runner,
     observer,
     scheduleWakeup,
     records,
-    routing,
+    { queues: extendedQueues, workers, settler },
     eventWriter,
     durations,
     waiters,
   );
-  const acks = new Acks(runner, observer, routing, eventWriter, durations);
-  const dead = new DeadLetter(runner, observer, routing);
-  const importer = new Importer(pool, runner);
+  const acks = new Acks(
+    runner,
+    observer,
+    { settler, placesOf: (namespace, ids) => jobReader.placesOf(namespace, ids) },
+    eventWriter,
+    durations,
+  );
 
   const pump = new Pump(
     pool,
@@ -135,18 +165,18 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     records,
     (namespace) => quotas.textOf(namespace),
     timers,
-    (namespace, id) => extended.recurrings.extend(namespace, id),
+    (namespace, id) => recurrings.extend(namespace, id),
   );
   const slotRenewal = new SlotRenewal({
-    ...{ pool: pool.name, timers, observer, recurrings: extended.recurrings },
+    ...{ pool: pool.name, timers, observer, recurrings },
     whenSetBack: pool.clock.whenSetBack,
     namespaces: () => queueInspector.namespaces(),
   });
   const janitor = new Janitor(pool, runner, observer, timers);
   const purge = new Purge(pool, runner, {
-    queues: (namespace) => queueInspector.queues(namespace),
+    queues: queuesOf,
     counts: (namespace, queues) => queueInspector.counts(namespace, queues),
-    endRecurring: (namespace) => extended.recurrings.removeAll(namespace),
+    endRecurring: (namespace) => recurrings.removeAll(namespace),
     delist: (namespace) => janitor.delist(namespace),
     settle: () => stats.flush(),
   });
@@ -160,13 +190,28 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     stats,
     settings,
     queueInspector,
+    queuePurger,
+    queueControls: new QueueControls(runner, scheduleIfDue, extendedQueues, quotas),
     publishers,
-    extended,
+    extendedPublisher,
+    extendedQueues,
     records,
     leases,
     acks,
-    dead,
-    importer,
+    settler,
+    leaseOperations,
+    jobReader,
+    jobCanceller,
+    jobUpdater,
+    lists: new Lists(runner, queuesOf),
+    tags: new Tags(pool, runner, quotas),
+    endWatch: new EndWatch(runner),
+    workers,
+    targets: new Targets(pool, runner),
+    deadJobs,
+    deadLetter: new DeadLetter(runner, observer, deadJobs),
+    recurrings,
+    importer: new Importer(pool, runner),
     pump,
     janitor,
     quotas,

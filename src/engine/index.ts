@@ -1,9 +1,10 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
-export { QueueEngine, type EngineOptions } from './engine.js';
+export type { Engine } from './engine.js';
+export { PoolEngine, type EngineOptions } from './pool-engine.js';
 export type { EventFeed } from './events/feed.js';
 export type { EventListener } from './events/follower.js';
 export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job/job-event.js';
-export { EngineRegistry } from './migration/engine.registry.js';
+export { Engines } from './engines.js';
 export type { Census, Purged } from './maintenance/purge.js';
 export type { ChosenSettings } from './queues/settings.js';
 export type { SettingKey, SettingValues } from './queues/known-settings.js';

@@ -4,7 +4,7 @@ import { Admission } from '../auth/admission.js';
 import { Config } from '../config/config.js';
 import type { EventFilter } from '../domain/job/event-filter.js';
 import { QueueError } from '../domain/errors.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics } from '../metrics/event-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
@@ -41,7 +41,7 @@ export class EventsService implements OnApplicationShutdown {
 
   constructor(
     private readonly config: Config,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly admission: Admission,
     { events }: MetricsService,
   ) {
@@ -57,7 +57,7 @@ export class EventsService implements OnApplicationShutdown {
    */
   async open(context: RequestContext, { rules, filter, after }: StreamRequest): Promise<void> {
     const { pool, namespace } = context.caller;
-    const feed = this.engines.eventsOf(pool);
+    const { events } = this.engines.of(pool);
     context.atEnd(this.acquireSlot(context.caller.tokenId));
     let unsubscribe = (): void => undefined;
     const { max_buffer_bytes } = this.config.events;
@@ -67,7 +67,7 @@ export class EventsService implements OnApplicationShutdown {
       if (reason !== null) this.metrics.ended[reason].value += 1;
     });
     try {
-      unsubscribe = await feed.subscribe(namespace, after, stream);
+      unsubscribe = await events.subscribe(namespace, after, stream);
     } catch (error) {
       stream.abandon();
       throw error;

@@ -4,10 +4,10 @@ import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
 import { checkPushUrl } from '../domain/unique-rights.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
-import type { NativeJobs } from '../engine/native-jobs.js';
+import type { JobCalls } from '../engine/engine.js';
 import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 import { JobsService } from './jobs.service.js';
 
@@ -15,7 +15,7 @@ import { JobsService } from './jobs.service.js';
 @Injectable()
 export class ChangesService {
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly jobs: JobsService,
   ) {}
 
@@ -45,7 +45,7 @@ export class ChangesService {
   ): Promise<(readonly [id: string, CancelledOne])[]> {
     // guard: cancel-many-cascade-rights
     if (request.cascade === true) checkAllQueues(caller.rights);
-    const jobs = this.engines.forPool(caller.pool).native;
+    const { jobs } = this.engines.of(caller.pool);
     const visible = /* guard: cancel-within-rights */ await visibleOf(jobs, caller, ids);
     const cancel = (): Promise<CancelledOne[]> =>
       withVisibleDependents(jobs, caller, jobs.cancelMany(caller.namespace, visible, request));
@@ -68,7 +68,8 @@ export class ChangesService {
 
   /** Calls `LeaseOperations.revoke`. @throws as `cancel` */
   async revoke(caller: Caller, id: string): Promise<SettleOutcome> {
-    return (await this.jobsFor(caller, id)).revoke(caller.namespace, id);
+    await this.jobs.checkJob(caller, id);
+    return this.engines.of(caller.pool).settle.revoke(caller.namespace, id);
   }
 
   /** Calls `JobUpdater.change`. @throws as `cancel`; `verb_missing`: the job names the URL that it is pushed to */
@@ -90,14 +91,14 @@ export class ChangesService {
     await (await this.jobsFor(caller, id)).log(caller.namespace, id, message, data);
   }
 
-  private async jobsFor(caller: Caller, id: string): Promise<NativeJobs> {
+  private async jobsFor(caller: Caller, id: string): Promise<JobCalls> {
     await this.jobs.checkJob(caller, id);
-    return this.engines.forPool(caller.pool).native;
+    return this.engines.of(caller.pool).jobs;
   }
 }
 
 /** An error must not show dependents in queues that the token is not for. */
-async function withVisibleDependents<T>(jobs: NativeJobs, caller: Caller, call: Promise<T>): Promise<T> {
+async function withVisibleDependents<T>(jobs: JobCalls, caller: Caller, call: Promise<T>): Promise<T> {
   return call.catch(async (error: unknown) => {
     if (!(error instanceof DependentsError)) throw error;
     throw new DependentsError(await visibleOf(jobs, caller, error.dependents), error.ids);

@@ -9,7 +9,6 @@ import { V1FastCalls } from './v1/fast-calls.v1.js';
 import { FastCalls, FastPath } from './fast-path.js';
 import { LmstfyJobsController } from './lmstfy/jobs.lmstfy.controller.js';
 import { V1JobsController } from './v1/jobs.v1.controller.js';
-import { ListsService } from './lists.service.js';
 import { V1ListsController } from './v1/lists.v1.controller.js';
 import { V1LeaseOperations } from './v1/lease-operations.v1.js';
 import { V1Leasing } from './v1/leasing.v1.js';
@@ -32,7 +31,6 @@ import { JobsService } from './jobs.service.js';
   providers: [
     JobsService,
     ChangesService,
-    ListsService,
     LeaseDelivery,
     LmstfyFastCalls,
     V1FastCalls,

@@ -18,13 +18,13 @@ import type {
 import { isForQueue, isForSomeQueues } from '../domain/rights.js';
 import type { JobState } from '../domain/job/states.js';
 import { withinRights } from '../domain/unique-rights.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import type { Durability } from '../domain/durability.js';
 import type { PutJob } from '../engine/publish/extended-publisher.js';
-import type { NativeJobs } from '../engine/native-jobs.js';
+import type { JobCalls, SettleCalls } from '../engine/engine.js';
 import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
 import { dependencyError } from '../engine/publish/dependencies.js';
-import { ackEach } from '../engine/routing.js';
+import { ackEach } from '../engine/settle/ack-each.js';
 import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 
 /** An ack that was refused. */
@@ -44,7 +44,7 @@ export interface Heartbeat extends LeaseRef {
 /** Jobs of the native API on behalf of a caller. Simple jobs take the simple path, all others the extended path. */
 @Injectable()
 export class JobsService {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   /**
    * Stores all of the jobs or none.
@@ -146,9 +146,9 @@ export class JobsService {
     { namespace, pool }: Caller,
     jobs: readonly { readonly id: string; readonly isIn: (queue: string) => boolean }[],
   ): Promise<(JobState | null | undefined)[]> {
-    const { native } = this.engines.forPool(pool);
+    const { jobs: engineJobs } = this.engines.of(pool);
     const ids = jobs.map(({ id }) => id);
-    const places = await native.placesOf(namespace, ids).catch(() => undefined);
+    const places = await engineJobs.placesOf(namespace, ids).catch(() => undefined);
     return jobs.map(({ isIn }, i) => {
       const place = places?.[i];
       return place && !isIn(place.queue) ? null : place && place.state;
@@ -156,12 +156,12 @@ export class JobsService {
   }
 
   private async ackAll(caller: Caller, acks: readonly ExtendedAck[]): Promise<AckStatus[]> {
-    const queues = this.engines.forPool(caller.pool);
+    const engine = this.engines.of(caller.pool);
     if (isForSomeQueues(caller.rights) && acks.some(({ outcome }) => outcome !== undefined)) {
       const ids = acks.flatMap(({ outcome }) => outcome?.next?.dependsOn ?? []);
-      await checkDependencies(queues.native, caller, ids);
+      await checkDependencies(engine.jobs, caller, ids);
     }
-    return ackEach(queues, caller.namespace, acks);
+    return ackEach(engine, caller.namespace, acks);
   }
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
@@ -180,20 +180,24 @@ export class JobsService {
     return this.withVisibleState(
       caller,
       id,
-      this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest),
+      this.settleOf(caller).heartbeat(caller.namespace, { id, lease }, rest),
     );
   }
 
   release(caller: Caller, release: Release): Promise<SettleOutcome> {
-    return this.withVisibleState(caller, release.id, this.jobsOf(caller).release(caller.namespace, release));
+    return this.withVisibleState(
+      caller,
+      release.id,
+      this.settleOf(caller).release(caller.namespace, release),
+    );
   }
 
   retry(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withVisibleState(caller, failure.id, this.jobsOf(caller).retry(caller.namespace, failure));
+    return this.withVisibleState(caller, failure.id, this.settleOf(caller).retry(caller.namespace, failure));
   }
 
   fail(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withVisibleState(caller, failure.id, this.jobsOf(caller).fail(caller.namespace, failure));
+    return this.withVisibleState(caller, failure.id, this.settleOf(caller).fail(caller.namespace, failure));
   }
 
   /**
@@ -283,13 +287,17 @@ export class JobsService {
     return published;
   }
 
-  private jobsOf({ pool }: Caller): NativeJobs {
-    return this.engines.forPool(pool).native;
+  private settleOf({ pool }: Caller): SettleCalls {
+    return this.engines.of(pool).settle;
+  }
+
+  private jobsOf({ pool }: Caller): JobCalls {
+    return this.engines.of(pool).jobs;
   }
 }
 
 /** @returns the error of a publish, without the holder of a unique key that the caller may not see */
-async function withoutForeignHolder(jobs: NativeJobs, caller: Caller, error: unknown): Promise<unknown> {
+async function withoutForeignHolder(jobs: JobCalls, caller: Caller, error: unknown): Promise<unknown> {
   if (!(error instanceof UniqueKeyTakenError)) return error;
   const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
   return /* guard: holder-in-another-queue-is-hidden */ visible === undefined ? keyTakenElsewhere() : error;

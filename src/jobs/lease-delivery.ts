@@ -4,7 +4,7 @@ import { VALID_MS } from '../auth/token-cache.js';
 import type { Caller } from '../domain/caller.js';
 import type { LeasedJob, LeaseRequest } from '../domain/job/job.js';
 import { LOG, type Log } from '../domain/log.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { confirmDelivery, Delivery } from './delivery.js';
 
@@ -22,7 +22,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
   private readonly undoing = new Set<Promise<void>>();
 
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     @Inject(LOG) private readonly log: Log,
   ) {}
 
@@ -34,7 +34,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
     const delivery = new Delivery(context.request.socket);
     context.after(
       this.engines
-        .forPool(caller.pool)
+        .of(caller.pool)
         .lease(caller.namespace, waits ? { ...request, signal: delivery.signal } : request),
       (jobs) => {
         const isLong = performance.now() - context.startedMs > VALID_MS;
@@ -94,7 +94,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
   /** Undoes leases whose response did not reach the client. If that fails, the jobs come back when their leases expire. */
   private undo({ pool, namespace }: Caller, jobs: readonly LeasedJob[]): void {
     const undo = this.engines
-      .forPool(pool)
+      .of(pool)
       .undo(namespace, jobs)
       .catch((error: unknown) => {
         this.log.warn(

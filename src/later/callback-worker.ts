@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { QueueError } from '../domain/errors.js';
 import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
-import type { Queues } from '../engine/migration/served-queues.js';
+import type { Engine } from '../engine/engine.js';
+import { LeaseLoop, storeOutcome } from '../push/lease-loop.js';
 import type { Sender } from '../push/send/sender.js';
 import { SendError } from '../push/send/send-error.js';
 import { callbackUrlOf } from './callback-url.js';
@@ -10,7 +9,7 @@ import { callbackBody, laterJobOf, type LaterJob } from './later-job.js';
 import { failureText, MAX_ANSWER_BYTES, releaseDelayMs, replyOf, retryDelayMs } from './outcome.js';
 
 export interface CallbackWorkerParts {
-  readonly queues: Queues;
+  readonly engine: Engine;
   readonly namespace: string;
   readonly queue: string;
   /** Origins that callbacks may go to. */
@@ -31,10 +30,6 @@ const MORE_MS = 5_000;
 const WAIT_MS = 20_000;
 /** Jobs of one lease request. */
 const MOST_JOBS = 32;
-/** Pause after an error of the store, and after a wait that ended at once. */
-const PAUSE_MS = 500;
-/** How often an outcome is sent again while the store does not answer. */
-const TRIES = 5;
 /** How often code 101 can release a job; from then on it is a failure. */
 const MOST_RELEASES = 100;
 
@@ -59,88 +54,39 @@ type Outcome =
  * is killed comes back when its lease ends.
  */
 export class CallbackWorker {
-  /** Callbacks that are made now, with what cuts them off. */
-  private readonly underWay = new Map<Promise<void>, AbortController>();
-  private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly loop: LeaseLoop;
 
-  constructor(private readonly parts: CallbackWorkerParts) {}
+  constructor(private readonly parts: CallbackWorkerParts) {
+    const { isClosing, log } = parts;
+    this.loop = new LeaseLoop({ step: () => this.step(), isClosing, log, name: 'later', details: {} });
+  }
 
   start(): void {
-    this.running ??= this.run();
+    this.loop.start();
   }
 
   /** Leases nothing more. Callbacks under way have `graceMs`; then they are cut off, and their jobs released. */
-  async stop(graceMs: number): Promise<void> {
-    this.stopping.abort();
-    await this.running;
-    const timer = setTimeout(() => {
-      for (const cutting of this.underWay.values()) cutting.abort();
-    }, graceMs);
-    await Promise.all(this.underWay.keys());
-    clearTimeout(timer);
+  stop(graceMs: number): Promise<void> {
+    return this.loop.stop(graceMs);
   }
 
-  private get isEnding(): boolean {
-    return this.stopping.signal.aborted || this.parts.isClosing();
-  }
-
-  private async run(): Promise<void> {
-    while (!this.isEnding) {
-      const free = this.parts.maxInFlight - this.underWay.size;
-      if (free === 0) {
-        await Promise.race(this.underWay.keys());
-        continue;
-      }
-      const startMs = performance.now();
-      const jobs = await this.lease(Math.min(free, MOST_JOBS));
-      for (const job of jobs) this.begin(job);
-      // An error, or a wait that ends at once: the store is away, or the server closes.
-      if (jobs.length === 0 && performance.now() - startMs < PAUSE_MS) await this.rest(PAUSE_MS);
-    }
-  }
-
-  private async lease(count: number): Promise<readonly LeasedJob[]> {
-    const { queues, namespace, queue, log } = this.parts;
-    try {
-      return await queues.lease(namespace, {
-        ...{ queues: [queue], count, waitMs: WAIT_MS, signal: this.stopping.signal },
-        // The extended path says how often a job has failed.
-        ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },
-      });
-    } catch (error) {
-      log.debug({ err: error }, 'later: a lease call failed');
-      return [];
-    }
-  }
-
-  private rest(ms: number): Promise<void> {
-    return sleep(ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
-  }
-
-  private begin(job: LeasedJob): void {
-    const cutting = new AbortController();
-    const work = this.callBack(job, cutting.signal)
-      .catch((error: unknown) => {
-        this.parts.log.warn({ err: error, job: job.id }, 'later: the outcome of a job was not stored');
-      })
-      .finally(() => this.underWay.delete(work));
-    this.underWay.set(work, cutting);
+  private async step(): Promise<void> {
+    const free = this.parts.maxInFlight - this.loop.size;
+    if (free === 0) return this.loop.oneEnds();
+    const { engine, namespace, queue } = this.parts;
+    const startMs = performance.now();
+    const jobs = await engine.lease(namespace, {
+      ...{ queues: [queue], count: Math.min(free, MOST_JOBS), waitMs: WAIT_MS, signal: this.loop.signal },
+      // The extended path says how often a job has failed.
+      ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },
+    });
+    for (const job of jobs) this.loop.begin(job, ({ signal }) => this.callBack(job, signal));
+    if (jobs.length === 0) await this.loop.restAfterWait(startMs);
   }
 
   private async callBack(job: LeasedJob, signal: AbortSignal): Promise<void> {
     const outcome = await this.outcomeOf(job, signal);
-    for (let i = 1; ; i++) {
-      try {
-        await this.settle(job, outcome);
-        return;
-      } catch (error) {
-        // The lease is over, or the job was deleted meanwhile.
-        if (isLost(error)) return;
-        if (i === TRIES) throw error;
-        await sleep(PAUSE_MS * i);
-      }
-    }
+    await storeOutcome(() => this.settle(job, outcome));
   }
 
   private async outcomeOf(leased: LeasedJob, signal: AbortSignal): Promise<Outcome> {
@@ -170,16 +116,16 @@ export class CallbackWorker {
   }
 
   private async settle({ id, lease }: LeasedJob, outcome: Outcome): Promise<void> {
-    const { queues, namespace, queue } = this.parts;
+    const { engine, namespace, queue } = this.parts;
     if (outcome.action === 'ack') {
-      await queues.ack(namespace, queue, id, lease);
+      await engine.ack(namespace, queue, id, lease);
     } else if (outcome.action === 'release') {
       const { delayMs, isCounted } = outcome;
-      await queues.native.release(namespace, { id, lease, delayMs, isCounted });
+      await engine.settle.release(namespace, { id, lease, delayMs, isCounted });
     } else {
       const { action, group, message, delayMs } = outcome;
-      if (action === 'fail') await queues.native.fail(namespace, { id, lease, group, message });
-      else await queues.native.retry(namespace, { id, lease, group, message, delayMs });
+      if (action === 'fail') await engine.settle.fail(namespace, { id, lease, group, message });
+      else await engine.settle.retry(namespace, { id, lease, group, message, delayMs });
     }
   }
 }
@@ -201,8 +147,4 @@ function failed({ extended }: LeasedJob, job: LaterJob, group: string, message: 
   const failures = (extended?.failures ?? 0) + 1;
   if (failures > job.max_retry) return permanent(group, message);
   return { action: 'retry', group, message, delayMs: retryDelayMs(failures) };
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof QueueError && (error.code === 'lease_lost' || error.code === 'job_not_found');
 }

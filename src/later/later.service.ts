@@ -3,8 +3,8 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy }
 import { Config } from '../config/config.js';
 import { MAX_PERIOD_MS } from '../domain/limits.js';
 import { LOG, type Log } from '../domain/log.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { Queues } from '../engine/migration/served-queues.js';
+import { Engines } from '../engine/engines.js';
+import type { Engine } from '../engine/engine.js';
 import { Drain } from '../http/request/drain.js';
 import { AddressRules } from '../push/send/address-rules.js';
 import { Names } from '../push/send/names.js';
@@ -42,7 +42,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     private readonly config: Config,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly drain: Drain,
     private readonly pools: PoolRegistry,
     @Inject(LOG) private readonly log: Log,
@@ -60,7 +60,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
     const { Sender } = await import('../push/send/sender.js');
     this.sender = new Sender(rules, { maxPerOrigin: push.max_in_flight });
     this.worker = new CallbackWorker({
-      queues: this.queues,
+      engine: this.engine,
       ...{ namespace: later.namespace, queue: later.queue, allow: later.allow },
       ...{ sender: this.sender, log: this.log, maxInFlight: push.max_in_flight },
       isClosing: () => this.drain.closing,
@@ -92,7 +92,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
       execute_time: BigInt.asIntN(64, nowS + delay),
     });
     const retries = retry < 0n ? 0 : retry > MOST_TRIES ? MOST_TRIES : Number(retry);
-    await this.queues.native.publish(namespace, [
+    await this.engine.jobs.publish(namespace, [
       {
         ...{ id, queue, body, ttlMs: 0, retentionMs: 0 },
         delayMs: delay > 0n ? Number(delay) * 1_000 : 0,
@@ -105,19 +105,19 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
   /** Deletes a job, whatever its state; an unknown id changes nothing. @throws {QueueError} an error of the store */
   async delete(id: string): Promise<void> {
     const { namespace, queue } = this.config.later;
-    if (ID.test(id)) await this.queues.ack(namespace, queue, id);
+    if (ID.test(id)) await this.engine.ack(namespace, queue, id);
   }
 
   /** The answer of `/query`; null if there is no such job, or it is dead. @throws {QueueError} an error of the store */
   async query(id: string): Promise<string | null> {
     const { namespace, queue } = this.config.later;
-    const found = ID.test(id) ? await this.queues.native.find(namespace, id) : null;
+    const found = ID.test(id) ? await this.engine.jobs.find(namespace, id) : null;
     if (found?.queue !== queue || found.endedAtMs !== null || found.state === 'dead') return null;
     const job = laterJobOf(found.body);
     return job && queryAnswer(id, job, found.failures);
   }
 
-  private get queues(): Queues {
-    return this.engines.forPool(POOL);
+  private get engine(): Engine {
+    return this.engines.of(POOL);
   }
 }

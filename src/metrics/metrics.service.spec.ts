@@ -51,11 +51,13 @@ async function setUp(queues: Record<string, string[]> = {}, options: Partial<Met
   };
   service.attach(store, {
     namespaces: () => Promise.resolve(Object.keys(queues)),
-    queues: (namespace) => Promise.resolve(queues[namespace] ?? []),
-    sessions: (namespace) => Promise.resolve(queues[namespace]?.length ?? 0),
-    counts: (_namespace, names) => {
-      calls.counts.push([...names]);
-      return Promise.resolve(names.map((name, i) => counts(name, i + 1)));
+    sessions: { countSessions: (namespace) => Promise.resolve(queues[namespace]?.length ?? 0) },
+    queues: {
+      names: (namespace) => Promise.resolve(queues[namespace] ?? []),
+      counts: (_namespace, names) => {
+        calls.counts.push([...names]);
+        return Promise.resolve(names.map((name, i) => counts(name, i + 1)));
+      },
     },
   });
   return { service, store, now, calls, engine: service.observer('default') };

@@ -8,10 +8,14 @@ import { OTHER } from './series.js';
 /** Engine operations that the gauges need. */
 export interface QueueSource {
   namespaces(): Promise<string[]>;
-  queues(namespace: string): Promise<string[]>;
-  counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
-  /** Worker sessions of a namespace that are not lost. */
-  sessions(namespace: string): Promise<number>;
+  readonly queues: {
+    names(namespace: string): Promise<string[]>;
+    counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
+  };
+  readonly sessions: {
+    /** Worker sessions of a namespace that are not lost. */
+    countSessions(namespace: string): Promise<number>;
+  };
 }
 
 /** Most queues in one counts call, to keep the script call short. */
@@ -112,8 +116,8 @@ export class QueueGauges {
     let sessions = 0;
     const lists = await inTurns(namespaces, async (namespace) => {
       const [queues, count] = await Promise.all([
-        this.source.queues(namespace),
-        this.source.sessions(namespace),
+        this.source.queues.names(namespace),
+        this.source.sessions.countSessions(namespace),
       ]);
       sessions += count;
       return queues.map((queue) => ({ namespace, queue }));
@@ -177,7 +181,7 @@ export class QueueGauges {
     each: (namespace: string, counts: QueueCounts) => void,
   ): Promise<void> {
     await inTurns(batches(names), async ({ namespace, queues }) => {
-      for (const counts of await this.source.counts(namespace, queues)) each(namespace, counts);
+      for (const counts of await this.source.queues.counts(namespace, queues)) each(namespace, counts);
     });
   }
 

@@ -4,7 +4,7 @@ import { TIMERS } from './pump.constants.js';
 import { PumpService } from './pump.service.js';
 import { RegistryTimers } from './registry-timers.js';
 
-/** Runs the engines' loops in Nest's scheduler. Needs the global EngineRegistry, whose engines take `TIMERS` from here. */
+/** Runs the engines' loops in Nest's scheduler. Needs the global Engines, whose engines take `TIMERS` from here. */
 @Global()
 @Module({
   imports: [ScheduleModule.forRoot()],

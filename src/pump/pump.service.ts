@@ -1,11 +1,11 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { ProcessLoop } from '../domain/loop.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 
 /** Runs the loops of all engines from the start of the application to its shutdown. */
 @Injectable()
 export class PumpService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   onApplicationBootstrap(): void {
     for (const engine of this.engines.all()) engine.start();

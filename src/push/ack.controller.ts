@@ -3,8 +3,8 @@ import { CurrentRequest } from '../http/request/current-request.js';
 import { Config } from '../config/config.js';
 import { LeaseLostError, QueueError } from '../domain/errors.js';
 import type { JobState } from '../domain/job/states.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { NativeJobs } from '../engine/native-jobs.js';
+import { Engines } from '../engine/engines.js';
+import type { JobCalls } from '../engine/engine.js';
 import { bodyLimit, wholeBody } from '../http/request/body.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ACK_PATH, AckLinks } from './ack-links.js';
@@ -15,7 +15,7 @@ import { resultOf } from './send/result.js';
 export class PushAckController {
   constructor(
     @Inject(AckLinks) private readonly links: AckLinks | null,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly config: Config,
   ) {}
 
@@ -27,20 +27,20 @@ export class PushAckController {
     const body = await wholeBody(context, bodyLimit(this.config.limits));
     const { pool, namespace, ...job } = ref;
     const result = resultOf(body, context.request.headers['content-type']);
-    const { native } = this.engines.forPool(pool);
-    const [status] = await native.complete(namespace, [result === null ? job : { ...job, result }]);
+    const { jobs, settle } = this.engines.of(pool);
+    const [status] = await settle.complete(namespace, [result === null ? job : { ...job, result }]);
     // guard: ack-link-is-of-one-lease
-    if (status !== 'done') throw new LeaseLostError(await stateOf(native, namespace, job));
+    if (status !== 'done') throw new LeaseLostError(await stateOf(jobs, namespace, job));
   }
 }
 
 /** The present state of a job; null if it is gone or in another queue, undefined if the store does not answer. */
 async function stateOf(
-  native: NativeJobs,
+  jobs: JobCalls,
   namespace: string,
   { id, queue }: { readonly id: string; readonly queue: string },
 ): Promise<JobState | null | undefined> {
-  const places = await native.placesOf(namespace, [id]).catch(() => undefined);
+  const places = await jobs.placesOf(namespace, [id]).catch(() => undefined);
   const [place = null] = places ?? [];
   return places && (place?.queue === queue ? place.state : null);
 }

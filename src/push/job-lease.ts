@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { QueueError } from '../domain/errors.js';
 import type { LeasedJob } from '../domain/job/job.js';
-import type { QueueEngine } from '../engine/engine.js';
-import { ackEach } from '../engine/routing.js';
+import type { PoolEngine } from '../engine/pool-engine.js';
+import { ackEach } from '../engine/settle/ack-each.js';
+import { isLost, storeOutcome } from './lease-loop.js';
 import { resultOf } from './send/result.js';
 import type { PushAnswer } from './send/sender.js';
 import type { Verdict } from './send/verdict.js';
@@ -10,7 +9,7 @@ import type { Target } from './target.js';
 
 /** Where the jobs of a target are. */
 export interface JobPlace {
-  readonly engine: QueueEngine;
+  readonly engine: PoolEngine;
   readonly namespace: string;
 }
 
@@ -19,9 +18,6 @@ export const MORE_MS = 5_000;
 /** Longer leases are extended while the request runs, so that a server that dies does not hold the job for ten minutes. */
 const LONGEST_LEASE_MS = 60_000;
 const HEARTBEAT_MS = 20_000;
-/** How often an outcome is sent again while the store does not answer, and the pause before the first time. */
-const TRIES = 5;
-const PAUSE_MS = 500;
 
 /** Length of the lease of a job of this target, in milliseconds. */
 export function leaseMsOf({ timeoutMs }: Target): number {
@@ -43,7 +39,7 @@ export function extendLease(
   if (timeoutMs <= LONGEST_LEASE_MS) return () => undefined;
   const ttrMs = LONGEST_LEASE_MS + MORE_MS;
   const timer = setInterval(() => {
-    engine.native.heartbeat(namespace, { id, lease }, { ttrMs }).then(
+    engine.settle.heartbeat(namespace, { id, lease }, { ttrMs }).then(
       ({ cancelRequested }) => cancelRequested && cutting.abort(),
       (error: unknown) => isLost(error) && cutting.abort(),
     );
@@ -52,28 +48,17 @@ export function extendLease(
 }
 
 /**
- * Records the outcome of a request under the lease of its job; nothing if the lease is lost.
+ * Records the outcome of a request under the lease of its job. See `storeOutcome`.
  *
  * @param answer null: there was none
- * @throws {QueueError} the store gave no answer, several times: the job comes back when its lease ends
  */
-export async function recordOutcome(
+export function recordOutcome(
   place: JobPlace,
   job: LeasedJob,
   verdict: Verdict,
   answer: PushAnswer | null,
 ): Promise<void> {
-  for (let i = 1; ; i++) {
-    try {
-      await record(place, job, verdict, answer);
-      return;
-    } catch (error) {
-      // The lease is over: the job belongs to someone else, or is gone.
-      if (isLost(error)) return;
-      if (i === TRIES) throw error;
-      await sleep(PAUSE_MS * i);
-    }
-  }
+  return storeOutcome(() => record(place, job, verdict, answer));
 }
 
 async function record(
@@ -86,12 +71,12 @@ async function record(
   const { action, group, message, delayMs } = verdict;
   const delay = delayMs === undefined ? {} : { delayMs };
   // For as long as its own ttr says: so long the target has to acknowledge it.
-  if (action === 'keep') await engine.native.heartbeat(namespace, { id, lease });
+  if (action === 'keep') await engine.settle.heartbeat(namespace, { id, lease });
   else if (action === 'release')
     // Only answers of the target count, not a breaker or a shutdown.
-    await engine.native.release(namespace, { id, lease, ...delay, isCounted: answer !== null });
-  else if (action === 'retry') await engine.native.retry(namespace, { id, lease, group, message, ...delay });
-  else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
+    await engine.settle.release(namespace, { id, lease, ...delay, isCounted: answer !== null });
+  else if (action === 'retry') await engine.settle.retry(namespace, { id, lease, group, message, ...delay });
+  else if (action === 'fail') await engine.settle.fail(namespace, { id, lease, group, message });
   else {
     const result = job.extended && answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
     await ackEach(engine, namespace, [{ id, lease, queue, ...(result && { outcome: { result } }) }]);
@@ -101,8 +86,4 @@ async function record(
 /** A body that came compressed is not unpacked: it is kept as bytes. */
 function typeOf({ headers }: PushAnswer): string | undefined {
   return headers.has('content-encoding') ? undefined : headers.get('content-type');
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof QueueError && (error.code === 'lease_lost' || error.code === 'job_not_found');
 }

@@ -10,7 +10,7 @@ import { Config } from '../config/config.js';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { Drain } from '../http/request/drain.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { AckLinks } from './ack-links.js';
@@ -49,7 +49,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     private readonly config: Config,
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly targets: TargetsService,
     private readonly seal: Seal,
     private readonly drain: Drain,

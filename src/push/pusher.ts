@@ -1,5 +1,5 @@
 import type { Log } from '../domain/log.js';
-import type { QueueEngine } from '../engine/engine.js';
+import type { PoolEngine } from '../engine/pool-engine.js';
 import { type KnownTarget, KnownTargets } from './known-targets.js';
 import { TargetWorker, type WorkerParts, type WorkerTarget } from './target-worker.js';
 import type { Seal } from './seal.js';
@@ -31,7 +31,7 @@ export class Pusher {
   private isStopped = false;
 
   constructor(
-    private readonly engine: QueueEngine,
+    private readonly engine: PoolEngine,
     private readonly pool: string,
     private readonly parts: PusherParts,
   ) {}
@@ -67,7 +67,7 @@ export class Pusher {
   }
 
   private async refresh(): Promise<void> {
-    const { targets } = this.engine.extended;
+    const { targets } = this.engine;
     const namespaces = new Set(await targets.namespaces());
     for (const namespace of this.known.keys()) {
       if (!namespaces.has(namespace)) this.forget(namespace);
@@ -76,7 +76,7 @@ export class Pusher {
   }
 
   private async refreshOne(namespace: string): Promise<void> {
-    const { targets } = this.engine.extended;
+    const { targets } = this.engine;
     const known = this.known.get(namespace) ?? new KnownTargets();
     if ((await targets.version(namespace)) === known.version) return;
     const changes = await targets.readSince(namespace, known.version);

@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
-import type { QueueEngine } from '../engine/engine.js';
+import type { PoolEngine } from '../engine/pool-engine.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import type { BreakerChange } from '../engine/queues/targets.js';
 import { type ChangedBreaker, FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
 import { extendLease, leaseMsOf, MORE_MS, recordOutcome } from './job-lease.js';
+import { LeaseLoop, PAUSE_MS } from './lease-loop.js';
 import { messageOf } from './send/message.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
@@ -40,7 +40,7 @@ interface Watch {
 }
 
 export interface WorkerParts {
-  readonly engine: QueueEngine;
+  readonly engine: PoolEngine;
   readonly pool: string;
   /** The pool in which clients find its jobs, also while and after it moves. */
   readonly clientPool: string;
@@ -58,8 +58,6 @@ export interface WorkerParts {
 
 /** How long one lease request waits for a job, in milliseconds. */
 const WAIT_MS = 20_000;
-/** Pause after an error of the store, and after a wait that ended at once. */
-const PAUSE_MS = 500;
 /** Jobs of one lease request. */
 const MOST_JOBS = 32;
 /** Pause of a busy worker after a lease of a few jobs, in milliseconds: slots get free meanwhile, and the next one takes more. */
@@ -88,24 +86,23 @@ export class TargetWorker {
   private url: URL;
   /** By origin, '' = the URL of the target. */
   private readonly watches = new Map<string, Watch>();
-  /** Jobs that are sent now, with what cuts their requests off. */
-  private readonly underWay = new Map<Promise<void>, AbortController>();
-  /** Aborted when the target has changed, or the worker ends. */
-  private waking = new AbortController();
-  private isStopped = false;
-  private running: Promise<void> | undefined;
+  private readonly loop: LeaseLoop;
+  /** True while there have been jobs at once. */
+  private isBusy = false;
 
   constructor(
     private readonly parts: WorkerParts,
     private known: WorkerTarget,
   ) {
-    const { namespace, name } = parts;
+    const { namespace, name, log, isClosing } = parts;
     this.key = `${namespace}/${name}`;
     this.url = new URL(known.target.url);
+    const details = { target: this.key };
+    this.loop = new LeaseLoop({ step: () => this.step(), isClosing, log, name: 'push', details });
   }
 
   start(): void {
-    this.running ??= this.run();
+    this.loop.start();
   }
 
   update(known: WorkerTarget): void {
@@ -117,50 +114,19 @@ export class TargetWorker {
       if (breakerOf(before, origin) !== null && breakerOf(known, origin) === null) counter.forget();
       if (origin !== '' && !known.target.origins.includes(origin)) this.watches.delete(origin);
     }
-    this.wake();
+    this.loop.wake();
   }
 
   /** Leases nothing more. Requests under way have `graceMs`; then they are cut off, and their jobs released. */
-  async stop(graceMs: number): Promise<void> {
-    this.isStopped = true;
-    this.wake();
-    await this.running;
-    const timer = setTimeout(() => {
-      for (const cutting of this.underWay.values()) cutting.abort();
-    }, graceMs);
-    await Promise.all(this.underWay.keys());
-    clearTimeout(timer);
+  stop(graceMs: number): Promise<void> {
+    return this.loop.stop(graceMs);
   }
 
-  private wake(): void {
-    this.waking.abort();
-    this.waking = new AbortController();
-  }
-
-  private get isEnding(): boolean {
-    return this.isStopped || this.parts.isClosing();
-  }
-
-  private async run(): Promise<void> {
-    let isBusy = false;
-    while (!this.isEnding) {
-      const pauseMs = this.pauseMs();
-      if (pauseMs > 0) {
-        await this.rest(pauseMs);
-        continue;
-      }
-      try {
-        isBusy = this.waitsForOne
-          ? await this.probe()
-          : isBusy
-            ? await this.leaseMany()
-            : await this.leaseFirst();
-      } catch (error) {
-        // The store is away, or a target was changed under our feet: what is leased comes back by itself.
-        this.parts.log.debug({ err: error, target: this.key }, 'push: a lease call failed');
-        await this.rest(PAUSE_MS);
-      }
-    }
+  private async step(): Promise<void> {
+    const pauseMs = this.pauseMs();
+    if (pauseMs > 0) await this.loop.rest(Math.min(pauseMs, LONGEST_REST_MS));
+    else if (this.waitsForOne) this.isBusy = await this.probe();
+    else this.isBusy = this.isBusy ? await this.leaseMany() : await this.leaseFirst();
   }
 
   /** True while the breaker is open and all jobs go to one place; jobs of several origins are held back one by one. */
@@ -172,12 +138,7 @@ export class TargetWorker {
     const { engine, namespace, name } = this.parts;
     const watch = this.watches.get(origin) ?? {
       counter: new FailureCounter(),
-      shared: new SharedBreaker(
-        engine.extended.targets,
-        namespace,
-        name,
-        /* guard: breaker-of-each-origin */ origin,
-      ),
+      shared: new SharedBreaker(engine.targets, namespace, name, /* guard: breaker-of-each-origin */ origin),
     };
     this.watches.set(origin, watch);
     return watch;
@@ -196,24 +157,16 @@ export class TargetWorker {
     return Math.max(openUntilMs, isTried ? breaker.probeUntilMs : nowMs) - nowMs;
   }
 
-  /** Until then, or until the target changes. */
-  private async rest(ms: number): Promise<void> {
-    if (this.isStopped) return;
-    const restMs = Math.min(ms, LONGEST_REST_MS);
-    await sleep(restMs, undefined, { signal: this.waking.signal }).catch(() => undefined);
-  }
-
   /** Waits for a job without a slot: most targets are idle, and must not hold any. @returns true if there was one */
   private async leaseFirst(): Promise<boolean> {
     const startMs = performance.now();
     const jobs = await this.lease(1, WAIT_MS);
     const [job] = jobs;
     if (job === undefined) {
-      // A wait that ends at once: the server closes, or the store does not let it wait.
-      if (performance.now() - startMs < PAUSE_MS) await this.rest(PAUSE_MS);
+      await this.loop.restAfterWait(startMs);
       return false;
     }
-    if (this.isEnding || this.parts.slots.tryTake(this.key, 1) === 0) {
+    if (this.loop.isEnding || this.parts.slots.tryTake(this.key, 1) === 0) {
       // No slot: back to the front, and again with a slot in hand.
       await this.parts.engine.undo(this.parts.namespace, jobs);
     } else {
@@ -225,7 +178,7 @@ export class TargetWorker {
   /** Leases as many as there are slots for. @returns false if there are no jobs */
   private async leaseMany(): Promise<boolean> {
     const { slots } = this.parts;
-    const taken = await slots.take(this.key, MOST_JOBS, this.waking.signal);
+    const taken = await slots.take(this.key, MOST_JOBS, this.loop.signal);
     if (taken === 0) return true;
     let jobs: readonly LeasedJob[] = [];
     try {
@@ -234,7 +187,7 @@ export class TargetWorker {
       slots.free(this.key, taken - jobs.length);
     }
     for (const job of jobs) this.begin(job);
-    if (jobs.length > 0 && jobs.length < MOST_JOBS / 2) await this.rest(GATHER_MS);
+    if (jobs.length > 0 && jobs.length < MOST_JOBS / 2) await this.loop.rest(GATHER_MS);
     return jobs.length > 0;
   }
 
@@ -244,10 +197,10 @@ export class TargetWorker {
     const jobs = await this.lease(1, WAIT_MS);
     const [job] = jobs;
     if (job === undefined) {
-      await this.rest(PAUSE_MS);
+      await this.loop.rest(PAUSE_MS);
       return false;
     }
-    const hasSlot = !this.isEnding && slots.tryTake(this.key, 1) > 0;
+    const hasSlot = !this.loop.isEnding && slots.tryTake(this.key, 1) > 0;
     if (hasSlot && job.attributes?.[PUSH_URL] !== undefined) {
       // It says nothing of the target: jobs of this one may not name a URL.
       this.begin(job);
@@ -257,12 +210,12 @@ export class TargetWorker {
     if (isOurs) {
       this.begin(job, true);
       // Its outcome closes the breaker, or opens it anew, and wakes this worker.
-      await this.rest(this.tryMs);
+      await this.loop.rest(Math.min(this.tryMs, LONGEST_REST_MS));
       return false;
     }
     if (hasSlot) slots.free(this.key, 1);
     await engine.undo(namespace, jobs);
-    await this.rest(PAUSE_MS);
+    await this.loop.rest(PAUSE_MS);
     return false;
   }
 
@@ -292,7 +245,7 @@ export class TargetWorker {
       throw error;
     } finally {
       // A probe has ended.
-      if (action === 'close' || action === 'fail') this.wake();
+      if (action === 'close' || action === 'fail') this.loop.wake();
     }
   }
 
@@ -310,7 +263,7 @@ export class TargetWorker {
 
   /** The time of Redis, Unix ms: the clock of this machine may be wrong. */
   private now(): number {
-    return this.parts.engine.extended.targets.now();
+    return this.parts.engine.targets.now();
   }
 
   /** Null: the job names a URL that the target does not allow. */
@@ -340,7 +293,7 @@ export class TargetWorker {
   private lease(count: number, waitMs: number): Promise<LeasedJob[]> {
     const { queues, target } = this.known;
     return this.parts.engine.lease(this.parts.namespace, {
-      ...{ queues, count, waitMs, signal: this.waking.signal },
+      ...{ queues, count, waitMs, signal: this.loop.signal },
       ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
       // guard: own-url-open-leases-none
@@ -350,19 +303,11 @@ export class TargetWorker {
 
   /** @param isProbe its outcome decides about the breaker */
   private begin(job: LeasedJob, isProbe = false): void {
-    const cutting = new AbortController();
-    const work = this.push(job, isProbe, cutting)
-      .catch((error: unknown) => {
-        this.parts.log.warn(
-          { err: error, target: this.key, job: job.id },
-          'push: the outcome of a job was not stored',
-        );
-      })
-      .finally(() => {
-        this.parts.slots.free(this.key, 1);
-        this.underWay.delete(work);
-      });
-    this.underWay.set(work, cutting);
+    this.loop.begin(
+      job,
+      (cutting) => this.push(job, isProbe, cutting),
+      () => this.parts.slots.free(this.key, 1),
+    );
   }
 
   private async push(job: LeasedJob, isFirst: boolean, cutting: AbortController): Promise<void> {
@@ -458,7 +403,7 @@ export class TargetWorker {
   private async pauseGone(url: URL): Promise<void> {
     const { engine, pool, namespace, name, log } = this.parts;
     const outcome = { isPaused: false };
-    const { targets } = engine.extended;
+    const { targets } = engine;
     await targets.change(namespace, name, (text) => {
       const target = text === null ? null : readTarget(text).target;
       // Several answers may say so at once.

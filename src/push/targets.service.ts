@@ -8,8 +8,8 @@ import {
   type TargetChange,
   type TargetEvent,
 } from '../engine/queues/targets.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { ServedRecords } from '../engine/served-records.js';
+import { Engines } from '../engine/engines.js';
+import type { TargetCalls } from '../engine/engine.js';
 import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
@@ -61,7 +61,7 @@ const DEFAULTS = {
 @Injectable()
 export class TargetsService {
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly seal: Seal,
     @Inject(LOG) private readonly log: Log,
   ) {}
@@ -257,8 +257,8 @@ export class TargetsService {
   }
 
   /** @throws {QueueError} `pool_moving` */
-  private store(pool: string): ServedRecords['targets'] {
-    return this.engines.recordsOf(pool).targets;
+  private store(pool: string): TargetCalls {
+    return this.engines.of(pool).targets;
   }
 }
 

@@ -1,7 +1,21 @@
-import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  HttpStatus,
+  Inject,
+  Patch,
+  Post,
+  UseGuards,
+} from '@nestjs/common';
 import { BodyFields, InPath, QueryFields } from '../http/params.js';
 import { CurrentRequest } from '../http/request/current-request.js';
 import type { Caller } from '../domain/caller.js';
+import { LOG, type Log } from '../domain/log.js';
+import { checkAllQueues, checkVerb, matchesPattern } from '../domain/rights.js';
+import { Engines } from '../engine/engines.js';
+import type { Queues } from '../engine/queues/queues.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
@@ -16,7 +30,6 @@ import {
   QueuesAnswer,
   SettingsFields,
 } from './dto/queues.v1.js';
-import { QueuesService } from './queues.service.js';
 import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
 const GROUP = 'Queues';
@@ -30,7 +43,10 @@ const SHOWN: Readonly<Record<number, AnswerDescription>> = {
 @Controller('v1/:namespace/queues')
 @UseGuards(TokenGuard)
 export class V1QueuesController {
-  constructor(private readonly queues: QueuesService) {}
+  constructor(
+    private readonly engines: Engines,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
 
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
@@ -46,7 +62,10 @@ export class V1QueuesController {
   })
   async list(@CurrentCaller() caller: Caller, @QueryFields() { limit, cursor }: PageQuery): Promise<object> {
     const after = cursor === undefined ? '' : fromCursor(cursor, isPlaceOfQueues);
-    const { queues, last } = await this.queues.list(caller, after, limit);
+    const patterns = caller.rights?.queues ?? null;
+    const isVisible = (name: string): boolean =>
+      patterns === null || patterns.some((one) => matchesPattern(one, name));
+    const { queues, last } = await this.of(caller).list(caller.namespace, { after, limit, isVisible });
     return pageAnswer(queues.map(queueAnswer), last);
   }
 
@@ -61,7 +80,7 @@ export class V1QueuesController {
     errors: ['pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.adminOf(caller).find(caller.namespace, queue));
+    return queueAnswer(await this.of(caller).find(caller.namespace, queue));
   }
 
   @Patch(':queue')
@@ -81,7 +100,13 @@ export class V1QueuesController {
     @BodyFields(LIMIT) fields: SettingsFields,
   ): Promise<object> {
     const target = fields.push === null ? null : fields.push?.target;
-    return queueAnswer(await this.queues.change(caller, queue, changeOf(fields), target));
+    if (target !== undefined) checkVerb(caller.rights, 'push');
+    // Targets belong to the whole namespace: a token for some queues may name none, as it may see none.
+    // guard: target-named-for-all-queues
+    if (typeof target === 'string') checkAllQueues(caller.rights);
+    const view = await this.of(caller).change(caller.namespace, queue, changeOf(fields), target);
+    if (target !== undefined) this.auditPush(caller, queue, target);
+    return queueAnswer(view);
   }
 
   @Delete(':queue')
@@ -95,7 +120,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<void> {
-    await this.queues.adminOf(caller).forget(caller.namespace, queue);
+    await this.of(caller).forget(caller.namespace, queue);
   }
 
   @Post(':queue/pause')
@@ -109,7 +134,7 @@ export class V1QueuesController {
     errors: ['too_many_queues', 'pool_moving'],
   })
   async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.adminOf(caller).pause(caller.namespace, queue));
+    return queueAnswer(await this.of(caller).pause(caller.namespace, queue));
   }
 
   @Post(':queue/resume')
@@ -123,7 +148,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.adminOf(caller).resume(caller.namespace, queue));
+    return queueAnswer(await this.of(caller).resume(caller.namespace, queue));
   }
 
   @Post(':queue/drain')
@@ -145,9 +170,7 @@ export class V1QueuesController {
   ): Promise<object> {
     const { server, caller, queue } = context;
     if (wait_ms > 0) server.loadShedder.park(context);
-    return queueAnswer(
-      await this.queues.adminOf(caller).drain(caller.namespace, queue, wait_ms, () => context.mayWait),
-    );
+    return queueAnswer(await this.of(caller).drain(caller.namespace, queue, wait_ms, () => context.mayWait));
   }
 
   @Post(':queue/purge')
@@ -172,11 +195,19 @@ export class V1QueuesController {
   ): Promise<object> {
     if (dry_run)
       return {
-        jobs: await this.queues.adminOf(caller).count(caller.namespace, queue, states),
+        jobs: await this.of(caller).count(caller.namespace, queue, states),
         dry_run,
         complete: true,
       };
-    const { removed, isComplete } = await this.queues.adminOf(caller).purge(caller.namespace, queue, states);
+    const { removed, isComplete } = await this.of(caller).purge(caller.namespace, queue, states);
     return { jobs: removed, dry_run, complete: isComplete };
+  }
+
+  private of({ pool }: Caller): Queues {
+    return this.engines.of(pool).queues;
+  }
+
+  private auditPush({ pool, namespace, tokenHint }: Caller, queue: string, target: string | null): void {
+    this.log.info({ audit: 'queue.push', pool, namespace, token_hint: tokenHint, queue, target }, 'audit');
   }
 }

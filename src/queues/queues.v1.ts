@@ -6,7 +6,7 @@ import { Problems } from '../http/fields/read.js';
 import { retryFieldsOf, retryPolicyOf } from '../http/job-fields/retry-policy.v1.js';
 import type { Plain } from '../http/fields/field.js';
 import type { DefaultsFields, QueueAnswer, RateFields, SettingsFields } from './dto/queues.v1.js';
-import type { QueueView } from '../engine/queue-admin.js';
+import type { QueueView } from '../engine/queues/queues.js';
 
 /** Highest rate, in job starts per millisecond; the engine has the same limit. */
 const MOST_PER_MS = 10;

@@ -1,4 +1,4 @@
-/** What a move to another Redis does with the records of a kind: src/engine/migration/record-mover.ts has a step for each. */
+/** What a move to another Redis does with the records of a kind: src/engine/moving/record-mover.ts has a step for each. */
 export type MoveRule =
   /** They belong to jobs and their queues, and leave the old Redis as its jobs end. */
   | 'drains'

@@ -12,8 +12,8 @@ import { checkDependencies } from '../auth/job-rights.js';
 import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { checkPushUrl, withinRights } from '../domain/unique-rights.js';
-import type { ServedRecords } from '../engine/served-records.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { RecurringCalls } from '../engine/engine.js';
+import { Engines } from '../engine/engines.js';
 import type { RecurringPage, UpcomingSlot } from '../engine/recurring/recurring.js';
 
 /** Filter and page of a list of recurring jobs. */
@@ -36,7 +36,7 @@ const USUAL_COUNT = 10;
 /** Recurring jobs on behalf of a caller, who needs permission to publish to their queues. */
 @Injectable()
 export class RecurringService {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   /**
    * Stores a recurring job, or replaces the one with its id.
@@ -120,12 +120,12 @@ export class RecurringService {
     caller: Caller,
     { template }: Pick<RecurringChange, 'template'>,
   ): Promise<void> {
-    const { native } = this.engines.forPool(caller.pool);
-    await checkDependencies(native, caller, template?.dependsOn ?? []);
+    const { jobs } = this.engines.of(caller.pool);
+    await checkDependencies(jobs, caller, template?.dependsOn ?? []);
   }
 
-  private of({ pool }: Caller): ServedRecords['recurrings'] {
-    return this.engines.recordsOf(pool).recurrings;
+  private of({ pool }: Caller): RecurringCalls {
+    return this.engines.of(pool).recurring;
   }
 }
 

@@ -5,8 +5,8 @@ import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { Queues } from '../engine/migration/served-queues.js';
+import { Engines } from '../engine/engines.js';
+import type { SettingCalls } from '../engine/engine.js';
 import type { SettingKey } from '../engine/queues/known-settings.js';
 import { wholeBody } from '../http/request/body.js';
 import { Describe } from '../http/describe.js';
@@ -21,7 +21,7 @@ const LIMIT = { maxBytes: 1_024 };
 @Controller('v1/:namespace/settings')
 @UseGuards(TokenGuard)
 export class V1SettingsController {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   /** Returns all settings with their effective values. */
   @Get()
@@ -63,7 +63,7 @@ export class V1SettingsController {
     const { caller } = context;
     const key = keyOf(name);
     const body = await wholeBody(context, LIMIT);
-    const { settings } = this.queuesOf(caller);
+    const settings = this.settingsOf(caller);
     await settings.set(caller.namespace, key, valueOf(key, body));
     return this.show(caller, key);
   }
@@ -78,7 +78,7 @@ export class V1SettingsController {
     answers: { 204: { about: 'It holds.' } },
   })
   async unset(@CurrentCaller() caller: Caller, @InPath('key') key: string): Promise<void> {
-    await this.queuesOf(caller).settings.unset(caller.namespace, keyOf(key));
+    await this.settingsOf(caller).unset(caller.namespace, keyOf(key));
   }
 
   private async show(caller: Caller, key: SettingKey): Promise<object> {
@@ -87,11 +87,11 @@ export class V1SettingsController {
   }
 
   private async read(caller: Caller) {
-    const { settings } = this.queuesOf(caller);
+    const settings = this.settingsOf(caller);
     return { defaults: settings.defaults, chosen: await settings.chosen(caller.namespace) };
   }
 
-  private queuesOf({ pool }: Caller): Queues {
-    return this.engines.forPool(pool);
+  private settingsOf({ pool }: Caller): SettingCalls {
+    return this.engines.of(pool).settings;
   }
 }

@@ -3,7 +3,7 @@ import { CurrentRequest } from '../http/request/current-request.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { checkQueueOrAll } from '../domain/rights.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Engines } from '../engine/engines.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
@@ -14,7 +14,7 @@ import { statsQueryOf, statsJson } from './stats.v1.js';
 @Controller('v1/:namespace/stats')
 @UseGuards(TokenGuard)
 export class V1StatsController {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: Engines) {}
 
   /** Statistics of a queue, or of all queues, on one day: `?queue=NAME&day=YYYY-MM-DD`; today if the day is missing. */
   @Get()
@@ -30,7 +30,7 @@ export class V1StatsController {
   })
   async read(@CurrentRequest() { caller, query }: RequestContext): Promise<object> {
     const { pool, namespace, rights } = caller;
-    const { stats } = this.engines.forPool(pool);
+    const { stats } = this.engines.of(pool);
     const { queue, day } = statsQueryOf(query, stats.today());
     checkQueueOrAll(rights, queue ?? undefined);
     const [tally, stillDead] = await Promise.all([

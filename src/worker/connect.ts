@@ -10,7 +10,7 @@ import {
 import type { Durability } from '../domain/durability.js';
 import type { Log } from '../domain/log.js';
 import type { PoolTarget } from '../domain/pool.js';
-import { type EngineOptions, QueueEngine } from '../engine/engine.js';
+import { type EngineOptions, PoolEngine } from '../engine/pool-engine.js';
 import { RedisPool } from '../redis/pool.js';
 import { call } from './calls.js';
 import { EngineDeadLetter } from './dead-letter.js';
@@ -63,7 +63,7 @@ export async function connect(options: ConnectOptions): Promise<EnginePumphouse>
       logOf(options.logger),
     ),
   );
-  const engine = new QueueEngine(pool, options.engine);
+  const engine = new PoolEngine(pool, options.engine);
   engine.start();
   return new EnginePumphouse(engine, pool, namespace);
 }
@@ -83,7 +83,7 @@ export class EnginePumphouse extends Producer {
 
   constructor(
     /** For all that this class does not have. */
-    readonly engine: QueueEngine,
+    readonly engine: PoolEngine,
     private readonly pool: RedisPool,
     private readonly namespace: string,
   ) {

@@ -10,10 +10,7 @@ import type {
   RespawnOptions,
 } from '@pumphouse/client';
 import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '../domain/job/job-lists.js';
-import type { QueueEngine } from '../engine/engine.js';
-import type { DeadJobs } from '../engine/dead-letter/dead-jobs.js';
-import type { Lists } from '../engine/jobs/lists.js';
-import type { Tags } from '../engine/jobs/tags.js';
+import type { DeadLetterCalls, Engine, JobCalls } from '../engine/engine.js';
 import { invalid } from './errors.js';
 import { summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat } from './calls.js';
@@ -25,15 +22,14 @@ const PAGE = 100;
 
 /** The dead jobs of all queues: the methods that `deadLetter` of the HTTP client has. */
 export class EngineDeadLetter {
-  private readonly dead: DeadJobs;
-  private readonly lists: Lists;
-  private readonly tags: Tags;
+  private readonly dead: DeadLetterCalls;
+  private readonly jobs: JobCalls;
 
   constructor(
-    engine: QueueEngine,
+    engine: Engine,
     private readonly namespace: string,
   ) {
-    ({ dead: this.dead, lists: this.lists, tags: this.tags } = engine.extended);
+    ({ deadLetter: this.dead, jobs: this.jobs } = engine);
   }
 
   list(filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
@@ -41,7 +37,7 @@ export class EngineDeadLetter {
     return repeat(async () => {
       const attributes = attribute === undefined ? {} : { attributes: attributeOf(attribute) };
       const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
-      const page = await this.lists.listDead(this.namespace, filterOf({ ...rest, ...attributes }), request);
+      const page = await this.dead.listDead(this.namespace, filterOf({ ...rest, ...attributes }), request);
       return { items: page.items.map(summaryOf), nextCursor: page.cursor };
     }, signal);
   }
@@ -57,7 +53,7 @@ export class EngineDeadLetter {
     { signal }: CallOptions = {},
   ): Promise<Page<NamedCount>> {
     return repeat(async () => {
-      const { items, cursor: nextCursor } = await this.tags.groups(this.namespace, { limit, cursor });
+      const { items, cursor: nextCursor } = await this.jobs.groups(this.namespace, { limit, cursor });
       return { items, nextCursor };
     }, signal);
   }

@@ -23,8 +23,8 @@ import { MAX_TIMER_MS } from '../domain/limits.js';
 import { isJobId, isQueueName, JOB_ID_RULE } from '../domain/ids.js';
 import type { LeasedJob as EngineJob, Receipt } from '../domain/job/job.js';
 import type { ExtendedAck } from '../domain/job/extended-job.js';
-import type { QueueEngine } from '../engine/engine.js';
-import { ackEach } from '../engine/routing.js';
+import type { Engine } from '../engine/engine.js';
+import { ackEach } from '../engine/settle/ack-each.js';
 import { failureOf } from './answers.js';
 import { call, repeat } from './calls.js';
 import { EngineLeasedJob } from './leased-job.js';
@@ -37,16 +37,16 @@ const KEPT_LONGER_MS = 60_000;
 /** The engine in this process: Redis alone, no server. */
 export class EngineDriver implements JobDriver {
   constructor(
-    private readonly engine: QueueEngine,
+    private readonly engine: Engine,
     private readonly namespace: string,
   ) {}
 
   publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]> {
     const { idempotencyKey, idempotencyTtlMs, signal } = options;
-    const { native } = this.engine;
+    const { jobs: stored } = this.engine;
     return repeat(async () => {
       const durability = durabilityOf(options.durability);
-      return native.publish(this.namespace, jobs.map(engineJobOf), {
+      return stored.publish(this.namespace, jobs.map(engineJobOf), {
         idempotencyKey,
         ...(idempotencyTtlMs === undefined ? {} : { idempotencyTtlMs }),
         ...(durability === undefined ? {} : { durability }),
@@ -63,7 +63,7 @@ export class EngineDriver implements JobDriver {
     const endMs = performance.now() + waitMs;
     const found = await repeat(() => {
       const leftMs = Math.max(endMs - performance.now(), 0);
-      return this.engine.native.waitForEnd(this.namespace, id, leftMs, signal);
+      return this.engine.jobs.waitForEnd(this.namespace, id, leftMs, signal);
     }, signal);
     const result = found?.result;
     return {
@@ -129,7 +129,7 @@ export class EngineDriver implements JobDriver {
     timeoutMs,
   }: SessionHeartbeat): Promise<SessionAnswer> {
     const heartbeat = call(() =>
-      this.engine.extended.workers.heartbeat(this.namespace, session, {
+      this.engine.sessions.heartbeat(this.namespace, session, {
         ttrMs,
         leases: leases.map(({ id, lease }) => ({ id, lease })),
         ...(jobsAtHand === undefined ? {} : { jobsAtHand }),
@@ -144,13 +144,13 @@ export class EngineDriver implements JobDriver {
   }
 
   async endSession(session: string): Promise<void> {
-    await call(() => this.engine.extended.workers.deregister(this.namespace, session));
+    await call(() => this.engine.sessions.deregister(this.namespace, session));
   }
 
   async heartbeat({ id, lease }: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
     const { ttrMs, timeoutMs, progress } = options;
     const heartbeat = call(() =>
-      this.engine.native.heartbeat(this.namespace, { id, lease }, { ttrMs, progress }),
+      this.engine.settle.heartbeat(this.namespace, { id, lease }, { ttrMs, progress }),
     );
     const { cancelRequested } = await within(heartbeat, timeoutMs);
     return { cancelRequested };
@@ -168,7 +168,7 @@ export class EngineDriver implements JobDriver {
       ...(reason === undefined ? {} : { reason }),
       ...(worker === undefined ? {} : { worker }),
     };
-    await settle(() => this.engine.native.release(this.namespace, release));
+    await settle(() => this.engine.settle.release(this.namespace, release));
     this.confirm(ref);
   }
 
@@ -177,16 +177,16 @@ export class EngineDriver implements JobDriver {
     { group, message, delayMs }: FailureReport & { readonly delayMs?: number | undefined },
   ): Promise<void> {
     const failure = { id, lease, group, message, ...(delayMs === undefined ? {} : { delayMs }) };
-    return settle(() => this.engine.native.retry(this.namespace, failure));
+    return settle(() => this.engine.settle.retry(this.namespace, failure));
   }
 
   fail({ id, lease }: LeaseRef, { group, message }: FailureReport): Promise<void> {
-    return settle(() => this.engine.native.fail(this.namespace, { id, lease, group, message }));
+    return settle(() => this.engine.settle.fail(this.namespace, { id, lease, group, message }));
   }
 
   /** A line that stands there twice does less harm than one that is missing. */
   log(id: string, message: string, data?: unknown): Promise<void> {
-    return repeat(() => this.engine.native.log(this.namespace, id, message, data));
+    return repeat(() => this.engine.jobs.log(this.namespace, id, message, data));
   }
 }
 

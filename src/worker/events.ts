@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { allOf, checksOf, type EventFilter, FILTERS, MOST_VALUES } from '../domain/job/event-filter.js';
 import { QueueError } from '../domain/errors.js';
 import { isPlace, type JobEvent, shownEvent } from '../domain/job/job-event.js';
-import type { QueueEngine } from '../engine/engine.js';
+import type { Engine } from '../engine/engine.js';
 import type { EventListener } from '../engine/events/follower.js';
 import { abortable, reasonOf } from './calls.js';
 import { invalid, toClientError } from './errors.js';
@@ -22,7 +22,7 @@ const MAX_PAUSE_MS = 5_000;
  * @throws {PumphouseError} `invalid_argument`: a filter; or the reason of the signal
  */
 export async function* eventsOf(
-  engine: QueueEngine,
+  engine: Engine,
   namespace: string,
   options: EventOptions,
 ): AsyncGenerator<PlacedEvent, void, void> {

@@ -13,7 +13,7 @@ import type {
 import { isoTimeOrNull } from '../domain/iso-time.js';
 import { jobNotFound, QueueError } from '../domain/errors.js';
 import type { JobFilter as EngineFilter } from '../domain/job/job-lists.js';
-import type { QueueEngine } from '../engine/engine.js';
+import type { Engine } from '../engine/engine.js';
 import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
 import { detailsOf, summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
@@ -25,14 +25,14 @@ const PAGE = 100;
 /** Jobs of the namespace by their ids, and lists of them: the methods that `jobs` of the HTTP client has. */
 export class EngineJobs {
   constructor(
-    private readonly engine: QueueEngine,
+    private readonly engine: Engine,
     private readonly namespace: string,
   ) {}
 
   /** All that is known of a job. @throws {PumphouseError} `job_not_found` */
   get(id: string, { signal }: CallOptions = {}): Promise<JobDetails> {
     return repeat(async () => {
-      const found = await this.engine.native.find(this.namespace, id);
+      const found = await this.engine.jobs.find(this.namespace, id);
       if (found === null) throw jobNotFound(id);
       return detailsOf(found);
     }, signal);
@@ -41,7 +41,7 @@ export class EngineJobs {
   /** A page of jobs. */
   list(filter: JobFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
     const { ids, fields, limit = PAGE, cursor, order, state, ...rest } = filter;
-    const { lists } = this.engine.extended;
+    const { jobs: lists } = this.engine;
     return repeat(async () => {
       const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
       const chosen: EngineFilter = { ...rest, ...(state === undefined ? {} : { state }) };
@@ -64,7 +64,7 @@ export class EngineJobs {
   /** Changes a job that waits. */
   update(id: string, change: JobChange, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return repeat(async () => {
-      const { state, dueAtMs } = await this.engine.native.change(this.namespace, id, changeOf(change));
+      const { state, dueAtMs } = await this.engine.jobs.change(this.namespace, id, changeOf(change));
       return { id, state: state as JobState, dueAt: isoTimeOrNull(dueAtMs) };
     }, signal);
   }
@@ -75,7 +75,7 @@ export class EngineJobs {
     { signal, ...request }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
   ): Promise<CancelledJob> {
     return repeat(async () => {
-      const cancelled = await this.engine.native.cancel(this.namespace, id, request);
+      const cancelled = await this.engine.jobs.cancel(this.namespace, id, request);
       const revokedAt = cancelled.outcome === 'requested' ? isoTimeOrNull(cancelled.revokedAtMs) : null;
       return { id, outcome: cancelled.outcome, revokedAt };
     }, signal);
@@ -87,7 +87,7 @@ export class EngineJobs {
     { force = false, signal }: CallOptions & { readonly force?: boolean } = {},
   ): Promise<void> {
     const request = { force, withDependents: force };
-    const remove = (): Promise<unknown> => this.engine.native.remove(this.namespace, id, request);
+    const remove = (): Promise<unknown> => this.engine.jobs.remove(this.namespace, id, request);
     return repeatRemoval('job_not_found', remove, signal);
   }
 
@@ -99,7 +99,7 @@ export class EngineJobs {
   ): Promise<PublishedJob> {
     const put = async (): Promise<PublishedJob> => {
       const stored = { ...engineJobOf(job), id };
-      const { state } = await this.engine.native.put(this.namespace, stored, { isOnlyNew: onlyNew });
+      const { state } = await this.engine.jobs.put(this.namespace, stored, { isOnlyNew: onlyNew });
       return { id, state, existing: false };
     };
     // A job of an earlier attempt would be refused.
@@ -109,18 +109,18 @@ export class EngineJobs {
   /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */
   revoke(id: string, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return call(async () => {
-      const { state, dueAtMs } = await this.engine.native.revoke(this.namespace, id);
+      const { state, dueAtMs } = await this.engine.settle.revoke(this.namespace, id);
       return { id, state, dueAt: isoTimeOrNull(dueAtMs) };
     }, signal);
   }
 
   /** Writes a line into the timeline of a job. */
   log(id: string, message: string, data?: unknown, { signal }: CallOptions = {}): Promise<void> {
-    return call(() => this.engine.native.log(this.namespace, id, message, data), signal);
+    return call(() => this.engine.jobs.log(this.namespace, id, message, data), signal);
   }
 
   private async withData(jobs: readonly JobSummary[]): Promise<JobSummary[]> {
-    const found = await this.engine.extended.lists.dataOf(this.namespace, jobs);
+    const found = await this.engine.jobs.dataOf(this.namespace, jobs);
     return jobs.flatMap((job, i): JobSummary[] => {
       const data = found[i];
       if (data === undefined) return [];

@@ -13,8 +13,8 @@ import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkNames } from '../domain/ids.js';
 import { JOB_STATES, STATE_NAMES } from '../domain/job/states.js';
 import { checkNumber } from '../engine/core/checks.js';
-import type { QueueEngine } from '../engine/engine.js';
-import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
+import type { Engine } from '../engine/engine.js';
+import type { Queues, QueueView } from '../engine/queues/queues.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 
 const PAGE = 100;
@@ -23,13 +23,13 @@ const MAX_DRAIN_WAIT_MS = 60_000;
 
 /** Queues of the namespace: the methods that `queues` of the HTTP client has. */
 export class EngineQueues {
-  private readonly admin: QueueAdmin;
+  private readonly queues: Queues;
 
   constructor(
-    engine: QueueEngine,
+    engine: Engine,
     private readonly namespace: string,
   ) {
-    this.admin = new QueueAdmin(engine, engine.extended);
+    this.queues = engine.queues;
   }
 
   list(
@@ -38,7 +38,7 @@ export class EngineQueues {
   ): Promise<Page<QueueDetails>> {
     return repeat(async () => {
       checkNumber('limit', limit, 1, MAX_PAGE);
-      const { queues, last } = await this.admin.list(this.namespace, { after: cursor, limit });
+      const { queues, last } = await this.queues.list(this.namespace, { after: cursor, limit });
       return { items: queues.map(detailsOf), nextCursor: last };
     }, signal);
   }
@@ -50,27 +50,27 @@ export class EngineQueues {
 
   /** Any legal name has an answer: `exists` says whether there is such a queue. */
   get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.admin.find(this.namespace, queue));
+    return this.send(queue, options, () => this.queues.find(this.namespace, queue));
   }
 
   /** Changes settings: what is left out stays, null takes away. */
   update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
     const { push, ...rest } = settings;
     const target = push === undefined ? undefined : (push?.target ?? null);
-    return this.send(queue, options, () => this.admin.change(this.namespace, queue, changeOf(rest), target));
+    return this.send(queue, options, () => this.queues.change(this.namespace, queue, changeOf(rest), target));
   }
 
   /** Forgets an empty queue and its settings. @throws {PumphouseError} `queue_not_empty`, `queue_not_found` */
   delete(queue: string, { signal }: CallOptions = {}): Promise<void> {
-    return repeatRemoval('queue_not_found', () => this.admin.forget(this.namespace, queue), signal);
+    return repeatRemoval('queue_not_found', () => this.queues.forget(this.namespace, queue), signal);
   }
 
   pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.admin.pause(this.namespace, queue));
+    return this.send(queue, options, () => this.queues.pause(this.namespace, queue));
   }
 
   resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.admin.resume(this.namespace, queue));
+    return this.send(queue, options, () => this.queues.resume(this.namespace, queue));
   }
 
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
@@ -81,7 +81,7 @@ export class EngineQueues {
     const isWanted = (): boolean => options.signal?.aborted !== true;
     return this.send(queue, options, () => {
       checkNumber('waitMs', waitMs, 0, MAX_DRAIN_WAIT_MS);
-      return this.admin.drain(this.namespace, queue, waitMs, isWanted);
+      return this.queues.drain(this.namespace, queue, waitMs, isWanted);
     });
   }
 
@@ -94,10 +94,10 @@ export class EngineQueues {
     return call(async () => {
       checkStates(states);
       if (dryRun) {
-        const jobs = await this.admin.count(this.namespace, queue, states);
+        const jobs = await this.queues.count(this.namespace, queue, states);
         return { jobs, dryRun, complete: true };
       }
-      const { removed, isComplete } = await this.admin.purge(this.namespace, queue, states);
+      const { removed, isComplete } = await this.queues.purge(this.namespace, queue, states);
       return { jobs: removed, dryRun, complete: isComplete };
     }, signal);
   }

@@ -20,8 +20,8 @@ import {
   type Template,
 } from '../domain/job/recurring.js';
 import { checkNumber } from '../engine/core/checks.js';
-import type { QueueEngine } from '../engine/engine.js';
-import type { Recurrings, UpcomingSlot as EngineSlot } from '../engine/recurring/recurring.js';
+import type { Engine, RecurringCalls } from '../engine/engine.js';
+import type { UpcomingSlot as EngineSlot } from '../engine/recurring/recurring.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { givenData, readData } from './payload.js';
@@ -36,13 +36,13 @@ const MAX_COUNT = 100;
 
 /** Recurring jobs of the namespace: the methods that `recurring` of the HTTP client has. */
 export class EngineRecurring {
-  private readonly recurrings: Recurrings;
+  private readonly recurrings: RecurringCalls;
 
   constructor(
-    engine: QueueEngine,
+    engine: Engine,
     private readonly namespace: string,
   ) {
-    this.recurrings = engine.extended.recurrings;
+    this.recurrings = engine.recurring;
   }
 
   list(filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<Page<RecurringJob>> {

@@ -1,7 +1,7 @@
 import type { DayStats, Durations } from '@pumphouse/client';
 import { dayOf, dayText } from '../domain/day.js';
 import { isQueueName } from '../domain/ids.js';
-import type { QueueEngine } from '../engine/engine.js';
+import type { Engine } from '../engine/engine.js';
 import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { invalid } from './errors.js';
@@ -10,7 +10,7 @@ import { type CallOptions, repeat } from './calls.js';
 /** Statistics of each day: the method that `stats` of the HTTP client has. */
 export class EngineStats {
   constructor(
-    private readonly engine: QueueEngine,
+    private readonly engine: Engine,
     private readonly namespace: string,
   ) {}
 

@@ -2,21 +2,20 @@ import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
 import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import { notFound } from '../domain/errors.js';
 import { shownSession, type WorkerFacts } from '../domain/job/job-lists.js';
-import type { QueueEngine } from '../engine/engine.js';
-import type { Workers } from '../engine/queues/workers.js';
+import type { Engine, SessionCalls } from '../engine/engine.js';
 import { type CallOptions, repeat, repeatRemoval } from './calls.js';
 
 const PAGE = 100;
 
 /** Worker sessions of the namespace, of this process and of all others: the methods that `workers` of the HTTP client has. */
 export class EngineWorkers {
-  private readonly workers: Workers;
+  private readonly sessions: SessionCalls;
 
   constructor(
-    engine: QueueEngine,
+    engine: Engine,
     private readonly namespace: string,
   ) {
-    this.workers = engine.extended.workers;
+    this.sessions = engine.sessions;
   }
 
   list(
@@ -24,7 +23,7 @@ export class EngineWorkers {
     { signal }: CallOptions = {},
   ): Promise<Page<WorkerSession>> {
     return repeat(async () => {
-      const page = await this.workers.list(this.namespace, { limit, cursor });
+      const page = await this.sessions.list(this.namespace, { limit, cursor });
       return { items: page.items.map(sessionOf), nextCursor: page.cursor };
     }, signal);
   }
@@ -32,7 +31,7 @@ export class EngineWorkers {
   /** @throws {PumphouseError} `worker_not_found` */
   get(name: string, { signal }: CallOptions = {}): Promise<WorkerSession> {
     return repeat(async () => {
-      const found = await this.workers.find(this.namespace, name);
+      const found = await this.sessions.find(this.namespace, name);
       if (found === null) throw notFound('worker', name);
       return sessionOf(found);
     }, signal);
@@ -40,18 +39,18 @@ export class EngineWorkers {
 
   /** Asks a session to lease nothing more. Its next heartbeat tells it. @throws {PumphouseError} `worker_not_found` */
   quiet(name: string, { signal }: CallOptions = {}): Promise<void> {
-    return repeat(() => this.workers.quiet(this.namespace, name), signal);
+    return repeat(() => this.sessions.quiet(this.namespace, name), signal);
   }
 
   /** Asks a session to shut down: `Worker.stop` of that worker. @throws {PumphouseError} `worker_not_found` */
   stop(name: string, { signal }: CallOptions = {}): Promise<void> {
-    return repeat(() => this.workers.stop(this.namespace, name), signal);
+    return repeat(() => this.sessions.stop(this.namespace, name), signal);
   }
 
   /** Forgets a worker until it is heard of again; its leases stay. @throws {PumphouseError} `worker_not_found` */
   delete(name: string, { signal }: CallOptions = {}): Promise<void> {
     const remove = async (): Promise<void> => {
-      if (!(await this.workers.deregister(this.namespace, name))) throw notFound('worker', name);
+      if (!(await this.sessions.deregister(this.namespace, name))) throw notFound('worker', name);
     };
     return repeatRemoval('worker_not_found', remove, signal);
   }

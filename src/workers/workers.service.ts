@@ -2,33 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { visibleOf } from '../auth/job-rights.js';
 import type { Caller } from '../domain/caller.js';
 import { notFound } from '../domain/errors.js';
-import type {
-  ExtendedLease,
-  ListPage,
-  PageRequest,
-  SessionHeartbeat,
-  SessionHeartbeatResult,
-  WorkerFacts,
-} from '../domain/job/job-lists.js';
+import type { ExtendedLease, SessionHeartbeat, SessionHeartbeatResult } from '../domain/job/job-lists.js';
 import { isForSomeQueues } from '../domain/rights.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { ServedRecords } from '../engine/served-records.js';
+import { Engines } from '../engine/engines.js';
+import type { SessionCalls } from '../engine/engine.js';
 
-/** Worker sessions of a caller's namespace. */
+/** Calls of workers on their own sessions, within the rights of their tokens. */
 @Injectable()
 export class WorkersService {
-  constructor(private readonly engines: EngineRegistry) {}
-
-  list(caller: Caller, page: PageRequest): Promise<ListPage<WorkerFacts>> {
-    return this.workers(caller).list(caller.namespace, page);
-  }
-
-  /** @throws {QueueError} `worker_not_found` */
-  async find(caller: Caller, name: string): Promise<WorkerFacts> {
-    const worker = await this.workers(caller).find(caller.namespace, name);
-    if (worker === null) throw notFound('worker', name);
-    return worker;
-  }
+  constructor(private readonly engines: Engines) {}
 
   /**
    * A token for some queues ends only sessions that tokens for the same queues have begun.
@@ -36,13 +18,13 @@ export class WorkersService {
    * @throws {QueueError} `worker_not_found`
    */
   async deregister(caller: Caller, name: string): Promise<void> {
-    const wasThere = await this.workers(caller).deregister(caller.namespace, name, scopeOf(caller));
+    const wasThere = await this.sessions(caller).deregister(caller.namespace, name, scopeOf(caller));
     if (!wasThere) throw notFound('worker', name);
   }
 
   /** Ends its lease requests that wait; as `deregister`, but that it need not be known. */
   endWaits(caller: Caller, name: string): Promise<void> {
-    return this.workers(caller).endWaits(caller.namespace, name, scopeOf(caller));
+    return this.sessions(caller).endWaits(caller.namespace, name, scopeOf(caller));
   }
 
   /**
@@ -53,11 +35,11 @@ export class WorkersService {
   async heartbeat(caller: Caller, id: string, heartbeat: SessionHeartbeat): Promise<SessionHeartbeatResult> {
     const { namespace, pool } = caller;
     const { leases } = heartbeat;
-    const { native } = this.engines.forPool(pool);
+    const { jobs: engineJobs } = this.engines.of(pool);
     const ids = leases.map((one) => one.id);
-    const visible = new Set(await visibleOf(native, caller, ids));
+    const visible = new Set(await visibleOf(engineJobs, caller, ids));
     const own = leases.filter((one) => /* guard: heartbeat-within-rights */ visible.has(one.id));
-    const result = await this.workers(caller).heartbeat(namespace, id, {
+    const result = await this.sessions(caller).heartbeat(namespace, id, {
       ...heartbeat,
       leases: own,
       scope: scopeOf(caller),
@@ -65,7 +47,7 @@ export class WorkersService {
     if (!isForSomeQueues(caller.rights)) return result;
     // A job whose lease is lost may have moved to a queue outside of the token's meanwhile.
     const lost = result.jobs.flatMap((job) => (job.status === 'lease_lost' ? [job.id] : []));
-    const present = new Set(await visibleOf(native, caller, lost));
+    const present = new Set(await visibleOf(engineJobs, caller, lost));
     const known = result.jobs.map((job) =>
       job.status === 'lease_lost' && /* guard: heartbeat-hides-other-queues */ !present.has(job.id)
         ? notFoundOf(job.id)
@@ -76,18 +58,8 @@ export class WorkersService {
     return { ...result, jobs };
   }
 
-  /** @throws {QueueError} `worker_not_found` */
-  quiet(caller: Caller, id: string): Promise<void> {
-    return this.workers(caller).quiet(caller.namespace, id);
-  }
-
-  /** @throws {QueueError} `worker_not_found` */
-  stop(caller: Caller, id: string): Promise<void> {
-    return this.workers(caller).stop(caller.namespace, id);
-  }
-
-  private workers({ pool }: Caller): ServedRecords['workers'] {
-    return this.engines.recordsOf(pool).workers;
+  private sessions({ pool }: Caller): SessionCalls {
+    return this.engines.of(pool).sessions;
   }
 }
 

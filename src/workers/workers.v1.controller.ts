@@ -4,8 +4,11 @@ import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
+import { notFound } from '../domain/errors.js';
 import { isJobId } from '../domain/ids.js';
 import { MAX_JOB_ID_LENGTH } from '../domain/limits.js';
+import type { SessionCalls } from '../engine/engine.js';
+import { Engines } from '../engine/engines.js';
 import { InputError } from '../http/answer/errors.v1.js';
 import { Describe } from '../http/describe.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
@@ -20,7 +23,10 @@ const ID_RULE = `must have 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - 
 @Controller('v1/:namespace/workers')
 @UseGuards(TokenGuard)
 export class V1WorkersController {
-  constructor(private readonly workers: WorkersService) {}
+  constructor(
+    private readonly workers: WorkersService,
+    private readonly engines: Engines,
+  ) {}
 
   @Get()
   @Access({ queues: 'none', verb: 'consume' })
@@ -35,7 +41,7 @@ export class V1WorkersController {
     errors: ['pool_moving'],
   })
   async list(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
-    const { items, cursor } = await this.workers.list(caller, pageOf(query));
+    const { items, cursor } = await this.of(caller).list(caller.namespace, pageOf(query));
     return pageAnswer(items.map(workerAnswer), cursor);
   }
 
@@ -49,7 +55,9 @@ export class V1WorkersController {
     errors: ['worker_not_found', 'pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
-    return workerAnswer(await this.workers.find(caller, name));
+    const worker = await this.of(caller).find(caller.namespace, name);
+    if (worker === null) throw notFound('worker', name);
+    return workerAnswer(worker);
   }
 
   @Delete(':name')
@@ -115,7 +123,7 @@ export class V1WorkersController {
     errors: ['worker_not_found', 'pool_moving'],
   })
   async quiet(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
-    await this.workers.quiet(caller, name);
+    await this.of(caller).quiet(caller.namespace, name);
   }
 
   @Post(':name/stop')
@@ -128,6 +136,10 @@ export class V1WorkersController {
     errors: ['worker_not_found', 'pool_moving'],
   })
   async stop(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
-    await this.workers.stop(caller, name);
+    await this.of(caller).stop(caller.namespace, name);
+  }
+
+  private of({ pool }: Caller): SessionCalls {
+    return this.engines.of(pool).sessions;
   }
 }

@@ -1,6 +1,6 @@
 import { run } from '../../src/cli/program.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { DATA_FORMAT } from '../../src/redis/inspect.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { TestApp } from '../support/app.js';
@@ -48,7 +48,7 @@ describe('admin calls', () => {
       };
       const pool = await RedisPool.connect('default', pools['default']!, quiet);
       const job = { body: Buffer.from('x'), delayMs: 0, ttlMs: 60_000, tries: 1 };
-      const engine = new QueueEngine(pool);
+      const engine = new PoolEngine(pool);
       await engine.publish(namespace, 'b', job);
       await engine.publish(namespace, 'a', job);
       await engine.stop();

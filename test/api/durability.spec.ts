@@ -217,7 +217,7 @@ describe('delivery records', () => {
       connection.write(
         head('GET', `/api/${app.namespace}/heavy?count=100&ttr=600`, { 'X-Token': app.token }),
       );
-      await waitFor(async () => (await app.engine.size(app.namespace, 'heavy')) < 70);
+      await waitFor(async () => (await app.engine.queues.size(app.namespace, 'heavy')) < 70);
       await sleep(A_WHILE_MS);
       expect(await records()).toBeGreaterThan(0);
       connection.socket.resume();
@@ -234,7 +234,7 @@ describe('delivery records', () => {
       await waitFor(async () => (await records()) > 0);
       await sleep(100);
       connection.cut();
-      await waitFor(async () => (await app.engine.size(app.namespace, 'left')) === 70, 5_000);
+      await waitFor(async () => (await app.engine.queues.size(app.namespace, 'left')) === 70, 5_000);
       await waitFor(async () => (await records()) === 0);
     });
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { FastPath } from '../../src/jobs/fast-path.js';
 import { head, TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
@@ -46,7 +46,7 @@ describe('the fast path', () => {
   /** The fast path answers as the router does, byte for byte. One escape in the path selects the router. */
   describe('the fast path', () => {
     let app: TestApp;
-    let engine: Queues;
+    let engine: Engine;
     /** For each request so far, true if the fast path took it. */
     const taken: boolean[] = [];
     const take = Reflect.get(FastPath.prototype, 'take');
@@ -58,7 +58,7 @@ describe('the fast path', () => {
         return isTaken;
       };
       app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BODY_BYTES: '1000' });
-      engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+      engine = app.server.api.app.get(Engines, { strict: false }).of('default');
     });
     afterAll(async () => {
       FastPath.prototype.take = take;
@@ -235,7 +235,7 @@ describe('the fast path', () => {
     /** Plays while a method of the engine is another one. */
     async function replacing<M extends 'publish' | 'lease'>(
       method: M,
-      other: Queues[M],
+      other: Engine[M],
       play: () => Promise<void>,
     ): Promise<void> {
       Object.assign(engine, { [method]: other });
@@ -316,7 +316,7 @@ describe('the fast path', () => {
       await replacing('lease', broken, async () => {
         expect(await app.get('broken')).toMatchObject({ status: 500 });
       });
-      await waitFor(async () => (await app.engine.size(app.namespace, 'broken')) === 1);
+      await waitFor(async () => (await app.engine.queues.size(app.namespace, 'broken')) === 1);
       expect(await app.get('broken')).toMatchObject({ status: 200, json: { job_id: id, remain_tries: 0 } });
     });
 
@@ -449,7 +449,7 @@ describe('clients that disconnect', () => {
     it('D2: lose no job when some of them stop waiting', async () => {
       const polls = await Promise.all(Array.from({ length: 40 }, () => app.open()));
       for (const poll of polls) poll.write(consume('herd', '?timeout=20&ttr=600'));
-      await waitFor(async () => (await app.engine.counts(app.namespace, ['herd'])).length > 0);
+      await waitFor(async () => (await app.engine.queues.counts(app.namespace, ['herd'])).length > 0);
       await sleep(100);
       const [stay, go] = [polls.filter((_, i) => i % 2 === 0), polls.filter((_, i) => i % 2 === 1)];
       for (const poll of go) poll.cut();
@@ -480,11 +480,11 @@ describe('clients that disconnect', () => {
       const connection = await other.open();
       connection.socket.pause();
       connection.write(head('GET', `/api/${namespace}/heavy?count=100&ttr=600`, { 'X-Token': token }));
-      await waitFor(async () => (await app.engine.size(namespace, 'heavy')) < 70);
+      await waitFor(async () => (await app.engine.queues.size(namespace, 'heavy')) < 70);
       await sleep(100);
       await other.stop();
-      expect(await app.engine.size(namespace, 'heavy')).toBe(70);
-      await app.engine.destroy(namespace, 'heavy');
+      expect(await app.engine.queues.size(namespace, 'heavy')).toBe(70);
+      await app.engine.queues.destroy(namespace, 'heavy');
     });
 
     it('free their pipelined requests', async () => {
@@ -536,7 +536,7 @@ describe('clients that disconnect', () => {
     it('are answered at once when they close their sending side during a long poll', async () => {
       const connection = await app.openHalf();
       connection.write(consume('quiet', '?timeout=20'));
-      await waitFor(async () => (await app.engine.counts(app.namespace, ['quiet'])).length > 0);
+      await waitFor(async () => (await app.engine.queues.counts(app.namespace, ['quiet'])).length > 0);
       const endMs = performance.now();
       connection.socket.end();
       expect(await connection.untilClosed()).toMatch(/^HTTP\/1.1 404 [^]*no job available/);

@@ -57,7 +57,7 @@ describe('pumphouse import-lmstfy', () => {
     return (JSON.parse(out) as { namespaces: Record<string, unknown> }).namespaces[ns];
   }
 
-  const peek = (id: string, queue = 'q'): Promise<PeekedJob | null> => f.engine.peekJob(ns, queue, id);
+  const peek = (id: string, queue = 'q'): Promise<PeekedJob | null> => f.engine.jobs.peekJob(ns, queue, id);
 
   /** One job in each state that there is, and ids by name. */
   async function fill(): Promise<Record<string, string>> {
@@ -102,7 +102,7 @@ describe('pumphouse import-lmstfy', () => {
     for (const name of ['dead1', 'dead2'])
       expect(await job(name)).toMatchObject({ state: 'dead', ttlLeftMs: 0 });
     expect((await job('other', 'other')).body.toString()).toBe('{"body":"eA==","attributes":null}');
-    expect(await f.engine.deadLetterHead(ns, 'q')).toEqual({ id: ids['dead1'], size: 2 });
+    expect(await f.engine.deadLetter.head(ns, 'q')).toEqual({ id: ids['dead1'], size: 2 });
     const dueMs = async (kind: 's' | 'l'): Promise<number[]> => {
       const number = Number(await f.pool.read('HGET', f.pool.keys.namespace(ns).queues, 'q'));
       const flat = (await f.pool.read(
@@ -192,7 +192,7 @@ describe('pumphouse import-lmstfy', () => {
 
     expect(await run({ isDrain: true, namespaces: [ns] })).toMatchObject({ ready: 1, delayed: 1 });
     for (const id of ids) expect(await peek(id)).not.toBeNull();
-    expect(await f.engine.queues(other)).toEqual([]);
+    expect(await f.engine.queues.names(other)).toEqual([]);
     expect(await lmstfy.redis.zcard('timer_set')).toBe(1);
   });
 
@@ -259,7 +259,10 @@ describe('pumphouse import-lmstfy', () => {
     expect(await run({ to: redis.url, isSameRedis: true, isDrain: true, isStopped: true })).toMatchObject(
       STORED,
     );
-    expect(await here.engine.peekJob(ns, 'q', ids['first']!)).toMatchObject({ state: 'ready', triesLeft: 5 });
+    expect(await here.engine.jobs.peekJob(ns, 'q', ids['first']!)).toMatchObject({
+      state: 'ready',
+      triesLeft: 5,
+    });
     expect(await lmstfy.redis.keys('j/*')).toEqual([]);
     await here.close();
   });

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { VERBS, type Verb } from '../../src/domain/rights.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Engines } from '../../src/engine/engines.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { addressOf, type Route, withRoutes } from '../support/routes.js';
 import { type LogLine, startAdmin, startApi, testParts, testPools } from './admin-fixture.js';
@@ -200,10 +200,10 @@ describe('intruders', () => {
 
   /** What there is in the namespace. */
   async function state(): Promise<string> {
-    const engine = api.server.app.get(EngineRegistry, { strict: false }).forPool('default');
-    const { size } = await engine.deadLetterHead(namespace, 'mail');
-    const queues = (await engine.queues(namespace)).sort();
-    return JSON.stringify({ size: await engine.size(namespace, 'mail'), dead: size, queues });
+    const engine = api.server.app.get(Engines, { strict: false }).of('default');
+    const { size } = await engine.deadLetter.head(namespace, 'mail');
+    const queues = (await engine.queues.names(namespace)).sort();
+    return JSON.stringify({ size: await engine.queues.size(namespace, 'mail'), dead: size, queues });
   }
 
   async function send(

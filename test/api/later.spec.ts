@@ -60,8 +60,8 @@ describe('the later API', () => {
     return (JSON.parse(text) as { id: string }).id;
   };
   const query = (id: string) => call('/query', JSON.stringify({ id }));
-  const failuresOf = async (id: string) => (await app.engine.native.find(namespace, id))?.failures;
-  const stateOf = async (id: string) => (await app.engine.native.find(namespace, id))?.state;
+  const failuresOf = async (id: string) => (await app.engine.jobs.find(namespace, id))?.failures;
+  const stateOf = async (id: string) => (await app.engine.jobs.find(namespace, id))?.state;
   /** Moves the time of the queues, and what is due by it. */
   const pass = async (ms: number): Promise<void> => {
     aheadMs += ms;
@@ -105,7 +105,7 @@ describe('the later API', () => {
 
     it('keeps a job as an ordinary job of its queue', async () => {
       const id = await create('/far', { delay: 4_000, topic: 'orders' });
-      const job = await app.engine.native.find(namespace, id);
+      const job = await app.engine.jobs.find(namespace, id);
       expect(job).toMatchObject({ id, queue: QUEUE, state: 'scheduled', expiresAtMs: null });
       expect(JSON.parse(String(job?.body))).toMatchObject({
         topic: 'orders',
@@ -189,11 +189,11 @@ describe('the later API', () => {
     });
 
     it('shows and deletes only its own jobs', async () => {
-      const [{ id } = { id: '' }] = await app.engine.native.publish(namespace, [
+      const [{ id } = { id: '' }] = await app.engine.jobs.publish(namespace, [
         { queue: QUEUE, body: Buffer.from('{}'), delayMs: 100_000 },
       ]);
       const given = '11111111-2222-4333-8444-555555555555';
-      await app.engine.native.publish(namespace, [
+      await app.engine.jobs.publish(namespace, [
         { queue: 'other', id: given, body: Buffer.from('{}'), delayMs: 100_000 },
       ]);
       for (const one of [id, given, 'later_delay', '../../etc', 'a\u0000\r\nFLUSHALL', 'x'.repeat(10_000)]) {
@@ -207,7 +207,7 @@ describe('the later API', () => {
 
   describe('hostile requests', () => {
     it('are refused with a body that is too large, and store nothing', async () => {
-      const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
+      const before = (await app.engine.queues.counts(namespace, [QUEUE]))[0]?.scheduled;
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100, content: 'x'.repeat(70_000) });
       const connection = await open();
       connection.write(
@@ -215,11 +215,11 @@ describe('the later API', () => {
       );
       expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 [\s\S]*Connection: close/);
       connection.cut();
-      expect((await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
+      expect((await app.engine.queues.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
     });
 
     it('store nothing if the client disconnects within the body', async () => {
-      const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
+      const before = (await app.engine.queues.counts(namespace, [QUEUE]))[0]?.scheduled;
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
       const connections = await Promise.all(Array.from({ length: 20 }, open));
       for (const connection of connections) {
@@ -230,7 +230,7 @@ describe('the later API', () => {
       await sleep(50);
       for (const connection of connections) connection.cut();
       await sleep(50);
-      expect((await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
+      expect((await app.engine.queues.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
       expect(app.log.filter(({ message }) => message.startsWith('later: a call failed'))).toEqual([]);
     });
 
@@ -340,7 +340,7 @@ describe('the later API', () => {
       }
       await waitFor(async () => (await stateOf(id)) === 'dead');
       expect(await query(id)).toMatchObject({ status: 404, text: '' });
-      const dead = await app.engine.native.find(namespace, id);
+      const dead = await app.engine.jobs.find(namespace, id);
       expect(dead?.failure).toMatchObject({
         group: 'not_done',
         message: 'HTTP 200 without code 100: {"code":1}',
@@ -352,7 +352,7 @@ describe('the later API', () => {
       const id = await create('/replayed', { callback: `${sink.origin}/replayed` });
       sink.answers.set('/replayed', (response, times) => code(times === 1 ? 1 : 100)(response, times));
       await waitFor(async () => (await stateOf(id)) === 'dead');
-      await app.engine.respawn(namespace, QUEUE, 100, 0);
+      await app.engine.deadLetter.respawn(namespace, QUEUE, 100, 0);
       await waitFor(() => sink.at('/replayed').length === 2);
       await waitFor(async () => (await stateOf(id)) === undefined);
     });
@@ -360,7 +360,7 @@ describe('the later API', () => {
     it('fail with the reason if they have no target', async () => {
       const id = await create('', { callback: `${NOWHERE}/x` });
       await waitFor(async () => (await stateOf(id)) === 'dead', 8_000);
-      const dead = await app.engine.native.find(namespace, id);
+      const dead = await app.engine.jobs.find(namespace, id);
       expect(dead?.failure?.group).toMatch(/^(?:dns|timeout)$/);
     });
 
@@ -368,7 +368,7 @@ describe('the later API', () => {
       sink.answers.set('/hangs', () => undefined);
       const id = await create('/hangs');
       await waitFor(async () => (await stateOf(id)) === 'dead', 6_000);
-      expect((await app.engine.native.find(namespace, id))?.failure?.group).toBe('timeout');
+      expect((await app.engine.jobs.find(namespace, id))?.failure?.group).toBe('timeout');
       expect(sink.at('/hangs')).toHaveLength(1);
     });
 
@@ -478,14 +478,14 @@ describe('the later API', () => {
     it('are sent only to origins that are allowed now, also for jobs of other producers', async () => {
       const data = { topic: '', execute_time: 0, max_retry: 5, content: '', creat_time: 0 };
       const publish = async (body: string): Promise<string> => {
-        const [job] = await app.engine.native.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
+        const [job] = await app.engine.jobs.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
         return job?.id ?? '';
       };
       const outside = await publish(JSON.stringify({ ...data, callback: 'http://127.0.0.1:1/' }));
       const foreign = await publish('hello');
       await waitFor(async () => (await stateOf(outside)) === 'dead' && (await stateOf(foreign)) === 'dead');
-      expect((await app.engine.native.find(namespace, outside))?.failure?.group).toBe('blocked');
-      expect((await app.engine.native.find(namespace, foreign))?.failure?.group).toBe('foreign');
+      expect((await app.engine.jobs.find(namespace, outside))?.failure?.group).toBe('blocked');
+      expect((await app.engine.jobs.find(namespace, foreign))?.failure?.group).toBe('foreign');
     });
 
     it('count code 101 and fail after 100 times', async () => {
@@ -498,7 +498,7 @@ describe('the later API', () => {
         await pass(3_600_000);
       }
       await waitFor(async () => (await stateOf(id)) === 'dead');
-      const dead = await app.engine.native.find(namespace, id);
+      const dead = await app.engine.jobs.find(namespace, id);
       expect(dead).toMatchObject({ failures: 1, failure: { group: 'throttled' } });
       expect(sink.at('/always-busy')).toHaveLength(101);
     });
@@ -522,8 +522,8 @@ describe('the later API', () => {
       body: JSON.stringify({ callback: `${sink.origin}/guarded` }),
     });
     const { id } = (await answer.json()) as { id: string };
-    await waitFor(async () => (await other.engine.native.find('guarded', id))?.state === 'dead');
-    expect((await other.engine.native.find('guarded', id))?.failure?.group).toBe('blocked');
+    await waitFor(async () => (await other.engine.jobs.find('guarded', id))?.state === 'dead');
+    expect((await other.engine.jobs.find('guarded', id))?.failure?.group).toBe('blocked');
     expect(sink.at('/guarded')).toEqual([]);
     await other.stop();
   });
@@ -588,7 +588,7 @@ describe('the later API', () => {
     await waitFor(() => sink.at('/ending').length === 1);
     await other.stop();
 
-    expect(await app.engine.native.find('ending', id)).toBeNull();
+    expect(await app.engine.jobs.find('ending', id)).toBeNull();
     await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
   });
 
@@ -610,7 +610,7 @@ describe('the later API', () => {
     await waitFor(() => sink.at('/cut-off').length === 1);
     await other.stop();
 
-    expect(await app.engine.native.find('cut-off', id)).toMatchObject({
+    expect(await app.engine.jobs.find('cut-off', id)).toMatchObject({
       ...{ state: 'ready', failures: 0, crashes: 0, attempts: 0 },
     });
   });

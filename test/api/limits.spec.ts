@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { run } from '../../src/cli/program.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Engines } from '../../src/engine/engines.js';
 import { type Answer, head, type RawConnection, TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
@@ -136,7 +136,7 @@ describe('quotas', () => {
     });
     afterAll(() => app.stop());
     afterEach(async () => {
-      for (const queue of await app.engine.queues(app.namespace)) await app.delete(queue);
+      for (const queue of await app.engine.queues.names(app.namespace)) await app.delete(queue);
       await app.engine.tidyNow(app.namespace);
     });
 
@@ -214,7 +214,7 @@ describe('quotas', () => {
     it('refuse no respawn, and count dead jobs', async () => {
       for (const body of ['1', '2', '3']) await app.publish(`${q}?tries=1`, body);
       await app.get(`${q}?count=3&ttr=0`);
-      await waitFor(async () => (await app.engine.deadLetterHead(app.namespace, 'q')).size === 3, 5_000);
+      await waitFor(async () => (await app.engine.deadLetter.head(app.namespace, 'q')).size === 3, 5_000);
       expectRefused(await app.put(q, '4'), full(3), '1');
       expect(await app.call('PUT', `${q}/deadletter?limit=3`)).toMatchObject({ json: { count: 3 } });
     });
@@ -714,13 +714,13 @@ describe('bounds of connections', () => {
       connection.write(head('GET', url, { 'X-Token': app.token }));
 
       await waitFor(async () => (await metric(app, 'pumphouse_unread_answers_total')) === 1, 5_000);
-      await waitFor(async () => (await app.engine.size(app.namespace, 'big')) === 60, 5_000);
+      await waitFor(async () => (await app.engine.queues.size(app.namespace, 'big')) === 60, 5_000);
       connection.cut();
       expect(await app.get('big')).toMatchObject({ status: 200, json: { remain_tries: 0 } });
     });
 
     it('is disconnected if it reads no answer after it closed its sending side', async () => {
-      const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+      const engine = app.server.api.app.get(Engines, { strict: false }).of('default');
       Object.assign(engine, { lease: () => new Promise(() => undefined) });
       const connection = await app.openHalf();
       connection.socket.end(head('GET', `/api/${app.namespace}/never`, { 'X-Token': app.token }));

@@ -1,5 +1,5 @@
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { newJob } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
@@ -8,8 +8,8 @@ import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support
 describe('a pool that moves to another Redis', () => {
   let redis: RedisProcess;
   let app: TestApp;
-  let old: QueueEngine;
-  let next: QueueEngine;
+  let old: PoolEngine;
+  let next: PoolEngine;
 
   beforeAll(async () => {
     redis = await startRedis();
@@ -20,17 +20,14 @@ describe('a pool that moves to another Redis', () => {
       PUMPHOUSE_TOKENS__URL: testRedisUrl(),
       PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '500',
     });
-    [old, next] = app.server.api.app.get(EngineRegistry, { strict: false }).all() as [
-      QueueEngine,
-      QueueEngine,
-    ];
+    [old, next] = app.server.api.app.get(Engines, { strict: false }).all() as [PoolEngine, PoolEngine];
   });
   afterAll(async () => {
     await app.stop();
     await redis.stop();
   });
 
-  const store = (engine: QueueEngine, text: string): Promise<string> =>
+  const store = (engine: PoolEngine, text: string): Promise<string> =>
     engine.publish(app.namespace, 'q', newJob({ body: Buffer.from(text), tries: 3 }));
   const idOf = ({ json }: { json: unknown }): string => (json as { job_id: string }).job_id;
 
@@ -41,7 +38,7 @@ describe('a pool that moves to another Redis', () => {
   ])('serves both pools by %s', async (_name, queue) => {
     const ids = [await store(old, 'one'), idOf(await app.put(queue, 'two')), await store(old, 'three')];
     expect(await app.get(`${queue}/size`)).toMatchObject({ json: { size: 3 } });
-    expect(await next.size(app.namespace, 'q')).toBe(1);
+    expect(await next.queues.size(app.namespace, 'q')).toBe(1);
 
     const got = [idOf(await app.get(queue))];
     const batch = await app.get(`${queue}?count=5&timeout=1`);
@@ -59,9 +56,9 @@ describe('a pool that moves to another Redis', () => {
       'acked',
     ]);
     expect((await app.put(`${queue}/bulk`, '[1,2]')).status).toBe(201);
-    expect(await next.size(app.namespace, 'q')).toBe(2);
+    expect(await next.queues.size(app.namespace, 'q')).toBe(2);
     expect((await app.delete(queue)).status).toBe(204);
-    expect(await next.size(app.namespace, 'q')).toBe(0);
+    expect(await next.queues.size(app.namespace, 'q')).toBe(0);
   });
 
   it('T27: leaves a job alone if its republish is refused, and swaps it otherwise', async () => {
@@ -72,11 +69,11 @@ describe('a pool that moves to another Redis', () => {
         json: { error: 'invalid ttl' },
       });
       expect((await app.put(`q/job/${id}`, 'x'.repeat(70_000))).status).toBe(413);
-      expect((await engine.peekJob(app.namespace, 'q', id))?.body.toString()).toBe('first');
+      expect((await engine.jobs.peekJob(app.namespace, 'q', id))?.body.toString()).toBe('first');
 
       const fresh = idOf(await app.put(`q/job/${id}`, 'second'));
       expect((await app.get(`q/job/${id}`)).status).toBe(404);
-      expect((await next.peekJob(app.namespace, 'q', fresh))?.body.toString()).toBe('second');
+      expect((await next.jobs.peekJob(app.namespace, 'q', fresh))?.body.toString()).toBe('second');
       expect((await app.get('q/size')).json).toMatchObject({ size: 1 });
       await app.delete(`q/job/${fresh}`);
     }
@@ -85,7 +82,7 @@ describe('a pool that moves to another Redis', () => {
   it('serves the native API: a worker gets jobs of both pools and settles them in the right one', async () => {
     const v1 = (path: string, body: object) =>
       app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
-    const [inOld] = await old.native.publish(app.namespace, [
+    const [inOld] = await old.jobs.publish(app.namespace, [
       { queue: 'n', id: 'o'.repeat(128), body: Buffer.from('1'), type: 't', retentionMs: 60_000 },
     ]);
     const published = await v1('jobs', {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Engines } from '../../src/engine/engines.js';
 import { type Answer, type CallOptions, head, TestApp } from '../support/app.js';
 import {
   app,
@@ -58,10 +58,10 @@ describe('publish', () => {
         attributes: { k: 'v' },
       });
       // The extended path was not needed: the job is one string, and the queue a simple one.
-      expect(await app.engine.counts(app.namespace, [queue])).toMatchObject([{ leased: 1 }]);
-      const [engine] = app.server.api.app.get(EngineRegistry, { strict: false }).all();
-      const { extended } = engine!;
-      expect(extended.queues.hasAny(app.namespace, [queue])).toBe(false);
+      expect(await app.engine.queues.counts(app.namespace, [queue])).toMatchObject([{ leased: 1 }]);
+      const [engine] = app.server.api.app.get(Engines, { strict: false }).all();
+      const { extendedQueues } = engine!.components;
+      expect(extendedQueues.hasAny(app.namespace, [queue])).toBe(false);
     });
 
     it('keeps all fields', async () => {
@@ -511,7 +511,7 @@ describe('idempotency keys', () => {
 
     const put = (after = '', body = 'hello', headers: Record<string, string> = {}): Promise<Answer> =>
       app.put(`${queue}${after}`, body, { headers: { 'Idempotency-Key': key, ...headers } });
-    const size = (): Promise<number> => app.engine.size(app.namespace, 'q');
+    const size = (): Promise<number> => app.engine.queues.size(app.namespace, 'q');
 
     it('answers the same 201 with the same id, and stores one job', async () => {
       const before = await size();
@@ -948,10 +948,10 @@ describe('a wait for the end of a job', () => {
       try {
         const url = `/v1/${other.namespace}/jobs?wait_ms=20000`;
         const first = other.call('POST', url, { body: '{"queue":"q"}' });
-        await waitFor(async () => (await other.engine.size(other.namespace, 'q')) === 1, 5_000);
+        await waitFor(async () => (await other.engine.queues.size(other.namespace, 'q')) === 1, 5_000);
         const refused = await other.call('POST', url, { body: '{"queue":"q"}' });
         expect([refused.status, code(refused)]).toEqual([429, 'too_many_waiters']);
-        expect(await other.engine.size(other.namespace, 'q')).toBe(1);
+        expect(await other.engine.queues.size(other.namespace, 'q')).toBe(1);
         // A server that stops answers whom it can.
         const stopping = other.server.stop();
         expect(await first).toMatchObject({ status: 202, json: { state: 'ready' } });

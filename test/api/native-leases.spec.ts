@@ -4,8 +4,8 @@ import { TokenStore } from '../../src/auth/token-store.js';
 import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { type Answer, type CallOptions, head, TestApp } from '../support/app.js';
 import {
   app,
@@ -195,11 +195,11 @@ describe('leases', () => {
         connection.socket.pause();
         const headers = { 'X-Token': other.token, 'Content-Length': String(body.length) };
         connection.write(head('POST', `/v1/${other.namespace}/leases`, headers) + body);
-        await waitFor(async () => (await other.engine.size(other.namespace, 'heavy')) < 100);
+        await waitFor(async () => (await other.engine.queues.size(other.namespace, 'heavy')) < 100);
         // The answer is more than the system takes: most of it waits in the server.
         await sleep(100);
         connection.cut();
-        await waitFor(async () => (await other.engine.size(other.namespace, 'heavy')) === 100, 5_000);
+        await waitFor(async () => (await other.engine.queues.size(other.namespace, 'heavy')) === 100, 5_000);
         expect(await other.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
       } finally {
         await other.stop();
@@ -530,10 +530,10 @@ describe('lease operations', () => {
         const queue = fresh('mail');
         const { id } = await publish({ queue, type: 't' });
         const [job] = await lease({ queues: [queue] }, { token });
-        const { native } = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
-        const placesOf = native.placesOf.bind(native);
+        const { jobs } = app.server.api.app.get(Engines, { strict: false }).of('default');
+        const placesOf = jobs.placesOf.bind(jobs);
         // It moves when the server has found it in a queue of the token, before the operation.
-        const lookups = jest.spyOn(native, 'placesOf').mockImplementationOnce(async (...args) => {
+        const lookups = jest.spyOn(jobs, 'placesOf').mockImplementationOnce(async (...args) => {
           const places = await placesOf(...args);
           await given('POST', `jobs/${id}/ack`, { lease: job!.lease, next: { queue: 'other' } });
           return places;
@@ -599,10 +599,10 @@ describe('batch ack', () => {
 
   describe.each(['/acks', '/%61cks'])('a batch acknowledgement, by %s', (path) => {
     let app: TestApp;
-    let engine: Queues;
+    let engine: Engine;
     beforeAll(async () => {
       app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BULK_BYTES: '200000' });
-      engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+      engine = app.server.api.app.get(Engines, { strict: false }).of('default');
     });
     afterAll(() => app.stop());
 
@@ -620,7 +620,7 @@ describe('batch ack', () => {
       return app.engine.lease(app.namespace, { queues: [queue], count, ttrMs, waitMs: 0 });
     };
     const left = async (...queues: string[]): Promise<number> => {
-      const counts = await app.engine.counts(app.namespace, queues);
+      const counts = await app.engine.queues.counts(app.namespace, queues);
       return counts.reduce((sum, { ready, leased, dead }) => sum + ready + leased + dead, 0);
     };
 

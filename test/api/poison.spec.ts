@@ -36,7 +36,7 @@ describe('a job that kills its worker each time', () => {
     const id = await app.publish(`poisoned?tries=${String(TRIES)}`, 'poison');
     const url = `http://127.0.0.1:${String(app.port)}/api/${app.namespace}/poisoned`;
     for (let i = 1; i <= TRIES; i++) expect(await work(url, app.token)).toBe('SIGKILL');
-    await waitFor(async () => (await app.engine.deadLetterHead(app.namespace, 'poisoned')).id === id, 5_000);
+    await waitFor(async () => (await app.engine.deadLetter.head(app.namespace, 'poisoned')).id === id, 5_000);
 
     expect(await app.get(`poisoned/job/${id}`)).toMatchObject({
       status: 200,

@@ -1189,7 +1189,7 @@ describe('HTTP push', () => {
       await waitFor(() => hangs.received.length === 1, 5_000);
       await leaving.stop();
 
-      const found = await staying.engine.native.find(leaving.namespace, id);
+      const found = await staying.engine.jobs.find(leaving.namespace, id);
       expect(found).toMatchObject({ state: 'ready', triesLeft: 1, attempts: 0 });
       await staying.stop();
       await hangs.stop();
@@ -1218,7 +1218,7 @@ describe('HTTP push', () => {
       await stopped;
 
       const states = [id, (later as { id: string }).id].map(
-        async (one) => (await staying.engine.native.find(leaving.namespace, one))?.state,
+        async (one) => (await staying.engine.jobs.find(leaving.namespace, one))?.state,
       );
       expect(await Promise.all(states)).toEqual(['done', 'ready']);
       expect(slow.received).toHaveLength(1);

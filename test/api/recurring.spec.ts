@@ -24,7 +24,7 @@ describe('recurring jobs', () => {
     });
     expect(id).toBe('report');
     // The first is there at once, without anybody who asks; the second comes to who waits.
-    await waitFor(async () => (await app.engine.size(app.namespace, 'reports')) > 0, 5_000);
+    await waitFor(async () => (await app.engine.queues.size(app.namespace, 'reports')) > 0, 5_000);
     const jobs: { id: string; spawned_from?: string; data: unknown }[] = [];
     for (let i = 0; i < 2; i++) {
       const { json } = await call('POST', 'leases', { queues: ['reports'], wait_ms: 5_000 });
@@ -141,7 +141,7 @@ describe('recurring jobs', () => {
     const body = `{"id":"exact","schedule":{"every_ms":1000},"job":{"queue":"exact","data":${data}}}`;
     const stored = await app.call('POST', `/v1/${app.namespace}/recurring`, { body });
     expect([stored.status, stored.text]).toEqual([201, expect.stringContaining(data)]);
-    await waitFor(async () => (await app.engine.size(app.namespace, 'exact')) > 0, 5_000);
+    await waitFor(async () => (await app.engine.queues.size(app.namespace, 'exact')) > 0, 5_000);
     await call('DELETE', 'recurring/exact');
 
     expect((await call('GET', 'jobs/exact-1')).text).toContain(data);

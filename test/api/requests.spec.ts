@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Agent, request, RetryAgent } from 'undici';
 import { QueueError } from '../../src/domain/errors.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Engines } from '../../src/engine/engines.js';
 import { head, TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
@@ -805,8 +805,10 @@ describe('defects of lmstfy', () => {
     method: Method,
     error: Error = new QueueError('pool_unavailable', 'away'),
   ): void {
-    const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
-    jest.spyOn(engine, method).mockRejectedValue(error);
+    const engine = app.server.api.app.get(Engines, { strict: false }).of('default');
+    const { jobs } = engine;
+    if (method === 'peekJob') jest.spyOn(jobs, method).mockRejectedValue(error);
+    else jest.spyOn(engine, method).mockRejectedValue(error);
   }
 
   function open(port: number): Promise<void> {

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { TokenStore } from '../../src/auth/token-store.js';
 import type { Rights } from '../../src/domain/rights.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Engines } from '../../src/engine/engines.js';
 import { Audit } from '../engine/audit.js';
 import { auditIndexes } from '../engine/index-audit.js';
 import {
@@ -260,10 +260,10 @@ describe('worker sessions on the native API', () => {
     await publish({ queue: mine, type: 't' });
     const job = await leaseOne(mine, TTR);
     const token = await grant({ verbs: ['consume'], queues: [mine] });
-    const { native } = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
-    const placesOf = native.placesOf.bind(native);
+    const { jobs } = app.server.api.app.get(Engines, { strict: false }).of('default');
+    const placesOf = jobs.placesOf.bind(jobs);
     // It moves when the server has found it in a queue of the token, before the heartbeat.
-    const lookups = jest.spyOn(native, 'placesOf').mockImplementationOnce(async (...args) => {
+    const lookups = jest.spyOn(jobs, 'placesOf').mockImplementationOnce(async (...args) => {
       const places = await placesOf(...args);
       await given('POST', `jobs/${job.id}/ack`, { lease: job.lease, next: { queue: other } });
       return places;

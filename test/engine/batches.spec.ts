@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import type { Ack, LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { type EngineObserver, silentObserver } from '../../src/engine/core/observer.js';
 import type { LeaseOperation, Settled } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';
@@ -90,7 +90,7 @@ describe('batches', () => {
       ]);
 
       expect(twice.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, scheduled: 1 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, scheduled: 1 }]);
       expect(await f.drain('q')).toEqual(['one']);
     });
   });
@@ -116,7 +116,7 @@ describe('batches', () => {
         if (reported++ === 0) throw new Error('of the observer');
       };
       const f = await EngineFixture.open({ observer: { ...silentObserver, [method]: throwing } });
-      const quiet = new QueueEngine(f.pool, {});
+      const quiet = new PoolEngine(f.pool, {});
       const ids = await quiet.publishMany(
         f.ns,
         'q',
@@ -197,7 +197,7 @@ describe('batch ack', () => {
       const acks = new Array<Ack>(1_001).fill(ackOf(leased[0]!));
 
       await expect(f.engine.ackMany(f.ns, acks)).rejects.toMatchObject({ code: 'invalid_argument' });
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 1 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ leased: 1 }]);
     });
 
     it.each([
@@ -210,7 +210,7 @@ describe('batch ack', () => {
       const acks = [ackOf(one!), { ...ackOf(other!), ...wrong }];
 
       await expect(f.engine.ackMany(f.ns, acks)).rejects.toMatchObject({ code: 'invalid_argument' });
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 2 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ leased: 2 }]);
     });
 
     it('have a result each, in order, and a failed one changes nothing', async () => {
@@ -251,7 +251,7 @@ describe('batch ack', () => {
         'not_found',
       ]);
       expect(stale).toEqual(['refused']);
-      expect(await f.engine.counts(f.ns, ['q', 'p'])).toMatchObject([
+      expect(await f.engine.queues.counts(f.ns, ['q', 'p'])).toMatchObject([
         { ready: 0, leased: 2 },
         { ready: 0, leased: 0, scheduled: 0 },
       ]);
@@ -280,7 +280,7 @@ describe('batch ack', () => {
         ...['acked', 'acked', 'acked', 'not_found', 'acked', 'acked', 'not_found', 'lease_lost'],
       ]);
       expect(acked.toSorted()).toEqual(['e', 'p', 'q', 'q']);
-      expect(await f.engine.counts(f.ns, ['q', 'p', 'e'])).toMatchObject([
+      expect(await f.engine.queues.counts(f.ns, ['q', 'p', 'e'])).toMatchObject([
         { leased: 1 },
         { leased: 0 },
         { ready: 0 },
@@ -304,7 +304,7 @@ describe('batch ack', () => {
 
       // The third waits for its next lease: until then its last lease holder is heard.
       expect(results).toEqual(['lease_lost', 'lease_lost', 'acked', 'acked', 'acked']);
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
     });
 
     it('count an item once that is listed twice', async () => {
@@ -358,10 +358,10 @@ describe('batch ack', () => {
           const queue = pair.join('-');
           if (job === null) await f.engine.publish(f.ns, queue, newJob({ id: queue, tries: 9 }));
           else await f.put(queue, { id: queue, tries: 9, ...job });
-          await f.engine.extended.controls.change(f.ns, queue, { maxRunning: 5, maxRunningPerKey: 1 });
+          await f.engine.components.queueControls.change(f.ns, queue, { maxRunning: 5, maxRunningPerKey: 1 });
           if (when === 'in its second attempt') {
             const [{ id, lease }] = (await f.lease(queue, { ttrMs: 10_000 })) as [LeasedJob];
-            await f.engine.extended.settling.settle(f.ns, [{ verb: 'retry', id, lease }]);
+            await f.engine.components.settler.settle(f.ns, [{ verb: 'retry', id, lease }]);
           }
           await f.put(queue, { id: `${queue}-held`, ...job });
           leased.push(...(await f.lease(queue, { ttrMs: 10_000 })));
@@ -379,7 +379,7 @@ describe('batch ack', () => {
           });
           const calls = areTogether ? [operations] : operations.map((one) => [one]);
           const settled: Settled[] = [];
-          for (const call of calls) settled.push(...(await f.engine.extended.settling.settle(f.ns, call)));
+          for (const call of calls) settled.push(...(await f.engine.components.settler.settle(f.ns, call)));
           outcomes.push([
             id,
             ...settled.map(({ code, state, atMs }) => ({ code, state, atMs: atMs && atMs - f.nowMs })),
@@ -388,8 +388,8 @@ describe('batch ack', () => {
         for (const problem of await Audit.of(redis, f.ns)) outcomes.push(problem);
         for (const pair of pairs) {
           const queue = pair.join('-');
-          const head = await f.engine.peekQueue(f.ns, queue);
-          outcomes.push(await f.engine.counts(f.ns, [queue]), [queue, head?.id]);
+          const head = await f.engine.queues.peek(f.ns, queue);
+          outcomes.push(await f.engine.queues.counts(f.ns, [queue]), [queue, head?.id]);
         }
         await f.close();
         return outcomes;

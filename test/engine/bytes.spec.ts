@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { type EngineOptions, QueueEngine } from '../../src/engine/engine.js';
+import { type EngineOptions, PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 import { EngineFixture, newJob, silentLog, testPoolOptions } from './fixture.js';
@@ -23,13 +23,13 @@ describe('bytes counted for quotas', () => {
       await server.stop();
     });
 
-    async function open(options: EngineOptions = {}, keyPrefix = PREFIX): Promise<QueueEngine> {
+    async function open(options: EngineOptions = {}, keyPrefix = PREFIX): Promise<PoolEngine> {
       const pool = await RedisPool.connect(
         'default',
         testPoolOptions({ url: server.url, keyPrefix }),
         silentLog,
       );
-      const engine = new QueueEngine(pool, options);
+      const engine = new PoolEngine(pool, options);
       closing.push(
         () => pool.close(),
         () => engine.stop(),
@@ -59,10 +59,10 @@ describe('bytes counted for quotas', () => {
       await waitFor(async () => (await bytes('one')) === 15 && (await bytes('two')) === 13, 5_000);
       expect(await engine.countBytesNow()).toBe(0);
 
-      expect(await engine.deleteDead('one', 'q', 1)).toBe(1);
+      expect(await engine.deadLetter.delete('one', 'q', 1)).toBe(1);
       nowMs += 3_600_000;
       await engine.pumpNow('one');
-      await engine.destroy('one', 'far');
+      await engine.queues.destroy('one', 'far');
       await engine.ack('two', 'q', 'chosen');
       expect([await bytes('one'), await bytes('two')]).toEqual([9, 7]);
     });
@@ -83,8 +83,10 @@ describe('bytes counted for quotas', () => {
     it('are counted with all stored parts, also if an earlier server counted only bodies', async () => {
       const before = await open();
       const put = async (id: string) => {
-        await before.extended.publishing.publish('ns', [{ queue: 'q', id, body: Buffer.from('body') }]);
-        await before.extended.jobUpdater.log('ns', id, 'x'.repeat(900));
+        await before.components.extendedPublisher.publish('ns', [
+          { queue: 'q', id, body: Buffer.from('body') },
+        ]);
+        await before.components.jobUpdater.log('ns', id, 'x'.repeat(900));
       };
       await put('a');
       const engine = await open({ quotas: QUOTAS });
@@ -92,7 +94,7 @@ describe('bytes counted for quotas', () => {
       const one = await bytes('ns');
       expect(one).toBeGreaterThan(500);
       expect(await engine.countBytesNow()).toBe(0);
-      await expect(engine.extended.jobUpdater.log('ns', 'a', 'x'.repeat(900))).rejects.toMatchObject({
+      await expect(engine.jobs.log('ns', 'a', 'x'.repeat(900))).rejects.toMatchObject({
         code: 'namespace_full',
       });
       // As an earlier server leaves it.
@@ -100,7 +102,7 @@ describe('bytes counted for quotas', () => {
       await redis.hset('{ns}:meta', 'bytes', 4);
       expect(await engine.countBytesNow()).toBe(1);
       expect(await bytes('ns')).toBe(one);
-      await before.extended.jobCanceller.cancel('ns', 'a');
+      await before.components.jobCanceller.cancel('ns', 'a');
       expect(await bytes('ns')).toBe(0);
     });
 
@@ -152,8 +154,8 @@ describe('bytes counted for quotas', () => {
       await redis.config('SET', 'maxmemory', '1');
       const steps = [
         () => engine.ack('ns', 'acked', acked),
-        () => engine.destroy('ns', 'destroyed'),
-        () => engine.deleteDead('ns', 'dead', 1),
+        () => engine.queues.destroy('ns', 'destroyed'),
+        () => engine.deadLetter.delete('ns', 'dead', 1),
         () => take('met', 60_000),
         () => engine.pumpNow('ns'),
         () => engine.tidyNow('ns'),

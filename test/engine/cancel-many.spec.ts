@@ -41,7 +41,7 @@ describe('a cancel of many jobs', () => {
   };
 
   it('ends waiting jobs of every state and queue, with a result for each', async () => {
-    await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     await f.put('done', KEPT);
     await f.work();
     await f.put('dead', { ...KEPT, tries: 1 });
@@ -183,7 +183,7 @@ describe('a cancel of many jobs', () => {
   });
 
   it('cancels the running and held jobs of a concurrency key, and releases the next', async () => {
-    await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     for (const id of ['runs', 'h1', 'h2', 'h3', 'h4']) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
     await f.lease();
@@ -210,7 +210,7 @@ describe('a cancel of many jobs', () => {
   });
 
   it('cancels 64 held jobs of a key and its running one, and releases the rest', async () => {
-    await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const ids = Array.from({ length: 66 }, (_, i) => `k${String(i).padStart(2, '0')}`);
     for (const id of ids) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
@@ -282,7 +282,7 @@ describe('a cancel of many jobs', () => {
         const leased = await f.lease();
         const [results, settled] = await Promise.all([
           f.path.jobCanceller.cancelMany(f.ns, ids, { graceMs: 0 }),
-          other.engine.extended.leaseOperations.complete(f.ns, leased),
+          other.engine.settle.complete(f.ns, leased),
         ]);
         await f.pump();
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { DependentsError } from '../../src/domain/errors.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture, newJob, type ExtendedJob } from './fixture.js';
@@ -38,7 +38,7 @@ describe('an update of a job', () => {
     async (id) => {
       const publish = async (priority: number, own?: string): Promise<string> => {
         const given = own === undefined ? {} : { id: own };
-        const [job] = await f.path.publishing.publish(f.ns, [
+        const [job] = await f.path.extendedPublisher.publish(f.ns, [
           { queue: 'q', body: Buffer.from('x'), priority, type: 't', ...given },
         ]);
         await f.pass(1);
@@ -79,7 +79,7 @@ describe('an update of a job', () => {
       return (await f.path.lists.list(f.ns, filter, { limit: 10 })).items.map(({ id }) => id);
     };
     await f.put('running', { concurrencyKey: 'k' });
-    await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     expect(await f.lease()).toHaveLength(1);
     const simple = await f.fixture.publish('q', { delayMs: 60_000 });
     await f.put('second', { concurrencyKey: 'k', priority: 5 });
@@ -462,7 +462,7 @@ describe('purging a queue', () => {
         for (let i = 0; i < each; i++) {
           if (queue === 'plain') await engine.publish(ns, queue, newJob({ ttlMs: 9e9, tries: 2, ...job }));
           else
-            await engine.extended.publishing.publish(ns, [
+            await engine.components.extendedPublisher.publish(ns, [
               { queue, body, ttlMs: 9e9, tries: 2, ...extended, ...job },
             ]);
         }
@@ -611,7 +611,7 @@ describe('purging a queue', () => {
     });
 
     it('does nothing for an unknown namespace', async () => {
-      const engine: QueueEngine = f.engine;
+      const engine: PoolEngine = f.engine;
       const nowhere = randomNamespace();
 
       expect(await engine.purge.run(nowhere)).toEqual({
@@ -633,7 +633,7 @@ describe('waiting for the end of a job', () => {
     const put = (job?: ExtendedJob): Promise<string> => f.put('q', job);
     const lease = async () => (await f.lease('q'))[0]!;
     const watch = (id: string, waitMs = LONG_MS, signal?: AbortSignal): Promise<void> =>
-      f.engine.extended.endWatch.wait(f.ns, id, waitMs, signal);
+      f.engine.components.endWatch.wait(f.ns, id, waitMs, signal);
 
     /** What a wait has come to so far. */
     const follow = (wait: Promise<void>): { isOver: boolean } => {
@@ -645,11 +645,7 @@ describe('waiting for the end of a job', () => {
     it.each<[string, object, (id: string, number: number) => Promise<unknown>]>([
       ['done and kept', { retentionMs: LONG_MS }, (id, number) => f.engine.ack(f.ns, 'q', id, number)],
       ['done and gone', {}, (id, number) => f.engine.ack(f.ns, 'q', id, number)],
-      [
-        'dead',
-        {},
-        (id, lease) => f.engine.extended.leaseOperations.fail(f.ns, { id, lease, group: 'g', message: '' }),
-      ],
+      ['dead', {}, (id, lease) => f.engine.settle.fail(f.ns, { id, lease, group: 'g', message: '' })],
       ['done on lmstfy’s wire', { retentionMs: LONG_MS }, (id) => f.engine.ack(f.ns, 'q', id)],
     ])('ends when the job is %s, and not before', async (_name, job, end) => {
       const id = await put(job);
@@ -689,7 +685,7 @@ describe('waiting for the end of a job', () => {
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) {
         const jobs = Array.from({ length: 40 }, () => ({ queue: 'q', body: Buffer.from('x') }));
-        ids.push(...(await f.engine.extended.publishing.publish(f.ns, jobs)).map(({ id }) => id));
+        ids.push(...(await f.engine.components.extendedPublisher.publish(f.ns, jobs)).map(({ id }) => id));
       }
       const followed = ids.map((id) => follow(watch(id)));
       await f.engine.ackMany(

@@ -116,7 +116,7 @@ describe('a Redis whose clock is stepped', () => {
   });
 
   it('keeps recurring jobs running when it is set back after it was ahead', async () => {
-    const { recurrings } = f.engine.extended;
+    const { recurrings } = f.engine.components;
     const template = { queue: 'q', body: Buffer.from('x') };
     await recurrings.set(f.ns, { id: 'r', schedule: { everyMs: 2_000 }, template });
     const ahead = 300 * 86_400;

@@ -13,7 +13,7 @@ afterEach(() => f.close());
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 1_440 * MINUTE;
-const recurrings = () => f.engine.extended.recurrings;
+const recurrings = () => f.engine.recurring;
 const set = (
   cron: string,
   more: Partial<Omit<NewRecurring, 'schedule'>> & { schedule?: Partial<CronSchedule> } = {},
@@ -450,7 +450,7 @@ it('a cron schedule keeps a slot once that is stored twice', async () => {
   try {
     await Promise.all([
       recurrings().extend(f.ns, 'r'),
-      other.engine.extended.recurrings.extend(f.ns, 'r'),
+      other.engine.recurring.extend(f.ns, 'r'),
       recurrings().extend(f.ns, 'r'),
     ]);
     const slots = String(await f.pool.read('HGET', `{${f.ns}}Rr`, 'slots')).split(',');

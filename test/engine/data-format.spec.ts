@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';
@@ -60,9 +60,9 @@ describe('the data format', () => {
       redis.disconnect();
     });
 
-    async function connect(): Promise<QueueEngine> {
+    async function connect(): Promise<PoolEngine> {
       const pool = await RedisPool.connect('default', testPoolOptions({ keyPrefix: prefix }), silentLog);
-      const engine = new QueueEngine(pool, { clock: () => nowMs });
+      const engine = new PoolEngine(pool, { clock: () => nowMs });
       closing.push(async () => {
         await engine.stop();
         await pool.close();
@@ -132,10 +132,10 @@ describe('the data format', () => {
       ]);
       const engine = await connect();
       await engine.pumpNow(NS);
-      expect(await engine.deadLetterHead(NS, 'q')).toMatchObject({ size: 3 });
+      expect(await engine.deadLetter.head(NS, 'q')).toMatchObject({ size: 3 });
       await outlast();
 
-      expect(await engine.respawn(NS, 'q', 3, 60_000)).toBe(3);
+      expect(await engine.deadLetter.respawn(NS, 'q', 3, 60_000)).toBe(3);
       const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
       expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
       for (const job of jobs) expect(job.body.toString()).toBe(body);
@@ -150,7 +150,7 @@ describe('the data format', () => {
         { id: 'scheduled', state: SCHEDULED, tries: 1, expiresMs },
       ]);
       const engine = await connect();
-      expect(await engine.counts(NS, ['q'])).toMatchObject([{ ready: 1, scheduled: 1, leased: 1 }]);
+      expect(await engine.queues.counts(NS, ['q'])).toMatchObject([{ ready: 1, scheduled: 1, leased: 1 }]);
       await engine.pumpNow(NS);
       const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
 
@@ -194,7 +194,7 @@ describe('the data format', () => {
       const request = { queues: ['q'], count: 9, ttrMs: 60_000, waitMs: 0 };
       try {
         const before = await connect();
-        const publisher = new QueueEngine(before);
+        const publisher = new PoolEngine(before);
         for (let i = 0; i < 3; i++) await publisher.publish(NS, 'q', newJob());
         await publisher.stop();
         await before.close();
@@ -203,7 +203,7 @@ describe('the data format', () => {
         await expect(redis.set('control', '')).rejects.toThrow(/^OOM/);
 
         const pool = await connect();
-        const engine = new QueueEngine(pool);
+        const engine = new PoolEngine(pool);
         expect(pool.status).toMatchObject({ up: true, degraded: ['full'] });
         expect(await redis.get('pumphouse:format')).toBe('1');
         const jobs = await engine.lease(NS, request);
@@ -243,13 +243,13 @@ describe('stores of older builds', () => {
       store: undefined as unknown as OldStore,
       nowMs: 0,
       closing,
-      async open(): Promise<QueueEngine> {
+      async open(): Promise<PoolEngine> {
         const pool = await RedisPool.connect(
           'default',
           testPoolOptions({ url: given.server.url }),
           silentLog,
         );
-        const engine = new QueueEngine(pool, { clock: () => given.nowMs });
+        const engine = new PoolEngine(pool, { clock: () => given.nowMs });
         closing.push(async () => {
           await engine.stop();
           await pool.close();
@@ -275,7 +275,7 @@ describe('stores of older builds', () => {
     const given = withStore(`format-${format}`);
 
     /** Leases and acknowledges all that is ready. */
-    async function work(engine: QueueEngine, queue = 'mail'): Promise<[string, number, unknown][]> {
+    async function work(engine: PoolEngine, queue = 'mail'): Promise<[string, number, unknown][]> {
       const jobs = await engine.lease(NS, { queues: [queue], count: 50, ttrMs: 1_000, waitMs: 0 });
       for (const { id, lease } of jobs) expect(await engine.ack(NS, queue, id, lease)).toBe(true);
       return jobs.map(({ body, triesLeft, attributes }) => [body.toString(), triesLeft, attributes]);
@@ -286,13 +286,13 @@ describe('stores of older builds', () => {
       const engine = await given.open();
       expect(await given.redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
       expect(await Audit.of(given.redis, NS)).toEqual([]);
-      expect(await engine.counts(NS, ['mail', 'news'])).toMatchObject([
+      expect(await engine.queues.counts(NS, ['mail', 'news'])).toMatchObject([
         { ready: 4, scheduled: 3, leased: 2, dead: 2 },
         { ready: 1, scheduled: 1, leased: 0, dead: 0 },
       ]);
       expect(await work(engine)).toEqual(READY);
       expect(await work(engine, 'news')).toEqual([['chosen', 2, null]]);
-      expect(await engine.respawn(NS, 'mail', 9, HOUR_MS)).toBe(2);
+      expect(await engine.deadLetter.respawn(NS, 'mail', 9, HOUR_MS)).toBe(2);
       expect(await work(engine)).toEqual([
         ['dead', 0, null],
         ['dead with attributes', 0, { color: 'red' }],
@@ -307,7 +307,7 @@ describe('stores of older builds', () => {
       given.nowMs = given.store.nowMs + 60_000;
       await engine.pumpNow(NS);
       expect(await work(engine)).toEqual([['leased', 0, null]]);
-      expect(await engine.deadLetterHead(NS, 'mail')).toMatchObject({ size: 1 });
+      expect(await engine.deadLetter.head(NS, 'mail')).toMatchObject({ size: 1 });
       given.nowMs = given.store.nowMs + 2 * HOUR_MS - 1;
       await engine.pumpNow(NS);
       expect(await work(engine)).toEqual([]);
@@ -320,7 +320,7 @@ describe('stores of older builds', () => {
       expect(await work(engine, 'news')).toEqual([['chosen, far', 2, null]]);
 
       expect(await Audit.of(given.redis, NS)).toEqual([]);
-      expect(await engine.deleteDead(NS, 'mail', 1)).toBe(1);
+      expect(await engine.deadLetter.delete(NS, 'mail', 1)).toBe(1);
       await engine.tidyNow(NS);
       expect(await given.redis.keys(`{${NS}}j*`)).toEqual([]);
     });
@@ -330,14 +330,14 @@ describe('stores of older builds', () => {
       for (const { id, lease } of given.store.leases)
         expect(await engine.ack(NS, 'mail', id, lease)).toBe(true);
       const extended = { queue: 'mail', body: Buffer.from('rich'), priority: -5, tags: ['new'] };
-      await engine.extended.publishing.publish(NS, [extended]);
+      await engine.components.extendedPublisher.publish(NS, [extended]);
       const request = { queues: ['mail'], count: 2, ttrMs: 10_000, waitMs: 0 };
       const [first, second] = await engine.lease(NS, request);
       expect([first, second].map((job) => job?.body.toString())).toEqual(['rich', 'ready']);
       // A simple job of the old format becomes an extended one.
       const { id, lease } = second!;
       const failure = { group: 'smtp', message: 'no', delayMs: 1_000 };
-      expect(await engine.extended.leaseOperations.retry(NS, { id, lease, ...failure })).toMatchObject({
+      expect(await engine.settle.retry(NS, { id, lease, ...failure })).toMatchObject({
         state: 'scheduled',
       });
       given.nowMs += 1_000;
@@ -365,7 +365,7 @@ describe('stores of older builds', () => {
   describe('extended jobs that a server of data format 3 left', () => {
     const given = withStore('format-3');
     const MILL = 'mill';
-    const work = (engine: QueueEngine, queues = ['work'], count = 50): Promise<LeasedJob[]> =>
+    const work = (engine: PoolEngine, queues = ['work'], count = 50): Promise<LeasedJob[]> =>
       engine.lease(MILL, { queues, count, ttrMs: 600_000, waitMs: 0 });
     const idsOf = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
     /** But for what docs/states.md says of early servers: a job that they cancelled has the place of a done one. */
@@ -379,11 +379,11 @@ describe('stores of older builds', () => {
     it('are found in their states, with their options and results', async () => {
       const engine = await given.open();
       expect(await audit()).toEqual([]);
-      expect(await engine.counts(MILL, ['work', 'limited'])).toMatchObject([
+      expect(await engine.queues.counts(MILL, ['work', 'limited'])).toMatchObject([
         { ready: 4, scheduled: 2, leased: 1, dead: 2, blocked: 2, stuck: 1, done: 2, cancelled: 0 },
         { ready: 0, held: 1, leased: 1 },
       ]);
-      const { jobReader, lists, tags } = engine.extended;
+      const { jobReader, lists, tags } = engine.components;
       const failure = { group: 'smtp', worker: 'host-1' };
       const known: Readonly<Record<string, object>> = {
         failed: { state: 'dead', type: 'mail', tags: ['t'], failures: 1, failure, attempts: 1 },
@@ -422,24 +422,24 @@ describe('stores of older builds', () => {
 
     it('go on with their order, limits, dependencies, policies, keys and leases', async () => {
       const engine = await given.open();
-      const { extended } = engine;
+      const { components } = engine;
       expect(idsOf(await work(engine))).toEqual(['ready-first', 'ready', 'simple', 'ready-last']);
       // The key has one slot, which `running` has.
       expect(await work(engine, ['limited'])).toEqual([]);
       const [leased, running] = given.store.extended!;
       const unique = { key: 'u', mode: 'reject' as const };
       const another = { queue: 'work', body: Buffer.from('x'), unique };
-      await expect(extended.publishing.publish(MILL, [another])).rejects.toMatchObject({
+      await expect(components.extendedPublisher.publish(MILL, [another])).rejects.toMatchObject({
         code: 'unique_key_taken',
       });
-      expect(await extended.leaseOperations.complete(MILL, [leased!, running!])).toEqual(['done', 'done']);
+      expect(await components.leaseOperations.complete(MILL, [leased!, running!])).toEqual(['done', 'done']);
       await engine.pumpNow(MILL);
       expect(idsOf(await work(engine, ['work', 'limited']))).toEqual(['blocked', 'held']);
-      expect(await extended.jobReader.find(MILL, 'leased')).toMatchObject({ state: 'done' });
+      expect(await components.jobReader.find(MILL, 'leased')).toMatchObject({ state: 'done' });
 
-      await extended.dead.respawnIds(MILL, ['failed'], { ttlMs: 0, tries: 'reset' });
+      await components.deadJobs.respawnIds(MILL, ['failed'], { ttlMs: 0, tries: 'reset' });
       await engine.pumpNow(MILL);
-      expect(await extended.jobReader.find(MILL, 'stuck')).toMatchObject({ dependsOn: ['failed'] });
+      expect(await components.jobReader.find(MILL, 'stuck')).toMatchObject({ dependsOn: ['failed'] });
       const [failed] = await work(engine);
       expect(await engine.ack(MILL, 'work', 'failed', failed?.lease)).toBe(true);
       await engine.pumpNow(MILL);
@@ -455,46 +455,50 @@ describe('stores of older builds', () => {
       const [leased] = given.store.extended!;
       given.nowMs += 60_000;
       await engine.pumpNow(MILL);
-      expect(await engine.extended.jobReader.find(MILL, 'leased')).toMatchObject({
+      expect(await engine.jobs.find(MILL, 'leased')).toMatchObject({
         ...{ state: 'ready', crashes: 1, failure: null, triesLeft: 2 },
       });
       // Its last holder is accepted until the next lease.
       const late = { ...leased!, group: 'late', message: '', delayMs: 0, data: { body: Buffer.from('new') } };
-      expect(await engine.extended.leaseOperations.retry(MILL, late)).toMatchObject({ state: 'ready' });
-      expect((await engine.extended.jobReader.find(MILL, 'leased'))?.body.toString()).toBe('new');
+      expect(await engine.settle.retry(MILL, late)).toMatchObject({ state: 'ready' });
+      expect((await engine.jobs.find(MILL, 'leased'))?.body.toString()).toBe('new');
       expect(await audit()).toEqual([]);
     });
 
     it('accept the calls that are newer', async () => {
       const engine = await given.open();
-      const { native, extended } = engine;
+      const { jobs, components } = engine;
       const body = Buffer.from('put');
-      expect(await native.put(MILL, { queue: 'work', id: 'ready', body })).toMatchObject({
+      expect(await jobs.put(MILL, { queue: 'work', id: 'ready', body })).toMatchObject({
         ...{ id: 'ready', state: 'ready', isReplaced: true },
       });
-      expect(await native.put(MILL, { queue: 'work', id: 'done', body })).toMatchObject({
+      expect(await jobs.put(MILL, { queue: 'work', id: 'done', body })).toMatchObject({
         isReplaced: false,
       });
-      await expect(native.put(MILL, { queue: 'work', id: 'leased', body })).rejects.toMatchObject({
+      await expect(jobs.put(MILL, { queue: 'work', id: 'leased', body })).rejects.toMatchObject({
         code: 'leased',
       });
-      expect(await native.revoke(MILL, 'leased')).toMatchObject({ state: 'ready' });
-      await extended.jobUpdater.change(MILL, 'leased', { tries: 9, type: 'other', tags: [] });
-      await extended.jobUpdater.change(MILL, 'simple', { tries: 9, type: 'other' });
+      expect(await engine.settle.revoke(MILL, 'leased')).toMatchObject({ state: 'ready' });
+      await components.jobUpdater.change(MILL, 'leased', { tries: 9, type: 'other', tags: [] });
+      await components.jobUpdater.change(MILL, 'simple', { tries: 9, type: 'other' });
       for (const id of ['leased', 'simple'])
-        expect(await extended.jobReader.find(MILL, id)).toMatchObject({
+        expect(await components.jobReader.find(MILL, id)).toMatchObject({
           tries: 9,
           triesLeft: 9,
           type: 'other',
         });
-      const cancelled = await extended.jobCanceller.cancelMany(MILL, ['leased', 'blocked', 'cancelled'], {});
+      const cancelled = await components.jobCanceller.cancelMany(
+        MILL,
+        ['leased', 'blocked', 'cancelled'],
+        {},
+      );
       expect(cancelled.map(({ outcome }) => outcome)).toEqual([
         'cancelled',
         'cancelled',
         'already_cancelled',
       ]);
-      for (const id of ['cancelled', 'expired', 'scheduled']) await extended.jobCanceller.remove(MILL, id);
-      await expect(extended.jobCanceller.remove(MILL, 'failed')).rejects.toMatchObject({
+      for (const id of ['cancelled', 'expired', 'scheduled']) await components.jobCanceller.remove(MILL, id);
+      await expect(components.jobCanceller.remove(MILL, 'failed')).rejects.toMatchObject({
         code: 'has_dependents',
       });
       await engine.pumpNow(MILL);
@@ -504,7 +508,7 @@ describe('stores of older builds', () => {
 
   describe('a store in which a version before 0.2.0 put jobs into two places', () => {
     const given = withStore('damaged');
-    const drain = async (engine: QueueEngine, queue: string): Promise<string[]> =>
+    const drain = async (engine: PoolEngine, queue: string): Promise<string[]> =>
       (await engine.lease(NS, { queues: [queue], count: 50, ttrMs: 60_000, waitMs: 0 })).map(({ id }) => id);
 
     it('has jobs in two places, wrong counts, and jobs without a queue', async () => {
@@ -525,12 +529,12 @@ describe('stores of older builds', () => {
       await engine.lease(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
       for (const { id } of given.store.leases) await engine.ack(NS, 'counted', id);
       for (const id of ['counted-2', 'counted-3', 'counted-4']) await engine.ack(NS, 'counted', id);
-      expect(await engine.counts(NS, ['counted'])).toMatchObject([{ ready: 0, leased: 0 }]);
-      await expect(engine.extended.controls.forget(NS, 'counted')).rejects.toMatchObject({
+      expect(await engine.queues.counts(NS, ['counted'])).toMatchObject([{ ready: 0, leased: 0 }]);
+      await expect(engine.components.queueControls.forget(NS, 'counted')).rejects.toMatchObject({
         code: 'queue_not_empty',
       });
       await engine.tidyNow(NS);
-      expect(await engine.counts(NS, ['counted'])).toMatchObject([{ ready: 1 }]);
+      expect(await engine.queues.counts(NS, ['counted'])).toMatchObject([{ ready: 1 }]);
       expect(await drain(engine, 'counted')).toEqual(['counted-5']);
     });
 
@@ -545,10 +549,13 @@ describe('stores of older builds', () => {
       await engine.pumpNow(NS);
 
       expect(await Audit.of(given.redis, NS)).toEqual([]);
-      expect(await engine.counts(NS, ['double', 'counted'])).toMatchObject([{ ready: 2 }, { ready: 5 }]);
-      const [, head] = await Promise.all([engine.recoverNow(), engine.deadLetterHead(NS, 'recovered')]);
+      expect(await engine.queues.counts(NS, ['double', 'counted'])).toMatchObject([
+        { ready: 2 },
+        { ready: 5 },
+      ]);
+      const [, head] = await Promise.all([engine.recoverNow(), engine.deadLetter.head(NS, 'recovered')]);
       expect(head).toMatchObject({ size: 2 });
-      expect(await engine.extended.jobReader.find(NS, 'lost-extended')).toMatchObject({
+      expect(await engine.jobs.find(NS, 'lost-extended')).toMatchObject({
         queue: 'recovered',
         state: 'dead',
         tags: ['t'],
@@ -557,7 +564,7 @@ describe('stores of older builds', () => {
           message: expect.stringContaining('queue 3 was deleted') as string,
         },
       });
-      await engine.extended.dead.respawn(
+      await engine.components.deadJobs.respawn(
         NS,
         { queue: 'recovered' },
         { queue: 'mail', ttlMs: 0, tries: 'reset' },
@@ -577,7 +584,7 @@ describe('stores of older builds', () => {
       given.closing.push(() => pool.close());
       const runner = new ScriptRunner(pool, silentObserver, () => given.nowMs);
       await runner.run(recount, NS, { number: Number(number) });
-      expect(await engine.counts(NS, ['mail'])).toMatchObject([{ ready: 2 }]);
+      expect(await engine.queues.counts(NS, ['mail'])).toMatchObject([{ ready: 2 }]);
     });
 
     it('is repaired once, by one server', async () => {

@@ -40,7 +40,11 @@ describe('dependencies', () => {
       id,
       dependsOn,
     });
-    const published = await f.path.publishing.publish(f.ns, [job('c', ['b']), job('b', ['a']), job('a', [])]);
+    const published = await f.path.extendedPublisher.publish(f.ns, [
+      job('c', ['b']),
+      job('b', ['a']),
+      job('a', []),
+    ]);
 
     expect(published.map(({ state }) => state)).toEqual(['blocked', 'blocked', 'ready']);
     expect([await f.work(), await f.work(), await f.work()]).toEqual([['a'], ['b'], ['c']]);
@@ -72,7 +76,7 @@ describe('dependencies', () => {
       id,
       dependsOn,
     });
-    const publish = (...jobs: NewExtendedJob[]) => f.path.publishing.publish(f.ns, jobs);
+    const publish = (...jobs: NewExtendedJob[]) => f.path.extendedPublisher.publish(f.ns, jobs);
 
     await expect(publish(job('a', ['a']))).rejects.toMatchObject({ code: 'dependency_cycle' });
     await expect(publish(job('a', ['b']), job('b', ['c']), job('c', ['a']))).rejects.toMatchObject({
@@ -192,7 +196,7 @@ describe('dependencies', () => {
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
     await f.fail('a');
-    expect(await f.fixture.engine.deleteDead(f.ns, 'q', 10)).toBe(1);
+    expect(await f.fixture.engine.deadLetter.delete(f.ns, 'q', 10)).toBe(1);
     await f.pump();
 
     expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { a: 'deleted' } });
@@ -271,7 +275,7 @@ describe('dependencies', () => {
       const ids: string[] = [];
       for (let left = MANY; left > 0; left -= 50) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'many', body: Buffer.from('x'), ...job }));
-        ids.push(...(await f.path.publishing.publish(f.ns, jobs)).map(({ id }) => id));
+        ids.push(...(await f.path.extendedPublisher.publish(f.ns, jobs)).map(({ id }) => id));
       }
       return ids;
     };
@@ -380,7 +384,7 @@ describe('many dependents', () => {
       dependsOn: readonly string[],
       onDependencyFailure: DependencyFailure = 'block',
     ) =>
-      f.engine.extended.publishing.publish(f.ns, [
+      f.engine.components.extendedPublisher.publish(f.ns, [
         { queue: 'users', id, body: Buffer.from('x'), dependsOn, onDependencyFailure },
       ]);
 
@@ -400,7 +404,7 @@ describe('many dependents', () => {
     }
 
     async function cancelAll(): Promise<void> {
-      await f.engine.extended.jobCanceller.cancel(f.ns, 'one', { cascade: true });
+      await f.engine.jobs.cancel(f.ns, 'one', { cascade: true });
       await f.engine.pumpNow(f.ns);
     }
 
@@ -424,21 +428,20 @@ describe('many dependents', () => {
       'to cancel 1,000 jobs with one': async () => (await users('cancel'), cancelAll),
       'to look for a circle along a thousand ways': async () => {
         await ladder();
-        return () =>
-          f.engine.extended.jobUpdater.change(f.ns, 'step0', { moreDependencies: ['step99'] }).catch(() => 0);
+        return () => f.engine.jobs.change(f.ns, 'step0', { moreDependencies: ['step99'] }).catch(() => 0);
       },
       'to look at a job with a thousand of each': async () => {
         await users('block');
-        await f.engine.extended.jobUpdater.change(f.ns, 'one', { dependsOn: await simpleJobs() });
+        await f.engine.jobs.change(f.ns, 'one', { dependsOn: await simpleJobs() });
         await f.engine.pumpNow(f.ns);
-        return () => f.engine.extended.jobReader.find(f.ns, 'one');
+        return () => f.engine.jobs.find(f.ns, 'one');
       },
     };
 
     /** Its lease holder fails it, so that its dependents follow their policy. */
     async function cancelLeased(): Promise<void> {
       const [job] = await f.lease('users');
-      await f.engine.extended.leaseOperations.fail(f.ns, {
+      await f.engine.settle.fail(f.ns, {
         id: 'one',
         lease: job?.lease ?? 0,
         group: 'g',

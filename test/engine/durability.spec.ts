@@ -79,10 +79,10 @@ describe('durability', () => {
         await client(replica).replicaof('NO', 'ONE');
         const survivor = await EngineFixture.open({}, { url: replica.url, allowUnsafe: true });
         opened.push(survivor);
-        expect(await survivor.engine.peekJob(f.ns, 'q', one)).toBeNull();
+        expect(await survivor.engine.jobs.peekJob(f.ns, 'q', one)).toBeNull();
         for (const id of [...many, again])
-          expect(await survivor.engine.peekJob(f.ns, 'q', id)).toMatchObject({ id });
-        const counts = await survivor.engine.counts(
+          expect(await survivor.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ id });
+        const counts = await survivor.engine.queues.counts(
           f.ns,
           [0, 1, 2, 3, 4, 5, 6].map((i) => `q${String(i)}`),
         );
@@ -126,7 +126,7 @@ describe('durability', () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { waitTimeoutMs: 300, durability: 'replicated:1' });
       const jobs = [{ queue: 'rich', body: Buffer.from('1'), type: 'mail' }];
-      const put = (options = {}) => f.engine.extended.publishing.publish(f.ns, jobs, options);
+      const put = (options = {}) => f.engine.components.extendedPublisher.publish(f.ns, jobs, options);
       await waitFor(() => put());
       process.kill(replicas[0]!.pid, 'SIGSTOP');
       const refused: unknown = await put().catch((error: unknown) => error);
@@ -136,7 +136,7 @@ describe('durability', () => {
       const { jobIds } = refused as { jobIds: string[] };
       const again = await waitFor(() => put({ retryOf: jobIds }));
       expect(again).toMatchObject([{ id: jobIds[0], existing: true }]);
-      expect(await f.engine.size(f.ns, 'rich')).toBe(3);
+      expect(await f.engine.queues.size(f.ns, 'rich')).toBe(3);
     });
 
     it('answers not_replicated with the ids when the replicas lag, and a repetition stores once', async () => {
@@ -169,7 +169,7 @@ describe('durability', () => {
         10_000,
       );
       expect(sent).toEqual(ids);
-      const counts = await f.engine.counts(f.ns, ['one', 'many', 'again']);
+      const counts = await f.engine.queues.counts(f.ns, ['one', 'many', 'again']);
       expect(counts.map(({ ready }) => ready)).toEqual([1, 2, 1]);
     });
 

@@ -82,9 +82,9 @@ describe('the engine', () => {
     await f.engine.pumpNow(f.ns);
 
     expect(await f.drain('q')).toEqual([]);
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toEqual({ id, size: 1 });
     f.nowMs += 1_000_000_000;
-    expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'dead', ttlLeftMs: 0 });
+    expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'dead', ttlLeftMs: 0 });
   });
 
   it('respawns the oldest dead jobs with one try and a new ttl, and deletes others', async () => {
@@ -92,9 +92,9 @@ describe('the engine', () => {
     await f.lease('q', { count: 3, ttrMs: 0 });
     await f.engine.pumpNow(f.ns);
 
-    expect(await f.engine.respawn(f.ns, 'q', 2, 5_000)).toBe(2);
-    expect(await f.engine.deleteDead(f.ns, 'q', 9)).toBe(1);
-    expect(await f.engine.respawn(f.ns, 'q', 2, 5_000)).toBe(0);
+    expect(await f.engine.deadLetter.respawn(f.ns, 'q', 2, 5_000)).toBe(2);
+    expect(await f.engine.deadLetter.delete(f.ns, 'q', 9)).toBe(1);
+    expect(await f.engine.deadLetter.respawn(f.ns, 'q', 2, 5_000)).toBe(0);
 
     const jobs = await f.lease('q', { count: 5 });
     expect(jobs.map((job) => [job.body.toString(), job.triesLeft, job.ttlLeftMs])).toEqual([
@@ -117,7 +117,7 @@ describe('the engine', () => {
     expect(await f.engine.ack(f.ns, 'other', third)).toBe(false);
     expect(await f.engine.ack(f.ns, 'q', 'no such id!')).toBe(false);
 
-    expect(await f.engine.counts(f.ns, ['q'])).toEqual([
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toEqual([
       {
         queue: 'q',
         ready: 1,
@@ -132,7 +132,7 @@ describe('the engine', () => {
         oldestReadyAgeMs: 0,
       },
     ]);
-    expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id: third });
+    expect(await f.engine.queues.peek(f.ns, 'q')).toMatchObject({ id: third });
     expect((await f.lease('q')).map((job) => job.id)).toEqual([third]);
   });
 
@@ -144,7 +144,7 @@ describe('the engine', () => {
     const [present] = await f.lease('q', { ttrMs: 1_000 });
 
     await expect(f.engine.ack(f.ns, 'q', id, stale?.lease)).rejects.toMatchObject({ code: 'lease_lost' });
-    expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
+    expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
     expect(await f.engine.ack(f.ns, 'q', id, present?.lease)).toBe(true);
   });
 
@@ -172,7 +172,7 @@ describe('the engine', () => {
 
     await f.engine.undo(f.ns, [old!]);
 
-    expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
+    expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
     expect(await f.engine.ack(f.ns, 'q', id, present?.lease)).toBe(true);
   });
 
@@ -207,7 +207,7 @@ describe('the engine', () => {
     const old = await f.publish('q', { text: 'old' });
     const id = await f.engine.republish(f.ns, 'q', old, newJob({ body: Buffer.from('new') }));
 
-    expect(await f.engine.peekJob(f.ns, 'q', old)).toBeNull();
+    expect(await f.engine.jobs.peekJob(f.ns, 'q', old)).toBeNull();
     expect(await f.size('q')).toBe(1);
     expect((await f.lease('q', { count: 5 })).map((job) => job.id)).toEqual([id]);
     expect(await f.engine.republish(f.ns, 'q', 'doesnotexist', newJob())).toHaveLength(26);
@@ -235,9 +235,9 @@ describe('the engine', () => {
       );
     }
 
-    expect(await f.engine.destroy(f.ns, 'q')).toBe(1_280);
+    expect(await f.engine.queues.destroy(f.ns, 'q')).toBe(1_280);
 
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
     f.nowMs += 5_000;
     await f.engine.pumpNow(f.ns);
     expect(await f.drain('q')).toEqual(['later', 'body']);
@@ -250,8 +250,8 @@ describe('the engine', () => {
     f.nowMs += 2_000;
     await f.engine.pumpNow(f.ns);
 
-    for (const id of [scheduled, leased]) expect(await f.engine.peekJob(f.ns, 'q', id)).toBeNull();
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([
+    for (const id of [scheduled, leased]) expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toBeNull();
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([
       { ready: 0, scheduled: 0, leased: 0, dead: 0 },
     ]);
   });
@@ -280,7 +280,7 @@ describe('the engine', () => {
     await f.engine.ack(f.ns, 'q', gone);
     await f.engine.tidyNow(f.ns);
 
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
   });
 
   it('ignores the age of a job that was published again in another queue', async () => {
@@ -291,7 +291,7 @@ describe('the engine', () => {
     await f.publish('q');
     f.nowMs += 1_000;
 
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 1_000 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 1_000 }]);
   });
 
   it('D17: removes every trace of empty queues and namespaces', async () => {
@@ -302,12 +302,12 @@ describe('the engine', () => {
     }
     await f.publish('kept', { delayMs: 5_000 });
     expect(await f.engine.tidyNow(f.ns)).toBe(150);
-    expect(await f.engine.queues(f.ns)).toEqual(['kept']);
+    expect(await f.engine.queues.names(f.ns)).toEqual(['kept']);
     expect(await f.engine.namespaces()).toContain(f.ns);
 
     f.nowMs += 5_000;
     await f.engine.pumpNow(f.ns);
-    await f.engine.destroy(f.ns, 'kept');
+    await f.engine.queues.destroy(f.ns, 'kept');
     await f.engine.tidyNow(f.ns);
 
     expect(await f.keys()).toEqual([]);

@@ -22,7 +22,7 @@ describe('events of the extended path', () => {
     const lease = () => f.lease('q', { count: 2, ttrMs: 1_000 });
 
     const [job] = (await lease()).filter((one) => one.id === id);
-    await f.engine.extended.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
+    await f.engine.settle.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
     await lease();
@@ -50,7 +50,7 @@ describe('events of the extended path', () => {
       const id = await put('q', { type: 'mail', ...(keeps ? { retentionMs: 60_000 } : {}) });
       const [job] = await f.lease('q', { worker: 'w' });
       const result = { body, contentType };
-      await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
+      await f.engine.settle.complete(f.ns, [{ id, lease: job!.lease, result }]);
     };
     const json = 'application/json';
     const longest = JSON.stringify('x'.repeat(1_022));
@@ -80,11 +80,11 @@ describe('events of the extended path', () => {
   it('do not repeat the result of a job in its timeline', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const id = await put('q', { type: 'mail', retentionMs: 60_000 });
-    await f.engine.extended.tags.track(f.ns, id);
+    await f.engine.jobs.track(f.ns, id);
     const [job] = await f.lease('q', { worker: 'w' });
     const result = { body: Buffer.from('1'), contentType: 'application/json' };
-    await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
-    const found = await f.engine.native.find(f.ns, id);
+    await f.engine.settle.complete(f.ns, [{ id, lease: job!.lease, result }]);
+    const found = await f.engine.jobs.find(f.ns, id);
     expect(Object.keys(found!.timeline.at(-1)!).sort()).toEqual(['atMs', 'what', 'worker']);
     await waitFor(() => listening.events.some(({ name }) => name === 'acked'));
     expect(listening.events.at(-1)?.facts).toEqual({
@@ -95,11 +95,11 @@ describe('events of the extended path', () => {
 
   it('report the deletion of a queue once, and no refused one', async () => {
     const listening = await Listening.to(f.engine, f.ns);
-    const { controls } = f.engine.extended;
+    const { queueControls: controls } = f.engine.components;
     await controls.change(f.ns, 'q', { maxRunning: 1 });
     const id = await put('q', {});
     await expect(controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
-    await f.engine.native.remove(f.ns, id);
+    await f.engine.jobs.remove(f.ns, id);
     await controls.forget(f.ns, 'q');
     await expect(controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_found' });
     await f.publish('end');
@@ -111,10 +111,10 @@ describe('events of the extended path', () => {
 
   it('name the worker of a leased job if no lease operation caused them', async () => {
     const listening = await Listening.to(f.engine, f.ns);
-    const { tags } = f.engine.extended;
+    const { tags } = f.engine.components;
     const id = await put('q', { type: 'mail' });
     const all = async (): Promise<void> => {
-      await f.engine.native.log(f.ns, id, 'half');
+      await f.engine.jobs.log(f.ns, id, 'half');
       await tags.addTags(f.ns, id, ['t']);
       await tags.removeTags(f.ns, id, ['t']);
       await tags.track(f.ns, id);
@@ -129,13 +129,13 @@ describe('events of the extended path', () => {
       .filter(({ name }) => names.includes(name))
       .map(({ name, facts }) => [name, facts['worker']]);
     expect(workers).toEqual([...names.map((name) => [name, undefined]), ...names.map((name) => [name, 'w'])]);
-    const { timeline } = (await f.engine.native.find(f.ns, id))!;
+    const { timeline } = (await f.engine.jobs.find(f.ns, id))!;
     expect(timeline.at(-3)).toMatchObject({ what: 'log', message: 'half', worker: 'w' });
   });
 
   it('name only the worker that has the lease', async () => {
     const listening = await Listening.to(f.engine, f.ns);
-    const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;
+    const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.components;
     const lease = async (worker: string): Promise<{ id: string; lease: number }> => {
       const [job] = await f.lease('q', { ttrMs: 1_000, worker });
       return { id: job!.id, lease: job!.lease };

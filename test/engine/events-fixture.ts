@@ -1,5 +1,5 @@
 import type { JobEvent } from '../../src/domain/job/job-event.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import type { EventListener } from '../../src/engine/events/follower.js';
 import { waitFor } from '../support/redis.js';
 
@@ -11,7 +11,7 @@ export class Listening implements EventListener {
   isOver = false;
   leave = (): void => undefined;
 
-  static async to(engine: QueueEngine, namespace: string, after: string | null = null): Promise<Listening> {
+  static async to(engine: PoolEngine, namespace: string, after: string | null = null): Promise<Listening> {
     const listening = new Listening();
     listening.leave = await engine.events.subscribe(namespace, after, listening);
     return listening;

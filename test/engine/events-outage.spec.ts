@@ -59,7 +59,7 @@ describe('listeners to events', () => {
     const [job] = await f.lease('q', { ttrMs: 500 });
     await f.engine.ack(f.ns, 'q', job!.id);
     await f.lease('q', { ttrMs: 1_000 });
-    await waitFor(async () => (await f.engine.counts(f.ns, ['q']))[0]!.dead === 1, 5_000);
+    await waitFor(async () => (await f.engine.queues.counts(f.ns, ['q']))[0]!.dead === 1, 5_000);
     await waitFor(() => dropped.count > 0, 5_000);
 
     await f.pool.read('CONFIG', 'SET', 'maxmemory', '0');

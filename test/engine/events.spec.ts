@@ -1,5 +1,5 @@
-import { QueueEngine } from '../../src/engine/engine.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
+import { Engines } from '../../src/engine/engines.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { writeEvents } from '../../src/redis/scripts/simple.js';
 import { waitFor } from '../support/redis.js';
@@ -21,7 +21,7 @@ it.each(['plain', 'rich'])('about as many events are kept as configured, of %s j
         Array.from({ length: 64 }, () => newJob()),
       );
     else
-      await f.engine.extended.publishing.publish(
+      await f.engine.components.extendedPublisher.publish(
         f.ns,
         Array.from({ length: 64 }, () => ({ queue: 'q', body, type: 't' })),
       );
@@ -106,11 +106,11 @@ describe('events', () => {
     await f.lease('dead', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
-    await f.engine.respawn(f.ns, 'dead', 1, 0);
+    await f.engine.deadLetter.respawn(f.ns, 'dead', 1, 0);
     await f.lease('dead', { ttrMs: 1_000 });
     f.nowMs += 1_000;
     await f.engine.pumpNow(f.ns);
-    await f.engine.deleteDead(f.ns, 'dead', 1);
+    await f.engine.deadLetter.delete(f.ns, 'dead', 1);
     expect((await listening.received(7)).map((line) => line.split(' ')[0])).toEqual([
       'published',
       'leased',
@@ -135,7 +135,7 @@ describe('events', () => {
     await f.lease('met');
     await f.engine.tidyNow(f.ns);
     await f.engine.pumpNow(f.ns);
-    await f.engine.destroy(f.ns, 'destroyed');
+    await f.engine.queues.destroy(f.ns, 'destroyed');
     await f.engine.ack(f.ns, 'withdrawn', withdrawn);
     const fresh = await f.engine.republish(f.ns, 'old', old, newJob());
     const lines = await listening.received(12);
@@ -167,7 +167,7 @@ describe('events', () => {
 
   it('are written by servers without subscribers within a second, while there is a subscriber', async () => {
     await keepBriefly();
-    const other = new QueueEngine(f.pool, { eventsKeepMs: KEEP_BRIEFLY_MS });
+    const other = new PoolEngine(f.pool, { eventsKeepMs: KEEP_BRIEFLY_MS });
     other.start();
     try {
       const listening = await Listening.to(f.engine, f.ns);
@@ -273,15 +273,18 @@ describe('events', () => {
     expect(order.join(' ')).toContain('take others take others take others take');
   });
 
-  it('refuse a pool that moves, where they would happen in two places', () => {
+  it('refuse a pool that moves, where they would happen in two places', async () => {
     const engines = new Map([
       ['old', f.engine],
       ['new', f.engine],
     ]);
-    const registry = new EngineRegistry(engines, new Map([['old', 'new']]));
-    expect(registry.eventsOf('new')).toBe(f.engine.events);
-    expect(() => registry.eventsOf('old')).toThrow('the pool is being moved');
-    expect(() => registry.eventsOf('none')).toThrow('pool not found');
+    const registry = new Engines(engines, new Map([['old', 'new']]));
+    expect(registry.of('new').events).toBe(f.engine.events);
+    const listener = { event: () => undefined, end: () => undefined };
+    await expect(registry.of('old').events.subscribe(f.ns, null, listener as never)).rejects.toThrow(
+      'the pool is being moved',
+    );
+    expect(() => registry.of('none')).toThrow('pool not found');
   });
 
   it('end for every listener when the engine stops', async () => {

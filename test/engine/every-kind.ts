@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { kindOf, RECORD_KINDS } from '../../src/redis/record-kinds.js';
 import type { ExtendedJob } from './fixture.js';
 import { newJob } from './fixture.js';
@@ -7,7 +7,7 @@ import { newJob } from './fixture.js';
 const HOUR_MS = 3_600_000;
 
 /** Fills a namespace with at least one record of every kind. The engine's loops must not run: some records are short-lived. */
-export async function fillWithEveryKind(engine: QueueEngine, ns: string): Promise<void> {
+export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise<void> {
   // Statistics of a process that was killed while it moved them.
   engine.stats.of(ns, 'aside').retries += 1;
   await engine.stats.flush();
@@ -17,7 +17,7 @@ export async function fillWithEveryKind(engine: QueueEngine, ns: string): Promis
   await fillNamespace(engine, ns);
 }
 
-async function fillSimple(engine: QueueEngine, ns: string): Promise<void> {
+async function fillSimple(engine: PoolEngine, ns: string): Promise<void> {
   const publish = (queue: string, job = {}): Promise<string> =>
     engine.publish(ns, queue, newJob({ tries: 2, ...job }));
   const lease = (queue: string, ttrMs: number, confirms = false): Promise<unknown> =>
@@ -44,11 +44,13 @@ async function fillSimple(engine: QueueEngine, ns: string): Promise<void> {
   ]);
 }
 
-async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
-  const { extended } = engine;
-  const operations = extended.leaseOperations;
+async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
+  const { components } = engine;
+  const operations = components.leaseOperations;
   const put = (id: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<unknown> =>
-    extended.publishing.publish(ns, [{ queue: 'work', id, body: Buffer.from(text), tries: 3, ...job }]);
+    components.extendedPublisher.publish(ns, [
+      { queue: 'work', id, body: Buffer.from(text), tries: 3, ...job },
+    ]);
   const leaseOne = async (): Promise<{ id: string; lease: number }> => {
     const [job] = await engine.lease(ns, {
       ...{ queues: ['work'], count: 1, ttrMs: HOUR_MS, waitMs: 0, worker: 'host-1' },
@@ -59,10 +61,10 @@ async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
   await operations.fail(ns, { ...(await leaseOne()), group: 'smtp', message: 'no' });
   await put('stuck', { dependsOn: ['failed'] });
   await put('done', { retentionMs: 24 * HOUR_MS });
-  await extended.tags.track(ns, 'done');
+  await components.tags.track(ns, 'done');
   await operations.complete(ns, [await leaseOne()]);
   await put('traced', { type: 'mail' });
-  await extended.tags.track(ns, 'traced');
+  await components.tags.track(ns, 'traced');
   await operations.complete(ns, [await leaseOne()]);
   await put('leased', { type: 'mail', tags: ['t'] });
   await leaseOne();
@@ -71,11 +73,11 @@ async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
   await put('locks', { unique: { key: 'held', mode: 'reject', windowMs: 24 * HOUR_MS } });
   await put('last', { priority: 5 });
   await put('tracked', { priority: 5 });
-  await extended.tags.track(ns, 'tracked');
-  await extended.controls.change(ns, 'limited', {
+  await components.tags.track(ns, 'tracked');
+  await components.queueControls.change(ns, 'limited', {
     ...{ maxRunningPerKey: 1, ratePerKey: { rate: 100, periodMs: 24 * HOUR_MS, burst: 100 } },
   });
-  await extended.controls.pause(ns, 'paused');
+  await components.queueControls.pause(ns, 'paused');
   for (const id of ['running', 'held']) await put(id, { queue: 'limited', concurrencyKey: 'k' });
   await engine.lease(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
   await put('ends', { priority: -9 });
@@ -84,21 +86,21 @@ async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
   await put('waits-for-many', { dependsOn: Array.from({ length: 200 }, (_, i) => `d${String(i)}`) });
 }
 
-async function fillNamespace(engine: QueueEngine, ns: string): Promise<void> {
-  const { extended } = engine;
+async function fillNamespace(engine: PoolEngine, ns: string): Promise<void> {
+  const { components } = engine;
   const template = { queue: 'made', body: Buffer.from('x') };
-  await extended.recurrings.set(ns, { id: 'by-interval', schedule: { everyMs: HOUR_MS }, template });
-  await extended.recurrings.set(ns, {
+  await components.recurrings.set(ns, { id: 'by-interval', schedule: { everyMs: HOUR_MS }, template });
+  await components.recurrings.set(ns, {
     id: 'by-cron',
     schedule: { cron: '0 4 * * *', timeZone: 'Europe/Berlin' },
     template,
   });
-  await extended.workers.heartbeat(ns, 'session-1', {
+  await components.workers.heartbeat(ns, 'session-1', {
     ...{ ttrMs: HOUR_MS, leases: [], jobsAtHand: 0, info: { name: 'host-1' } },
   });
   await engine.settings.set(ns, 'ttr_ms', 30_000);
-  await extended.targets.change(ns, 'billing', () => ({ value: '{}' }));
-  await extended.targets.push(ns, 'simple', 'billing');
+  await components.targets.change(ns, 'billing', () => ({ value: '{}' }));
+  await components.targets.push(ns, 'simple', 'billing');
   await engine.lease(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
   const leave = await engine.events.subscribe(ns, null, {
     take: () => undefined,

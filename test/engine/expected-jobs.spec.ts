@@ -101,7 +101,7 @@ describe('a job that a long poll of the same process waits for', () => {
     await sleep(WAKE_UP_MS);
 
     expect(seen()).toEqual(['publish', 'wake-up q', 'lease']);
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 19, leased: 1 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 19, leased: 1 }]);
   });
 
   it('arrives by its wake-up if it is durable', async () => {

@@ -28,11 +28,11 @@ describe('an expired lease', () => {
   });
 
   const native = async (job: Partial<NewExtendedJob> = {}): Promise<string> => {
-    const [one] = await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
+    const [one] = await f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
     return one!.id;
   };
   const settings = (change: SettingsChange): Promise<boolean> =>
-    f.engine.extended.controls.change(f.ns, 'q', change);
+    f.engine.components.queueControls.change(f.ns, 'q', change);
   const lease = async (): Promise<LeasedJob> => {
     const [job] = await f.lease('q', { ttrMs: TTR_MS, worker: 'w1' });
     return job!;
@@ -59,15 +59,15 @@ describe('an expired lease', () => {
       worker: null,
     };
     expect(await f.find(id)).toMatchObject({ state: 'dead', failure, tries: 2, triesLeft: 0 });
-    const { items } = await f.engine.extended.lists.list(f.ns, { queue: 'q', state: 'dead' }, { limit: 9 });
+    const { items } = await f.engine.jobs.list(f.ns, { queue: 'q', state: 'dead' }, { limit: 9 });
     expect(items).toMatchObject([{ id, failure }]);
     const ofGroup = async (): Promise<number> =>
-      (await f.engine.extended.dead.count(f.ns, { group: 'lease_expired' })).done;
+      (await f.engine.components.deadJobs.count(f.ns, { group: 'lease_expired' })).done;
     expect(await ofGroup()).toBe(0);
-    await f.engine.extended.tags.addTags(f.ns, id, ['t']);
+    await f.engine.jobs.addTags(f.ns, id, ['t']);
     expect(await f.find(id)).toMatchObject({ state: 'dead', failure, endedAtMs: f.nowMs });
     expect(await ofGroup()).toBe(1);
-    await f.engine.respawn(f.ns, 'q', 1, 0);
+    await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0);
     expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null });
   });
 
@@ -144,7 +144,7 @@ describe('an expired lease', () => {
   it('marks the job as stalled until its next lease, while it waits and when it is ready', async () => {
     await native({ type: 't' });
     const stalled = async () =>
-      (await f.engine.extended.workers.list(f.ns, { limit: 9 })).items.map((worker) => worker.stalled);
+      (await f.engine.sessions.list(f.ns, { limit: 9 })).items.map((worker) => worker.stalled);
     await crash();
     expect(await stalled()).toEqual([1]);
     await f.pass(SECOND_MS);
@@ -159,7 +159,7 @@ describe('an expired lease', () => {
     await crash();
     await f.pass(SECOND_MS);
     const { lease: number } = await lease();
-    await f.engine.native.complete(f.ns, [{ id, lease: number, next: { queue: 'next' } }]);
+    await f.engine.settle.complete(f.ns, [{ id, lease: number, next: { queue: 'next' } }]);
     expect(await f.find(id)).toMatchObject({ queue: 'next', tries: 7, triesLeft: 7 });
   });
 
@@ -168,14 +168,14 @@ describe('an expired lease', () => {
     await crash();
     await f.pass(1_000);
     const job = await lease();
-    await f.engine.native.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
+    await f.engine.settle.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
     expect(await f.find(id)).toMatchObject({ crashes: 1, failures: 1, dueAtMs: f.nowMs + 2_000 });
   });
 
   it('is counted for a native job without a policy that fails', async () => {
     const id = await native();
     const job = await lease();
-    await f.engine.native.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
+    await f.engine.settle.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
     const { state, dueAtMs } = (await f.find(id))!;
     expect(state).toBe('scheduled');
     expect(dueAtMs! - f.nowMs).toBeGreaterThanOrEqual(SECOND_MS * (1 - JITTER) - 1);
@@ -184,10 +184,10 @@ describe('an expired lease', () => {
   describe('the last lease holder after an expired lease', () => {
     const verbs = {
       ack: (job: LeasedJob) => ack(job),
-      heartbeat: (job: LeasedJob) => f.engine.native.heartbeat(f.ns, job),
-      release: (job: LeasedJob) => f.engine.native.release(f.ns, job),
-      retry: (job: LeasedJob) => f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm' }),
-      fail: (job: LeasedJob) => f.engine.native.fail(f.ns, { ...job, group: 'g', message: 'm' }),
+      heartbeat: (job: LeasedJob) => f.engine.settle.heartbeat(f.ns, job),
+      release: (job: LeasedJob) => f.engine.settle.release(f.ns, job),
+      retry: (job: LeasedJob) => f.engine.settle.retry(f.ns, { ...job, group: 'g', message: 'm' }),
+      fail: (job: LeasedJob) => f.engine.settle.fail(f.ns, { ...job, group: 'g', message: 'm' }),
     };
     const after = { ack: null, heartbeat: 'leased', release: 'ready', retry: 'scheduled', fail: 'dead' };
 
@@ -233,7 +233,7 @@ describe('an expired lease', () => {
 
       const again = await publish();
       const late = await crash();
-      await f.engine.extended.dead.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
+      await f.engine.components.deadJobs.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
       expect(JSON.stringify(await ack(late))).toMatch(/lost/i);
       expect(await f.find(again)).toMatchObject({ state: 'ready' });
     });
@@ -245,12 +245,12 @@ describe('an expired lease', () => {
     await f.pass(SECOND_MS);
     const next = await lease();
     const lost = (state: string | null) => ({ code: 'lease_lost', state });
-    await expect(f.engine.native.release(f.ns, job)).rejects.toMatchObject(lost('leased'));
+    await expect(f.engine.settle.release(f.ns, job)).rejects.toMatchObject(lost('leased'));
     await expect(f.engine.ack(f.ns, 'q', id, job.lease)).rejects.toMatchObject(lost('leased'));
-    const beat = () => f.engine.native.heartbeatMany(f.ns, [job], TTR_MS);
+    const beat = () => f.engine.settle.heartbeatMany(f.ns, [job], TTR_MS);
     expect(await beat()).toMatchObject([{ status: 'lease_lost', state: 'leased' }]);
-    await f.engine.native.fail(f.ns, { ...next, group: 'g', message: 'm' });
-    await expect(f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm' })).rejects.toMatchObject(
+    await f.engine.settle.fail(f.ns, { ...next, group: 'g', message: 'm' });
+    await expect(f.engine.settle.retry(f.ns, { ...job, group: 'g', message: 'm' })).rejects.toMatchObject(
       lost('dead'),
     );
     expect(await beat()).toMatchObject([{ status: 'lease_lost', state: 'dead' }]);
@@ -261,14 +261,14 @@ describe('an expired lease', () => {
   });
 
   it.each<[string | null, (next: LeasedJob) => Promise<unknown>]>([
-    ['ready', (next) => f.engine.native.release(f.ns, next)],
-    ['scheduled', (next) => f.engine.native.release(f.ns, { ...next, delayMs: TTR_MS })],
-    ['done', ({ id, lease: number }) => f.engine.native.complete(f.ns, [{ id, lease: number }])],
+    ['ready', (next) => f.engine.settle.release(f.ns, next)],
+    ['scheduled', (next) => f.engine.settle.release(f.ns, { ...next, delayMs: TTR_MS })],
+    ['done', ({ id, lease: number }) => f.engine.settle.complete(f.ns, [{ id, lease: number }])],
     [
       'cancelled',
       async (next) => {
-        await f.engine.native.release(f.ns, next);
-        await f.engine.native.cancel(f.ns, next.id);
+        await f.engine.settle.release(f.ns, next);
+        await f.engine.jobs.cancel(f.ns, next.id);
       },
     ],
     // The pump has not removed it yet.
@@ -281,11 +281,11 @@ describe('an expired lease', () => {
 
     const lost = { code: 'lease_lost', state };
     const failure = { ...job, group: 'g', message: 'm' };
-    await expect(f.engine.native.heartbeat(f.ns, job)).rejects.toMatchObject(lost);
-    await expect(f.engine.native.release(f.ns, job)).rejects.toMatchObject(lost);
-    await expect(f.engine.native.retry(f.ns, failure)).rejects.toMatchObject(lost);
-    await expect(f.engine.native.fail(f.ns, failure)).rejects.toMatchObject(lost);
-    expect(await f.engine.native.heartbeatMany(f.ns, [job], TTR_MS)).toMatchObject([
+    await expect(f.engine.settle.heartbeat(f.ns, job)).rejects.toMatchObject(lost);
+    await expect(f.engine.settle.release(f.ns, job)).rejects.toMatchObject(lost);
+    await expect(f.engine.settle.retry(f.ns, failure)).rejects.toMatchObject(lost);
+    await expect(f.engine.settle.fail(f.ns, failure)).rejects.toMatchObject(lost);
+    expect(await f.engine.settle.heartbeatMany(f.ns, [job], TTR_MS)).toMatchObject([
       { status: 'lease_lost', state },
     ]);
     await f.pass(0);
@@ -373,7 +373,7 @@ describe('an expired lease', () => {
       const id = await native({ body: Buffer.from('a') });
       await crash();
       await native({ queue: 'other', body: Buffer.from('b') });
-      await f.engine.native.change(f.ns, id, { queue: 'other', delayMs: 100 });
+      await f.engine.jobs.change(f.ns, id, { queue: 'other', delayMs: 100 });
       await f.pass(100);
       expect((await f.drain('other')).join('')).toBe('ba');
     });

@@ -39,11 +39,12 @@ describe('expiry', () => {
     it('is not shown', async () => {
       const ids = await oneOfEach(1_000_000);
       f.nowMs += 999_999;
-      for (const id of ids) expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ id, ttlLeftMs: 1 });
+      for (const id of ids)
+        expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ id, ttlLeftMs: 1 });
       f.nowMs += 1;
 
-      for (const id of ids) expect(await f.engine.peekJob(f.ns, 'q', id)).toBeNull();
-      expect(await f.engine.peekQueue(f.ns, 'q')).toBeNull();
+      for (const id of ids) expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toBeNull();
+      expect(await f.engine.queues.peek(f.ns, 'q')).toBeNull();
     });
 
     it('is not leased or returned', async () => {
@@ -78,7 +79,7 @@ describe('expiry', () => {
       await f.engine.tidyNow(f.ns);
       await f.engine.tidyNow(f.ns);
 
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([
         { ready: 0, scheduled: 0, leased: 0, dead: 0 },
       ]);
       expect(await f.keys()).toEqual([]);
@@ -224,7 +225,7 @@ describe('retention of finished jobs', () => {
   beforeEach(async () => (f = await EngineFixture.withClock()));
   afterEach(() => f.close());
 
-  const extended = () => f.engine.extended;
+  const extended = () => f.engine.components;
   const find = async (id: string) => (await f.find(id))?.state ?? null;
   const ended = async (queue = 'q'): Promise<number> => {
     const { done = 0, cancelled = 0 } = (await f.counts(queue)) ?? {};
@@ -236,7 +237,7 @@ describe('retention of finished jobs', () => {
     const ids: string[] = [];
     for (let i = 0; i < count; i++) {
       f.nowMs += 1;
-      await extended().publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
+      await extended().extendedPublisher.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
       const [leased] = await f.lease(job.queue ?? 'q');
       const { id = '', lease = 0 } = leased ?? {};
       await extended().leaseOperations.complete(f.ns, [{ id, lease }]);
@@ -249,7 +250,7 @@ describe('retention of finished jobs', () => {
   async function cancelled(): Promise<string[]> {
     f.nowMs += 1;
     const job = { queue: 'q', body: Buffer.from('x'), retentionMs: 60_000 };
-    const [{ id } = { id: '' }] = await extended().publishing.publish(f.ns, [job]);
+    const [{ id } = { id: '' }] = await extended().extendedPublisher.publish(f.ns, [job]);
     await extended().jobCanceller.cancel(f.ns, id);
     return [id];
   }
@@ -277,7 +278,9 @@ describe('retention of finished jobs', () => {
   });
 
   it('follows the lease holder before the job', async () => {
-    await extended().publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), retentionMs: 1_000 }]);
+    await extended().extendedPublisher.publish(f.ns, [
+      { queue: 'q', body: Buffer.from('x'), retentionMs: 1_000 },
+    ]);
     const [job] = await f.lease('q');
     const { id = '', lease = 0 } = job ?? {};
     await extended().leaseOperations.complete(f.ns, [{ id, lease, retentionMs: 5_000 }]);
@@ -367,7 +370,7 @@ describe('retention of finished jobs', () => {
         body: Buffer.from('x'),
         retentionMs: 1_000,
       }));
-      await extended().publishing.publish(f.ns, jobs);
+      await extended().extendedPublisher.publish(f.ns, jobs);
       const leased = await f.lease('q', { count: 64 });
       await extended().leaseOperations.complete(f.ns, leased);
       ids.push(...leased.map(({ id }) => id));
@@ -413,7 +416,7 @@ describe('keys without a ttl', () => {
     for (const { id, lease: number } of leased.slice(2, 4)) await f.engine.ack(f.ns, 'q', id, number);
     f.nowMs += 500;
     await f.engine.pumpNow(f.ns);
-    await f.engine.respawn(f.ns, 'q', 2, 60_000);
+    await f.engine.deadLetter.respawn(f.ns, 'q', 2, 60_000);
     await f.engine.tidyNow(f.ns);
     await f.lease('q', { count: 3 });
     await f.publish('q', { delayMs: 60_000 });
@@ -425,8 +428,8 @@ describe('keys without a ttl', () => {
       const f = await EngineFixture.withClock();
       const redis = new Redis(testRedisUrl(), { protocol: 2 });
       await mixedRun(f);
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 5, leased: 3 }]);
-      expect((await f.engine.deadLetterHead(f.ns, 'q')).size).toBeGreaterThan(0);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 5, leased: 3 }]);
+      expect((await f.engine.deadLetter.head(f.ns, 'q')).size).toBeGreaterThan(0);
 
       const keys = await redis.keysBuffer(`{${f.ns}}*`);
       const kinds = new Set(keys.map((key) => /\}([jx]|:.)/.exec(key.toString('latin1'))?.[1]));
@@ -539,7 +542,7 @@ describe("the janitor's sweep", () => {
     });
 
     async function readyIn(some: readonly string[]): Promise<number> {
-      const sizes = await Promise.all(some.map((namespace) => f.engine.size(namespace, 'q')));
+      const sizes = await Promise.all(some.map((namespace) => f.engine.queues.size(namespace, 'q')));
       return sizes.reduce((sum, size) => sum + size, 0);
     }
   });

@@ -6,7 +6,7 @@ export class ExtendedFixture {
   constructor(readonly f: EngineFixture) {}
 
   get path() {
-    return this.f.engine.extended;
+    return this.f.engine.components;
   }
 
   put(queue: string, job: ExtendedJob = {}): Promise<string> {

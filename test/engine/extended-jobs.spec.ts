@@ -20,7 +20,7 @@ describe('extended jobs', () => {
     await f.close();
   });
 
-  const extended = () => f.engine.extended;
+  const extended = () => f.engine.components;
 
   const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
 
@@ -49,7 +49,9 @@ describe('extended jobs', () => {
     const publishLeased = async (isSimple = false) => {
       if (isSimple) await f.publish('q', { id: 'order-17' });
       else
-        await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+        await extended().extendedPublisher.publish(f.ns, [
+          { queue: 'q', id: 'order-17', body: Buffer.from('x') },
+        ]);
       const [job] = await lease('q');
       return { id: 'order-17', lease: job!.lease };
     };
@@ -86,7 +88,9 @@ describe('extended jobs', () => {
         f.nowMs += 1;
         if (isSimple) await f.publish('q', { id: 'order-17' });
         else
-          await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+          await extended().extendedPublisher.publish(f.ns, [
+            { queue: 'q', id: 'order-17', body: Buffer.from('x') },
+          ]);
 
         expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
         expect(await extended().leaseOperations.complete(f.ns, [late])).toEqual(['lease_lost']);
@@ -95,7 +99,7 @@ describe('extended jobs', () => {
     );
 
     it('has no lease number before its first lease', async () => {
-      await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'mine', body: Buffer.from('x') }]);
+      await extended().extendedPublisher.publish(f.ns, [{ queue: 'q', id: 'mine', body: Buffer.from('x') }]);
 
       expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 0, lease: 0 });
       const [job] = await lease('q');
@@ -162,7 +166,7 @@ describe('extended jobs', () => {
       'timed_out',
       'died',
     ]);
-    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ ready: 0, leased: 0, dead: 1 });
+    expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ ready: 0, leased: 0, dead: 1 });
   });
 
   it('are scheduled, and ready in time, by priority', async () => {
@@ -192,7 +196,7 @@ describe('extended jobs', () => {
   it('are retried by their policy, and die without tries', async () => {
     const id = await put('q', { tries: 3, retry: { kind: 'exponential', delayMs: 1_000, factor: 3 } });
     const settle = (leaseNumber: number) =>
-      extended().settling.settle(f.ns, [
+      extended().settler.settle(f.ns, [
         { verb: 'retry', id, lease: leaseNumber, options: { group: 'g', message: 'm' } },
       ]);
     const due: (number | null | undefined)[] = [];
@@ -216,11 +220,11 @@ describe('extended jobs', () => {
   it('refuse a stale lease, which changes nothing', async () => {
     const id = await put('q', { type: 't' });
     const [first] = await lease('q');
-    await extended().settling.settle(f.ns, [{ verb: 'release', id, lease: first?.lease ?? 0 }]);
+    await extended().settler.settle(f.ns, [{ verb: 'release', id, lease: first?.lease ?? 0 }]);
     const before = await extended().jobReader.find(f.ns, id);
 
     for (const verb of ['ack', 'release', 'retry', 'fail', 'heartbeat'] as const) {
-      const [settled] = await extended().settling.settle(f.ns, [
+      const [settled] = await extended().settler.settle(f.ns, [
         { verb, id, lease: first?.lease ?? 0, options: { group: 'g' } },
       ]);
       expect(settled?.code).toBe(2);
@@ -241,14 +245,14 @@ describe('extended jobs', () => {
       options: { ttr_ms: 5_000, progress: '{"done":1}' },
     } as const;
 
-    const [late] = await extended().settling.settle(f.ns, [heartbeat]);
+    const [late] = await extended().settler.settle(f.ns, [heartbeat]);
 
     expect(late).toMatchObject({ code: 1, state: 'leased', atMs: f.nowMs + 5_000 });
     expect(await lease('q')).toEqual([]);
     f.nowMs += 5_001;
     await f.engine.pumpNow(f.ns);
     expect(await lease('q')).toHaveLength(1);
-    expect((await extended().settling.settle(f.ns, [heartbeat]))[0]?.code).toBe(2);
+    expect((await extended().settler.settle(f.ns, [heartbeat]))[0]?.code).toBe(2);
   });
 
   describe.each(['a simple', 'an extended'] as const)('the last lease holder of %s job', (kind) => {
@@ -260,7 +264,7 @@ describe('extended jobs', () => {
       ['heartbeat', { code: 1, state: 'leased' }],
     ] as const;
     const settle = async (verb: Verb, id: string, number: number) =>
-      (await extended().settling.settle(f.ns, [{ verb, id, lease: number, options: { group: 'g' } }]))[0];
+      (await extended().settler.settle(f.ns, [{ verb, id, lease: number, options: { group: 'g' } }]))[0];
     const publish = (tries: number): Promise<string> =>
       kind === 'a simple' ? f.publish('q', { tries }) : put('q', { tries, type: 't' });
     const runOut = async (): Promise<{ id: string; number: number }> => {
@@ -340,7 +344,7 @@ describe('extended jobs', () => {
 
       expect(await settle('heartbeat', id, job!.lease)).toMatchObject({ code: 2, state: 'dead' });
       expect(await f.find(id)).toMatchObject({ state: 'dead' });
-      await f.engine.respawn(f.ns, 'q', 1, 0);
+      await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0);
       expect(await settle('ack', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: job!.lease }])).toEqual(['lease_lost']);
     });
@@ -351,7 +355,7 @@ describe('extended jobs', () => {
     const notLeased = (state: JobState) => ({ code: 'not_leased', state });
 
     it('is refused with the state of a job that is not leased, and changes nothing', async () => {
-      await extended().controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
+      await extended().queueControls.change(f.ns, 'held', { maxRunningPerKey: 1 });
       const end = async (queue: string, how: 'complete' | 'fail') => {
         const [job] = await lease(queue);
         if (how === 'complete') await extended().leaseOperations.complete(f.ns, [job!]);
@@ -400,7 +404,7 @@ describe('extended jobs', () => {
     });
 
     it('frees the slot of a limit, and releases the next job of the key', async () => {
-      await extended().controls.change(f.ns, 'q', { maxRunning: 1, maxRunningPerKey: 1 });
+      await extended().queueControls.change(f.ns, 'q', { maxRunning: 1, maxRunningPerKey: 1 });
       const [id, next] = [await put('q', { concurrencyKey: 'k' }), await put('q', { concurrencyKey: 'k' })];
       expect(await lease('q', 2)).toMatchObject([{ id }]);
 
@@ -451,7 +455,7 @@ describe('extended jobs', () => {
   });
 
   it.each(['held', 'scheduled'])('accept the last lease holder of a job that is %s by now', async (state) => {
-    await extended().controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await extended().queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const id = await put('q', { concurrencyKey: 'k', tries: 3 });
     const [job] = await lease('q');
     await f.pass(10_001);
@@ -472,7 +476,7 @@ describe('extended jobs', () => {
   it('keep a done job with its result', async () => {
     const id = await put('q', { retentionMs: 60_000 });
     const [job] = await lease('q', 1, 'w');
-    await extended().settling.settle(f.ns, [
+    await extended().settler.settle(f.ns, [
       {
         verb: 'ack',
         id,
@@ -491,7 +495,7 @@ describe('extended jobs', () => {
   it('move to another queue', async () => {
     const id = await put('q', { tries: 2 });
     const [job] = await lease('q', 1, 'w');
-    await extended().settling.settle(f.ns, [
+    await extended().settler.settle(f.ns, [
       { verb: 'ack', id, lease: job?.lease ?? 0, options: { next: { queue: 'next', delay_ms: 0 } } },
     ]);
 
@@ -562,7 +566,7 @@ describe('settings of extended queues', () => {
         f.nowMs + 7_000,
         f.nowMs + 9_000,
       ]);
-      const heartbeat = () => f.engine.extended.leaseOperations.heartbeat(f.ns, first);
+      const heartbeat = () => f.engine.settle.heartbeat(f.ns, first);
       expect(await heartbeat()).toMatchObject({ leaseEndsAtMs: f.nowMs + 7_000 });
       await f.engine.settings.set(f.ns, 'heartbeat_ms', 3_000);
       expect(await heartbeat()).toMatchObject({ leaseEndsAtMs: f.nowMs + 3_000 });
@@ -574,23 +578,23 @@ describe('settings of extended queues', () => {
       const ids = [];
       for (let i = 0; i < 3; i++) {
         ids.push(await put());
-        await f.engine.extended.leaseOperations.complete(f.ns, [await lease()]);
+        await f.engine.settle.complete(f.ns, [await lease()]);
         f.nowMs += 1_000;
       }
       await f.engine.pumpNow(f.ns);
 
-      const kept = await f.engine.extended.jobReader.findMany(f.ns, ids);
+      const kept = await f.engine.components.jobReader.findMany(f.ns, ids);
       expect(kept.map((job) => job?.state ?? 'gone')).toEqual(['gone', 'done', 'done']);
       f.nowMs += 50_000;
       await f.engine.pumpNow(f.ns);
-      expect(await f.engine.extended.jobReader.findMany(f.ns, ids)).toEqual([null, null, null]);
+      expect(await f.engine.components.jobReader.findMany(f.ns, ids)).toEqual([null, null, null]);
     });
 
     it('keeps the first entry and the last ones of a short timeline', async () => {
       await f.engine.settings.set(f.ns, 'max_history', 3);
       const id = await put({ tries: 9 });
       for (let i = 0; i < 4; i++) {
-        await f.engine.extended.leaseOperations.retry(f.ns, {
+        await f.engine.settle.retry(f.ns, {
           ...(await lease()),
           group: `g${String(i)}`,
           message: 'm',
@@ -605,7 +609,7 @@ describe('settings of extended queues', () => {
       await f.engine.settings.set(f.ns, 'max_worker_age_ms', 20_000);
       await put();
       await lease();
-      const workers = async () => (await f.engine.extended.workers.list(f.ns, { limit: 10 })).items.length;
+      const workers = async () => (await f.engine.sessions.list(f.ns, { limit: 10 })).items.length;
       expect(await workers()).toBe(1);
       f.nowMs += 20_001;
       await f.engine.pumpNow(f.ns);
@@ -637,7 +641,7 @@ describe('states of extended jobs', () => {
     return (await f.find(id))?.lease ?? 0;
   }
 
-  const operations = () => f.engine.extended.leaseOperations;
+  const operations = () => f.engine.settle;
   const failure = (id: string, held: number): JobFailure => ({ id, lease: held, group: 'g', message: 'm' });
 
   /** A job in another queue that ends once another job depends on it. */
@@ -648,8 +652,8 @@ describe('states of extended jobs', () => {
   async function end(how: 'done' | 'dead'): Promise<void> {
     const [job] = await lease('other');
     const { id = '', lease: number = 0 } = job ?? {};
-    if (how === 'done') await f.engine.extended.leaseOperations.complete(f.ns, [{ id, lease: number }]);
-    else await f.engine.extended.leaseOperations.fail(f.ns, { id, lease: number, group: 'g', message: 'm' });
+    if (how === 'done') await f.engine.settle.complete(f.ns, [{ id, lease: number }]);
+    else await f.engine.settle.fail(f.ns, { id, lease: number, group: 'g', message: 'm' });
     await f.engine.pumpNow(f.ns);
   }
 
@@ -665,14 +669,12 @@ describe('states of extended jobs', () => {
 
   async function complete(id: string, more: Partial<Completion> = {}): Promise<void> {
     const lease = await numberOf(id);
-    expect(await f.engine.extended.leaseOperations.complete(f.ns, [{ id, lease, ...more }])).toEqual([
-      'done',
-    ]);
+    expect(await f.engine.settle.complete(f.ns, [{ id, lease, ...more }])).toEqual(['done']);
   }
 
-  const change = (id: string, what: JobChange) => f.engine.extended.jobUpdater.change(f.ns, id, what);
-  const cancel = (id: string, graceMs = 0) => f.engine.extended.jobCanceller.cancel(f.ns, id, { graceMs });
-  const purge = (state: JobState) => f.engine.extended.queuePurger.purge(f.ns, 'q', [state]);
+  const change = (id: string, what: JobChange) => f.engine.jobs.change(f.ns, id, what);
+  const cancel = (id: string, graceMs = 0) => f.engine.jobs.cancel(f.ns, id, { graceMs });
+  const purge = (state: JobState) => f.engine.components.queuePurger.purge(f.ns, 'q', [state]);
 
   /** Brings a job into a state. */
   const ENTER: Record<JobState, (by: string) => Promise<string>> = {
@@ -699,7 +701,7 @@ describe('states of extended jobs', () => {
         await later(10_001);
         return id;
       }
-      await f.engine.extended.leaseOperations.fail(f.ns, {
+      await f.engine.settle.fail(f.ns, {
         id,
         lease: await numberOf(id),
         group: 'g',
@@ -714,7 +716,7 @@ describe('states of extended jobs', () => {
       return put({ dependsOn: [on], onDependencyFailure: policy, delayMs });
     },
     held: async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
       await put({ concurrencyKey: 'k', ttlMs: 0, id: 'first' });
       const id = await put({ concurrencyKey: 'k' });
       await lease('q', 2);
@@ -740,7 +742,7 @@ describe('states of extended jobs', () => {
     'a dependency died, policy fail': () => end('dead'),
     'a dependency died, policy cancel': () => end('dead'),
     'a lease meets the limit of its key': async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
       await put({ concurrencyKey: 'k', priority: -1 });
       await lease('q', 2);
     },

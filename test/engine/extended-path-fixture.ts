@@ -18,8 +18,8 @@ export class ExtendedPathFixture {
     return this.fixture.nowMs;
   }
 
-  get path(): EngineFixture['engine']['extended'] {
-    return this.fixture.engine.extended;
+  get path(): EngineFixture['engine']['components'] {
+    return this.fixture.engine.components;
   }
 
   close(): Promise<void> {
@@ -28,7 +28,7 @@ export class ExtendedPathFixture {
 
   /** @returns its state */
   async put(id: string, job: Partial<NewExtendedJob> = {}): Promise<string> {
-    const [published] = await this.path.publishing.publish(this.ns, [
+    const [published] = await this.path.extendedPublisher.publish(this.ns, [
       { queue: 'q', body: Buffer.from(id), id, retry: AT_ONCE, ...job },
     ]);
     return published?.state ?? '';
@@ -77,7 +77,7 @@ export class ExtendedPathFixture {
 
   /** Brings dead jobs back, with their tries as they were at first. */
   async revive(...ids: string[]): Promise<void> {
-    await this.path.dead.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
+    await this.path.deadJobs.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
     await this.pump();
   }
 

@@ -76,9 +76,9 @@ describe('a publish of extended jobs', () => {
     await prepare?.(one);
     await prepare?.(other);
     scripts.length = 0;
-    const simple = await f.engine.native.publish(one, jobs);
+    const simple = await f.engine.jobs.publish(one, jobs);
     const used = scripts.splice(0);
-    const extended = await f.engine.extended.publishing.publish(other, jobs);
+    const extended = await f.engine.components.extendedPublisher.publish(other, jobs);
     expect(withoutIds(simple)).toEqual(withoutIds(extended));
     const [its, others] = [simple, extended].map((all) => all.map(({ id }) => id));
     expect(await contentOf(one, its!)).toEqual(await contentOf(other, others!));
@@ -119,20 +119,20 @@ describe('a publish of extended jobs', () => {
     ['the extended script', { priority: 1 }],
   ])('keeps the order of a batch in which some jobs have a type, with %s', async (_name, more) => {
     const jobs = jobsOf({ type: 'a', ...more }, more, { type: 'b', ...more }, more);
-    const ids = (await f.engine.native.publish(f.ns, jobs)).map(({ id }) => id);
+    const ids = (await f.engine.jobs.publish(f.ns, jobs)).map(({ id }) => id);
     expect((await f.lease('q', { count: 4 })).map(({ id }) => id)).toEqual(ids);
   });
 
   it('makes a queue with simple jobs extended, and keeps their order', async () => {
     const first = await f.publish('q');
-    const [second] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', tags: ['t'] }));
+    const [second] = await f.engine.jobs.publish(f.ns, jobsOf({ type: 'mail', tags: ['t'] }));
     const third = await f.publish('q');
     expect(scripts).not.toContain(EXTENDED);
 
     const leased = await f.lease('q', { count: 3 });
     expect(leased.map(({ id }) => id)).toEqual([first, second?.id, third]);
     expect(leased[1]).toMatchObject({ extended: { type: 'mail', tags: ['t'] }, triesLeft: 4 });
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 3 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ leased: 3 }]);
   });
 
   it.each<[string, Options]>([
@@ -143,14 +143,14 @@ describe('a publish of extended jobs', () => {
     ['a unique key', { unique: { key: 'k', mode: 'reject' } }],
     ['a concurrency key', { concurrencyKey: 'k' }],
   ])('uses the extended script with a type and %s', async (_name, options) => {
-    await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', ...options }));
+    await f.engine.jobs.publish(f.ns, jobsOf({ type: 'mail', ...options }));
     expect(scripts).toContain(EXTENDED);
     expect(scripts).not.toContain(SIMPLE);
   });
 
   describe('a publish of simple jobs only, by the simple script', () => {
     const publish = async (...jobs: Partial<NewExtendedJob>[]): Promise<readonly PublishedJob[]> =>
-      f.engine.native.publish(
+      f.engine.jobs.publish(
         f.ns,
         jobs.map((job, i) => ({ queue: 'q', body: Buffer.from(String(i)), ...job })),
       );
@@ -192,16 +192,16 @@ describe('a publish of extended jobs', () => {
     it('repeats the result of the first attempt with a time and a key', async () => {
       const job = { queue: 'q', body: Buffer.from('x'), dueMs: f.nowMs + 1_000 };
       const options = { idempotencyKey: 'k' };
-      const first = await f.engine.native.publish(f.ns, [job], options);
+      const first = await f.engine.jobs.publish(f.ns, [job], options);
       await f.pass(1_000);
-      expect(await f.engine.native.publish(f.ns, [job], options)).toEqual(first);
+      expect(await f.engine.jobs.publish(f.ns, [job], options)).toEqual(first);
     });
 
     it('stores jobs of several queues in order', async () => {
       const published = await publish({ queue: 'a' }, { queue: 'b' }, { queue: 'a', delayMs: 1_000 });
       expect(published.map(({ state }) => state)).toEqual(['ready', 'ready', 'scheduled']);
       expect(scripts).not.toContain(EXTENDED);
-      expect(await f.engine.counts(f.ns, ['a', 'b'])).toMatchObject([
+      expect(await f.engine.queues.counts(f.ns, ['a', 'b'])).toMatchObject([
         { ready: 1, scheduled: 1 },
         { ready: 1, scheduled: 0 },
       ]);
@@ -218,7 +218,7 @@ describe('a publish of extended jobs', () => {
         'job_exists',
       );
       expect(await f.find('c')).toBeNull();
-      expect(await f.engine.counts(f.ns, ['q', 'new'])).toMatchObject([{ ready: 3 }, { ready: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q', 'new'])).toMatchObject([{ ready: 3 }, { ready: 0 }]);
       expect(await redis.hkeys(`{${f.ns}}:queues`)).toEqual(['q']);
       expect(await codeOf(publish({ id: 'd' }, { id: 'd' }))).toBe('invalid_argument');
       expect(await extendedQueues()).toEqual([]);
@@ -234,21 +234,21 @@ describe('a publish of extended jobs', () => {
       ];
       expect(await Promise.all(calls)).toEqual(['job_exists', 'stored', 'stored', 'stored']);
       expect(await f.find('x')).toMatchObject({ state: 'ready' });
-      expect(await f.engine.counts(f.ns, ['q', 'other'])).toMatchObject([{ ready: 4 }, { ready: 1 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q', 'other'])).toMatchObject([{ ready: 4 }, { ready: 1 }]);
     });
 
     it('is refused by a drained queue', async () => {
       await publish({ queue: 'full' });
-      await f.engine.extended.controls.drain(f.ns, 'full');
+      await f.engine.components.queueControls.drain(f.ns, 'full');
       expect(await codeOf(publish({ queue: 'free' }, { queue: 'full' }))).toBe('queue_draining');
-      expect(await f.engine.counts(f.ns, ['free'])).toMatchObject([{ ready: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['free'])).toMatchObject([{ ready: 0 }]);
     });
 
     it('answers the same under the same key', async () => {
       const jobs = ['a', 'b'].map((id, i) => ({ queue: `q${String(i)}`, id, body: Buffer.from(id) }));
       const options = { idempotencyKey: 'k' };
-      const first = await f.engine.native.publish(f.ns, jobs, options);
-      expect(await f.engine.native.publish(f.ns, jobs, options)).toEqual(first);
+      const first = await f.engine.jobs.publish(f.ns, jobs, options);
+      expect(await f.engine.jobs.publish(f.ns, jobs, options)).toEqual(first);
       expect(scripts).not.toContain(EXTENDED);
     });
 
@@ -256,9 +256,9 @@ describe('a publish of extended jobs', () => {
       const small = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 1, bytes: 0 } });
       try {
         const jobs = (...queues: string[]) => queues.map((queue) => ({ queue, body: Buffer.from('x') }));
-        await small.engine.native.publish(small.ns, jobs('a', 'b'));
-        expect(await codeOf(small.engine.native.publish(small.ns, jobs('c', 'b')))).toBe('queue_full');
-        expect(await small.engine.counts(small.ns, ['c'])).toMatchObject([{ ready: 0 }]);
+        await small.engine.jobs.publish(small.ns, jobs('a', 'b'));
+        expect(await codeOf(small.engine.jobs.publish(small.ns, jobs('c', 'b')))).toBe('queue_full');
+        expect(await small.engine.queues.counts(small.ns, ['c'])).toMatchObject([{ ready: 0 }]);
       } finally {
         await small.close();
       }
@@ -312,7 +312,7 @@ describe('a publish of extended jobs', () => {
     async function factsOf(ns: string, ids: readonly string[]): Promise<object[]> {
       return Promise.all(
         ids.map(async (id) => {
-          const facts = (await f.engine.native.find(ns, id))!;
+          const facts = (await f.engine.jobs.find(ns, id))!;
           return { ...facts, id: '', timeline: facts.timeline.map(({ what, atMs }) => ({ what, atMs })) };
         }),
       );
@@ -327,9 +327,9 @@ describe('a publish of extended jobs', () => {
       namespaces.push(one, other);
       for (const ns of [one, other]) await prepare(ns);
       scripts.length = 0;
-      const simple = await f.engine.native.publish(one, jobs);
+      const simple = await f.engine.jobs.publish(one, jobs);
       const used = scripts.includes(EXTENDED);
-      const extended = await f.engine.extended.publishing.publish(other, jobs);
+      const extended = await f.engine.components.extendedPublisher.publish(other, jobs);
       expect(withoutIds(simple)).toEqual(withoutIds(extended));
       const [its, others] = [simple.map(({ id }) => id), extended.map(({ id }) => id)];
       expect(await factsOf(one, its)).toEqual(await factsOf(other, others));
@@ -353,7 +353,7 @@ describe('a publish of extended jobs', () => {
     const having =
       (defaults: QueueDefaults) =>
       (ns: string): Promise<unknown> =>
-        f.engine.extended.controls.change(ns, 'q', { defaults });
+        f.engine.components.queueControls.change(ns, 'q', { defaults });
 
     it.each(DEFAULTS)('stores the same by the simple script and the extended one: %j', async (defaults) => {
       const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
@@ -397,9 +397,9 @@ describe('a publish of extended jobs', () => {
         jobsOf({ delayMs: 500 }, {}),
       ].entries()) {
         const options = { idempotencyKey: `order-${String(i)}` };
-        const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
+        const all = await Promise.all([1, 2, 3].map(() => f.engine.jobs.publish(f.ns, jobs, options)));
         expect(new Set(all.flat().map(({ id }) => id)).size).toBe(jobs.length);
-        expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
+        expect(await f.engine.components.extendedPublisher.publish(f.ns, jobs, options)).toEqual(all[0]);
         for (const { id } of all[0]!) expect((await f.find(id))?.tries).toBeGreaterThan(0);
       }
     });
@@ -413,7 +413,7 @@ describe('a publish of extended jobs', () => {
         jobsOf({ ttlMs: 700 }),
       ];
       scripts.length = 0;
-      const all = await Promise.all(calls.map((jobs) => f.engine.native.publish(f.ns, jobs)));
+      const all = await Promise.all(calls.map((jobs) => f.engine.jobs.publish(f.ns, jobs)));
       expect(scripts.filter((name) => name === SIMPLE)).toHaveLength(1);
       expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(2);
       for (const { id } of all.flat()) expect(await f.find(id)).toMatchObject({ retry });
@@ -430,8 +430,8 @@ describe('a publish of extended jobs', () => {
 
   it('is refused by a drained queue', async () => {
     await f.publish('q');
-    await f.engine.extended.controls.drain(f.ns, 'q');
-    await expect(f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }))).rejects.toMatchObject({
+    await f.engine.components.queueControls.drain(f.ns, 'q');
+    await expect(f.engine.jobs.publish(f.ns, jobsOf({ type: 'mail' }))).rejects.toMatchObject({
       code: 'queue_draining',
     });
     expect(await f.counts()).toMatchObject({ ready: 1 });
@@ -449,10 +449,10 @@ describe('a publish of extended jobs', () => {
   it('stores once with an idempotency key, with equal answers', async () => {
     const jobs = jobsOf({ type: 'mail' }, { type: 'mail', tags: ['t'] });
     const options = { idempotencyKey: 'order-17' };
-    const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
+    const all = await Promise.all([1, 2, 3].map(() => f.engine.jobs.publish(f.ns, jobs, options)));
     expect(new Set(all.flat().map(({ id }) => id)).size).toBe(2);
     expect(await f.counts()).toMatchObject({ ready: 2 });
-    expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
+    expect(await f.engine.components.extendedPublisher.publish(f.ns, jobs, options)).toEqual(all[0]);
     expect(scripts).toContain(SIMPLE);
   });
 
@@ -461,7 +461,7 @@ describe('a publish of extended jobs', () => {
     scripts.length = 0;
     const tags = Array.from({ length: 32 }, (_, i) => `tag ${String(i)}`);
     const all = await Promise.all(
-      Array.from({ length: 64 }, () => f.engine.native.publish(f.ns, jobsOf({ tags }))),
+      Array.from({ length: 64 }, () => f.engine.jobs.publish(f.ns, jobsOf({ tags }))),
     );
     expect(new Set(all.flat().map(({ id }) => id)).size).toBe(64);
     expect(scripts.filter((name) => name === SIMPLE).length).toBeGreaterThanOrEqual(8);
@@ -476,7 +476,7 @@ describe('a publish of extended jobs', () => {
       { tags: ['ok', 'x\udc00'] },
     ];
     for (const options of wrong)
-      await expect(f.engine.native.publish(f.ns, jobsOf(options))).rejects.toMatchObject({
+      await expect(f.engine.jobs.publish(f.ns, jobsOf(options))).rejects.toMatchObject({
         code: 'invalid_argument',
       });
     expect(scripts).toEqual([]);
@@ -488,7 +488,7 @@ describe('a publish of extended jobs', () => {
     try {
       await own.put('q', { type: 'a' });
       await expect(
-        own.engine.native.publish(own.ns, jobsOf({ type: 'a' }, { type: 'a' })),
+        own.engine.jobs.publish(own.ns, jobsOf({ type: 'a' }, { type: 'a' })),
       ).rejects.toMatchObject({
         code: 'queue_full',
       });

@@ -35,7 +35,7 @@ describe('scripts of the extended path', () => {
 
   async function seed(count: number, job: Partial<NewExtendedJob> = {}): Promise<void> {
     for (let left = count; left > 0; left -= 32)
-      await f.engine.extended.publishing.publish(f.ns, jobs(Math.min(left, 32), job));
+      await f.engine.components.extendedPublisher.publish(f.ns, jobs(Math.min(left, 32), job));
   }
 
   const lease = (count: number) => f.lease('q', { count, worker: 'w' });
@@ -49,21 +49,21 @@ describe('scripts of the extended path', () => {
       lease: job.lease,
       options: { group: 'g', message: 'm'.repeat(500) },
     }));
-    await f.engine.extended.settling.settle(f.ns, operations);
+    await f.engine.components.settler.settle(f.ns, operations);
   }
 
   const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
     'publish of 64 rich jobs': () =>
-      Promise.resolve(() => f.engine.extended.publishing.publish(f.ns, jobs(64))),
+      Promise.resolve(() => f.engine.components.extendedPublisher.publish(f.ns, jobs(64))),
     'publish of 64 rich jobs with as many tags as one call may have': () => {
       const tags = Array.from({ length: 15 }, (_, i) => `tag${String(i)}`);
-      return Promise.resolve(() => f.engine.extended.publishing.publish(f.ns, jobs(64, { tags })));
+      return Promise.resolve(() => f.engine.components.extendedPublisher.publish(f.ns, jobs(64, { tags })));
     },
     'publish of 64 rich jobs that wait for as many others as one call may name': async () => {
       const ids: string[] = [];
       for (let i = 0; i < 15; i++) ids.push(await f.publish('plain'));
       return async () => {
-        await f.engine.extended.publishing.publish(f.ns, jobs(64, { dependsOn: ids }));
+        await f.engine.components.extendedPublisher.publish(f.ns, jobs(64, { dependsOn: ids }));
         await f.engine.pumpNow(f.ns);
       };
     },
@@ -82,18 +82,19 @@ describe('scripts of the extended path', () => {
     'acknowledgement of 100 rich jobs': async () => {
       await seed(100);
       const leased = await lease(100);
-      return () => f.engine.extended.leaseOperations.complete(f.ns, leased);
+      return () => f.engine.settle.complete(f.ns, leased);
     },
     'failure of 100 rich jobs': () => Promise.resolve(() => bury(100)),
     'respawn of 200 dead jobs by filter': async () => {
       await bury(100);
       await bury(100);
-      return () => f.engine.extended.dead.respawn(f.ns, { group: 'g' }, { ttlMs: 60_000, tries: 'reset' });
+      return () =>
+        f.engine.components.deadJobs.respawn(f.ns, { group: 'g' }, { ttlMs: 60_000, tries: 'reset' });
     },
     'deletion of 200 dead jobs by filter': async () => {
       await bury(100);
       await bury(100);
-      return () => f.engine.extended.dead.delete(f.ns, { queue: 'q', group: 'g' });
+      return () => f.engine.components.deadJobs.delete(f.ns, { queue: 'q', group: 'g' });
     },
     'the clock over 200 jobs that come due': async () => {
       await seed(200, { delayMs: 1_000 });

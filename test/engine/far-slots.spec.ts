@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { PUMP_STEP } from '../../src/engine/timers/pump.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';
@@ -46,7 +46,7 @@ describe('slots of far jobs', () => {
     }
 
     async function counts(): Promise<{ ready: number; scheduled: number }> {
-      const [{ ready, scheduled } = { ready: -1, scheduled: -1 }] = await f.engine.counts(f.ns, ['q']);
+      const [{ ready, scheduled } = { ready: -1, scheduled: -1 }] = await f.engine.queues.counts(f.ns, ['q']);
       return { ready, scheduled };
     }
 
@@ -65,7 +65,7 @@ describe('slots of far jobs', () => {
         const isFar = moment < beginMs - LEAD_MS;
         expect(await places()).toEqual(isFar ? { near: 0, far: 1 } : { near: 1, far: 0 });
         expect(await counts()).toEqual({ ready: 0, scheduled: 1 });
-        expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ id, state: 'scheduled' });
+        expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ id, state: 'scheduled' });
         expect(await f.drain('q')).toEqual([]);
       }
       await at(dueMs);
@@ -121,7 +121,7 @@ describe('slots of far jobs', () => {
       await f.publish('q', { delayMs: HOUR_MS, text: 'other' });
       expect(await f.engine.ack(f.ns, 'q', id)).toBe(true);
 
-      expect(await f.engine.peekJob(f.ns, 'q', id)).toBeNull();
+      expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toBeNull();
       expect(await places()).toEqual({ near: 0, far: 2 });
       expect(await Audit.of(redis, f.ns)).toEqual([]);
       await at(f.nowMs + HOUR_MS);
@@ -253,7 +253,7 @@ describe('opening slots of far jobs', () => {
         expect(left - rest).toBeGreaterThan(0);
         expect(left - rest).toBeLessThanOrEqual(PUMP_STEP);
         if (rest > 0) expect(nextDueMs).toBeLessThanOrEqual(f.nowMs);
-        const [counts] = await f.engine.counts(f.ns, ['q']);
+        const [counts] = await f.engine.queues.counts(f.ns, ['q']);
         expect(counts).toMatchObject({ ready: 0, scheduled: 5_000 });
         left = rest;
       }
@@ -303,7 +303,9 @@ describe('opening slots of far jobs', () => {
       f.nowMs += DAY_MS;
       await f.engine.pumpNow(f.ns);
 
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 601, scheduled: 0, leased: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([
+        { ready: 601, scheduled: 0, leased: 0 },
+      ]);
       expect(await Audit.of(redis, f.ns)).toEqual([]);
     });
 
@@ -318,7 +320,7 @@ describe('opening slots of far jobs', () => {
       const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
       for (let step = 0; step < 2; step++) await runner.run(pumpScript, f.ns, { limit: PUMP_STEP });
 
-      expect(await f.engine.counts(f.ns, ['small'])).toMatchObject([{ ready: 1, leased: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['small'])).toMatchObject([{ ready: 1, leased: 0 }]);
       const [slot = ''] = await slotKeys();
       expect(await redis.llen(slot)).toBeGreaterThan(19_000);
       expect(await redis.llen(slot)).toBeLessThan(20_000);
@@ -327,7 +329,7 @@ describe('opening slots of far jobs', () => {
     it('are opened by several servers at once for many queues, and each job moves once', async () => {
       const servers = [
         f.engine,
-        ...[1, 2, 3].map(() => new QueueEngine(f.pool, { observer, clock: () => f.nowMs })),
+        ...[1, 2, 3].map(() => new PoolEngine(f.pool, { observer, clock: () => f.nowMs })),
       ];
       const ids = new Set<string>();
       for (let i = 0; i < 40; i++) {
@@ -355,7 +357,7 @@ describe('opening slots of far jobs', () => {
         f.ns,
         ids.map((id) => ({ queue: 'q', id })),
       );
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 0 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 0 }]);
       expect(await Audit.of(redis, f.ns)).toEqual([]);
 
       expect(await f.engine.tidyNow(f.ns)).toBe(0);
@@ -373,7 +375,7 @@ describe('opening slots of far jobs', () => {
         ids.slice(0, -1).map((id) => ({ queue: 'q', id })),
       );
       for (let i = 0; i < 3; i++) expect(await f.engine.tidyNow(f.ns)).toBe(0);
-      expect(await f.engine.queues(f.ns)).toEqual(['q']);
+      expect(await f.engine.queues.names(f.ns)).toEqual(['q']);
 
       f.nowMs += DAY_MS + 120 * SLOT_MS;
       await f.engine.pumpNow(f.ns);

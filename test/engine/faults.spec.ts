@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { EngineFixture, newJob } from './fixture.js';
@@ -53,7 +53,7 @@ describe('connections', () => {
       return [...String(clients).matchAll(/^id=(\d+) /gm)].map(([, id = '']) => id);
     }
 
-    function calls(engine: QueueEngine): Record<string, () => Promise<unknown>> {
+    function calls(engine: PoolEngine): Record<string, () => Promise<unknown>> {
       const { ns } = f;
       const request = { queues: ['q'], count: 1, ttrMs: 1_000 };
       return {
@@ -64,15 +64,15 @@ describe('connections', () => {
         wait: () => engine.lease(ns, { ...request, waitMs: 60_000 }),
         undo: () => engine.undo(ns, [{ id: 'x', lease: 1 }]),
         ack: () => engine.ack(ns, 'q', 'x'),
-        peekQueue: () => engine.peekQueue(ns, 'q'),
-        peekJob: () => engine.peekJob(ns, 'q', 'x'),
-        counts: () => engine.counts(ns, ['q']),
-        destroy: () => engine.destroy(ns, 'q'),
-        deadLetterHead: () => engine.deadLetterHead(ns, 'q'),
-        respawn: () => engine.respawn(ns, 'q', 1, 0),
-        deleteDead: () => engine.deleteDead(ns, 'q', 1),
+        peekQueue: () => engine.queues.peek(ns, 'q'),
+        peekJob: () => engine.jobs.peekJob(ns, 'q', 'x'),
+        counts: () => engine.queues.counts(ns, ['q']),
+        destroy: () => engine.queues.destroy(ns, 'q'),
+        deadLetterHead: () => engine.deadLetter.head(ns, 'q'),
+        respawn: () => engine.deadLetter.respawn(ns, 'q', 1, 0),
+        deleteDead: () => engine.deadLetter.delete(ns, 'q', 1),
         namespaces: () => engine.namespaces(),
-        queues: () => engine.queues(ns),
+        queues: () => engine.queues.names(ns),
       };
     }
 
@@ -110,13 +110,13 @@ describe('connections', () => {
     });
 
     it.each([
-      ['publish', (engine: QueueEngine, ns: string) => engine.publish(ns, 'q', newJob()), 1],
+      ['publish', (engine: PoolEngine, ns: string) => engine.publish(ns, 'q', newJob()), 1],
       [
         'publishMany',
-        (engine: QueueEngine, ns: string) => engine.publishMany(ns, 'q', [newJob(), newJob()]),
+        (engine: PoolEngine, ns: string) => engine.publishMany(ns, 'q', [newJob(), newJob()]),
         2,
       ],
-      ['republish', (engine: QueueEngine, ns: string) => engine.republish(ns, 'q', 'old', newJob()), 1],
+      ['republish', (engine: PoolEngine, ns: string) => engine.republish(ns, 'q', 'old', newJob()), 1],
     ])('sends %s again when its reply is lost, and it happens once', async (_name, send, jobs) => {
       // What is sent again is bound by the time-out of its call: on a busy machine 300 ms may be over before the first attempt is.
       const patient = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 20_000 });
@@ -124,11 +124,11 @@ describe('connections', () => {
       await witness.engine.publish(f.ns, 'q', newJob({ id: 'old' }));
       proxy.dropsReplies = true;
       const sent = send(patient.engine, f.ns);
-      await waitFor(async () => (await witness.engine.queues(f.ns)).includes('q'));
+      await waitFor(async () => (await witness.engine.queues.names(f.ns)).includes('q'));
       await waitFor(
         async () =>
-          (await witness.engine.peekJob(f.ns, 'q', 'old')) === null ||
-          (await witness.engine.size(f.ns, 'q')) > 1,
+          (await witness.engine.jobs.peekJob(f.ns, 'q', 'old')) === null ||
+          (await witness.engine.queues.size(f.ns, 'q')) > 1,
       );
       proxy.dropsReplies = false;
       proxy.cut();
@@ -149,14 +149,14 @@ describe('connections', () => {
       await f.publish('q');
       proxy.dropsReplies = true;
       const refused = f.lease('q').catch((error: unknown) => error);
-      await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
+      await waitFor(async () => (await witness.engine.queues.counts(f.ns, ['q']))[0]?.leased === 1);
       proxy.dropsReplies = false;
       proxy.cut();
 
       expect(await refused).toMatchObject({ code: 'pool_unavailable' });
       await waitFor(() => f.publish('other'));
       // What it leased has come back. Had it run twice, the second job would be leased, or under its second lease now.
-      await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
+      await waitFor(async () => (await witness.engine.queues.size(f.ns, 'q')) === 2);
       const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
       expect(await witness.engine.lease(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
     });
@@ -171,9 +171,9 @@ describe('connections', () => {
 
       // So short a lease has no record by which it could be found.
       await expect(f.lease('q', { ttrMs: 999 })).rejects.toMatchObject({ code: 'pool_unavailable' });
-      expect(await witness.engine.size(f.ns, 'q')).toBe(1);
+      expect(await witness.engine.queues.size(f.ns, 'q')).toBe(1);
       proxy.replyDelayMs = 0;
-      await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
+      await waitFor(async () => (await witness.engine.queues.size(f.ns, 'q')) === 2);
 
       const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
       expect(await witness.engine.lease(f.ns, request)).toMatchObject([
@@ -269,7 +269,7 @@ describe('connections', () => {
       await waitFor(() => f.publish('other'), 5_000);
       await sleep(100);
 
-      expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 0 }]);
+      expect(await witness.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 0 }]);
       admin.disconnect();
     });
 
@@ -290,12 +290,12 @@ describe('connections', () => {
       await waitFor(() => f.engine.pumpNow(f.ns).then(() => true), 5_000);
       for (let jobs = await f.drain('q'); jobs.length > 0; jobs = await f.drain('q')) given.push(...jobs);
 
-      const [counts] = await witness.engine.counts(f.ns, ['q']);
+      const [counts] = await witness.engine.queues.counts(f.ns, ['q']);
       expect(counts?.leased).toBe(given.length);
       expect(given.length).toBeGreaterThanOrEqual(stored.size);
       expect(stored.size).toBeGreaterThan(20);
       for (const id of stored)
-        expect(await witness.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
+        expect(await witness.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
     });
   });
 });
@@ -372,10 +372,11 @@ describe('restarts', () => {
       expect(stored.size).toBeGreaterThan(30);
       expect(acked.size).toBeGreaterThan(5);
       for (const id of stored) {
-        if (!acked.has(id) && !unsure.has(id)) expect(await f.engine.peekJob(f.ns, 'q', id)).not.toBeNull();
+        if (!acked.has(id) && !unsure.has(id))
+          expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).not.toBeNull();
       }
       expect(unsure.size).toBeLessThan(10);
-      for (const id of acked) expect(await f.engine.peekJob(f.ns, 'q', id)).toBeNull();
+      for (const id of acked) expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toBeNull();
       await f.close();
       await redis.stop();
       rmSync(redis.dir, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import type { Log } from '../../src/domain/log.js';
 import type { LeasedJob, NewJob, QueueCounts, LeaseRequest } from '../../src/domain/job/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
-import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
+import { PoolEngine, type EngineOptions } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';
 import type { StoreOfOwn } from '../support/app.js';
@@ -30,17 +30,17 @@ export class EngineFixture {
   nowMs = Date.now();
   private store: StoreOfOwn | undefined;
   /** See `publishFromOtherEngine`. */
-  private other: QueueEngine | undefined;
+  private other: PoolEngine | undefined;
 
   private constructor(
     readonly pool: RedisPool,
-    readonly engine: QueueEngine,
+    readonly engine: PoolEngine,
     private readonly clock?: () => number,
   ) {}
 
   static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
     const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
-    const fixture = new EngineFixture(opened, new QueueEngine(opened, options), options.clock);
+    const fixture = new EngineFixture(opened, new PoolEngine(opened, options), options.clock);
     // Servers of other specs look at all that is on the list which they share, and would move by Redis's clock what stands still here.
     if (options.clock)
       Object.defineProperty(opened.keys, 'namespaces', { value: `pumphouse:namespaces:${fixture.ns}` });
@@ -58,7 +58,7 @@ export class EngineFixture {
 
   /** On a pool that is open already, and closed with it. */
   static over(pool: RedisPool): EngineFixture {
-    return new EngineFixture(pool, new QueueEngine(pool));
+    return new EngineFixture(pool, new PoolEngine(pool));
   }
 
   /** An engine whose time moves only when `nowMs` is changed. */
@@ -104,7 +104,7 @@ export class EngineFixture {
    * a publish by `engine` itself needs neither.
    */
   publishFromOtherEngine(queue: string, job: Partial<NewJob> = {}): Promise<string> {
-    this.other ??= new QueueEngine(this.pool, this.clock && { clock: this.clock });
+    this.other ??= new PoolEngine(this.pool, this.clock && { clock: this.clock });
     return this.other.publish(this.ns, queue, newJob(job));
   }
 
@@ -118,11 +118,11 @@ export class EngineFixture {
   }
 
   size(queue: string): Promise<number> {
-    return this.engine.size(this.ns, queue);
+    return this.engine.queues.size(this.ns, queue);
   }
 
   async counts(queue = 'q'): Promise<QueueCounts | undefined> {
-    return (await this.engine.counts(this.ns, [queue]))[0];
+    return (await this.engine.queues.counts(this.ns, [queue]))[0];
   }
 
   /**
@@ -131,15 +131,14 @@ export class EngineFixture {
    */
   async put(queue: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<string> {
     const extended = { queue, body: Buffer.from(text), retry: AT_ONCE, ...job };
-    const { native, extended: path } = this.engine;
-    const [published] = await (job.type === undefined ? path.publishing : native).publish(this.ns, [
-      extended,
-    ]);
+    const { jobs, components } = this.engine;
+    const publisher = job.type === undefined ? components.extendedPublisher : jobs;
+    const [published] = await publisher.publish(this.ns, [extended]);
     return published?.id ?? '';
   }
 
   find(id: string): Promise<JobDetails | null> {
-    return this.engine.extended.jobReader.find(this.ns, id);
+    return this.engine.jobs.find(this.ns, id);
   }
 
   /** Lets time pass under a test's clock, and what is due come. */

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { ImportedJob } from '../../src/domain/job/job.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { Tally } from '../../src/cli/import/counts.js';
 import { ImportLock } from '../../src/cli/import/lock.js';
 import { LmstfySource } from '../../src/cli/import/source.js';
@@ -68,7 +68,7 @@ describe('import from lmstfy', () => {
 
     it('are due at their time, not before', async () => {
       await take(job(1, { state: 'scheduled', atMs: f.nowMs + 90_000_000, triesLeft: 2 }));
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1 }]);
       f.nowMs += 90_000_000 - 1;
       await f.engine.pumpNow(f.ns);
       expect(await f.drain('q')).toEqual([]);
@@ -80,13 +80,13 @@ describe('import from lmstfy', () => {
     it('keep their leases: they can be acknowledged, return when the lease ends, or die', async () => {
       const leased = { state: 'leased', attempts: 1, atMs: f.nowMs + 1_000 } as const;
       await take(job(1, leased), job(2, { ...leased, triesLeft: 1 }), job(3, { ...leased, triesLeft: 0 }));
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 3 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 3 }]);
       expect(await f.engine.ack(f.ns, 'q', `${ID}01`)).toBe(true);
       f.nowMs += 1_000;
       await f.engine.pumpNow(f.ns);
 
       expect(await f.lease('q', { count: 9 })).toMatchObject([{ id: `${ID}02`, triesLeft: 0, attempts: 2 }]);
-      expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: `${ID}03`, size: 1 });
+      expect(await f.engine.deadLetter.head(f.ns, 'q')).toEqual({ id: `${ID}03`, size: 1 });
     });
 
     it('are dead in their former order', async () => {
@@ -94,7 +94,7 @@ describe('import from lmstfy', () => {
       for (const number of ids)
         await take(job(number, { state: 'dead', triesLeft: 0, attempts: 1, ttlLeftMs: 1_000 }));
       f.nowMs += 60_000;
-      expect(await f.engine.respawn(f.ns, 'q', 9, 0)).toBe(4);
+      expect(await f.engine.deadLetter.respawn(f.ns, 'q', 9, 0)).toBe(4);
 
       expect((await f.lease('q', { count: 9 })).map(({ id }) => id)).toEqual(
         ids.map((number) => `${ID}0${number}`),
@@ -118,8 +118,8 @@ describe('import from lmstfy', () => {
       f.nowMs += 1_000;
 
       expect(await take(job(1, { id: 'mine' }), job(2, { id: 'old' }))).toBe('taken,stored');
-      expect((await f.engine.peekJob(f.ns, 'q', 'old'))?.body.toString()).toBe('job 2');
-      expect(await f.engine.queues(f.ns)).toEqual(['other', 'q']);
+      expect((await f.engine.jobs.peekJob(f.ns, 'q', 'old'))?.body.toString()).toBe('job 2');
+      expect(await f.engine.queues.names(f.ns)).toEqual(['other', 'q']);
     });
 
     it('are imported in thousands, and with long bodies', async () => {
@@ -209,7 +209,7 @@ describe('an import that is resumed', () => {
     }
 
     /** @returns false if it was broken off */
-    async function drain(engine: QueueEngine, breaker: Breaker): Promise<boolean> {
+    async function drain(engine: PoolEngine, breaker: Breaker): Promise<boolean> {
       const lock = await ImportLock.take(source);
       const plan = { namespaces: null, isStopped: true };
       try {
@@ -247,7 +247,7 @@ describe('an import that is resumed', () => {
         await work();
 
         expect([at, ...done]).toEqual([at, 'one', 'two', 'three']);
-        expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([
+        expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([
           { ready: 0, scheduled: 1, leased: 1, dead: 1 },
         ]);
         expect((await lmstfy.redis.keys('*')).filter((key) => !key.startsWith('m/'))).toEqual([]);
@@ -284,7 +284,7 @@ describe('an import that is resumed', () => {
 
       const counts = tally.entries()[0]?.[1];
       expect(counts).toMatchObject(isMoved ? { ready: 1, left: 0 } : { ready: 0, left: 1 });
-      expect(await f.engine.peekJob(f.ns, 'q', id)).toEqual(
+      expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toEqual(
         isMoved ? expect.objectContaining({ state: 'ready' }) : null,
       );
       await f.close();

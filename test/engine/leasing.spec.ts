@@ -6,7 +6,7 @@ import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import { MAX_LEASE_COUNT } from '../../src/domain/limits.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit, SLOT_MS } from './audit.js';
@@ -188,13 +188,13 @@ describe('long polls', () => {
           await waitFor(async () => (await f.size('q')) === 1);
         }
         expect(undone).toBeGreaterThan(0);
-        expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id, triesLeft: 1, attempts: 0 });
+        expect(await f.engine.queues.peek(f.ns, 'q')).toMatchObject({ id, triesLeft: 1, attempts: 0 });
       },
     );
 
     it('is woken when a lease is undone, a job respawned or republished, or due', async () => {
       f.engine.start();
-      const other = new QueueEngine(f.pool);
+      const other = new PoolEngine(f.pool);
       const next = async (act: () => Promise<unknown>): Promise<void> => {
         const wait = f.lease('q', { waitMs: 5_000, ttrMs: 600_000 });
         await registered('q');
@@ -211,8 +211,8 @@ describe('long polls', () => {
 
       await f.publish('q', { tries: 1, text: 'dies' });
       await f.lease('q', { ttrMs: 1 });
-      await waitFor(async () => (await f.engine.deadLetterHead(f.ns, 'q')).size === 1);
-      await next(() => f.engine.respawn(f.ns, 'q', 1, 0));
+      await waitFor(async () => (await f.engine.deadLetter.head(f.ns, 'q')).size === 1);
+      await next(() => f.engine.deadLetter.respawn(f.ns, 'q', 1, 0));
 
       await f.publish('q', { tries: 2 });
       await f.lease('q', { ttrMs: 50 });
@@ -315,14 +315,14 @@ describe('leasing from several queues in turns', () => {
     }
   }
 
-  function take(engine: QueueEngine, queues: string[], count = 1): Promise<LeasedJob[]> {
+  function take(engine: PoolEngine, queues: string[], count = 1): Promise<LeasedJob[]> {
     return engine.lease(f.ns, { queues, count, ttrMs: 60_000, waitMs: 0, inTurns: true });
   }
 
   it('T22: leases from a short and a very long queue in turns, on any server', async () => {
     await fill('long', LONG);
     await fill('short', SHORT);
-    const other = new QueueEngine(f.pool);
+    const other = new PoolEngine(f.pool);
 
     const queues: string[] = [];
     for (let claim = 0; claim < 2 * SHORT; claim++) {
@@ -430,11 +430,11 @@ describe('parts of a lease', () => {
     it('refuses more tags in one call than a script has time for', async () => {
       const tags = Array.from({ length: 32 }, (_, i) => `tag${String(i)}`);
       const jobs = Array.from({ length: 32 }, () => ({ queue: 'q', body: Buffer.from('x'), tags }));
-      await expect(extended.path.publishing.publish(f.ns, jobs)).rejects.toMatchObject({
+      await expect(extended.path.extendedPublisher.publish(f.ns, jobs)).rejects.toMatchObject({
         code: 'invalid_argument',
         message: 'tags are at most 1000 in one call, of all of its jobs together',
       });
-      await extended.path.publishing.publish(f.ns, jobs.slice(0, 31));
+      await extended.path.extendedPublisher.publish(f.ns, jobs.slice(0, 31));
     });
   });
 });
@@ -497,8 +497,8 @@ describe('long payloads', () => {
       for (let i = 0; i < second.length; i += 50) await f.engine.undo(f.ns, second.slice(i, i + 50));
       await leaseAll();
       await later(1_000);
-      expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: bodies.size });
-      expect(await f.engine.respawn(f.ns, 'q', bodies.size, 60_000)).toBe(bodies.size);
+      expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ size: bodies.size });
+      expect(await f.engine.deadLetter.respawn(f.ns, 'q', bodies.size, 60_000)).toBe(bodies.size);
       const last = await leaseAll();
       const results = await f.engine.ackMany(
         f.ns,

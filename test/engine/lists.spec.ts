@@ -186,7 +186,7 @@ describe('lists of jobs', () => {
       };
 
       it('shows the same jobs as forward, each once, with any filter and page size', async () => {
-        const { controls, leaseOperations, jobCanceller } = extended.path;
+        const { queueControls: controls, leaseOperations, jobCanceller } = extended.path;
         await controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
         for (const queue of ['a', 'b', 'held']) {
           const ends = { retentionMs: 60_000, tags: ['t'], type: 'x' };
@@ -450,7 +450,7 @@ describe('lists of jobs', () => {
       await f.engine.ack(f.ns, 'q', ids[2] ?? '');
       f.nowMs += 5_001;
       await f.engine.pumpNow(f.ns);
-      await extended.path.dead.deleteIds(f.ns, [ids[1] ?? '']);
+      await extended.path.deadJobs.deleteIds(f.ns, [ids[1] ?? '']);
 
       expect(await extended.tags()).toEqual({ t: 1, own3: 1 });
       await tags.removeTags(f.ns, ids[3] ?? '', ['t', 'own3']);
@@ -472,7 +472,7 @@ describe('lists of jobs', () => {
       expect(await extended.path.jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', tags: ['hot'] });
       expect(await f.engine.ack(f.ns, 'q', id, job?.lease)).toBe(true);
       expect(await list({ queue: 'q', state: 'scheduled' })).toEqual([far]);
-      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
+      expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
       expect(await extended.tags()).toEqual({ later: 1 });
     });
 
@@ -635,7 +635,7 @@ describe('lists of jobs', () => {
         await admin.config('SET', 'maxmemory', '1');
 
         expect(await own.lease('q', { worker: 'two' })).toEqual([]);
-        const { items } = await own.engine.extended.workers.list(own.ns, { limit: 10 });
+        const { items } = await own.engine.sessions.list(own.ns, { limit: 10 });
         expect(items.map(({ name }) => name)).toEqual(['one']);
       } finally {
         admin.disconnect();
@@ -716,15 +716,18 @@ describe('dead jobs', () => {
     expect((await idsOf({ text: 'Ärger' })).ids).toEqual(ids);
     expect(pages).toBe(3);
     expect((await idsOf({ queue: 'q' })).ids).toEqual(ids);
-    expect(await extended.path.dead.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
-    expect(await extended.path.dead.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
+    expect(await extended.path.deadJobs.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
+    expect(await extended.path.deadJobs.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
   });
 
   it('are counted exactly by group: a respawned job is not counted, and its failure is gone (Q4)', async () => {
     const ids = [await dead('q', 'a'), await dead('q', 'a'), await dead('q', 'b')];
     expect(await extended.groups()).toEqual({ a: 2, b: 1 });
 
-    expect(await extended.path.dead.respawn(f.ns, { group: 'a' }, RESET)).toEqual({ done: 2, cursor: null });
+    expect(await extended.path.deadJobs.respawn(f.ns, { group: 'a' }, RESET)).toEqual({
+      done: 2,
+      cursor: null,
+    });
 
     expect(await extended.groups()).toEqual({ b: 1 });
     const job = await extended.path.jobReader.find(f.ns, ids[0] ?? '');
@@ -774,8 +777,8 @@ describe('dead jobs', () => {
     for (let i = 0; i < 5; i++) await dead('q', i < 3 ? 'a' : 'b');
     const before = await f.keys();
 
-    expect(await extended.path.dead.count(f.ns, { group: 'a' })).toEqual({ done: 3, cursor: null });
-    expect(await extended.path.dead.count(f.ns, {})).toEqual({ done: 5, cursor: null });
+    expect(await extended.path.deadJobs.count(f.ns, { group: 'a' })).toEqual({ done: 3, cursor: null });
+    expect(await extended.path.deadJobs.count(f.ns, {})).toEqual({ done: 5, cursor: null });
     expect(await f.keys()).toEqual(before);
     expect(await extended.groups()).toEqual({ a: 3, b: 2 });
   });
@@ -784,7 +787,7 @@ describe('dead jobs', () => {
     const keep = await dead('q', 'keep', { tries: 5 });
     const number = await dead('q', 'number', { tries: 5 });
     const used = await dead('q', 'used', { tries: 1 });
-    const { dead: letter, jobReader: jobReader } = extended.path;
+    const { deadJobs: letter, jobReader } = extended.path;
     await letter.respawn(f.ns, { group: 'keep' }, { ttlMs: 0, tries: 'keep' });
     await letter.respawn(f.ns, { group: 'number' }, { ttlMs: 1_000, tries: 2 });
     await letter.respawn(f.ns, { group: 'used' }, { ttlMs: 0, tries: 'keep' });
@@ -805,7 +808,7 @@ describe('dead jobs', () => {
     await f.engine.pumpNow(f.ns);
     f.nowMs += 1;
 
-    expect(await extended.path.dead.respawn(f.ns, { queue: 'q' }, { ...RESET, queue: 'fresh' })).toEqual({
+    expect(await extended.path.deadJobs.respawn(f.ns, { queue: 'q' }, { ...RESET, queue: 'fresh' })).toEqual({
       done: 2,
       cursor: null,
     });
@@ -813,30 +816,30 @@ describe('dead jobs', () => {
       [simple, 'fresh'],
       [extendedId, 'fresh'],
     ]);
-    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ dead: 0, ready: 0 });
+    expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ dead: 0, ready: 0 });
   });
 
   it('are changed only if they are named and dead', async () => {
     const ids = [await dead('q', 'g'), await dead('q', 'g'), await extended.put('q')];
     const all = [...ids, 'missing', ids[0] ?? ''];
 
-    expect(await extended.path.dead.respawnIds(f.ns, all.slice(1), RESET)).toBe(2);
-    expect(await extended.path.dead.deleteIds(f.ns, all)).toBe(0);
+    expect(await extended.path.deadJobs.respawnIds(f.ns, all.slice(1), RESET)).toBe(2);
+    expect(await extended.path.deadJobs.deleteIds(f.ns, all)).toBe(0);
     expect(await extended.fail('q', 'g', 'm', 3)).toBe(3);
-    expect(await extended.path.dead.deleteIds(f.ns, [ids[1] ?? ''])).toBe(1);
+    expect(await extended.path.deadJobs.deleteIds(f.ns, [ids[1] ?? ''])).toBe(1);
     expect(await extended.groups()).toEqual({ g: 2 });
     expect(await extended.path.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
   });
 
   it('are changed by a resumed operation without those that died meanwhile', async () => {
     for (let i = 0; i < 7; i++) await dead(i < 4 ? 'p' : 'q', 'g');
-    const first = await extended.path.dead.respawn(f.ns, {}, RESET, 3);
+    const first = await extended.path.deadJobs.respawn(f.ns, {}, RESET, 3);
     expect(first.done).toBe(3);
     // Those that came back die again: this operation is not to meet them.
     f.nowMs += 1;
     expect(await extended.fail('p', 'again', 'm', 3)).toBe(3);
 
-    const rest = await extended.path.dead.respawn(f.ns, {}, RESET, Infinity, first.cursor ?? '');
+    const rest = await extended.path.deadJobs.respawn(f.ns, {}, RESET, Infinity, first.cursor ?? '');
 
     expect(rest).toEqual({ done: 4, cursor: null });
     expect(await extended.groups()).toEqual({ again: 3 });
@@ -845,16 +848,16 @@ describe('dead jobs', () => {
   it('are shown to lmstfy calls, which respawn and delete them', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await dead('q', 'g', { tries: 4, tags: ['t'] }));
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: ids[0], size: 5 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toEqual({ id: ids[0], size: 5 });
 
-    expect(await f.engine.respawn(f.ns, 'q', 2, 60_000)).toBe(2);
+    expect(await f.engine.deadLetter.respawn(f.ns, 'q', 2, 60_000)).toBe(2);
     expect(await extended.path.jobReader.find(f.ns, ids[0] ?? '')).toMatchObject({
       state: 'ready',
       triesLeft: 1,
       failure: null,
       expiresAtMs: f.nowMs + 60_000,
     });
-    expect(await f.engine.deleteDead(f.ns, 'q', 100)).toBe(3);
+    expect(await f.engine.deadLetter.delete(f.ns, 'q', 100)).toBe(3);
     expect(await extended.groups()).toEqual({});
     expect(await extended.tags()).toEqual({ t: 2 });
     expect((await f.lease('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
@@ -866,13 +869,13 @@ describe('dead jobs', () => {
       extended.put('child', { dependsOn: [parent ?? ''], onDependencyFailure });
     const [first, second] = [await waits(parents[0], 'block'), await waits(parents[1], 'cancel')];
     const stateOf = async (id: string) => (await extended.path.jobReader.find(f.ns, id))?.state ?? null;
-    await extended.path.dead.respawn(f.ns, { group: 'back' }, RESET);
+    await extended.path.deadJobs.respawn(f.ns, { group: 'back' }, RESET);
     const [job] = await extended.lease('q');
     await extended.path.leaseOperations.complete(f.ns, [{ id: job?.id ?? '', lease: job?.lease ?? 0 }]);
     await f.engine.pumpNow(f.ns);
     expect(await stateOf(first)).toBe('ready');
 
-    expect(await extended.path.dead.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
+    expect(await extended.path.deadJobs.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
     await f.engine.pumpNow(f.ns);
 
     expect(await stateOf(second)).toBeNull();
@@ -884,7 +887,7 @@ describe('dead jobs', () => {
     const [job] = await extended.lease('q', 1, 'w');
     f.nowMs += 10_001;
     await f.engine.pumpNow(f.ns);
-    await extended.path.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
+    await extended.path.deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
 
     await expect(
       extended.path.leaseOperations.heartbeat(f.ns, { id, lease: job?.lease ?? 0 }),
@@ -894,7 +897,7 @@ describe('dead jobs', () => {
   });
 
   it('refuse an invalid way to respawn', async () => {
-    const { dead: letter } = extended.path;
+    const { deadJobs: letter } = extended.path;
     for (const options of [
       { ttlMs: -1, tries: 'reset' },
       { ttlMs: 0, tries: 0 },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { startRedis, waitFor, WITHOUT_FUNCTIONS } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 
@@ -44,7 +44,7 @@ describe.each([
 
   it('can be drained: all but publish goes on', async () => {
     // Its timers end with it: due jobs are pumped when Redis is full.
-    const seeder = new QueueEngine(f.pool);
+    const seeder = new PoolEngine(f.pool);
     const publish = (queue: string, count: number, job = {}): Promise<string[]> =>
       seeder.publishMany(
         f.ns,
@@ -63,7 +63,7 @@ describe.each([
     await reserve('mortal', 0, seeder);
     await waitFor(async () => {
       await seeder.pumpNow(f.ns);
-      return (await f.engine.deadLetterHead(f.ns, 'mortal')).size === 5;
+      return (await f.engine.deadLetter.head(f.ns, 'mortal')).size === 5;
     });
     await reserve('lapsing', 500, seeder);
     await seeder.stop();
@@ -78,12 +78,12 @@ describe.each([
     const leased = await reserve('q', 600_000);
     expect(leased.map(({ lease }) => lease)).toEqual([2, 2, 2, 2, 2]);
     for (const { id, lease } of leased) expect(await f.engine.ack(f.ns, 'q', id, lease)).toBe(true);
-    expect(await f.engine.respawn(f.ns, 'mortal', 2, 60_000)).toBe(2);
-    expect(await f.engine.deleteDead(f.ns, 'mortal', 9)).toBe(3);
-    expect(await f.engine.destroy(f.ns, 'destroyed')).toBe(5);
+    expect(await f.engine.deadLetter.respawn(f.ns, 'mortal', 2, 60_000)).toBe(2);
+    expect(await f.engine.deadLetter.delete(f.ns, 'mortal', 9)).toBe(3);
+    expect(await f.engine.queues.destroy(f.ns, 'destroyed')).toBe(5);
     await sleep(750);
     await f.engine.pumpNow(f.ns);
-    expect(await f.engine.counts(f.ns, ['lapsing', 'soon'])).toMatchObject([
+    expect(await f.engine.queues.counts(f.ns, ['lapsing', 'soon'])).toMatchObject([
       { ready: 5, leased: 0 },
       { ready: 5, scheduled: 0 },
     ]);
@@ -91,7 +91,7 @@ describe.each([
     await f.engine.tidyNow(f.ns);
     expect(await f.size('expiring')).toBe(0);
     // A ready job that is acknowledged leaves a stale entry, which takes a few bytes after its body is gone.
-    const ready = await f.engine.peekQueue(f.ns, 'filler');
+    const ready = await f.engine.queues.peek(f.ns, 'filler');
     expect(await f.engine.ack(f.ns, 'filler', ready?.id ?? '')).toBe(true);
 
     const drained = await drain();
@@ -168,7 +168,7 @@ describe('a full disk', () => {
 
       expect(error).toMatchObject({ code: 'disk_full' });
       await expect(f.lease('q')).rejects.toMatchObject({ code: 'disk_full' });
-      expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id: first });
+      expect(await f.engine.queues.peek(f.ns, 'q')).toMatchObject({ id: first });
       await waitFor(() => f.pool.status.degraded.includes('disk'));
       expect(f.pool.status.up).toBe(true);
 

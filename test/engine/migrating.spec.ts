@@ -1,9 +1,9 @@
 import type { LeasedJob, NewJob, LeaseRequest } from '../../src/domain/job/job.js';
 import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import { MigratingQueues } from '../../src/engine/migration/migrating-queues.js';
-import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
+import { Engines } from '../../src/engine/engines.js';
+import { movingEngine } from '../../src/engine/moving/moving-engine.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { readIdempotencyRecord } from '../../src/redis/scripts/simple.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
@@ -12,15 +12,15 @@ import { newJob, silentLog, testPoolOptions } from './fixture.js';
 describe('a pool that migrates', () => {
   /** Two pools: two key prefixes on the tests' Redis. */
   class Pools {
-    private readonly others: readonly [QueueEngine, QueueEngine];
+    private readonly others: readonly [PoolEngine, PoolEngine];
 
     private constructor(
       readonly ns: string,
       readonly pools: readonly [RedisPool, RedisPool],
-      readonly old: QueueEngine,
-      readonly next: QueueEngine,
+      readonly old: PoolEngine,
+      readonly next: PoolEngine,
     ) {
-      this.others = [new QueueEngine(pools[0]), new QueueEngine(pools[1])];
+      this.others = [new PoolEngine(pools[0]), new PoolEngine(pools[1])];
     }
 
     static async open(commandTimeoutMs = 8_000): Promise<Pools> {
@@ -29,7 +29,7 @@ describe('a pool that migrates', () => {
         return RedisPool.connect(name, testPoolOptions({ keyPrefix, commandTimeoutMs }), silentLog);
       };
       const [a, b] = [await connect('a'), await connect('b')];
-      return new Pools(randomNamespace(), [a, b], new QueueEngine(a), new QueueEngine(b));
+      return new Pools(randomNamespace(), [a, b], new PoolEngine(a), new PoolEngine(b));
     }
 
     async close(): Promise<void> {
@@ -50,21 +50,21 @@ describe('a pool that migrates', () => {
 
   describe('a pool that moves to another Redis', () => {
     let p: Pools;
-    let both: Queues;
+    let both: Engine;
     beforeEach(async () => {
       p = await Pools.open(500);
-      both = new MigratingQueues(p.old, p.next);
+      both = movingEngine(p.old, p.next);
     });
     afterEach(() => p.close());
 
-    const publish = (queues: Queues, text: string, job: Partial<NewJob> = {}, queue = 'q'): Promise<string> =>
+    const publish = (queues: Engine, text: string, job: Partial<NewJob> = {}, queue = 'q'): Promise<string> =>
       queues.publish(p.ns, queue, newJob({ body: Buffer.from(text), ...job }));
-    const reserve = (queues: Queues, request: Partial<LeaseRequest> = {}): Promise<LeasedJob[]> =>
+    const reserve = (queues: Engine, request: Partial<LeaseRequest> = {}): Promise<LeasedJob[]> =>
       queues.lease(p.ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
     const bodies = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ body }) => body.toString());
     const sizes = async (queue = 'q'): Promise<number[]> => [
-      await p.old.size(p.ns, queue),
-      await p.next.size(p.ns, queue),
+      await p.old.queues.size(p.ns, queue),
+      await p.next.queues.size(p.ns, queue),
     ];
 
     it('stores published jobs in the new pool, singly and in bulk', async () => {
@@ -97,7 +97,7 @@ describe('a pool that migrates', () => {
 
     it('finds what was published under a key before the move, and stores nothing again', async () => {
       const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
-      const publishAll = async (queues: Queues) => {
+      const publishAll = async (queues: Engine) => {
         const first = await queues.publish(p.ns, 'q', newJob(), one);
         const both = await queues.publishMany(p.ns, 'q', [newJob(), newJob()], many);
         return [first, ...both, await queues.republish(p.ns, 'q', first, newJob(), anew)];
@@ -113,7 +113,7 @@ describe('a pool that migrates', () => {
       expect(await work()).toBe(3);
       // Also when all is done, when it moves on from there, and when it moves back.
       expect(await publishAll(both)).toEqual(before);
-      expect(await publishAll(new MigratingQueues(p.next, p.old))).toEqual(before);
+      expect(await publishAll(movingEngine(p.next, p.old))).toEqual(before);
       expect(await sizes()).toEqual([0, 0]);
     });
 
@@ -153,7 +153,7 @@ describe('a pool that migrates', () => {
       const keyed = await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
       expect(await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' })).toBe(keyed);
       expect(keyed).not.toBe(id);
-      expect(await p.next.size(p.ns, 'q')).toBe(2);
+      expect(await p.next.queues.size(p.ns, 'q')).toBe(2);
     });
 
     it('leases the jobs of the old pool first, in order, and then those of the new one', async () => {
@@ -197,8 +197,8 @@ describe('a pool that migrates', () => {
       let arrived = 0;
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));
-      const held = (engine: QueueEngine): Queues =>
-        Object.assign(Object.create(engine) as QueueEngine, {
+      const held = (engine: PoolEngine): Engine =>
+        Object.assign(Object.create(engine) as PoolEngine, {
           lease: async (ns: string, request: LeaseRequest) => {
             if (request.waitMs === 0) return [];
             const jobs = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
@@ -209,7 +209,7 @@ describe('a pool that migrates', () => {
         });
       await publish(p.old, 'old');
       await publish(p.next, 'new');
-      const jobs = await reserve(new MigratingQueues(held(p.old), held(p.next)), { count, waitMs: 1_000 });
+      const jobs = await reserve(movingEngine(held(p.old), held(p.next)), { count, waitMs: 1_000 });
 
       expect(bodies(jobs)).toEqual(given);
       expect(await sizes()).toEqual(left);
@@ -227,7 +227,7 @@ describe('a pool that migrates', () => {
 
         expect(got).toHaveLength(1);
         const rest = ids.filter((id) => id !== got[0]?.id);
-        await waitFor(async () => (await both.size(p.ns, 'q')) === 1);
+        await waitFor(async () => (await both.queues.size(p.ns, 'q')) === 1);
         const next = await reserve(both);
         expect(next.map((job) => job.id)).toEqual(rest);
         // Nothing was spent on it: what went back went back whole.
@@ -253,7 +253,7 @@ describe('a pool that migrates', () => {
       gone.abort();
 
       expect(await wait).toEqual([]);
-      await waitFor(async () => (await p.old.size(p.ns, 'q')) === 1);
+      await waitFor(async () => (await p.old.queues.size(p.ns, 'q')) === 1);
     });
 
     it('acknowledges a job in its pool, also by its lease', async () => {
@@ -285,15 +285,15 @@ describe('a pool that migrates', () => {
       const [old, next] = [await publish(p.old, 'old'), await publish(p.next, 'new')];
       await publish(p.old, 'later', { delayMs: 60_000 });
 
-      expect((await both.peekQueue(p.ns, 'q'))?.id).toBe(old);
-      expect((await both.peekJob(p.ns, 'q', old))?.body.toString()).toBe('old');
-      expect((await both.peekJob(p.ns, 'q', next))?.body.toString()).toBe('new');
-      expect(await both.peekJob(p.ns, 'q', 'missing')).toBeNull();
-      expect(await both.size(p.ns, 'q')).toBe(2);
-      expect(await both.counts(p.ns, ['q'])).toMatchObject([{ queue: 'q', ready: 2, scheduled: 1 }]);
-      expect(await both.destroy(p.ns, 'q')).toBe(2);
+      expect((await both.queues.peek(p.ns, 'q'))?.id).toBe(old);
+      expect((await both.jobs.peekJob(p.ns, 'q', old))?.body.toString()).toBe('old');
+      expect((await both.jobs.peekJob(p.ns, 'q', next))?.body.toString()).toBe('new');
+      expect(await both.jobs.peekJob(p.ns, 'q', 'missing')).toBeNull();
+      expect(await both.queues.size(p.ns, 'q')).toBe(2);
+      expect(await both.queues.counts(p.ns, ['q'])).toMatchObject([{ queue: 'q', ready: 2, scheduled: 1 }]);
+      expect(await both.queues.destroy(p.ns, 'q')).toBe(2);
       expect(await sizes()).toEqual([0, 0]);
-      expect([await both.namespaces(), await both.queues(p.ns)]).toEqual([[p.ns], ['q']]);
+      expect([await both.namespaces(), await both.queues.names(p.ns)]).toEqual([[p.ns], ['q']]);
     });
 
     it('has one dead-letter queue, the old pool first', async () => {
@@ -303,15 +303,15 @@ describe('a pool that migrates', () => {
         await reserve(queues, { count: 2, ttrMs: 0 });
         await waitFor(async () => {
           await queues.pumpNow(p.ns);
-          return (await queues.deadLetterHead(p.ns, 'q')).size === 2;
+          return (await queues.deadLetter.head(p.ns, 'q')).size === 2;
         });
       }
-      const { id } = await p.old.deadLetterHead(p.ns, 'q');
+      const { id } = await p.old.deadLetter.head(p.ns, 'q');
 
-      expect(await both.deadLetterHead(p.ns, 'q')).toEqual({ id, size: 4 });
-      expect(await both.respawn(p.ns, 'q', 3, 0)).toBe(3);
+      expect(await both.deadLetter.head(p.ns, 'q')).toEqual({ id, size: 4 });
+      expect(await both.deadLetter.respawn(p.ns, 'q', 3, 0)).toBe(3);
       expect(await sizes()).toEqual([2, 1]);
-      expect(await both.deleteDead(p.ns, 'q', 5)).toBe(1);
+      expect(await both.deadLetter.delete(p.ns, 'q', 5)).toBe(1);
     });
 
     it('refuses an id of a job in either pool', async () => {
@@ -328,9 +328,9 @@ describe('a pool that migrates', () => {
       const seen = async (what: string): Promise<void> => {
         order.push(`${what}: ${(await sizes()).join()}`);
       };
-      const watched = new MigratingQueues(
-        Object.assign(Object.create(p.old) as QueueEngine, {
-          ack: async (...args: Parameters<QueueEngine['ack']>) => {
+      const watched = movingEngine(
+        Object.assign(Object.create(p.old) as PoolEngine, {
+          ack: async (...args: Parameters<PoolEngine['ack']>) => {
             await seen('before the old one goes');
             return p.old.ack(...args);
           },
@@ -341,11 +341,11 @@ describe('a pool that migrates', () => {
       await seen('after');
 
       expect(order).toEqual(['before the old one goes: 1,1', 'after: 0,1']);
-      expect((await both.peekJob(p.ns, 'q', id))?.body.toString()).toBe('y');
+      expect((await both.jobs.peekJob(p.ns, 'q', id))?.body.toString()).toBe('y');
       const again = await both.republish(p.ns, 'q', id, newJob());
       expect(await sizes()).toEqual([0, 1]);
-      expect(await both.peekJob(p.ns, 'q', id)).toBeNull();
-      expect(await both.peekJob(p.ns, 'q', again)).not.toBeNull();
+      expect(await both.jobs.peekJob(p.ns, 'q', id)).toBeNull();
+      expect(await both.jobs.peekJob(p.ns, 'q', again)).not.toBeNull();
     });
 
     it('sums the statistics of both pools, and sets settings in both', async () => {
@@ -388,9 +388,9 @@ describe('a pool that migrates', () => {
         const id = await publish(both, 'x');
 
         await expect(both.republish(p.ns, 'q', id, newJob())).rejects.toMatchObject(away);
-        await expect(both.size(p.ns, 'q')).rejects.toMatchObject(away);
+        await expect(both.queues.size(p.ns, 'q')).rejects.toMatchObject(away);
         await expect(both.ack(p.ns, 'q', 'elsewhere')).rejects.toMatchObject(away);
-        expect(await p.next.size(p.ns, 'q')).toBe(1);
+        expect(await p.next.queues.size(p.ns, 'q')).toBe(1);
       });
     });
 
@@ -409,15 +409,13 @@ describe('a pool that migrates', () => {
         ['a', p.old],
         ['b', p.next],
       ]);
-      const registry = new EngineRegistry(engines, new Map([['a', 'b']]));
+      const registry = new Engines(engines, new Map([['a', 'b']]));
 
-      expect(registry.forPool('a')).toBeInstanceOf(MigratingQueues);
-      expect(registry.forPool('b')).toBe(p.next);
+      expect(registry.of('a')).not.toBe(p.old);
+      expect(registry.of('b')).toBe(p.next);
       expect(registry.all()).toEqual([p.old, p.next]);
-      expect(() => new EngineRegistry(engines, new Map([['a', 'c']]))).toThrow(
-        'pool c cannot be migrated to',
-      );
-      expect(() => new EngineRegistry(engines, new Map([['a', 'b'], ['b', 'a']]))).toThrow(/migrated to/); // oxfmt-ignore
+      expect(() => new Engines(engines, new Map([['a', 'c']]))).toThrow('pool c cannot be migrated to');
+      expect(() => new Engines(engines, new Map([['a', 'b'], ['b', 'a']]))).toThrow(/migrated to/); // oxfmt-ignore
     });
   });
 });
@@ -429,9 +427,9 @@ describe('native calls while a pool migrates', () => {
   describe('the native API while a pool moves', () => {
     let ns: string;
     let pools: RedisPool[];
-    let old: QueueEngine;
-    let next: QueueEngine;
-    let both: MigratingQueues;
+    let old: PoolEngine;
+    let next: PoolEngine;
+    let both: Engine;
     beforeEach(async () => {
       ns = randomNamespace();
       const connect = (name: string) =>
@@ -441,8 +439,8 @@ describe('native calls while a pool migrates', () => {
           silentLog,
         );
       pools = [await connect('a'), await connect('b')];
-      [old, next] = pools.map((pool) => new QueueEngine(pool)) as [QueueEngine, QueueEngine];
-      both = new MigratingQueues(old, next);
+      [old, next] = pools.map((pool) => new PoolEngine(pool)) as [PoolEngine, PoolEngine];
+      both = movingEngine(old, next);
     });
     afterEach(async () => {
       await Promise.all([old, next].map((engine) => engine.stop()));
@@ -455,16 +453,16 @@ describe('native calls while a pool migrates', () => {
       type: 't',
       ...more,
     });
-    const put = async (where: { native: QueueEngine['native'] }, more: Partial<NewExtendedJob> = {}) =>
-      (await where.native.publish(ns, [job(more)]))[0]!.id;
+    const put = async (where: Pick<Engine, 'jobs'>, more: Partial<NewExtendedJob> = {}) =>
+      (await where.jobs.publish(ns, [job(more)]))[0]!.id;
     const lease = async (count = 1) =>
       both.lease(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
-    const sizes = async () => [await old.size(ns, 'q'), await next.size(ns, 'q')];
+    const sizes = async () => [await old.queues.size(ns, 'q'), await next.queues.size(ns, 'q')];
 
     it('publishes to the new pool, with all job options and a key', async () => {
       const options = { idempotencyKey: 'k' };
-      const first = await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options);
-      expect(await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options)).toEqual(
+      const first = await both.jobs.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options);
+      expect(await both.jobs.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options)).toEqual(
         first,
       );
       expect(await sizes()).toEqual([0, 2]);
@@ -473,17 +471,17 @@ describe('native calls while a pool migrates', () => {
     it('finds what was published under a key before the move, until its jobs end', async () => {
       const wish = [job({ priority: 3, retentionMs: 60_000, unique: { key: 'u', mode: 'existing' } })];
       const options = { idempotencyKey: 'k' };
-      const before = await old.native.publish(ns, wish, options);
+      const before = await old.jobs.publish(ns, wish, options);
 
-      expect(await both.native.publish(ns, wish, options)).toEqual(before);
-      await expect(both.native.publish(ns, [job()], options)).rejects.toMatchObject({
+      expect(await both.jobs.publish(ns, wish, options)).toEqual(before);
+      await expect(both.jobs.publish(ns, [job()], options)).rejects.toMatchObject({
         code: 'idempotency_key_reused',
       });
       expect(await sizes()).toEqual([1, 0]);
-      const waits = both.native.waitForEnd(ns, before[0]!.id, 10_000, new AbortController().signal);
-      await both.native.complete(ns, await lease());
+      const waits = both.jobs.waitForEnd(ns, before[0]!.id, 10_000, new AbortController().signal);
+      await both.settle.complete(ns, await lease());
       expect(await waits).toMatchObject({ id: before[0]!.id, state: 'done' });
-      expect(await both.native.publish(ns, wish, options)).toEqual(before);
+      expect(await both.jobs.publish(ns, wish, options)).toEqual(before);
     });
 
     it.each<[string, Partial<NewExtendedJob>]>([
@@ -491,7 +489,7 @@ describe('native calls while a pool migrates', () => {
       ['concurrency_key', { concurrencyKey: 'k' }],
       ['depends_on', { dependsOn: ['other'] }],
     ])('rejects %s during the move: it cannot be kept across two stores', async (field, more) => {
-      await expect(both.native.publish(ns, [job(), job(more)])).rejects.toMatchObject({
+      await expect(both.jobs.publish(ns, [job(), job(more)])).rejects.toMatchObject({
         code: 'pool_moving',
         message: expect.stringContaining(field) as string,
       });
@@ -516,79 +514,79 @@ describe('native calls while a pool migrates', () => {
       ];
       const jobs = await lease(6);
       expect(jobs.map(({ id }) => id)).toEqual(ids);
-      const { native } = both;
+      const { jobs: native, settle } = both;
       const [a, b, c, d, e, g] = jobs as [(typeof jobs)[0], ...typeof jobs] & (typeof jobs)[0][];
       for (const one of [a, d!]) {
-        expect(await native.heartbeat(ns, one, { ttrMs: 90_000 })).toMatchObject({ cancelRequested: false });
+        expect(await settle.heartbeat(ns, one, { ttrMs: 90_000 })).toMatchObject({ cancelRequested: false });
         await native.log(ns, one.id, 'half way');
         expect(await native.find(ns, one.id)).toMatchObject({ state: 'leased', worker: 'w' });
       }
-      const beats = await native.heartbeatMany(ns, [a, d!, { id: 'missing', lease: 1 }, b!], 90_000);
+      const beats = await settle.heartbeatMany(ns, [a, d!, { id: 'missing', lease: 1 }, b!], 90_000);
       expect(beats.map(({ status }) => status)).toEqual(['extended', 'extended', 'not_found', 'extended']);
       for (const one of [b!, e!]) {
-        expect(await native.retry(ns, { ...one, group: 'g', message: 'm', delayMs: 0 })).toMatchObject({
+        expect(await settle.retry(ns, { ...one, group: 'g', message: 'm', delayMs: 0 })).toMatchObject({
           state: 'ready',
         });
       }
       for (const one of [c!, g!]) {
-        expect(await native.fail(ns, { ...one, group: 'g', message: 'm' })).toMatchObject({ state: 'dead' });
+        expect(await settle.fail(ns, { ...one, group: 'g', message: 'm' })).toMatchObject({ state: 'dead' });
       }
-      expect(await native.release(ns, a)).toMatchObject({ state: 'ready' });
-      await expect(native.revoke(ns, a.id)).rejects.toMatchObject({ code: 'not_leased', state: 'ready' });
-      await expect(native.revoke(ns, 'none')).rejects.toMatchObject({ code: 'job_not_found' });
-      expect(await native.complete(ns, [d!, { id: 'missing', lease: 1 }])).toEqual(['done', 'not_found']);
-      expect((await old.counts(ns, ['q']))[0]).toMatchObject({ ready: 2, dead: 1, leased: 0 });
-      expect((await next.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
+      expect(await settle.release(ns, a)).toMatchObject({ state: 'ready' });
+      await expect(settle.revoke(ns, a.id)).rejects.toMatchObject({ code: 'not_leased', state: 'ready' });
+      await expect(settle.revoke(ns, 'none')).rejects.toMatchObject({ code: 'job_not_found' });
+      expect(await settle.complete(ns, [d!, { id: 'missing', lease: 1 }])).toEqual(['done', 'not_found']);
+      expect((await old.queues.counts(ns, ['q']))[0]).toMatchObject({ ready: 2, dead: 1, leased: 0 });
+      expect((await next.queues.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
     });
 
     it('recognises a stale lease in either pool, and an unknown job', async () => {
       for (const id of [await put(old), await put(both)]) {
-        await expect(both.native.heartbeat(ns, { id, lease: 7 })).rejects.toMatchObject({
+        await expect(both.settle.heartbeat(ns, { id, lease: 7 })).rejects.toMatchObject({
           code: 'lease_lost',
         });
-        expect(await both.native.complete(ns, [{ id, lease: 7 }])).toEqual(['lease_lost']);
+        expect(await both.settle.complete(ns, [{ id, lease: 7 }])).toEqual(['lease_lost']);
       }
-      await expect(both.native.release(ns, { id: 'none', lease: 1 })).rejects.toMatchObject({
+      await expect(both.settle.release(ns, { id: 'none', lease: 1 })).rejects.toMatchObject({
         code: 'job_not_found',
       });
-      expect(await both.native.find(ns, 'none')).toBeNull();
+      expect(await both.jobs.find(ns, 'none')).toBeNull();
     });
 
     it('moves, cancels and changes a job within its pool, and refuses dependencies on the other', async () => {
       const id = await put(old);
       const [leased] = await lease();
-      expect(await both.native.complete(ns, [{ ...leased!, next: { queue: 'r' } }])).toEqual(['done']);
-      expect(await both.native.change(ns, id, { priority: 4 })).toMatchObject({ state: 'ready' });
-      expect(await old.native.find(ns, id)).toMatchObject({ queue: 'r', priority: 4 });
+      expect(await both.settle.complete(ns, [{ ...leased!, next: { queue: 'r' } }])).toEqual(['done']);
+      expect(await both.jobs.change(ns, id, { priority: 4 })).toMatchObject({ state: 'ready' });
+      expect(await old.jobs.find(ns, id)).toMatchObject({ queue: 'r', priority: 4 });
       for (const refused of [
-        both.native.change(ns, id, { moreDependencies: ['x'] }),
-        both.native.put(ns, { queue: 'r', body: Buffer.from('x'), id }),
-        both.native.complete(ns, [{ ...leased!, next: { queue: 'r', dependsOn: ['x'] } }]),
+        both.jobs.change(ns, id, { moreDependencies: ['x'] }),
+        both.jobs.put(ns, { queue: 'r', body: Buffer.from('x'), id }),
+        both.settle.complete(ns, [{ ...leased!, next: { queue: 'r', dependsOn: ['x'] } }]),
       ])
         await expect(refused).rejects.toMatchObject({ code: 'pool_moving' });
-      await both.native.cancel(ns, id);
-      expect(await both.native.find(ns, id)).toBeNull();
+      await both.jobs.cancel(ns, id);
+      expect(await both.jobs.find(ns, id)).toBeNull();
     });
 
     it('cancels many jobs of one pool in one step, and none if they are in both', async () => {
       const put2 = (jobs: Parameters<typeof put>[0], id: string) => put(jobs, { id });
       const [o1, o2] = [await put2(old, 'o1'), await put2(old, 'o2')];
       const [n1, n2] = [await put2(both, 'n1'), await put2(both, 'n2')];
-      await expect(both.native.cancelMany(ns, [o1, n1])).rejects.toMatchObject({ code: 'pool_moving' });
+      await expect(both.jobs.cancelMany(ns, [o1, n1])).rejects.toMatchObject({ code: 'pool_moving' });
       const outcomes = async (ids: string[]): Promise<string[]> =>
-        (await both.native.cancelMany(ns, ids)).map(({ outcome }) => outcome);
+        (await both.jobs.cancelMany(ns, ids)).map(({ outcome }) => outcome);
 
       expect(await outcomes(['none', o1, o2])).toEqual(['not_found', 'cancelled', 'cancelled']);
       expect(await outcomes([n1, o1, n2])).toEqual(['cancelled', 'not_found', 'cancelled']);
       expect(await outcomes(['none', n1])).toEqual(['not_found', 'not_found']);
-      for (const id of [o1, o2, n1, n2]) expect(await both.native.find(ns, id)).toBeNull();
+      for (const id of [o1, o2, n1, n2]) expect(await both.jobs.find(ns, id)).toBeNull();
     });
 
     it('returns the end of a job published during the move', async () => {
       const id = await put(both, { retentionMs: 60_000 });
-      const waits = both.native.waitForEnd(ns, id, 10_000, new AbortController().signal);
+      const waits = both.jobs.waitForEnd(ns, id, 10_000, new AbortController().signal);
       const [leased] = await lease();
-      await both.native.complete(ns, [leased!]);
+      await both.settle.complete(ns, [leased!]);
       expect(await waits).toMatchObject({ id, state: 'done' });
     });
 
@@ -597,10 +595,10 @@ describe('native calls while a pool migrates', () => {
       const id = await put(both, { id: 'mine' });
       const [leased] = await lease();
       expect(leased?.id).toBe(id);
-      expect(await both.native.heartbeat(ns, leased!)).toMatchObject({ cancelRequested: false });
-      await expect(both.native.find(ns, 'elsewhere')).rejects.toMatchObject(AWAY);
-      expect(await both.native.complete(ns, [leased!])).toEqual(['done']);
-      await expect(both.native.complete(ns, [leased!])).rejects.toMatchObject(AWAY);
+      expect(await both.settle.heartbeat(ns, leased!)).toMatchObject({ cancelRequested: false });
+      await expect(both.jobs.find(ns, 'elsewhere')).rejects.toMatchObject(AWAY);
+      expect(await both.settle.complete(ns, [leased!])).toEqual(['done']);
+      await expect(both.settle.complete(ns, [leased!])).rejects.toMatchObject(AWAY);
     });
 
     it('drains the old pool while the new one is unreachable', async () => {
@@ -608,11 +606,11 @@ describe('native calls while a pool migrates', () => {
       await old.publish(ns, 'q', newJob());
       const [one, two] = await lease(2);
       await pools[1]!.close();
-      expect(await both.native.complete(ns, [one!])).toEqual(['done']);
-      expect(await both.native.retry(ns, { ...two!, group: 'g', message: '' })).toMatchObject({
+      expect(await both.settle.complete(ns, [one!])).toEqual(['done']);
+      expect(await both.settle.retry(ns, { ...two!, group: 'g', message: '' })).toMatchObject({
         state: 'dead',
       });
-      await expect(both.native.complete(ns, [one!])).rejects.toMatchObject(AWAY);
+      await expect(both.settle.complete(ns, [one!])).rejects.toMatchObject(AWAY);
       await expect(put(both)).rejects.toMatchObject(AWAY);
     });
   });

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
-import { QueueEngine } from '../../src/engine/engine.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import type { RecordMover } from '../../src/engine/migration/record-mover.js';
-import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { RecordMover } from '../../src/engine/moving/record-mover.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { kindOf, type MoveRule, RECORD_KINDS } from '../../src/redis/record-kinds.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { randomNamespace, startRedis, type RedisProcess } from '../support/redis.js';
@@ -18,10 +18,10 @@ describe('a pool moved to another Redis', () => {
   let clients: [Redis, Redis];
   let pools: RedisPool[];
   let nowMs: number;
-  let old: QueueEngine;
-  let next: QueueEngine;
+  let old: PoolEngine;
+  let next: PoolEngine;
   let mover: RecordMover;
-  let queues: Queues;
+  let queues: Engine;
   let ns: string;
 
   beforeAll(async () => {
@@ -47,18 +47,18 @@ describe('a pool moved to another Redis', () => {
   });
 
   /** Engines of one process, without loops. */
-  function enginesOf(): [QueueEngine, QueueEngine] {
-    const [one, two] = pools.map((pool) => new QueueEngine(pool, { clock: () => nowMs }));
+  function enginesOf(): [PoolEngine, PoolEngine] {
+    const [one, two] = pools.map((pool) => new PoolEngine(pool, { clock: () => nowMs }));
     return [one!, two!];
   }
 
-  function moveOf(from: QueueEngine, to: QueueEngine): { mover: RecordMover; queues: Queues } {
+  function moveOf(from: PoolEngine, to: PoolEngine): { mover: RecordMover; queues: Engine } {
     const engines = new Map([
       ['default', from],
       ['fresh', to],
     ]);
-    const registry = new EngineRegistry(engines, new Map([['default', 'fresh']]));
-    return { mover: from.moveTo(to), queues: registry.forPool('default') };
+    const registry = new Engines(engines, new Map([['default', 'fresh']]));
+    return { mover: from.moveTo(to), queues: registry.of('default') };
   }
 
   /** A key's value in a form that does not depend on the order of its members. */
@@ -96,7 +96,7 @@ describe('a pool moved to another Redis', () => {
     const found = await recordsOf(clients[0], ...same);
     const kinds = new Set((await restsOf(clients[0], ns)).map((rest) => kindOf(rest)?.form));
     expect(RECORD_KINDS.filter(({ form }) => !kinds.has(form))).toEqual([]);
-    const settings = await old.extended.controls.settings(ns, ['limited', 'paused']);
+    const settings = await old.components.queueControls.settings(ns, ['limited', 'paused']);
     // What another process had set aside is added to the day. A unique key that is held while its job is live goes with it.
     const aside = Object.keys(found).find((rest) => rest.endsWith(':leaving')) ?? '';
     const day = aside.replace(':leaving', '');
@@ -107,7 +107,7 @@ describe('a pool moved to another Redis', () => {
     await mover.bring(ns);
 
     expect(await recordsOf(clients[1], ...same)).toEqual(expected);
-    expect(await next.extended.controls.settings(ns, ['limited', 'paused'])).toEqual(settings);
+    expect(await next.components.queueControls.settings(ns, ['limited', 'paused'])).toEqual(settings);
     const left = await restsOf(clients[0], ns);
     const twice = left.filter((rest) => ['recurring jobs', 'statistics'].includes(kindOf(rest)?.move ?? ''));
     expect(twice).toEqual([]);
@@ -142,7 +142,7 @@ describe('a pool moved to another Redis', () => {
 
   describe('a pool with recurring jobs during a move', () => {
     const template = { queue: 'made', body: Buffer.from('x') };
-    const made = async (engine: QueueEngine): Promise<string[]> => {
+    const made = async (engine: PoolEngine): Promise<string[]> => {
       const ids: string[] = [];
       for (;;) {
         const jobs = await engine.lease(ns, { queues: ['made'], count: 100, ttrMs: HOUR_MS, waitMs: 0 });
@@ -158,7 +158,7 @@ describe('a pool moved to another Redis', () => {
       for (const engine of [old, next]) await engine.pumpNow(ns);
     };
     const every = (overlap: 'allow' | 'skip' = 'allow'): Promise<unknown> =>
-      old.extended.recurrings.set(ns, {
+      old.recurring.set(ns, {
         ...{ id: 'tick', schedule: { everyMs: 1_000, offsetMs: 1_000 }, template, overlap },
       });
 
@@ -176,8 +176,8 @@ describe('a pool moved to another Redis', () => {
 
       const ids = [...(await made(old)), ...(await made(next))];
       expect(ids.sort()).toEqual(['tick-1', 'tick-2', 'tick-3', 'tick-4', 'tick-5', 'tick-6']);
-      expect(await old.extended.recurrings.find(ns, 'tick')).toBeNull();
-      expect(await next.extended.recurrings.get(ns, 'tick')).toMatchObject({ made: 6, skipped: 0 });
+      expect(await old.recurring.find(ns, 'tick')).toBeNull();
+      expect(await next.recurring.get(ns, 'tick')).toMatchObject({ made: 6, skipped: 0 });
     });
 
     it('makes no job while its mover is killed, and the next process continues', async () => {
@@ -199,10 +199,10 @@ describe('a pool moved to another Redis', () => {
     it('does not store a recurring job again that was removed during the move', async () => {
       await every();
       const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
-      expect(await queues.records.recurrings.remove(ns, 'tick')).toBe(true);
+      expect(await queues.recurring.remove(ns, 'tick')).toBe(true);
       expect(await next.movingStore().records.arriveRecurring(ns, 'tick', leaving as never)).toBe('gone');
 
-      expect((await queues.records.recurrings.list(ns, 10)).items).toEqual([]);
+      expect((await queues.recurring.list(ns, 10)).items).toEqual([]);
     });
 
     it('goes on in its Redis when the move is cancelled halfway', async () => {
@@ -225,7 +225,7 @@ describe('a pool moved to another Redis', () => {
       await pass(1_000);
       expect(await mover.moveRecurring(ns, 'tick')).toBe('stays');
       await pass(1_000);
-      expect((await queues.records.recurrings.get(ns, 'tick')).skipped).toBe(1);
+      expect((await queues.recurring.get(ns, 'tick')).skipped).toBe(1);
 
       expect(await made(old)).toEqual(['tick-1']);
       expect(await mover.moveRecurring(ns, 'tick')).toBe('moved');
@@ -233,7 +233,7 @@ describe('a pool moved to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
-    function reversed(): [QueueEngine, QueueEngine] {
+    function reversed(): [PoolEngine, PoolEngine] {
       const [one, two] = enginesOf();
       return [two, one];
     }
@@ -241,7 +241,7 @@ describe('a pool moved to another Redis', () => {
 
   it('counts statistics once if their move stops anywhere', async () => {
     const today = next.stats.today();
-    const count = async (engine: QueueEngine, times: number): Promise<void> => {
+    const count = async (engine: PoolEngine, times: number): Promise<void> => {
       for (let i = 0; i < times; i++) engine.stats.of(ns, 'q').retries += 1;
       await engine.stats.flush();
     };
@@ -262,15 +262,15 @@ describe('a pool moved to another Redis', () => {
 
   it('changes settings of queues and targets in both, and removes them in both', async () => {
     await old.publish(ns, 'q', newJob());
-    const { controls, targets } = queues.records;
+    const { queues: controls, targets } = queues;
     await targets.change(ns, 't', () => ({ value: '{"url":"x"}' }));
     await targets.push(ns, 'q', 't');
     await controls.change(ns, 'q', { maxRunning: 3 });
     await controls.pause(ns, 'q');
     for (const engine of [old, next]) {
-      expect((await engine.extended.targets.read(ns)).targets.get('t')).toBe('{"url":"x"}');
-      expect(await engine.extended.targets.ofQueues(ns, ['q'])).toEqual(['t']);
-      expect(await engine.extended.controls.settings(ns, ['q'])).toMatchObject([
+      expect((await engine.targets.read(ns)).targets.get('t')).toBe('{"url":"x"}');
+      expect(await engine.targets.ofQueues(ns, ['q'])).toEqual(['t']);
+      expect(await engine.components.queueControls.settings(ns, ['q'])).toMatchObject([
         { maxRunning: 3, pausedAtMs: nowMs },
       ]);
     }
@@ -280,28 +280,28 @@ describe('a pool moved to another Redis', () => {
     await controls.change(ns, 'q', { maxRunning: null });
     await mover.moveAll();
     for (const engine of [old, next]) {
-      expect((await engine.extended.targets.read(ns)).targets.size).toBe(0);
-      expect(await engine.extended.controls.settings(ns, ['q'])).toMatchObject([{ maxRunning: null }]);
+      expect((await engine.targets.read(ns)).targets.size).toBe(0);
+      expect(await engine.components.queueControls.settings(ns, ['q'])).toMatchObject([{ maxRunning: null }]);
     }
   });
 
   it('finds a worker session with its signals, and extends its leases in both', async () => {
     const info = { name: 'host-1' };
-    await old.extended.workers.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
-    await old.extended.workers.stop(ns, 'session-1');
-    const lease = async (engine: QueueEngine): Promise<{ id: string; lease: number }> => {
+    await old.sessions.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
+    await old.sessions.stop(ns, 'session-1');
+    const lease = async (engine: PoolEngine): Promise<{ id: string; lease: number }> => {
       await engine.publish(ns, 'q', newJob());
       const [job] = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
       return { id: job!.id, lease: job!.lease };
     };
     const leases = [await lease(old), await lease(next)];
-    const { workers } = queues.records;
+    const { sessions: workers } = queues;
 
     expect(await workers.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases })).toMatchObject({
       ...{ stop: true, quiet: false, jobs: [{ status: 'extended' }, { status: 'extended' }] },
     });
     expect((await workers.list(ns, { limit: 10 })).items.map(({ name }) => name)).toEqual(['session-1']);
-    expect(await old.extended.workers.countSessions(ns)).toBe(0);
+    expect(await old.sessions.countSessions(ns)).toBe(0);
     await workers.quiet(ns, 'session-1');
     expect((await workers.find(ns, 'session-1'))?.session).toMatchObject({ quiet: true, stop: true });
   });
@@ -313,7 +313,7 @@ describe('a pool moved to another Redis', () => {
     expect(await queues.purge.run(ns)).toMatchObject({ isDone: true });
     await next.movingStore().records.arriveRecurring(ns, 'by-interval', leaving as never);
 
-    expect(await queues.records.recurrings.find(ns, 'by-interval')).toBeNull();
+    expect(await queues.recurring.find(ns, 'by-interval')).toBeNull();
     for (const client of clients)
       expect((await restsOf(client, ns)).filter((rest) => rest !== ':meta')).toEqual([]);
   });

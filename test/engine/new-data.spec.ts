@@ -32,12 +32,11 @@ const data = (text: string, contentType?: string): { body: Buffer; contentType?:
   body: Buffer.from(text),
   ...(contentType === undefined ? {} : { contentType }),
 });
-const operations = (): EngineFixture['engine']['extended']['leaseOperations'] =>
-  f.engine.extended.leaseOperations;
+const operations = (): EngineFixture['engine']['components']['leaseOperations'] => f.engine.settle;
 
 /** Publishes a job with 10 bytes and leases it. */
 async function leased(job: Partial<NewExtendedJob> = {}): Promise<{ id: string; lease: number }> {
-  await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('0123456789'), tries: 3, ...job }]);
+  await f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('0123456789'), tries: 3, ...job }]);
   const [one] = await f.lease('q');
   return { id: one!.id, lease: one!.lease };
 }
@@ -68,7 +67,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
     expect(await bytes()).toBe(ODD.length);
     expect((await f.find(one.id))?.state).toBe(verb === 'fail' ? 'dead' : 'ready');
 
-    await f.engine.extended.dead.respawnIds(f.ns, [one.id], { ttlMs: 0, tries: 'reset' });
+    await f.engine.components.deadJobs.respawnIds(f.ns, [one.id], { ttlMs: 0, tries: 'reset' });
     const [again] = await f.lease('q');
     expect(again?.body).toEqual(ODD);
     // JSON needs no content type, and none is left.
@@ -176,7 +175,7 @@ it('are accepted after the lease expired, and during a cancel', async () => {
   expect(await stored(one.id)).toEqual(['late but heard', null]);
   await f.pass(60_000);
   const [again] = await f.lease('q');
-  await f.engine.extended.jobCanceller.cancel(f.ns, one.id, { graceMs: 60_000 });
+  await f.engine.jobs.cancel(f.ns, one.id, { graceMs: 60_000 });
   const given = { id: one.id, lease: again!.lease, group: 'g', message: '', data: data('end') };
   expect(await operations().retry(f.ns, given)).toMatchObject({ state: 'cancelled' });
   expect(await stored(one.id)).toEqual(['end', null]);

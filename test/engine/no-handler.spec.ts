@@ -18,7 +18,7 @@ describe('a job released by workers without a handler', () => {
     return job!;
   };
   const giveBack = ({ id, lease: number }: LeasedJob, options: { delayMs?: number; worker?: string } = {}) =>
-    f.engine.native.release(f.ns, { id, lease: number, reason: 'no_handler', ...options });
+    f.engine.settle.release(f.ns, { id, lease: number, reason: 'no_handler', ...options });
   /** Leases the first ready job, which is this one, gives it back, and waits until it is due. @returns its delay */
   const bounce = async (id: string, worker?: string): Promise<number> => {
     const job = await lease(worker);
@@ -30,7 +30,7 @@ describe('a job released by workers without a handler', () => {
     return delayMs;
   };
   const queued = async (): Promise<string[]> => {
-    const { items } = await f.engine.extended.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 9 });
+    const { items } = await f.engine.jobs.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 9 });
     return items.map(({ id }) => id);
   };
 
@@ -39,7 +39,7 @@ describe('a job released by workers without a handler', () => {
     ['a job with a type', { type: 't' }],
     ['a job with a priority', { priority: -3 }],
   ])('waits a second, then twice as long each time, a minute at most: %s', async (_what, options) => {
-    const [published] = await f.engine.native.publish(f.ns, [
+    const [published] = await f.engine.jobs.publish(f.ns, [
       { queue: 'q', body: Buffer.from('1'), tries: 3, ...options },
     ]);
     const { id } = published!;
@@ -93,21 +93,21 @@ describe('a job released by workers without a handler', () => {
   });
 
   it.each<[string, (job: LeasedJob) => Promise<unknown>]>([
-    ['a retry', (job) => f.engine.native.retry(f.ns, { ...job, group: 'g', message: '', delayMs: 0 })],
-    ['a release', (job) => f.engine.native.release(f.ns, job)],
-    ['progress', (job) => f.engine.native.heartbeat(f.ns, job, { progress: 1 })],
+    ['a retry', (job) => f.engine.settle.retry(f.ns, { ...job, group: 'g', message: '', delayMs: 0 })],
+    ['a release', (job) => f.engine.settle.release(f.ns, job)],
+    ['progress', (job) => f.engine.settle.heartbeat(f.ns, job, { progress: 1 })],
     ['a lease that expires', () => f.pass(TTR_MS)],
     [
       'a failure and a respawn',
       async (job) => {
-        await f.engine.native.fail(f.ns, { ...job, group: 'g', message: '' });
-        await f.engine.respawn(f.ns, 'q', 1, 0);
+        await f.engine.settle.fail(f.ns, { ...job, group: 'g', message: '' });
+        await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0);
       },
     ],
-    ['the next queue', (job) => f.engine.native.complete(f.ns, [{ ...job, next: { queue: 'q' } }])],
+    ['the next queue', (job) => f.engine.settle.complete(f.ns, [{ ...job, next: { queue: 'q' } }])],
     [
       'an ack that keeps it',
-      (job) => f.engine.native.complete(f.ns, [{ id: job.id, lease: job.lease, retentionMs: 9_000 }]),
+      (job) => f.engine.settle.complete(f.ns, [{ id: job.id, lease: job.lease, retentionMs: 9_000 }]),
     ],
   ])('is counted from zero again after %s shows that a handler started', async (_what, end) => {
     const id = await f.publish('q', { tries: 9 });
@@ -122,7 +122,7 @@ describe('a job released by workers without a handler', () => {
     const id = await f.publish('q');
     await bounce(id);
     const job = await lease();
-    await f.engine.native.heartbeat(f.ns, job, { ttrMs: TTR_MS });
+    await f.engine.settle.heartbeat(f.ns, job, { ttrMs: TTR_MS });
     await giveBack(job);
     await f.pass(2 * SECOND_MS + 1);
     await f.engine.undo(f.ns, [await lease()]);

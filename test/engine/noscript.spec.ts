@@ -49,7 +49,7 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
     const [job] = await f.lease('q', { count: 5 });
 
     expect(job).toMatchObject({ attempts: 1, lease: 2, triesLeft: 1 });
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
     await forget();
     expect(await f.engine.ack(f.ns, 'q', job?.id ?? '', job?.lease)).toBe(true);
   });

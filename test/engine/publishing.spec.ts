@@ -121,16 +121,12 @@ describe('the publish time', () => {
       const id = await publish(kind);
       f.nowMs += 2_000;
       expect(await f.counts()).toMatchObject({ ready: 1, oldestReadyAgeMs: 2_000 });
-      expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id, elapsedMs: 2_000 });
+      expect(await f.engine.queues.peek(f.ns, 'q')).toMatchObject({ id, elapsedMs: 2_000 });
       expect(await f.find(id)).toMatchObject({
         publishedAtMs: atMs,
         timeline: [{ what: 'published', atMs }],
       });
-      const { items } = await f.engine.extended.lists.list(
-        f.ns,
-        { queue: 'q', state: 'ready' },
-        { limit: 9 },
-      );
+      const { items } = await f.engine.jobs.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 9 });
       expect(items).toMatchObject([{ id, publishedAtMs: atMs }]);
 
       const [job] = await f.lease('q');
@@ -140,7 +136,7 @@ describe('the publish time', () => {
       const { waits } = await f.engine.stats.read(f.ns, 'q', Math.floor(f.nowMs / DAY_MS));
       expect([waits.count, Math.round(waits.meanMs)]).toEqual([1, 2_000]);
       f.nowMs += 500;
-      expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ elapsedMs: 2_500 });
+      expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ elapsedMs: 2_500 });
       expect(await f.engine.ack(f.ns, 'q', id, job!.lease)).toBe(true);
       expect(ages).toEqual([2_500]);
     });
@@ -160,7 +156,7 @@ describe('the publish time', () => {
         await f.lease('q', { ttrMs: 1_000 });
         await f.pass(1_001);
       }
-      expect(await f.engine.respawn(f.ns, 'q', 1, 0)).toBe(1);
+      expect(await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0)).toBe(1);
 
       const [job] = await f.lease('q');
 
@@ -174,14 +170,14 @@ describe('the publish time', () => {
       f.nowMs += 1_000;
       await f.put('q', { type: 't' });
       expect(await f.lease('q')).toMatchObject([{ id, elapsedMs: 1_000, publishedAtMs: atMs, extended: {} }]);
-      await f.engine.extended.tags.addTags(f.ns, id, ['one']);
+      await f.engine.jobs.addTags(f.ns, id, ['one']);
       f.nowMs += 500;
 
       expect(await f.find(id)).toMatchObject({ tags: ['one'], publishedAtMs: atMs });
       expect(await redis.hget(`{${f.ns}}x\0${id}`, 'put')).toBe(String(atMs));
-      expect(
-        await f.engine.extended.leaseOperations.complete(f.ns, [{ id, lease: (await f.find(id))!.lease }]),
-      ).toEqual(['done']);
+      expect(await f.engine.settle.complete(f.ns, [{ id, lease: (await f.find(id))!.lease }])).toEqual([
+        'done',
+      ]);
       expect(ages).toEqual([1_500]);
     });
 
@@ -236,7 +232,7 @@ describe('idempotency keys', () => {
     ): Promise<string> => f.engine.publish(f.ns, queue, newJob(job), options);
     const record = (): Buffer => f.pool.keys.idempotencyRecord(f.ns, digestOf('q', KEY.idempotencyKey));
     const jobs = async (...queues: string[]): Promise<number> => {
-      const counts = await f.engine.counts(f.ns, queues.length > 0 ? queues : ['q']);
+      const counts = await f.engine.queues.counts(f.ns, queues.length > 0 ? queues : ['q']);
       return counts.reduce(
         (sum, { ready, scheduled, leased, dead }) => sum + ready + scheduled + leased + dead,
         0,
@@ -293,7 +289,7 @@ describe('idempotency keys', () => {
       const id = await publish({}, 'gone');
       await f.engine.ack(f.ns, 'gone', id);
       await f.publish('stays');
-      await f.engine.extended.controls.forget(f.ns, 'gone');
+      await f.engine.components.queueControls.forget(f.ns, 'gone');
       scripts.length = 0;
       const reused = publish({ tries: 9 }, 'gone');
       const [again, plain] = await Promise.all([
@@ -306,7 +302,7 @@ describe('idempotency keys', () => {
       await expect(reused).rejects.toMatchObject({ code: 'idempotency_key_reused' });
       expect(scripts).toEqual(['simple_publish']);
       expect((await f.lease('q'))[0]?.id).toBe(plain);
-      expect((await f.engine.queues(f.ns)).toSorted()).toEqual(['q', 'stays']);
+      expect((await f.engine.queues.names(f.ns)).toSorted()).toEqual(['q', 'stays']);
     });
 
     it('is kept as long as the call says', async () => {
@@ -460,7 +456,7 @@ describe('idempotency keys', () => {
       proxy.cut();
       const answer = await waitFor(send, 5_000);
       expect([answer].flat()).toEqual(stored);
-      expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
+      expect(await witness.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
       await witness.close();
     });
 
@@ -502,9 +498,9 @@ describe('idempotency keys of the native API', () => {
     });
 
     const publish = (jobs: readonly NewExtendedJob[] = [job()], options: object = KEY) =>
-      f.engine.extended.publishing.publish(f.ns, jobs, options);
+      f.engine.components.extendedPublisher.publish(f.ns, jobs, options);
     const count = async (...queues: string[]): Promise<number> => {
-      const counts = await f.engine.counts(f.ns, queues.length > 0 ? queues : ['q']);
+      const counts = await f.engine.queues.counts(f.ns, queues.length > 0 ? queues : ['q']);
       return counts.reduce((sum, one) => sum + one.ready + one.scheduled + one.leased + one.blocked, 0);
     };
 
@@ -533,7 +529,9 @@ describe('idempotency keys of the native API', () => {
       const others = [await EngineFixture.open(), await EngineFixture.open()];
       const engines = [f.engine, ...others.map(({ engine }) => engine)];
       const answers = await Promise.all(
-        Array.from({ length: 60 }, (_, i) => engines[i % 3]!.extended.publishing.publish(f.ns, [job()], KEY)),
+        Array.from({ length: 60 }, (_, i) =>
+          engines[i % 3]!.components.extendedPublisher.publish(f.ns, [job()], KEY),
+        ),
       );
       expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
       expect(await count()).toBe(1);
@@ -643,7 +641,7 @@ describe('idempotency keys of the native API', () => {
       f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 2_000 });
       witness = await EngineFixture.open({}, { url: redis.url });
       // Redis knows the script, and the namespace is there: what is lost is the answer to the publish itself.
-      await f.engine.extended.publishing.publish(f.ns, [job({ queue: 'warm' })]);
+      await f.engine.components.extendedPublisher.publish(f.ns, [job({ queue: 'warm' })]);
     });
     afterEach(async () => {
       expect(await Audit.of(admin, f.ns)).toEqual([]);
@@ -655,7 +653,7 @@ describe('idempotency keys of the native API', () => {
     it('is safe to send again under a key after any change of the jobs', async () => {
       const short = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
       const send = (): Promise<readonly PublishedJob[]> =>
-        short.engine.extended.publishing.publish(f.ns, [job(), job({ id: 'mine' })], KEY);
+        short.engine.components.extendedPublisher.publish(f.ns, [job(), job({ id: 'mine' })], KEY);
       proxy.dropsReplies = true;
       await expect(send()).rejects.toMatchObject({ code: 'pool_unavailable' });
       const stored = await witness.engine.lease(f.ns, {
@@ -670,7 +668,7 @@ describe('idempotency keys of the native API', () => {
       proxy.cut();
       const answer = await waitFor(send, 5_000);
       expect(answer.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
-      expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
+      expect(await witness.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
       await short.close();
     });
 
@@ -678,12 +676,12 @@ describe('idempotency keys of the native API', () => {
       proxy.dropsReplies = true;
       // In the list of the queue: a job has one place in an index by priority, however often it is put there.
       const jobs = [job({ priority: 0, type: 't' }), job({ delayMs: 60_000 })];
-      const answer = f.engine.extended.publishing.publish(f.ns, jobs);
-      await waitFor(async () => ((await witness.engine.counts(f.ns, ['q']))[0]?.ready ?? 0) > 0);
+      const answer = f.engine.components.extendedPublisher.publish(f.ns, jobs);
+      await waitFor(async () => ((await witness.engine.queues.counts(f.ns, ['q']))[0]?.ready ?? 0) > 0);
       proxy.dropsReplies = false;
       proxy.cut();
       expect((await answer).map(({ state }) => state)).toEqual(['ready', 'scheduled']);
-      expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, scheduled: 1 }]);
+      expect(await witness.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, scheduled: 1 }]);
     });
   });
 });

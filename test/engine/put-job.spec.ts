@@ -22,12 +22,17 @@ describe('a job that is put under an id', () => {
   });
 
   const put = (id: string, job: Partial<NewExtendedJob> = {}, inPlace?: InPlace) =>
-    extended.path.publishing.put(f.ns, { queue: 'q', body: Buffer.from('new'), ...job, id }, inPlace);
+    extended.path.extendedPublisher.put(f.ns, { queue: 'q', body: Buffer.from('new'), ...job, id }, inPlace);
   const find = (id: string) => extended.path.jobReader.find(f.ns, id);
 
   /** Has a job with each id in the state of its name. */
   async function inEachState(): Promise<Record<string, JobState>> {
-    const { publishing, controls, jobCanceller, leaseOperations } = extended.path;
+    const {
+      extendedPublisher: publishing,
+      queueControls: controls,
+      jobCanceller,
+      leaseOperations,
+    } = extended.path;
     await controls.change(f.ns, 'h', { maxRunningPerKey: 1 });
     const make = (id: string, job: Partial<NewExtendedJob> = {}) =>
       publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('old'), id, ...job }]);
@@ -161,7 +166,7 @@ describe('a job that is put under an id', () => {
     await expect(put('one', {}, { isOwnQueueOnly: true })).rejects.toMatchObject({ code: 'job_exists' });
     const elsewhere = await EngineFixture.withClock();
     try {
-      const { publishing } = elsewhere.engine.extended;
+      const { extendedPublisher: publishing } = elsewhere.engine.components;
       const job = { queue: 'q', body: Buffer.from('x'), id: 'one' };
       expect(await publishing.put(elsewhere.ns, job)).toMatchObject({ isReplaced: false });
       expect(await find('one')).toMatchObject({ queue: 'theirs', state: 'leased' });
@@ -185,7 +190,7 @@ it.each([{ jobsPerQueue: 1 }, { bytes: 10 }])(
     const none = { queues: 0, jobsPerQueue: 0, bytes: 0 };
     const f = await EngineFixture.withClock({ quotas: { ...none, ...quota } });
     const put = (id: string, bytes: number) =>
-      f.engine.extended.publishing.put(f.ns, { queue: 'q', body: Buffer.alloc(bytes), id });
+      f.engine.components.extendedPublisher.put(f.ns, { queue: 'q', body: Buffer.alloc(bytes), id });
     try {
       expect(await put('one', 10)).toMatchObject({ isReplaced: false });
       for (const bytes of [10, 4]) expect(await put('one', bytes)).toMatchObject({ isReplaced: true });

@@ -4,7 +4,7 @@ import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { type Purged, QueuePurger } from '../../src/engine/queues/queue-purger.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { runTimers } from '../../src/redis/scripts/extended.js';
@@ -18,8 +18,8 @@ describe('limits on running jobs', () => {
   beforeEach(async () => (f = await EngineFixture.withClock()));
   afterEach(() => f.close());
 
-  const extended = () => f.engine.extended;
-  const controls = () => f.engine.extended.controls;
+  const extended = () => f.engine.components;
+  const controls = () => f.engine.components.queueControls;
 
   const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
   function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
@@ -87,7 +87,7 @@ describe('limits on running jobs', () => {
         const [job] = await lease('q', 2);
         expect(await lease()).toEqual([]);
 
-        await extended().settling.settle(f.ns, [
+        await extended().settler.settle(f.ns, [
           { verb, id: job?.id ?? '', lease: 1, options: { group: 'g' } },
         ]);
 
@@ -121,8 +121,8 @@ describe('limits on running jobs', () => {
       await pass(9_000);
 
       await Promise.all([
-        f.engine.native.heartbeat(f.ns, { id: 'long', lease: of('long') }, { ttrMs: 60_000 }),
-        f.engine.native.complete(f.ns, [
+        f.engine.settle.heartbeat(f.ns, { id: 'long', lease: of('long') }, { ttrMs: 60_000 }),
+        f.engine.settle.complete(f.ns, [
           { queue: 'q', id: 'short', lease: of('short'), next: { queue: 'z', dependsOn: ['long'] } },
         ]),
       ]);
@@ -193,7 +193,7 @@ describe('limits on running jobs', () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       for (let i = 0; i < 4; i++) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
-        await extended().publishing.publish(f.ns, jobs);
+        await extended().extendedPublisher.publish(f.ns, jobs);
       }
       const other = await put('q');
       await lease();
@@ -339,8 +339,8 @@ describe('rate limits', () => {
 
   it('T24: hold 100 a second with a burst of 20 over two servers: 120 in any second, 100 in the long run', async () => {
     const f = await EngineFixture.withClock();
-    const other = new QueueEngine(f.pool, { clock: () => f.nowMs });
-    await f.engine.extended.controls.change(f.ns, 'q', { rate: RATE });
+    const other = new PoolEngine(f.pool, { clock: () => f.nowMs });
+    await f.engine.components.queueControls.change(f.ns, 'q', { rate: RATE });
     const startMs = f.nowMs;
     const starts: number[] = [];
     let random = 1;
@@ -377,13 +377,13 @@ describe('rate limits', () => {
   it('serve long polls on two servers at the rate, as soon as it allows', async () => {
     const f = await EngineFixture.open();
     const pool = await RedisPool.connect('default', testPoolOptions(), silentLog);
-    const other = new QueueEngine(pool);
+    const other = new PoolEngine(pool);
     f.engine.start();
     other.start();
-    await f.engine.extended.controls.change(f.ns, 'q', { rate: RATE });
+    await f.engine.components.queueControls.change(f.ns, 'q', { rate: RATE });
     for (let i = 0; i < 70; i++) await f.publish('q');
     const starts: number[] = [];
-    const serve = async (engine: QueueEngine): Promise<void> => {
+    const serve = async (engine: PoolEngine): Promise<void> => {
       while (starts.length < 70) {
         const request = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 2_000 };
         for (const { leaseEndsAtMs } of await engine.lease(f.ns, request)) starts.push(leaseEndsAtMs);
@@ -426,16 +426,16 @@ describe('rate limits', () => {
     }
 
     it('is woken when the queue is resumed', async () => {
-      await f.engine.extended.controls.pause(f.ns, 'q');
+      await f.engine.components.queueControls.pause(f.ns, 'q');
       await f.publish('q');
 
       await expectWoken(async () => {
-        await f.engine.extended.controls.resume(f.ns, 'q');
+        await f.engine.components.queueControls.resume(f.ns, 'q');
       });
     });
 
     it('is woken when a slot of the queue is free', async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
       await f.lease('q');
@@ -446,7 +446,7 @@ describe('rate limits', () => {
     });
 
     it('is woken when the slot of a dead simple job is free', async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 1 });
       await f.publish('q', { tries: 1 });
       await f.publish('q');
       await f.lease('q', { ttrMs: 1_000 });
@@ -461,7 +461,7 @@ describe('rate limits', () => {
       ['time to live ended', { ttlMs: 1_000 }],
       ['lease expired, and that waits for its next attempt', {}],
     ])('is woken when the slot of a simple job whose %s is free', async (_how, options) => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1, leaseGraceMs: 60_000 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 1, leaseGraceMs: 60_000 });
       await f.publish('q', options);
       await f.publish('q');
       await f.lease('q', { ttrMs: 1_000 });
@@ -473,7 +473,7 @@ describe('rate limits', () => {
     });
 
     it('is woken when a leased simple job is replaced by a later one', async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 1 });
       const id = await f.publish('q');
       await f.publish('q');
       await f.lease('q');
@@ -484,7 +484,9 @@ describe('rate limits', () => {
     });
 
     it('is woken when the rate allows more', async () => {
-      await f.engine.extended.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 1_000, burst: 1 } });
+      await f.engine.components.queueControls.change(f.ns, 'q', {
+        rate: { rate: 1, periodMs: 1_000, burst: 1 },
+      });
       await f.publish('q');
       await f.publish('q');
       await f.lease('q');
@@ -520,9 +522,9 @@ describe('pause, resume and settings', () => {
     await f.close();
   });
 
-  const extended = () => f.engine.extended;
-  const controls = () => f.engine.extended.controls;
-  const pending = () => f.engine.extended.queuePurger;
+  const extended = () => f.engine.components;
+  const controls = () => f.engine.components.queueControls;
+  const pending = () => f.engine.components.queuePurger;
 
   const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
   const counts = (queue?: string) => f.counts(queue);
@@ -555,11 +557,11 @@ describe('pause, resume and settings', () => {
     const number = async () => Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).queues, 'q'));
     await f.publish('q');
 
-    await f.engine.extended.controls.change(f.ns, 'q', {});
-    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: null });
+    await f.engine.components.queueControls.change(f.ns, 'q', {});
+    await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: null });
     expect(await number()).toBeGreaterThan(0);
 
-    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+    await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 1 });
     expect(await number()).toBeLessThan(0);
   });
 
@@ -637,7 +639,7 @@ describe('pause, resume and settings', () => {
   it("a destroy removes all jobs of an extended queue as lmstfy's call does, also held ones", async () => {
     await fillAll();
 
-    expect(await f.engine.destroy(f.ns, 'q')).toBe(ALL.ready + ALL.held);
+    expect(await f.engine.queues.destroy(f.ns, 'q')).toBe(ALL.ready + ALL.held);
 
     expect(await counts()).toMatchObject({ ready: 0, held: 0, leased: 3, scheduled: 4, dead: 1 });
   });
@@ -666,7 +668,7 @@ describe('pause, resume and settings', () => {
       await controls().change(f.ns, 'q', {
         defaults: { ttlMs: 9_000, tries: 7, ttrMs: 4_000, priority: -5, retry, retentionMs: 1_000 },
       });
-      const [published] = await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x') }]);
+      const [published] = await f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('x') }]);
       const { id } = published!;
 
       expect(await extended().jobReader.find(f.ns, id)).toMatchObject({
@@ -726,7 +728,7 @@ describe('pause, resume and settings', () => {
       // What is in it stays in it, whatever becomes of it.
       await f.engine.republish(f.ns, 'q', id, simple());
       const [job] = await f.lease('q');
-      await extended().settling.settle(f.ns, [
+      await extended().settler.settle(f.ns, [
         { verb: 'retry', id: job?.id ?? '', lease: 1, options: { group: 'g' } },
       ]);
       await f.lease('q');
@@ -754,7 +756,7 @@ describe('pause, resume and settings', () => {
     it('counts no bytes of refused jobs', async () => {
       const limited = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 0, bytes: 1_000 } });
       await limited.publish('q');
-      await limited.engine.extended.controls.drain(limited.ns, 'q');
+      await limited.engine.components.queueControls.drain(limited.ns, 'q');
 
       await expect(limited.publish('q')).rejects.toMatchObject({ code: 'queue_draining' });
 

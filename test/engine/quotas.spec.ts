@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob, NewJob } from '../../src/domain/job/job.js';
 import { NO_LIMITS, type Quotas } from '../../src/domain/job/quotas.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { BUILT_IN, SETTING_KEYS, SETTINGS } from '../../src/engine/queues/known-settings.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -37,7 +37,7 @@ describe('quotas', () => {
       f: EngineFixture,
       quotas: Partial<Quotas>,
       times: number,
-      publish: (engine: QueueEngine, i: number) => Promise<unknown>,
+      publish: (engine: PoolEngine, i: number) => Promise<unknown>,
     ): Promise<Record<string, number>> {
       const engines = [f.engine, (await withQuotas(quotas)).engine, (await withQuotas(quotas)).engine];
       const counts: Record<string, number> = {};
@@ -54,7 +54,7 @@ describe('quotas', () => {
     }
 
     const total = async (f: EngineFixture, queue = 'q'): Promise<number> => {
-      const [counts] = await f.engine.counts(f.ns, [queue]);
+      const [counts] = await f.engine.queues.counts(f.ns, [queue]);
       return counts!.ready + counts!.scheduled + counts!.leased + counts!.dead;
     };
     const bytes = async (f: EngineFixture): Promise<number> =>
@@ -97,7 +97,7 @@ describe('quotas', () => {
         await f.publish('q', { delayMs: 1_000 });
         await f.publish('q', { delayMs: 3_600_000 });
         await f.publish('q');
-        expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({
+        expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({
           ready: 1,
           scheduled: 2,
           leased: 1,
@@ -105,7 +105,7 @@ describe('quotas', () => {
         });
         await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
 
-        expect(await f.engine.deleteDead(f.ns, 'q', 1)).toBe(1);
+        expect(await f.engine.deadLetter.delete(f.ns, 'q', 1)).toBe(1);
         await f.publish('q');
       });
 
@@ -124,7 +124,7 @@ describe('quotas', () => {
         const fresh = await f.engine.republish(f.ns, 'q', old, newJob());
         const refused = f.engine.republish(f.ns, 'q', old, newJob());
         await expect(refused).rejects.toMatchObject({ code: 'queue_full' });
-        expect((await f.engine.peekQueue(f.ns, 'q'))?.id).toBe(fresh);
+        expect((await f.engine.queues.peek(f.ns, 'q'))?.id).toBe(fresh);
       });
 
       it('keep the old job when the new one is refused', async () => {
@@ -141,7 +141,7 @@ describe('quotas', () => {
         await f.lease('q', { ttrMs: 1 });
         f.nowMs += 1;
         await f.engine.pumpNow(f.ns);
-        expect(await f.engine.respawn(f.ns, 'q', 1, 0)).toBe(1);
+        expect(await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0)).toBe(1);
       });
     });
 
@@ -154,7 +154,7 @@ describe('quotas', () => {
           engine.publish(f.ns, `q${String(Math.floor(i / 3))}`, newJob()),
         );
         expect(outcomes).toEqual({ stored: 9, too_many_queues: 81 });
-        expect(await f.engine.queues(f.ns)).toHaveLength(3);
+        expect(await f.engine.queues.names(f.ns)).toHaveLength(3);
       });
 
       it('allow existing queues, and have room when one is removed', async () => {
@@ -163,17 +163,17 @@ describe('quotas', () => {
         await expect(f.publish('b')).rejects.toMatchObject({ code: 'too_many_queues' });
         await f.publish('a');
         await f.engine.ack(f.ns, 'a', id);
-        await f.engine.destroy(f.ns, 'a');
+        await f.engine.queues.destroy(f.ns, 'a');
         await f.engine.tidyNow(f.ns);
         await f.publish('b');
-        expect(await f.engine.queues(f.ns)).toEqual(['b']);
+        expect(await f.engine.queues.names(f.ns)).toEqual(['b']);
       });
 
       it('create no queue for a call that another quota refuses', async () => {
         const f = await withQuotas({ queues: 5, bytes: 3 });
         await f.publish('a', { text: 'abc' });
         await expect(f.publish('b', { text: 'x' })).rejects.toMatchObject({ code: 'namespace_full' });
-        expect(await f.engine.queues(f.ns)).toEqual(['a']);
+        expect(await f.engine.queues.names(f.ns)).toEqual(['a']);
         expect(await Audit.of(redis, f.ns)).toEqual([]);
       });
     });
@@ -238,7 +238,7 @@ describe('quotas', () => {
         const f = await withQuotas({ bytes: quota });
         const id = await f.put('q', { text: '', ...job });
         const [{ lease }] = (await f.lease('q', { ttrMs: 10_000 })) as [LeasedJob];
-        return { f, id, lease, ops: f.engine.extended.leaseOperations, jobs: f.engine.extended.jobUpdater };
+        return { f, id, lease, ops: f.engine.settle, jobs: f.engine.jobs };
       }
 
       afterEach(async () => {
@@ -269,7 +269,7 @@ describe('quotas', () => {
 
       it('drop longer progress beyond the quota, and extend the lease', async () => {
         const { f, id, lease, ops } = await leased(2_000);
-        const read = () => f.engine.extended.jobReader.find(f.ns, id);
+        const read = () => f.engine.jobs.find(f.ns, id);
         await ops.heartbeat(f.ns, { id, lease }, { progress: 'some' });
         f.nowMs += 1_000;
         const { leaseEndsAtMs } = await ops.heartbeat(f.ns, { id, lease }, { ttrMs: 10_000, progress: LONG });
@@ -290,7 +290,7 @@ describe('quotas', () => {
         const counted = await bytes(f);
         expect(counted).toBeGreaterThan(2_500);
         expect(await done({ id: other, lease: next.lease })).toEqual(['done']);
-        const read = (one: string) => f.engine.extended.jobReader.find(f.ns, one);
+        const read = (one: string) => f.engine.jobs.find(f.ns, one);
         expect(await read(id)).toMatchObject({ state: 'done', result: { body: result.body } });
         const without = await read(other);
         expect(without).toMatchObject({ state: 'done', result: null });
@@ -322,9 +322,9 @@ describe('quotas', () => {
         await expect(put(ids)).rejects.toMatchObject(full);
         const waits = await put(ids.slice(0, 20));
         expect(await bytes(f)).toBeGreaterThan(2_000);
-        const more = f.engine.extended.jobUpdater.change(f.ns, waits, { moreDependencies: ids.slice(20) });
+        const more = f.engine.jobs.change(f.ns, waits, { moreDependencies: ids.slice(20) });
         await expect(more).rejects.toMatchObject(full);
-        for (const id of [waits, ...ids]) await f.engine.extended.jobCanceller.remove(f.ns, id);
+        for (const id of [waits, ...ids]) await f.engine.jobs.remove(f.ns, id);
         expect(await bytes(f)).toBe(0);
       });
 
@@ -346,7 +346,7 @@ describe('quotas', () => {
       it('return what a queue had, step by step, during a purge of the namespace', async () => {
         const f = await withQuotas({ bytes: 10_000 });
         const id = await f.put('q', { text: 'body' });
-        await f.engine.extended.jobUpdater.log(f.ns, id, LONG);
+        await f.engine.jobs.log(f.ns, id, LONG);
         await f.put('other', { text: 'stays' });
         type Step = (ns: string, index: object, endsAtMs: number) => Promise<{ readonly removed: number }>;
         const step = (Reflect.get(f.engine.purge, 'purgeIndex') as Step).bind(f.engine.purge);
@@ -361,10 +361,10 @@ describe('quotas', () => {
       it('cut a longer message of a failure, and never refuse it', async () => {
         const { f, id, lease, ops } = await leased(1_000);
         await ops.fail(f.ns, { id, lease, group: 'g', message: 'ä'.repeat(3_000) });
-        const job = await f.engine.extended.jobReader.find(f.ns, id);
+        const job = await f.engine.jobs.find(f.ns, id);
         expect(job).toMatchObject({ state: 'dead', failure: { message: 'ä'.repeat(100) } });
         expect(await bytes(f)).toBeLessThan(1_000);
-        expect(await f.engine.deleteDead(f.ns, 'q', 1)).toBe(1);
+        expect(await f.engine.deadLetter.delete(f.ns, 'q', 1)).toBe(1);
         expect(await bytes(f)).toBe(0);
       });
 
@@ -372,14 +372,14 @@ describe('quotas', () => {
         const f = await withQuotas({ bytes: 1_000 });
         const many = (letter: string) => Array.from({ length: 8 }, (_, i) => letter.repeat(100) + String(i));
         const id = await f.put('q', { text: '', tags: many('a') });
-        const { tags, jobUpdater } = f.engine.extended;
+        const { tags, jobUpdater } = f.engine.components;
         expect(await bytes(f)).toBeGreaterThan(300);
         await expect(tags.addTags(f.ns, id, many('b'))).rejects.toMatchObject(full);
         const both = [...many('a'), ...many('b')];
         await expect(jobUpdater.change(f.ns, id, { tags: both })).rejects.toMatchObject(full);
         await expect(f.put('q', { text: '', tags: both })).rejects.toMatchObject(full);
         const tagged = { queue: 'q', body: Buffer.alloc(0), tags: both };
-        await expect(f.engine.native.publish(f.ns, [tagged])).rejects.toMatchObject(full);
+        await expect(f.engine.jobs.publish(f.ns, [tagged])).rejects.toMatchObject(full);
         await tags.removeTags(f.ns, id, many('a'));
         expect(await bytes(f)).toBe(0);
       });
@@ -387,7 +387,7 @@ describe('quotas', () => {
       it('count tags of jobs that the simple path stores', async () => {
         const f = await withQuotas({ bytes: 10_000 });
         const tags = Array.from({ length: 8 }, (_, i) => 'a'.repeat(100) + String(i));
-        await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('body'), tags }]);
+        await f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('body'), tags }]);
         expect(await bytes(f)).toBeGreaterThan(300);
       });
 
@@ -405,7 +405,7 @@ describe('quotas', () => {
         const f = await withQuotas({ bytes: 10 });
         const id = await f.put('q', { text: '12345678' });
         const change = (text: string) =>
-          f.engine.extended.jobUpdater.change(f.ns, id, { data: { body: Buffer.from(text) } });
+          f.engine.jobs.change(f.ns, id, { data: { body: Buffer.from(text) } });
         await expect(change('12345678901')).rejects.toMatchObject(full);
         await change('1234567890');
         await change('1');
@@ -427,7 +427,7 @@ describe('quotas', () => {
 
       it('count recurring jobs as bytes, and refuse one beyond the quota', async () => {
         const f = await withQuotas({ bytes: 2_000 });
-        const { recurrings } = f.engine.extended;
+        const { recurrings } = f.engine.components;
         await recurrings.set(f.ns, recurring('a', 'x'.repeat(500)));
         const counted = await bytes(f);
         expect(counted).toBeGreaterThan(1_100);
@@ -444,20 +444,20 @@ describe('quotas', () => {
 
       it('count recurring jobs that were stored before', async () => {
         const before = await withQuotas({});
-        await before.engine.extended.recurrings.set(before.ns, recurring('a'));
+        await before.engine.recurring.set(before.ns, recurring('a'));
         await before.engine.countBytesNow();
         const counted = await bytes(before);
         expect(counted).toBeGreaterThan(600);
         await before.engine.countBytesNow();
         expect(await bytes(before)).toBe(counted);
-        await before.engine.extended.recurrings.remove(before.ns, 'a');
+        await before.engine.recurring.remove(before.ns, 'a');
         expect(await bytes(before)).toBe(0);
       });
 
       const session = (f: EngineFixture, id: string, ttrMs = 60_000) =>
-        f.engine.extended.workers.heartbeat(f.ns, id, { ttrMs, leases: [], info: { name: id } });
+        f.engine.sessions.heartbeat(f.ns, id, { ttrMs, leases: [], info: { name: id } });
       const names = async (f: EngineFixture) => {
-        const { items } = await f.engine.extended.workers.list(f.ns, { limit: 100 });
+        const { items } = await f.engine.sessions.list(f.ns, { limit: 100 });
         return items.map(({ name }) => name).sort();
       };
 
@@ -482,10 +482,10 @@ describe('quotas', () => {
         await session(f, 'a');
         await session(f, 'b');
         const id = await f.put('q', { text: '' });
-        await f.engine.extended.workers.heartbeat(f.ns, 'a', { ttrMs: 60_000, leases: [] });
-        f.engine.extended.workers.see(f.ns, 'c');
+        await f.engine.sessions.heartbeat(f.ns, 'a', { ttrMs: 60_000, leases: [] });
+        f.engine.sessions.see(f.ns, 'c');
         // After the record of it, in the same connection.
-        await f.engine.extended.jobReader.find(f.ns, id);
+        await f.engine.jobs.find(f.ns, id);
         await session(f, 'a');
         expect(await names(f)).toEqual(['a', 'b']);
       });
@@ -493,7 +493,7 @@ describe('quotas', () => {
       it('refuse idempotency keys beyond the quota until others have ended', async () => {
         const f = await withQuotas({ bytes: 1_000_000, keys: 3 });
         const put = (key: string, type?: string) =>
-          f.engine.native.publish(
+          f.engine.jobs.publish(
             f.ns,
             [{ queue: 'q', body: Buffer.from('b'), ...(type === undefined ? {} : { type, priority: 3 }) }],
             { idempotencyKey: key, idempotencyTtlMs: 10_000 },
@@ -522,7 +522,7 @@ describe('quotas', () => {
 
       it('refuse settings of one queue too many', async () => {
         const f = await withQuotas({ queues: 1 });
-        const { controls } = f.engine.extended;
+        const { queueControls: controls } = f.engine.components;
         await controls.change(f.ns, 'a', { maxRunning: 1 });
         await expect(controls.pause(f.ns, 'b')).rejects.toThrow(
           `1 of 1 queues: quota max_queues_per_namespace of namespace ${f.ns}`,
@@ -535,9 +535,9 @@ describe('quotas', () => {
         const key = `{${f.ns}}:traces`;
         const old = Array.from({ length: 10_000 }, (_, i) => [i, `old-${String(i)}`]).flat();
         const id = await f.put('q', { text: '' });
-        await f.engine.extended.tags.track(f.ns, id);
+        await f.engine.jobs.track(f.ns, id);
         await redis.zadd(key, ...old);
-        await f.engine.extended.jobCanceller.remove(f.ns, id);
+        await f.engine.jobs.remove(f.ns, id);
         expect(await redis.zcard(key)).toBe(10_000);
         expect(await redis.zscore(key, 'old-0')).toBeNull();
         await redis.del(key);
@@ -565,7 +565,7 @@ describe('settings of a namespace', () => {
     });
     afterEach(() => f.close());
 
-    const settings = (): QueueEngine['settings'] => f.engine.settings;
+    const settings = (): PoolEngine['settings'] => f.engine.settings;
 
     it('have their defaults until they are set, and after a reset', async () => {
       expect(await settings().of(f.ns)).toEqual({ ...BUILT_IN, history_days: 7 });
@@ -601,7 +601,7 @@ describe('settings of a namespace', () => {
     });
 
     it('apply at once on the server that changes them, and within a second on others', async () => {
-      const other = new QueueEngine(f.pool);
+      const other = new PoolEngine(f.pool);
       expect(await other.settings.of(f.ns)).toMatchObject({ ttr_ms: 60_000 });
       await settings().of(f.ns);
       await settings().set(f.ns, 'ttr_ms', 5_000);
@@ -644,7 +644,7 @@ describe('settings of a namespace', () => {
       expect(await f.keys()).toEqual([`{${f.ns}}:settings`]);
       expect(await f.engine.namespaces()).not.toContain(f.ns);
       await f.publish('q');
-      expect(await new QueueEngine(f.pool).settings.of(f.ns)).toMatchObject({ grace_ms: 500 });
+      expect(await new PoolEngine(f.pool).settings.of(f.ns)).toMatchObject({ grace_ms: 500 });
     });
 
     it('set how long existing and new statistics are kept', async () => {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Audit } from './audit.js';
@@ -14,10 +14,10 @@ describe('leases whose answers may not have been sent', () => {
   let f: EngineFixture;
   let redis: Redis;
   /** Another server on the same Redis: it leases, and then nothing is heard of it. */
-  let killed: QueueEngine;
+  let killed: PoolEngine;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
-    killed = new QueueEngine(f.pool, { clock: () => f.nowMs });
+    killed = new PoolEngine(f.pool, { clock: () => f.nowMs });
     redis = new Redis(testRedisUrl(), { protocol: 2 });
   });
   afterEach(async () => {
@@ -46,7 +46,7 @@ describe('leases whose answers may not have been sent', () => {
 
     f.nowMs += 1;
     await f.engine.pumpNow(f.ns);
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: 0 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ size: 0 });
     const again = await f.lease('q', { count: 2 });
     expect(again.map((job) => [job.id, job.triesLeft, job.attempts, job.lease]).sort()).toEqual(
       [
@@ -65,7 +65,7 @@ describe('leases whose answers may not have been sent', () => {
     await expireLeases();
     expect(await f.find(id)).toMatchObject({ state: 'dead', tries: 1, triesLeft: 0, attempts: 2 });
 
-    await f.engine.extended.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' });
+    await f.engine.components.deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' });
     expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
   });
 
@@ -76,7 +76,7 @@ describe('leases whose answers may not have been sent', () => {
     const [job] = await reserve(f.engine);
     job?.receipt?.arrived();
     await expireLeases();
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
   it('use a try when the answer was sent, at once for its own server', async () => {
@@ -84,7 +84,7 @@ describe('leases whose answers may not have been sent', () => {
     const [job] = await reserve(f.engine);
     job?.receipt?.arrived();
     await expireLeases();
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
   it('use a try when the answer was sent, for all servers within a moment', async () => {
@@ -93,18 +93,18 @@ describe('leases whose answers may not have been sent', () => {
     job?.receipt?.arrived();
     await waitFor(async () => (await records()) === 0);
     await expireLeases();
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
   it('use a try in a library, which has them when the call returns', async () => {
     const id = await f.publish('q', { tries: 1 });
     await f.lease('q', { ttrMs: TTR_MS });
     await expireLeases();
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
   it('use a try at a late ack without a lease number, which proves that the answer arrived', async () => {
-    const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
+    const [{ id } = { id: '' }] = await f.engine.jobs.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retentionMs: 60_000 },
     ]);
     await reserve();
@@ -125,10 +125,10 @@ describe('leases whose answers may not have been sent', () => {
     }
     await reserve();
     await expireLeases();
-    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
     expect(await f.find(id)).toMatchObject({ state: 'dead', tries: 1, triesLeft: 0 });
 
-    await f.engine.respawn(f.ns, 'q', 1, 0);
+    await f.engine.deadLetter.respawn(f.ns, 'q', 1, 0);
     await reserve();
     await expireLeases();
     expect(await f.size('q')).toBe(1);
@@ -137,7 +137,7 @@ describe('leases whose answers may not have been sent', () => {
 
   it('use no try three times on the extended path, at once without a backoff', async () => {
     const retry = { kind: 'fixed', delayMs: 3_600_000 } as const;
-    const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
+    const [{ id } = { id: '' }] = await f.engine.jobs.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retry },
     ]);
     for (let i = 0; i < MAX_FREE_RETRIES; i++) {
@@ -148,7 +148,7 @@ describe('leases whose answers may not have been sent', () => {
     const [last] = await reserve();
     await expireLeases();
     expect(await f.find(id)).toMatchObject({ state: 'dead', triesLeft: 0, crashes: 1 });
-    await f.engine.native.complete(f.ns, [{ id, lease: last!.lease }]);
+    await f.engine.settle.complete(f.ns, [{ id, lease: last!.lease }]);
     expect(await f.find(id)).toBeNull();
   });
 
@@ -158,7 +158,7 @@ describe('leases whose answers may not have been sent', () => {
     const late = async (kind: keyof typeof KINDS): Promise<LeasedJob> => {
       const retry = { kind: 'fixed', delayMs: 0 } as const;
       const options = kind === 'simple' ? KINDS.simple : { ...KINDS.extended, retry };
-      await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), tries: 3, ...options }]);
+      await f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), tries: 3, ...options }]);
       const [job] = await reserve();
       await expireLeases();
       expect(await f.find(job!.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 1 });
@@ -169,7 +169,7 @@ describe('leases whose answers may not have been sent', () => {
       'return their attempt at a release of a job, %s',
       async (kind) => {
         const job = await late(kind);
-        await f.engine.native.release(f.ns, job);
+        await f.engine.settle.release(f.ns, job);
         expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
       },
     );
@@ -178,7 +178,7 @@ describe('leases whose answers may not have been sent', () => {
       'use their try at a retry of a job, %s',
       async (kind) => {
         const job = await late(kind);
-        await f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
+        await f.engine.settle.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
         expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 2, attempts: 1 });
       },
     );
@@ -187,9 +187,9 @@ describe('leases whose answers may not have been sent', () => {
       'use their try at a heartbeat of a job, %s',
       async (kind) => {
         const job = await late(kind);
-        await f.engine.native.heartbeat(f.ns, job);
+        await f.engine.settle.heartbeat(f.ns, job);
         expect(await f.find(job.id)).toMatchObject({ state: 'leased', tries: 3, triesLeft: 2, attempts: 1 });
-        await f.engine.native.release(f.ns, job);
+        await f.engine.settle.release(f.ns, job);
         expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
       },
     );
@@ -202,7 +202,7 @@ describe('leases whose answers may not have been sent', () => {
         expect(next).toMatchObject({ id: job.id, triesLeft: 2 });
         await expireLeases();
         expect(await f.find(job.id)).toMatchObject({ triesLeft: 2, attempts: 2 });
-        await f.engine.native.release(f.ns, next!);
+        await f.engine.settle.release(f.ns, next!);
         expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 1 });
       },
     );
@@ -217,7 +217,7 @@ describe('leases whose answers may not have been sent', () => {
     await f.engine.undo(f.ns, jobs.slice(1, 2));
     await expireLeases();
     // One was undone, the others stand in the record still: it is of the whole batch.
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 3, dead: 0 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 3, dead: 0 }]);
     jobs[2]?.receipt?.arrived();
     await waitFor(async () => (await records()) === 0);
   });
@@ -285,11 +285,11 @@ describe('a lease call whose reply was lost', () => {
     await witness.engine.lease(f.ns, { ...request, queues: ['empty'] });
     proxy.dropsReplies = true;
     const refused = Promise.allSettled(ids.map(() => f.engine.lease(f.ns, request)));
-    await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === count);
+    await waitFor(async () => (await witness.engine.queues.counts(f.ns, ['q']))[0]?.leased === count);
     proxy.dropsReplies = false;
     proxy.cut();
     for (const { status } of await refused) expect(status).toBe('rejected');
-    await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === count + 1, 2_000);
+    await waitFor(async () => (await witness.engine.queues.size(f.ns, 'q')) === count + 1, 2_000);
 
     const given = await witness.engine.lease(f.ns, { ...request, count: 100 });
     expect(given.map(({ id }) => id)).toEqual([...ids, last]);
@@ -326,7 +326,7 @@ describe('a lease call whose reply was lost', () => {
       proxy.cut();
       await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0, 5_000);
 
-      expect((await witness.engine.counts(f.ns, ['q']))[0]).toMatchObject({ leased: 1, ready: 0 });
+      expect((await witness.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ leased: 1, ready: 0 });
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
       client.disconnect();
       await f.close();
@@ -347,7 +347,7 @@ describe('a lease call whose reply was lost', () => {
     const id = await f.publish('q', { tries: 1 });
     proxy.dropsReplies = true;
     const refused = f.engine.lease(f.ns, { ...request, waitMs: 0 }).catch(() => null);
-    await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
+    await waitFor(async () => (await witness.engine.queues.counts(f.ns, ['q']))[0]?.leased === 1);
     const next = witness.engine.lease(f.ns, { ...request, waitMs: 9_000 });
     proxy.dropsReplies = false;
     proxy.cut();

@@ -9,8 +9,8 @@ beforeEach(async () => (f = await EngineFixture.withClock()));
 afterEach(() => f.close());
 
 const SECOND = 1_000;
-const extended = () => f.engine.extended;
-const recurrings = () => f.engine.extended.recurrings;
+const extended = () => f.engine.components;
+const recurrings = () => f.engine.recurring;
 
 function every(everyMs: number, more: Partial<NewRecurring> = {}): NewRecurring {
   const template = { queue: 'q', body: Buffer.from('x') };
@@ -311,7 +311,7 @@ describe('a running recurring job', () => {
 });
 
 it('makes jobs with dependencies', async () => {
-  const [first] = await extended().publishing.publish(f.ns, [
+  const [first] = await extended().extendedPublisher.publish(f.ns, [
     { queue: 'p', body: Buffer.from('x'), type: 't' },
   ]);
   const id = first?.id ?? '';
@@ -375,7 +375,7 @@ it('a recurring job honours quotas', async () => {
 
     expect(await get('a')).toMatchObject({ made: 2, skipped: 1 });
     expect(await get('b')).toMatchObject({ made: 0, skipped: 3 });
-    expect(await f.engine.queues(f.ns)).toEqual(['q']);
+    expect(await f.engine.queues.names(f.ns)).toEqual(['q']);
   } finally {
     await small.close();
   }
@@ -518,9 +518,9 @@ describe('names of the jobs of a recurring job', () => {
     await set(10 * SECOND, { overlap: 'skip', template: { queue: 'q', body: Buffer.from('x'), tries: 1 } });
     await pass(0);
     const [job] = await f.lease('q');
-    await f.engine.native.fail(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
+    await f.engine.settle.fail(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
     await storeAsBefore('r-1');
-    await f.engine.extended.dead.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
+    await f.engine.components.deadJobs.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
     expect([await holder(FORMER), String(await holder(OWN)).slice(0, 2)]).toEqual([null, '0 ']);
     await pass(10 * SECOND);
     expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'overlap' } });

@@ -149,12 +149,14 @@ describe('regressions of extended jobs', () => {
     afterEach(() => f.close());
 
     async function leased(text: string): Promise<{ id: string; lease: number }> {
-      await f.engine.extended.publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from(text), type: 't' }]);
+      await f.engine.components.extendedPublisher.publish(f.ns, [
+        { queue: 'q', body: Buffer.from(text), type: 't' },
+      ]);
       const [job] = await f.lease('q');
       return { id: job?.id ?? '', lease: job?.lease ?? 0 };
     }
     const heartbeat = (ref: { id: string; lease: number }, text: string) =>
-      f.engine.extended.leaseOperations.heartbeat(f.ns, ref, { data: Buffer.from(text) });
+      f.engine.settle.heartbeat(f.ns, ref, { data: Buffer.from(text) });
     const bytes = async (): Promise<number> =>
       Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).meta, 'bytes'));
 
@@ -172,19 +174,16 @@ describe('regressions of extended jobs', () => {
       const job = await leased('four');
       await Promise.all([heartbeat(job, 'x'.repeat(100)), heartbeat(job, 'x'.repeat(50))]);
       expect(await bytes()).toBe(50);
-      await Promise.all([
-        heartbeat(job, 'x'.repeat(70)),
-        f.engine.extended.leaseOperations.complete(f.ns, [job]),
-      ]);
+      await Promise.all([heartbeat(job, 'x'.repeat(70)), f.engine.settle.complete(f.ns, [job])]);
       expect(await bytes()).toBe(0);
     });
 
     it('are not counted for a job that ends as it is published', async () => {
-      const [on] = await f.engine.extended.publishing.publish(f.ns, [
+      const [on] = await f.engine.components.extendedPublisher.publish(f.ns, [
         { queue: 'q', body: Buffer.from('on'), retentionMs: 60_000 },
       ]);
-      await f.engine.extended.jobCanceller.cancel(f.ns, on?.id ?? '');
-      const [ended] = await f.engine.extended.publishing.publish(f.ns, [
+      await f.engine.jobs.cancel(f.ns, on?.id ?? '');
+      const [ended] = await f.engine.components.extendedPublisher.publish(f.ns, [
         { queue: 'q', body: Buffer.from('four'), dependsOn: [on?.id ?? ''], onDependencyFailure: 'cancel' },
       ]);
       expect(ended?.state).toBe('cancelled');
@@ -283,7 +282,7 @@ describe('regressions of extended jobs', () => {
     afterEach(() => f.close());
 
     it('ends although the clock is set back by a day', async () => {
-      await f.path.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 100, burst: 2 } });
+      await f.path.queueControls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 100, burst: 2 } });
       for (const id of 'abcdef') await f.put(id);
       expect(await f.lease()).toHaveLength(2);
 
@@ -298,10 +297,10 @@ describe('regressions of extended jobs', () => {
     });
 
     it('is not inherited from another rate of the key', async () => {
-      await f.path.controls.change(f.ns, 'q', { ratePerKey: RATE });
+      await f.path.queueControls.change(f.ns, 'q', { ratePerKey: RATE });
       for (const id of 'abcd') await f.put(id, { concurrencyKey: 'k' });
       expect(await f.lease()).toHaveLength(2);
-      await f.path.controls.change(f.ns, 'q', { ratePerKey: { rate: 10, periodMs: 1_000, burst: 2 } });
+      await f.path.queueControls.change(f.ns, 'q', { ratePerKey: { rate: 10, periodMs: 1_000, burst: 2 } });
       await f.pump();
 
       await f.pass(200);
@@ -365,7 +364,7 @@ describe('defects of lmstfy', () => {
 
       const keys = await f.keys();
       const bodies = keys.filter((key) => key.startsWith(`{${f.ns}}j`)).length;
-      const [counts] = await f.engine.counts(f.ns, ['q']);
+      const [counts] = await f.engine.queues.counts(f.ns, ['q']);
       expect(bodies).toBe((counts?.ready ?? 0) + (counts?.scheduled ?? 0));
       expect(await f.drain('q')).toHaveLength(counts?.ready ?? 0);
       await f.close();
@@ -392,7 +391,7 @@ describe('defects of lmstfy', () => {
       await Promise.all(queues.map((queue) => f.publish(queue)));
       calls.length = 0;
 
-      const counts = await f.engine.counts(f.ns, queues);
+      const counts = await f.engine.queues.counts(f.ns, queues);
 
       expect(counts.map(({ ready }) => ready)).toEqual(queues.map(() => 1));
       expect(calls).toEqual(['simple_count_jobs']);
@@ -491,7 +490,7 @@ describe('qless defects that the engine does not have', () => {
     await isAllIn('other');
     await f.fail('a', 'other');
     await isAllIn('other');
-    await f.path.dead.respawnIds(f.ns, ['a'], { tries: 'reset', ttlMs: 0, queue: 'again' });
+    await f.path.deadJobs.respawnIds(f.ns, ['a'], { tries: 'reset', ttlMs: 0, queue: 'again' });
     await isAllIn('again');
     expect((await f.lease('again')).map(({ id }) => id)).toEqual(['a']);
   });
@@ -500,18 +499,18 @@ describe('qless defects that the engine does not have', () => {
     const real = await EngineFixture.open();
     try {
       const put = (id: string, job: object) =>
-        real.engine.extended.publishing.publish(real.ns, [{ queue: 'q', body, id, ...job }]);
+        real.engine.components.extendedPublisher.publish(real.ns, [{ queue: 'q', body, id, ...job }]);
       const listening = await Listening.to(real.engine, real.ns);
       real.engine.start();
       await put('leased', { tries: 2 });
       await real.lease('q', { ttrMs: 50 });
       // In one call: on a busy machine the first could expire before the second is published.
-      await real.engine.extended.publishing.publish(real.ns, [
+      await real.engine.components.extendedPublisher.publish(real.ns, [
         { queue: 'q', body, id: 'short', ttlMs: 50, history: true },
         { queue: 'q', body, id: 'child', dependsOn: ['short'], onDependencyFailure: 'ignore' },
       ]);
       await put('late', { delayMs: 50 });
-      await real.engine.extended.recurrings.set(real.ns, {
+      await real.engine.recurring.set(real.ns, {
         id: 'r',
         schedule: { everyMs: DAY_MS, offsetMs: 50 },
         template: { queue: 'q', body },
@@ -535,7 +534,7 @@ describe('qless defects that the engine does not have', () => {
         const seconds = Number(((await wrong.pool.read('TIME')) as string[])[0]);
         const isNear = (ms: number | null | undefined, fromNowMs: number): void =>
           expect(Math.abs((ms ?? 0) - seconds * 1_000 - fromNowMs)).toBeLessThan(60_000);
-        const publishing = wrong.engine.extended.publishing;
+        const publishing = wrong.engine.components.extendedPublisher;
         const [late] = await publishing.publish(wrong.ns, [
           { queue: 'q', body, type: 't', delayMs: 3_600_000 },
         ]);
@@ -545,7 +544,7 @@ describe('qless defects that the engine does not have', () => {
         const [job, ...none] = await wrong.lease('q', { count: 9, ttrMs: 1_800_000 });
 
         expect([job?.id, none]).toEqual([soon?.id, []]);
-        const find = (id = '') => wrong.engine.extended.jobReader.find(wrong.ns, id);
+        const find = (id = '') => wrong.engine.jobs.find(wrong.ns, id);
         isNear((await find(soon?.id))?.publishedAtMs, 0);
         isNear((await find(soon?.id))?.leaseEndsAtMs, 1_800_000);
         isNear((await find(soon?.id))?.expiresAtMs, 7_200_000);
@@ -566,7 +565,8 @@ describe('qless defects that the engine does not have', () => {
     const pumper = await EngineFixture.open({ clock: () => f.nowMs, observer });
     try {
       const jobs = Array.from({ length: 320 }, () => ({ queue: 'q', body, retentionMs: SECOND }));
-      for (let i = 0; i < jobs.length; i += 64) await f.path.publishing.publish(f.ns, jobs.slice(i, i + 64));
+      for (let i = 0; i < jobs.length; i += 64)
+        await f.path.extendedPublisher.publish(f.ns, jobs.slice(i, i + 64));
       for (let i = 0; i < jobs.length; i += 64)
         await f.path.leaseOperations.complete(f.ns, await f.lease('q', 64));
       f.fixture.nowMs += 2 * SECOND;
@@ -693,7 +693,7 @@ describe('regressions of the model', () => {
     });
 
     it('a simple job released for longer than its ttl is gone when its ttl ends', async () => {
-      await f.path.controls.change(f.ns, 'q', {});
+      await f.path.queueControls.change(f.ns, 'q', {});
       const id = await f.fixture.publish('q', { ttlMs: 1_000 });
       await f.path.leaseOperations.release(f.ns, { ...(await leaseOf(id)), delayMs: 3_600_000 });
       expect(await f.counts()).toMatchObject({ scheduled: 1 });
@@ -780,7 +780,7 @@ describe('regressions of the model', () => {
         Promise.all(ids.map(async (id) => (await f.find(id))?.state));
 
       beforeEach(async () => {
-        await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+        await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
         await put('runs');
         await leaseOf('runs');
         for (const id of ['a', 'b']) await put(id);
@@ -804,7 +804,7 @@ describe('regressions of the model', () => {
       });
 
       it('take no place along when a held job moves to another queue', async () => {
-        await f.path.controls.change(f.ns, 'r', { maxRunningPerKey: 1 });
+        await f.path.queueControls.change(f.ns, 'r', { maxRunningPerKey: 1 });
         for (const id of ['r1', 'r2', 'r3']) await f.put(id, { queue: 'r', concurrencyKey: 'k' });
         expect((await f.lease('r')).map(({ id }) => id)).toEqual(['r1']);
         await f.path.jobUpdater.change(f.ns, 'a', { queue: 'r' });

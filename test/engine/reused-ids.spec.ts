@@ -172,7 +172,7 @@ describe('ids used again', () => {
 
     it('keeps its queue from being removed until it is gone', async () => {
       await f.lease('q', 1);
-      await expect(f.path.controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
+      await expect(f.path.queueControls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
     });
   });
 
@@ -229,7 +229,7 @@ describe('ids used again', () => {
       await f.put('first');
       await f.put('waits', { queue: 'elsewhere', dependsOn: ['first'] });
       await f.fail('first');
-      await f.path.dead.deleteIds(f.ns, ['first']);
+      await f.path.deadJobs.deleteIds(f.ns, ['first']);
       await f.pump();
       await f.put('first');
       expect(await f.find('waits')).toMatchObject({
@@ -259,8 +259,8 @@ describe('stale entries', () => {
     afterEach(() => f.close());
 
     it('is not shown', async () => {
-      expect(await f.engine.peekQueue(f.ns, 'old')).toBeNull();
-      expect(await f.engine.peekQueue(f.ns, 'new')).toMatchObject({ id: 'mine', queue: 'new' });
+      expect(await f.engine.queues.peek(f.ns, 'old')).toBeNull();
+      expect(await f.engine.queues.peek(f.ns, 'new')).toMatchObject({ id: 'mine', queue: 'new' });
     });
 
     it('is not leased', async () => {
@@ -269,7 +269,7 @@ describe('stale entries', () => {
     });
 
     it('removes nothing of the job when its queue is destroyed', async () => {
-      expect(await f.engine.destroy(f.ns, 'old')).toBe(0);
+      expect(await f.engine.queues.destroy(f.ns, 'old')).toBe(0);
       expect(await f.size('old')).toBe(0);
       expect(await f.drain('new')).toEqual(['body']);
     });
@@ -400,15 +400,15 @@ describe('states of simple jobs', () => {
       return undefined;
     },
     undo: (f, id) => f.engine.undo(f.ns, [{ id, lease: 1 }]).then(() => undefined),
-    respawn: (f) => f.engine.respawn(f.ns, 'q', 1, 0).then(() => undefined),
+    respawn: (f) => f.engine.deadLetter.respawn(f.ns, 'q', 1, 0).then(() => undefined),
     ack: (f, id) => f.engine.ack(f.ns, 'q', id).then(() => undefined),
     republish: async (f, id) => {
       const fresh = await f.engine.republish(f.ns, 'q', id, newJob());
       await f.engine.ack(f.ns, 'q', fresh);
       return undefined;
     },
-    destroy: (f) => f.engine.destroy(f.ns, 'q').then(() => undefined),
-    'delete dead': (f) => f.engine.deleteDead(f.ns, 'q', 1).then(() => undefined),
+    destroy: (f) => f.engine.queues.destroy(f.ns, 'q').then(() => undefined),
+    'delete dead': (f) => f.engine.deadLetter.delete(f.ns, 'q', 1).then(() => undefined),
     'the ttl ends': async (f) => {
       f.nowMs += 100_000;
       await f.engine.pumpNow(f.ns);
@@ -425,15 +425,15 @@ describe('states of simple jobs', () => {
 
     it.each(TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
       const id = await ENTER[from](f);
-      if (from !== 'start') expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: from });
+      if (from !== 'start') expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: from });
 
       const followed = (await TAKE[by]?.(f, id)) ?? id;
 
-      const job = await f.engine.peekJob(f.ns, 'q', followed);
+      const job = await f.engine.jobs.peekJob(f.ns, 'q', followed);
       if (to === 'gone') {
         expect(job).toBeNull();
         await f.engine.tidyNow(f.ns);
-        await f.engine.destroy(f.ns, 'q');
+        await f.engine.queues.destroy(f.ns, 'q');
         await f.engine.tidyNow(f.ns);
         expect(await f.keys()).toEqual([]);
       } else expect(job).toMatchObject({ state: to });

@@ -64,7 +64,7 @@ describe('the scripts for long lists', () => {
       return () => f.engine.pumpNow(f.ns);
     },
     'pump of 3,000 leases that ran out, a third of them for good': async () => {
-      await f.engine.destroy(f.ns, 'q');
+      await f.engine.queues.destroy(f.ns, 'q');
       await seed(2_000);
       await seed(1_000, { tries: 1 });
       for (let i = 0; i < 30; i++) await f.lease('q', { count: 100, ttrMs: 1_000 });
@@ -83,19 +83,19 @@ describe('the scripts for long lists', () => {
     },
     'destroy of 5,000': async () => {
       await seed(5_000, { body: BODY });
-      return () => f.engine.destroy(f.ns, 'q');
+      return () => f.engine.queues.destroy(f.ns, 'q');
     },
     'respawn of 2,000': async () => {
       await seed(2_000, { tries: 1, body: BODY });
       for (let i = 0; i < 25; i++) await f.lease('q', { count: 100, ttrMs: 0 });
       await f.engine.pumpNow(f.ns);
-      return () => f.engine.respawn(f.ns, 'q', 2_000, 600_000);
+      return () => f.engine.deadLetter.respawn(f.ns, 'q', 2_000, 600_000);
     },
     'delete of 2,000 dead': async () => {
       await seed(2_000, { tries: 1, body: BODY });
       for (let i = 0; i < 100; i++) await f.lease('q', { count: 100, ttrMs: 0 });
       await f.engine.pumpNow(f.ns);
-      return () => f.engine.deleteDead(f.ns, 'q', 2_000);
+      return () => f.engine.deadLetter.delete(f.ns, 'q', 2_000);
     },
     'janitor over 3,000 expired jobs': async () => {
       await seed(3_000, { ttlMs: 10, body: BODY });
@@ -113,7 +113,7 @@ describe('the scripts for long lists', () => {
       const ids = await seed(3_000);
       await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
       await seed(1);
-      return () => f.engine.peekQueue(f.ns, 'q');
+      return () => f.engine.queues.peek(f.ns, 'q');
     },
     'statistics of 64 queues, with something in every bin': () => {
       const see = (): Promise<void> => {

@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
-import { QueueAdmin } from '../../src/engine/queue-admin.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { binOf, BINS } from '../../src/engine/stats/bins.js';
 import type { Moments } from '../../src/engine/stats/moments.js';
 import { OTHER_QUEUES } from '../../src/engine/stats/statistics.js';
@@ -21,13 +20,13 @@ function named({ bins }: Moments): Record<string, number> {
 
 describe('statistics', () => {
   let f: EngineFixture;
-  let second: QueueEngine;
+  let second: PoolEngine;
 
   beforeEach(async () => {
     f = await EngineFixture.withClock();
     // Well within a day, so that what is due in hours is so on the same one.
     f.nowMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + 1_000;
-    second = new QueueEngine(f.pool, { clock: () => f.nowMs });
+    second = new PoolEngine(f.pool, { clock: () => f.nowMs });
   });
   afterEach(() => f.close());
 
@@ -57,7 +56,7 @@ describe('statistics', () => {
   });
 
   it('keep a queue on the list until the end of the next day, also when it is empty', async () => {
-    const admin = new QueueAdmin(f.engine, f.engine.extended);
+    const { queues: admin } = f.engine;
     const listed = async (): Promise<string[]> =>
       (await admin.list(f.ns, { after: '', limit: 10 })).queues.map(({ counts }) => counts.queue);
     await f.publish('q');
@@ -75,12 +74,12 @@ describe('statistics', () => {
 
   it('list a queue that is only published to, up to the limit of a day', async () => {
     await f.publish('q');
-    await f.engine.destroy(f.ns, 'q');
+    await f.engine.queues.destroy(f.ns, 'q');
     await f.engine.stats.flush();
     expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual(['q']);
     expect(await f.engine.stats.queuesOf(f.ns, today() + 1)).toEqual([]);
 
-    const small = new QueueEngine(f.pool, {
+    const small = new PoolEngine(f.pool, {
       clock: () => f.nowMs,
       // One is q, and one is the other server.
       stats: { historyDays: 1, maxQueues: 3 },
@@ -92,12 +91,12 @@ describe('statistics', () => {
   });
 
   it('have the run time of a simple job acknowledged with a result', async () => {
-    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 5 });
+    await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 5 });
     await f.publish('q');
     const [job] = await f.lease('q');
     f.nowMs += 1_500;
     const result = { body: Buffer.from('1'), contentType: 'application/json' };
-    await f.engine.native.complete(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease, result }]);
+    await f.engine.settle.complete(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease, result }]);
     await f.engine.stats.flush();
 
     expect(named((await read()).runs)).toEqual({ s1: 1 });
@@ -126,7 +125,7 @@ describe('statistics', () => {
       ['failed', 9],
       ['late', 2],
     ] as const) {
-      await f.engine.extended.publishing.publish(f.ns, [
+      await f.engine.components.extendedPublisher.publish(f.ns, [
         { queue, body, tries, priority: 1, retry: { kind: 'fixed', delayMs: 0 } },
       ]);
     }
@@ -136,7 +135,7 @@ describe('statistics', () => {
     };
     const [done, moved] = [await lease('done'), await lease('moved')];
     f.nowMs += 1_500;
-    const { leaseOperations } = second.extended;
+    const { leaseOperations } = second.components;
     await leaseOperations.complete(f.ns, [done, { ...moved, next: { queue: 'done' } }]);
     const given = { group: 'disk', message: 'full' };
     await leaseOperations.retry(f.ns, { ...(await lease('retried')), ...given });
@@ -163,7 +162,7 @@ describe('statistics', () => {
     await f.put('base', { id: 'base' });
     await f.put('clock', on);
     const [base] = await f.lease('base');
-    await second.extended.leaseOperations.fail(f.ns, {
+    await second.components.leaseOperations.fail(f.ns, {
       id: 'base',
       lease: base!.lease,
       group: 'g',
@@ -172,12 +171,12 @@ describe('statistics', () => {
     await second.pumpNow(f.ns);
     await f.put('publish', on);
     const changed = await f.put('change', { onDependencyFailure: 'fail' });
-    await f.engine.extended.jobUpdater.change(f.ns, changed, { dependsOn: ['base'] });
-    await f.engine.extended.jobUpdater.log(f.ns, changed, 'it is dead: this is no failure');
+    await f.engine.jobs.change(f.ns, changed, { dependsOn: ['base'] });
+    await f.engine.jobs.log(f.ns, changed, 'it is dead: this is no failure');
     const moved = await f.put('from', { onDependencyFailure: 'fail' });
     const [job] = await f.lease('from');
     const next = { queue: 'move', dependsOn: ['base'] };
-    await f.engine.extended.leaseOperations.complete(f.ns, [{ id: moved, lease: job!.lease, next }]);
+    await f.engine.settle.complete(f.ns, [{ id: moved, lease: job!.lease, next }]);
     await f.put('ignore', { ...on, onDependencyFailure: 'cancel' });
     await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
 
@@ -191,7 +190,7 @@ describe('statistics', () => {
     for (const tries of [1, 3]) {
       const id = await f.put('q', { tries });
       await f.lease('q', { ttrMs: 1_000 });
-      await f.engine.extended.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+      await f.engine.jobs.cancel(f.ns, id, { graceMs: 60_000 });
       await f.pass(1_000);
       expect(await f.find(id)).toMatchObject({ state: 'cancelled' });
     }
@@ -269,12 +268,12 @@ describe('statistics', () => {
     await f.engine.tidyNow(f.ns);
     expect(await f.engine.namespaces()).not.toContain(f.ns);
 
-    const reader = new QueueEngine(f.pool);
+    const reader = new PoolEngine(f.pool);
     expect((await reader.stats.read(f.ns, 'q', today())).waits.count).toBe(1);
   });
 
   it('are summed under one name for queues beyond the bound', async () => {
-    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
     await engine.stats.flush();
     for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
@@ -288,7 +287,7 @@ describe('statistics', () => {
   });
 
   it('are sent as one for queues that Redis reported beyond the bound', async () => {
-    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     const run = jest.spyOn(f.pool, 'run');
     const all = Array.from({ length: 10 }, (_, i) => `q${i}`);
     const travel = async (queues: readonly string[], ns = f.ns): Promise<string[]> => {
@@ -319,7 +318,7 @@ describe('statistics', () => {
   });
 
   it('take no place of queues with their own numbers if beyond the bound', async () => {
-    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     // What tells of this server takes one.
     for (const queues of [[OTHER_QUEUES, 'p'], ['q']]) {
       for (const queue of queues) engine.stats.of(f.ns, queue).retries += 1;
@@ -378,7 +377,7 @@ describe('statistics', () => {
   });
 
   it('are written once a second, and at the stop', async () => {
-    const engine = new QueueEngine(f.pool);
+    const engine = new PoolEngine(f.pool);
     const day = engine.stats.today();
     const total = async (): Promise<number> =>
       (await read('q', day)).failures + (await read('q', day + 1)).failures;
@@ -394,7 +393,7 @@ describe('statistics', () => {
   });
 
   it('are not made with a history of zero days', async () => {
-    const engine = new QueueEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
+    const engine = new PoolEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
     await engine.publish(f.ns, 'q', newJob());
     await engine.lease(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
     await engine.stats.flush();

@@ -21,11 +21,11 @@ afterEach(async () => {
 afterAll(() => redis.quit());
 
 const setIndex = (queue: string, indexTags: boolean | null): Promise<boolean> =>
-  extended.path.controls.change(f.ns, queue, { indexTags });
+  extended.path.queueControls.change(f.ns, queue, { indexTags });
 
 /** Publishes as the native API does: simply if the simple script can store it. */
 async function publish(queue: string, id: string, more: Partial<NewExtendedJob> = {}): Promise<void> {
-  await f.engine.native.publish(f.ns, [{ queue, id, body: Buffer.from(id), tags: ['a'], ...more }]);
+  await f.engine.jobs.publish(f.ns, [{ queue, id, body: Buffer.from(id), tags: ['a'], ...more }]);
 }
 
 const tagsOf = async (id: string): Promise<readonly string[] | undefined> => (await f.find(id))?.tags;
@@ -99,7 +99,7 @@ it('an index of tags follows the queue of each job in a batch with shared tags',
     publish('q', 'q1', { type: 't' }),
     publish('r', 'r1', { type: 't' }),
     publish('new', 'n1', { type: 't' }),
-    f.engine.native.publish(f.ns, [
+    f.engine.jobs.publish(f.ns, [
       { queue: 'q', body: Buffer.alloc(0), tags: ['a'], type: 't' },
       { queue: 'q', body: Buffer.alloc(0), tags: ['a', 'b'], type: 't' },
     ]),
@@ -143,7 +143,7 @@ it('an index of tags follows the queue that a job moves to', async () => {
   await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'off' });
   await extended.path.leaseOperations.complete(f.ns, [{ id: 'ack', lease: ack, next: { queue: 'off' } }]);
   await extended.path.leaseOperations.fail(f.ns, { id: 'respawn', lease: respawn, group: 'g', message: '' });
-  await extended.path.dead.respawnIds(f.ns, ['respawn'], { ttlMs: 0, tries: 'reset', queue: 'off' });
+  await extended.path.deadJobs.respawnIds(f.ns, ['respawn'], { ttlMs: 0, tries: 'reset', queue: 'off' });
   expect(await indexed()).toEqual([]);
 
   await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'on' });
@@ -155,7 +155,7 @@ it('an index of tags follows the setting at a respawn', async () => {
   await setIndex('q', false);
   expect(await extended.fail('q', 'g')).toBe(1);
   expect(await indexed()).toEqual(['x']);
-  await extended.path.dead.respawnIds(f.ns, ['x'], { ttlMs: 0, tries: 'reset' });
+  await extended.path.deadJobs.respawnIds(f.ns, ['x'], { ttlMs: 0, tries: 'reset' });
   expect(await indexed()).toEqual([]);
 });
 
@@ -172,7 +172,7 @@ it('an index of tags does not find unindexed jobs through another index or the d
   await extended.fail('r', 'g');
   const dead = await extended.path.lists.listDead(f.ns, { tag: 'a', group: 'g' }, { limit: 10 });
   expect(dead.items.map(({ id }) => id)).toEqual(['in']);
-  await extended.path.dead.delete(f.ns, { tag: 'a' }, 10);
+  await extended.path.deadJobs.delete(f.ns, { tag: 'a' }, 10);
   expect(await f.find('in')).toBeNull();
   expect(await tagsOf('out')).toEqual(['a']);
 });

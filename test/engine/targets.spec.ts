@@ -20,7 +20,7 @@ describe('push targets of a namespace', () => {
   let key: string;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
-    ({ targets } = f.engine.extended);
+    ({ targets } = f.engine.components);
     key = f.pool.keys.namespace(f.ns).targets;
   });
   afterEach(() => f.close());
@@ -200,7 +200,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
   let targets: Targets;
   beforeEach(async () => {
     f = await EngineFixture.withClock();
-    ({ targets } = f.engine.extended);
+    ({ targets } = f.engine.components);
     const text = textOf({ origins: [DEAD, ALIVE], timeoutMs: 1_000 });
     await targets.change(f.ns, 't', () => ({ value: text, event: EVENT }));
     await targets.push(f.ns, 'q', 't');
@@ -234,7 +234,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await lease()).toEqual([]);
 
     await pass(2_000);
-    const held = async (): Promise<number> => (await f.engine.counts(f.ns, ['q']))[0]!.held;
+    const held = async (): Promise<number> => (await f.engine.queues.counts(f.ns, ['q']))[0]!.held;
     expect(await held()).toBe(89);
     const [trial, ...more] = await lease();
     expect([trial?.id, more]).toEqual(['d00', []]);
@@ -270,7 +270,7 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(idsOf(await leasePushed())).toEqual(['alive']);
     await pass(500);
     expect(await leasePushed()).toEqual([]);
-    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ held: 2, ready: 0 });
+    expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ held: 2, ready: 0 });
     expect(await f.audit()).toEqual([]);
 
     await pass(2_000);
@@ -288,8 +288,8 @@ describe('jobs that are pushed to URLs of several origins', () => {
     for (const id of ['a', 'b', 'c']) await publish(DEAD, id);
     await breaker('open');
     expect(await lease()).toEqual([]);
-    await f.engine.native.cancel(f.ns, 'a');
-    await f.engine.extended.jobUpdater.change(f.ns, 'b', { priority: 5 });
+    await f.engine.jobs.cancel(f.ns, 'a');
+    await f.engine.jobs.change(f.ns, 'b', { priority: 5 });
     await publish(DEAD, 'd');
     expect(await lease()).toEqual([]);
     expect(await f.audit()).toEqual([]);
@@ -311,7 +311,7 @@ describe.each([
   afterEach(() => f.close());
 
   it('are changed, paused and deleted, their breakers open and close, and none is added', async () => {
-    const { targets } = f.engine.extended;
+    const { targets } = f.engine.components;
     const write = (name: string, value: string | null): Promise<unknown> =>
       targets.change(f.ns, name, () => ({ value, event: EVENT }));
     const done = async (action: BreakerChange['action']): Promise<boolean> =>

@@ -4,7 +4,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { loadConfig } from '../../src/config/load.js';
 import { poolOptions, tokenOptions } from '../../src/config/pool-options.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { TestApp } from '../support/app.js';
 import { type CertificateFiles, TestCa } from '../support/certificates.js';
 import { freePort, randomNamespace, startRedis, type RedisProcess } from '../support/redis.js';
@@ -51,7 +51,7 @@ describe('a Redis with TLS that requires certificates', () => {
 
   it('holds queues: publish, long poll, acknowledge', async () => {
     const pool = await RedisPool.connect('default', optionsOf(settings()), log);
-    const engine = new QueueEngine(pool);
+    const engine = new PoolEngine(pool);
     const ns = randomNamespace();
     try {
       const waiting = engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 20_000 });

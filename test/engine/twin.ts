@@ -92,17 +92,19 @@ export class Twin {
 
   async respawn(queue: string, limit: number, ttlMs: number): Promise<void> {
     for (const job of this.model.all()) if (job.state === 'dead') this.refund(job.body, 1);
-    expect(await this.f.engine.respawn(this.ns, queue, limit, ttlMs)).toBe(
+    expect(await this.f.engine.deadLetter.respawn(this.ns, queue, limit, ttlMs)).toBe(
       this.model.respawn(queue, limit, ttlMs),
     );
   }
 
   async deleteDead(queue: string, limit: number): Promise<void> {
-    expect(await this.f.engine.deleteDead(this.ns, queue, limit)).toBe(this.model.deleteDead(queue, limit));
+    expect(await this.f.engine.deadLetter.delete(this.ns, queue, limit)).toBe(
+      this.model.deleteDead(queue, limit),
+    );
   }
 
   async destroy(queue: string): Promise<void> {
-    expect(await this.f.engine.destroy(this.ns, queue)).toBe(this.model.destroy(queue));
+    expect(await this.f.engine.queues.destroy(this.ns, queue)).toBe(this.model.destroy(queue));
   }
 
   async pump(): Promise<void> {
@@ -118,16 +120,16 @@ export class Twin {
   /** Everything that can be asked about, against the model. */
   async compare(): Promise<void> {
     const { engine } = this.f;
-    const counts = await engine.counts(this.ns, QUEUES);
+    const counts = await engine.queues.counts(this.ns, QUEUES);
     expect(counts).toMatchObject(QUEUES.map((queue) => this.model.counts(queue)));
     for (const queue of QUEUES) {
-      expect(await engine.deadLetterHead(this.ns, queue)).toEqual(this.model.deadHead(queue));
-      expect((await engine.peekQueue(this.ns, queue))?.id ?? null).toBe(
+      expect(await engine.deadLetter.head(this.ns, queue)).toEqual(this.model.deadHead(queue));
+      expect((await engine.queues.peek(this.ns, queue))?.id ?? null).toBe(
         this.model.peekQueue(queue)?.id ?? null,
       );
     }
     for (const { id } of this.model.all().slice(-5)) {
-      const seen = await Promise.all(QUEUES.map((queue) => engine.peekJob(this.ns, queue, id)));
+      const seen = await Promise.all(QUEUES.map((queue) => engine.jobs.peekJob(this.ns, queue, id)));
       expect(seen.map((job) => job && [job.state, job.triesLeft, job.attempts])).toEqual(
         QUEUES.map((queue) => this.model.peekJob(queue, id)).map(
           (job) => job && [job.state, job.tries, job.attempts],

@@ -12,7 +12,7 @@ afterAll(() => redis.disconnect());
 beforeEach(async () => (f = await EngineFixture.withClock()));
 afterEach(() => f.close());
 
-const extended = () => f.engine.extended;
+const extended = () => f.engine.components;
 
 function job(
   mode: UniqueKey['mode'],
@@ -24,7 +24,7 @@ function job(
 }
 
 async function put(...args: Parameters<typeof job>): Promise<PublishedJob> {
-  const [published] = await extended().publishing.publish(f.ns, [job(...args)]);
+  const [published] = await extended().extendedPublisher.publish(f.ns, [job(...args)]);
   return published ?? { id: '', state: 'gone', existing: false };
 }
 
@@ -89,7 +89,7 @@ it('a unique key in mode debounce restarts the delay of its holder, with the new
 it('a unique key in mode debounce uses the last job of a call', async () => {
   const { id } = await put('debounce', { text: 'a' });
   const jobs = [job('debounce', { text: 'b', delayMs: 300 }), job('debounce', { text: 'c' })];
-  const published = await extended().publishing.publish(f.ns, jobs);
+  const published = await extended().extendedPublisher.publish(f.ns, jobs);
 
   expect(published).toEqual(Array(2).fill({ id, state: 'ready', existing: true }));
   expect(await texts()).toEqual(['c']);
@@ -107,12 +107,15 @@ it('a unique key in mode debounce delays a ready holder too, which runs at once 
 
 describe('two jobs of one call with the same unique key', () => {
   const both = (mode: UniqueKey['mode']) =>
-    extended().publishing.publish(f.ns, [job(mode, { text: 'a' }), job(mode, { text: 'b', queue: 'other' })]);
+    extended().extendedPublisher.publish(f.ns, [
+      job(mode, { text: 'a' }),
+      job(mode, { text: 'b', queue: 'other' }),
+    ]);
 
   it.each(['reject', 'replace', 'debounce'] as const)('are refused in mode %s', async (mode) => {
     await expect(both(mode)).rejects.toThrow(UniqueKeyTakenError);
     expect(await keyIsThere()).toBe(false);
-    expect(await f.engine.queues(f.ns)).toEqual([]);
+    expect(await f.engine.queues.names(f.ns)).toEqual([]);
   });
 
   it('store the first in mode existing', async () => {
@@ -120,7 +123,7 @@ describe('two jobs of one call with the same unique key', () => {
 
     expect(second).toEqual({ id: first?.id, state: 'ready', existing: true });
     expect(first).toMatchObject({ existing: false });
-    expect((await f.engine.counts(f.ns, ['q']))[0]?.ready).toBe(1);
+    expect((await f.engine.queues.counts(f.ns, ['q']))[0]?.ready).toBe(1);
   });
 });
 
@@ -128,7 +131,7 @@ it('a unique key refuses the whole call for one job', async () => {
   const { id } = await put('reject');
   const jobs = [{ queue: 'q', body: Buffer.from('plain') }, job('reject')];
 
-  await expect(extended().publishing.publish(f.ns, jobs)).rejects.toMatchObject({ holderId: id });
+  await expect(extended().extendedPublisher.publish(f.ns, jobs)).rejects.toMatchObject({ holderId: id });
   expect(await texts()).toEqual(['x']);
 });
 
@@ -136,7 +139,7 @@ it('a unique key in mode existing stores the other jobs of the call', async () =
   const { id } = await put('existing');
   const jobs = [job('existing'), { queue: 'q', body: Buffer.from('other') }];
 
-  const published = await extended().publishing.publish(f.ns, jobs);
+  const published = await extended().extendedPublisher.publish(f.ns, jobs);
 
   expect(published).toMatchObject([{ id, existing: true }, { existing: false }]);
   expect(await texts()).toEqual(['x', 'other']);
@@ -230,13 +233,13 @@ it('a unique key is taken by a respawn, but not while another job holds it', asy
     died.push(id);
   }
   const respawn = { ttlMs: 0, tries: 'reset' as const };
-  expect(await extended().dead.respawnIds(f.ns, died, respawn)).toBe(1);
+  expect(await extended().deadJobs.respawnIds(f.ns, died, respawn)).toBe(1);
   expect(await find(died[0] ?? '')).toMatchObject({ state: 'ready' });
   expect(await find(died[1] ?? '')).toMatchObject({ state: 'dead', uniqueKey: 'k' });
   await expect(put('reject')).rejects.toMatchObject({ holderId: died[0] });
   await f.engine.ack(f.ns, 'q', died[0] ?? '');
 
-  expect(await extended().dead.respawn(f.ns, {}, respawn)).toMatchObject({ done: 1 });
+  expect(await extended().deadJobs.respawn(f.ns, {}, respawn)).toMatchObject({ done: 1 });
   await expect(put('reject')).rejects.toMatchObject({ holderId: died[1] });
   expect(await Audit.of(redis, f.ns)).toEqual([]);
 });
@@ -293,5 +296,5 @@ it.each([
   [{ key: 'x', mode: 'reject', windowMs: -1 }, /^unique\.windowMs /],
 ])('a unique key refuses %j', async (unique, message) => {
   const jobs = [{ queue: 'q', body: Buffer.from('x'), unique: unique as UniqueKey }];
-  await expect(extended().publishing.publish(f.ns, jobs)).rejects.toThrow(message);
+  await expect(extended().extendedPublisher.publish(f.ns, jobs)).rejects.toThrow(message);
 });

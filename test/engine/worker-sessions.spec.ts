@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job/job-lists.js';
-import { QueueAdmin } from '../../src/engine/queue-admin.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
@@ -228,7 +227,7 @@ describe('worker sessions', () => {
     await extended.path.workers.stop(f.ns, 'mailer-1');
     expect(await extended.path.workers.deregister(f.ns, 'mailer-1')).toBe(true);
     expect(await record('mailer-1')).toEqual({});
-    expect(await f.engine.sessions(f.ns)).toBe(0);
+    expect(await f.engine.sessions.countSessions(f.ns)).toBe(0);
     await expect(beat('mailer-1', leases)).rejects.toMatchObject({ code: 'worker_not_found' });
     await expect(extended.path.workers.quiet(f.ns, 'mailer-1')).rejects.toMatchObject({
       code: 'worker_not_found',
@@ -255,7 +254,7 @@ describe('worker sessions', () => {
     }
     many.nowMs += 2_000;
     calls.length = 0;
-    const admin = new QueueAdmin(many.engine, many.engine.extended);
+    const { queues: admin } = many.engine;
     const { queues } = await admin.list(many.ns, { after: '', limit: 100 });
 
     expect(queues).toMatchObject([{ stalled: 1, counts: { queue: 'q' } }]);
@@ -310,9 +309,9 @@ describe('worker sessions', () => {
     const ofWorkers = () => listening.events.filter(({ name }) => name.startsWith('worker_'));
     await f.pass(TTR_MS - 1);
     await beat('mailer-2');
-    expect(await f.engine.sessions(f.ns)).toBe(2);
+    expect(await f.engine.sessions.countSessions(f.ns)).toBe(2);
     await f.pass(1);
-    expect(await f.engine.sessions(f.ns)).toBe(1);
+    expect(await f.engine.sessions.countSessions(f.ns)).toBe(1);
     await beat('mailer-1', leases);
     await waitFor(() => ofWorkers().length === 2, 5_000);
     // Once.
@@ -331,7 +330,7 @@ describe('worker sessions', () => {
     await f.pass(TTR_MS);
     const lost = changes.filter((change) => change.startsWith('lost'));
     expect(lost.map((change) => Number(change.slice('lost '.length)))).toEqual([64, 64, 22]);
-    expect(await f.engine.sessions(f.ns)).toBe(0);
+    expect(await f.engine.sessions.countSessions(f.ns)).toBe(0);
   });
 
   it('are removed before they are lost, if their leases outlast the record of their worker', async () => {
@@ -339,7 +338,7 @@ describe('worker sessions', () => {
     await extended.path.workers.heartbeat(f.ns, 'mailer-1', heartbeat);
     await f.pass(DAY_MS);
     expect(await record('mailer-1')).toEqual({});
-    expect(await f.engine.sessions(f.ns)).toBe(0);
+    expect(await f.engine.sessions.countSessions(f.ns)).toBe(0);
     await f.pass(DAY_MS);
     expect(changes).toEqual(['started 1']);
   });
@@ -367,7 +366,7 @@ describe('a worker session in a full Redis', () => {
       await f.publish('q', { tries: 3 });
       const leases = await f.lease('q');
       const heartbeat = { ttrMs: TTR_MS, leases };
-      const { workers } = f.engine.extended;
+      const { workers } = f.engine.components;
       await workers.heartbeat(f.ns, 'mailer-1', { ...heartbeat, info: INFO });
       await admin.config('SET', 'maxmemory', '1');
       for (const info of [INFO, undefined])

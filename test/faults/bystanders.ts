@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import type { Journal } from './journal.js';
 import { Poll } from './poll.js';
 
@@ -52,7 +52,7 @@ export function startAborting(
 /** Workers of the engine itself, which know their leases by number. Now and then one is slower than its lease. */
 export function startLeaseholders(
   { namespace, random, ttrS, clients }: Shared,
-  engine: QueueEngine,
+  engine: PoolEngine,
   journal: Journal,
 ): Bystanders {
   const request = { queues: ['orders'], count: 1, ttrMs: ttrS * 1_000, waitMs: 500 };
@@ -70,7 +70,7 @@ export function startLeaseholders(
 
 /** Repeats an ack until its result is known: a lost lease means that another worker has the job. */
 async function acknowledge(
-  engine: QueueEngine,
+  engine: PoolEngine,
   namespace: string,
   { id, lease }: { id: string; lease: number },
   journal: Journal,

@@ -22,7 +22,7 @@ describe('a destroyed queue', () => {
     expect((await app.delete('q')).status).toBe(204);
 
     expect(await app.get('q/size')).toMatchObject({ json: { size: 0 } });
-    expect(await app.engine.counts(app.namespace, ['q'])).toMatchObject([
+    expect(await app.engine.queues.counts(app.namespace, ['q'])).toMatchObject([
       { ready: 0, scheduled: 2, leased: 1, dead: 1 },
     ]);
     expect(await Audit.of(client, app.namespace)).toEqual([]);

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Audit } from '../engine/audit.js';
 import { newJob, silentLog, testPoolOptions } from '../engine/fixture.js';
@@ -17,7 +17,7 @@ interface Operation {
   readonly name: string;
   /** Made by another server before. */
   readonly seed?: (world: World) => Promise<unknown>;
-  readonly run: (server: QueueEngine, world: World) => Promise<unknown>;
+  readonly run: (server: PoolEngine, world: World) => Promise<unknown>;
   /** Many scripts one after the other: a job may be in its old state or in its new one, each for itself. */
   readonly isStepwise?: boolean;
 }
@@ -89,24 +89,24 @@ const OPERATIONS: readonly Operation[] = [
   {
     name: 'respawn',
     seed: (world) => world.kill(MANY),
-    run: (server, { ns }) => server.respawn(ns, 'q', MANY, 0),
+    run: (server, { ns }) => server.deadLetter.respawn(ns, 'q', MANY, 0),
     isStepwise: true,
   },
   {
     name: 'delete dead',
     seed: (world) => world.kill(MANY),
-    run: (server, { ns }) => server.deleteDead(ns, 'q', MANY),
+    run: (server, { ns }) => server.deadLetter.delete(ns, 'q', MANY),
     isStepwise: true,
   },
   {
     name: 'destroy',
     seed: (world) => world.publish(MANY),
-    run: (server, { ns }) => server.destroy(ns, 'q'),
+    run: (server, { ns }) => server.queues.destroy(ns, 'q'),
     isStepwise: true,
   },
   {
     name: 'forget what is empty',
-    seed: (world) => world.publish(2).then(() => world.witness.destroy(world.ns, 'q')),
+    seed: (world) => world.publish(2).then(() => world.witness.queues.destroy(world.ns, 'q')),
     run: (server, { ns }) => server.tidyNow(ns),
   },
 ];
@@ -117,13 +117,13 @@ class World {
   nowMs = Date.now();
   readonly ids: string[] = [];
   readonly leased: LeasedJob[] = [];
-  readonly witness: QueueEngine;
+  readonly witness: PoolEngine;
 
   constructor(
     pool: RedisPool,
     readonly redis: Redis,
   ) {
-    this.witness = new QueueEngine(pool, { clock: () => this.nowMs });
+    this.witness = new PoolEngine(pool, { clock: () => this.nowMs });
   }
 
   async publish(count: number, job = {}): Promise<void> {
@@ -147,7 +147,7 @@ class World {
     await this.witness.pumpNow(this.ns);
   }
 
-  ack(server: QueueEngine): Promise<boolean> {
+  ack(server: PoolEngine): Promise<boolean> {
     const [job] = this.leased;
     return server.ack(this.ns, 'q', job!.id, job!.lease);
   }
@@ -196,7 +196,7 @@ describe('T2: a server that dies at a fail point', () => {
     const proxy = await StepProxy.start(redis.port);
     const options = testPoolOptions({ url: proxy.url, commandTimeoutMs: 5_000 });
     const own = await RedisPool.connect('default', options, silentLog);
-    const server = new QueueEngine(own, { clock: () => world.nowMs });
+    const server = new PoolEngine(own, { clock: () => world.nowMs });
     const death = proxy.dieAt(command, when);
     const finished = run(server, world).catch(() => undefined);
     await Promise.race([death, finished]);
@@ -215,7 +215,7 @@ describe('T2: a server that dies at a fail point', () => {
   /** Another server takes what is ready, and each job once. */
   async function expectToGoOn({ witness, ns }: World): Promise<void> {
     await witness.publish(ns, 'q', newJob());
-    const ready = await witness.size(ns, 'q');
+    const ready = await witness.queues.size(ns, 'q');
     const request = { queues: ['q'], count: 100, ttrMs: TTR_MS, waitMs: 0 };
     const ids: string[] = [];
     for (let jobs = await witness.lease(ns, request); jobs.length > 0;) {

@@ -142,7 +142,7 @@ describe('T49: clients that disconnect', () => {
       expect(after).toEqual(before);
       expect(Object.values({ ...after, connections: 0 }).filter((count) => count !== 0)).toEqual([]);
       const leased = async (): Promise<number> =>
-        (await app.engine.counts(app.namespace, ['mail']))[0]?.leased ?? 0;
+        (await app.engine.queues.counts(app.namespace, ['mail']))[0]?.leased ?? 0;
       // What was handed to the system before its client hung up is with that client.
       if (stall && afterMs === 0) await waitFor(async () => (await leased()) === 0, 5_000);
       expect(await app.put('after')).toMatchObject({ status: 201 });

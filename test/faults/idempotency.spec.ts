@@ -165,7 +165,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
   it('are safe to send again when the server of the first died and the job is done', async () => {
     const { namespace } = apps[0];
     const inRedis = async (): Promise<number> =>
-      (await apps[0].engine.counts(namespace, ['k']))[0]?.ready ?? 0;
+      (await apps[0].engine.queues.counts(namespace, ['k']))[0]?.ready ?? 0;
     await putUntilAnswered(apps[1], 'k', 'warm', 'warm');
     proxy.dropsReplies = true;
     await waitFor(async () => {
@@ -186,6 +186,6 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
     await apps[1].stop();
 
     expect(await put(apps[0], 'k', 'work', 'key')).toMatchObject({ status: 201, json: { job_id: job!.id } });
-    expect(await apps[0].engine.counts(namespace, ['k'])).toMatchObject([{ ready: 0, leased: 1 }]);
+    expect(await apps[0].engine.queues.counts(namespace, ['k'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 });

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { silentLog, testPoolOptions } from '../engine/fixture.js';
 import { LmstfyStore } from '../support/lmstfy-store.js';
@@ -25,14 +25,14 @@ describe('an import that follows a lmstfy server', () => {
   let stores: RedisProcess[];
   let lmstfy: LmstfyStore;
   let pool: RedisPool;
-  let engine: QueueEngine;
+  let engine: PoolEngine;
   let child: ChildProcess | undefined;
 
   beforeAll(async () => {
     stores = await Promise.all([startRedis(), startRedis()]);
     lmstfy = new LmstfyStore(stores[0]!.url);
     pool = await RedisPool.connect('default', testPoolOptions({ url: stores[1]!.url }), silentLog);
-    engine = new QueueEngine(pool);
+    engine = new PoolEngine(pool);
     engine.start();
   });
   afterAll(async () => {
@@ -144,6 +144,6 @@ describe('an import that follows a lmstfy server', () => {
     expect(published.filter((body) => !done.has(body))).toEqual([]);
     expect([...done].filter(([, times]) => times !== 1)).toEqual([]);
     expect((await lmstfy.redis.keys('*')).filter((key) => !key.startsWith('m/'))).toEqual([]);
-    expect(await engine.counts(ns, ['p', 'q'])).toMatchObject([0, 1].map(() => ({ ready: 0, scheduled: 0, leased: 0, dead: 0 }))); // oxfmt-ignore
+    expect(await engine.queues.counts(ns, ['p', 'q'])).toMatchObject([0, 1].map(() => ({ ready: 0, scheduled: 0, leased: 0, dead: 0 }))); // oxfmt-ignore
   });
 });

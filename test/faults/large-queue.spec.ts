@@ -39,9 +39,9 @@ describe(`a queue of ${JOBS} jobs`, () => {
     const reads = await cost('look', async () => {
       for (let i = 0; i < 50; i++) {
         await f.size('q');
-        await f.engine.peekQueue(f.ns, 'q');
-        await f.engine.queues(f.ns);
-        await f.engine.deadLetterHead(f.ns, 'q');
+        await f.engine.queues.peek(f.ns, 'q');
+        await f.engine.queues.names(f.ns);
+        await f.engine.deadLetter.head(f.ns, 'q');
       }
     });
     const takes = await cost('take and acknowledge', async () => {
@@ -51,7 +51,7 @@ describe(`a queue of ${JOBS} jobs`, () => {
       }
     });
     const cleans = await cost('clean', () => f.engine.tidyNow(f.ns));
-    const ends = await cost('destroy', () => f.engine.destroy(f.ns, 'q'));
+    const ends = await cost('destroy', () => f.engine.queues.destroy(f.ns, 'q'));
 
     for (const micros of [fills, reads, takes, cleans, ends]) expect(micros).toBeLessThan(LIMIT_US);
     expect(await f.size('q')).toBe(0);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { Audit } from '../engine/audit.js';
 import { EngineFixture, newJob } from '../engine/fixture.js';
 import { randomFrom } from '../support/random.js';
@@ -55,7 +55,7 @@ describe('a lease as a lock', () => {
   it('T5: is lost to the owner that slept past it, for every operation', async () => {
     const [one, two] = [await server(), await server()];
     const { ns } = one;
-    const take = (engine: QueueEngine): Promise<LeasedJob[]> =>
+    const take = (engine: PoolEngine): Promise<LeasedJob[]> =>
       engine.lease(ns, { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: 5_000 });
     const id = await one.engine.publish(ns, 'q', newJob({ tries: 3 }));
     const [old] = await take(one.engine);
@@ -74,7 +74,7 @@ describe('a lease as a lock', () => {
     expect(await one.engine.ackMany(ns, [{ queue: 'q', id, lease: old!.lease }])).toEqual(['lease_lost']);
     await one.engine.undo(ns, [old!]);
     expect(await state()).toEqual(before);
-    expect(await two.engine.peekJob(ns, 'q', id)).toMatchObject({ state: 'leased', triesLeft: 1 });
+    expect(await two.engine.jobs.peekJob(ns, 'q', id)).toMatchObject({ state: 'leased', triesLeft: 1 });
 
     expect(await two.engine.ack(ns, 'q', id, present!.lease)).toBe(true);
     expect(await one.engine.ack(ns, 'q', id, old!.lease)).toBe(false);

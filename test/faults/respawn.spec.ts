@@ -40,7 +40,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
   });
 
   async function bury(count: number, group: string): Promise<void> {
-    const { publishing, settling } = f.engine.extended;
+    const { extendedPublisher: publishing, settler: settling } = f.engine.components;
     for (let i = 0; i < count; i += BATCH) {
       const jobs = Array.from({ length: Math.min(BATCH, count - i) }, () => ({
         queue: 'q',
@@ -69,12 +69,12 @@ describe(`T33: ${JOBS} dead jobs`, () => {
       if (!answer.ok) throw new Error(`${String(answer.status)} ${await answer.text()}`);
       return answer.json();
     };
-    const dead = async (): Promise<number> => (await f.engine.counts(f.ns, ['q']))[0]?.dead ?? 0;
+    const dead = async (): Promise<number> => (await f.engine.queues.counts(f.ns, ['q']))[0]?.dead ?? 0;
 
     await bury(JOBS / 4, 'timed');
     const usual = await scriptCost('respawn alone', admin, async () => {
       while ((await dead()) > 0)
-        await f.engine.extended.dead.respawn(f.ns, { group: 'timed' }, { ttlMs: 0, tries: 'reset' });
+        await f.engine.components.deadJobs.respawn(f.ns, { group: 'timed' }, { ttlMs: 0, tries: 'reset' });
     });
     expect(usual).toBeLessThanOrEqual(LIMIT_US);
     await bury(JOBS, 'g');
@@ -122,7 +122,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     await Promise.all(consumers);
 
     expect([...done.values()].filter((times) => times !== 1)).toEqual([]);
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0, dead: 0 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0, dead: 0 }]);
     expect(await Audit.of(admin, f.ns)).toEqual([]);
     expect(await auditIndexes(admin, f.ns)).toEqual([]);
     expect(await admin.keys(`{${f.ns}}:[tyF]:*`)).toEqual([]);

@@ -13,8 +13,8 @@ const ALWAYS = ['--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
 /** Jobs of each kind, by queue: how they are published. */
 const KINDS: Readonly<Record<string, (f: EngineFixture, queue: string) => Promise<unknown>>> = {
   lmstfy: (f, queue) => f.publish(queue, { tries: 9 }),
-  simple: (f, queue) => f.engine.native.publish(f.ns, [{ queue, body: Buffer.from('x') }]),
-  chosen: (f, queue) => f.engine.native.publish(f.ns, [{ queue, id: `id-${queue}`, body: Buffer.from('x') }]),
+  simple: (f, queue) => f.engine.jobs.publish(f.ns, [{ queue, body: Buffer.from('x') }]),
+  chosen: (f, queue) => f.engine.jobs.publish(f.ns, [{ queue, id: `id-${queue}`, body: Buffer.from('x') }]),
   extended: (f, queue) => f.put(queue, { type: 'mail' }),
   'extended-chosen': (f, queue) => f.put(queue, { type: 'mail', id: `id-${queue}` }),
 };
@@ -140,7 +140,7 @@ describe('a Redis that is restored from an older file', () => {
           const key = `${job.queue} ${String(job.lease)}`;
           expect([key, granted.has(key)]).toEqual([key, false]);
           granted.add(key);
-          await f.engine.native.release(f.ns, { ...job, delayMs: 0, isCounted: false });
+          await f.engine.settle.release(f.ns, { ...job, delayMs: 0, isCounted: false });
         }
       }
       await store.restart({ restores: true });
@@ -148,15 +148,15 @@ describe('a Redis that is restored from an older file', () => {
   });
 
   it('refuses a forgotten lease after the data of its job changed or its respawn', async () => {
-    const [changed] = await f.engine.native.publish(f.ns, [
+    const [changed] = await f.engine.jobs.publish(f.ns, [
       { queue: 'changed', body: Buffer.from('old'), tries: 9 },
     ]);
     const id = changed!.id;
-    await f.engine.native.release(f.ns, { ...(await f.lease('changed'))[0]!, delayMs: 0, isCounted: true });
+    await f.engine.settle.release(f.ns, { ...(await f.lease('changed'))[0]!, delayMs: 0, isCounted: true });
     store.backUp();
     const [lost] = await f.lease('changed');
     await store.restart({ restores: true });
-    await f.engine.native.change(f.ns, id, { data: { body: Buffer.from('new') } });
+    await f.engine.jobs.change(f.ns, id, { data: { body: Buffer.from('new') } });
     expect(await f.engine.ackMany(f.ns, [ackOf(lost!)])).toEqual(['lease_lost']);
     expect((await f.lease('changed'))[0]?.body.toString()).toBe('new');
   });
@@ -168,17 +168,17 @@ describe('a Redis that is restored from an older file', () => {
     for (const id of [undefined, 'dead-17']) await f.publish('dead', { tries: 1, ...(id && { id }) });
     for (const kind of more) {
       const id = kind === 'chosen' ? { id: 'dead-18' } : {};
-      await f.engine.native.publish(f.ns, [{ queue: 'dead', body: Buffer.from('x'), tries: 1, ...id }]);
+      await f.engine.jobs.publish(f.ns, [{ queue: 'dead', body: Buffer.from('x'), tries: 1, ...id }]);
     }
     const count = 2 + more.length;
     await f.lease('dead', { count, ttrMs: 1 });
     f.engine.start();
     await waitFor(async () => (await f.counts('dead'))?.dead === count, 10_000);
     store.backUp();
-    await f.engine.respawn(f.ns, 'dead', count, 0);
+    await f.engine.deadLetter.respawn(f.ns, 'dead', count, 0);
     const lost = await f.lease('dead', { count });
     await store.restart({ restores: true });
-    await f.engine.respawn(f.ns, 'dead', count, 0);
+    await f.engine.deadLetter.respawn(f.ns, 'dead', count, 0);
     // Before the next lease too: a job that waits may be acknowledged by its last lease holder.
     expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(lost.map(() => 'lease_lost'));
     expect(await f.lease('dead', { count })).toHaveLength(count);
@@ -203,7 +203,7 @@ describe('an ordinary restart of Redis', () => {
     expect(await f.engine.ackMany(f.ns, held.map(ackOf))).toEqual(QUEUES.map(() => 'acked'));
 
     const sentMs = Date.now();
-    await f.engine.native.publish(f.ns, [{ queue: 'later', id: 'order-17', body: Buffer.from('x') }]);
+    await f.engine.jobs.publish(f.ns, [{ queue: 'later', id: 'order-17', body: Buffer.from('x') }]);
     const [later] = await f.lease('later');
     expect(later).not.toHaveProperty('extended');
     expect(Math.abs((later?.publishedAtMs ?? 0) - sentMs)).toBeLessThan(30_000);

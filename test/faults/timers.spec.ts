@@ -126,7 +126,7 @@ describe('two servers with many delayed jobs', () => {
     g.engine.start();
     const took: number[] = [];
     const ready = async (): Promise<number> =>
-      (await g.engine.counts(f.ns, names)).reduce((sum, count) => sum + count.ready, 0);
+      (await g.engine.queues.counts(f.ns, names)).reduce((sum, count) => sum + count.ready, 0);
     while ((await ready()) < HERD && performance.now() - beganMs < 60_000) {
       const sentMs = performance.now();
       await f.publish('other');

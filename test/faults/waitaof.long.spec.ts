@@ -46,7 +46,7 @@ describe('durability aof on a Redis with WAITAOF', () => {
     const aofMs = await roundsMs(AOF);
     console.log(`fsync each second: memory ${memoryMs.toFixed(1)} ms, aof by WAITAOF ${aofMs.toFixed(0)} ms`);
     expect(aofMs).toBeGreaterThan(5 * memoryMs);
-    expect(await engine.size(ns, 'q')).toBe(3 * ROUNDS * AT_ONCE);
+    expect(await engine.queues.size(ns, 'q')).toBe(3 * ROUNDS * AT_ONCE);
   });
 
   it('refuses with the ids what is not on disk in time, and a retry stores nothing twice', async () => {
@@ -65,7 +65,7 @@ describe('durability aof on a Redis with WAITAOF', () => {
     await f?.close();
     const patient = await open();
     expect(await patient.engine.publish(ns, 'q', newJob(), { ...AOF, retryOf: jobIds })).toBe(jobIds[0]);
-    expect(await patient.engine.size(ns, 'q')).toBe(1);
+    expect(await patient.engine.queues.size(ns, 'q')).toBe(1);
   });
 
   it('opens as the setting of a pool, and is refused without an AOF', async () => {

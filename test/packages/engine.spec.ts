@@ -6,7 +6,7 @@ const LIMIT_MS = 600_000;
 
 /** Publishes and works over Redis, once by the worker and once by the engine itself. */
 const PROGRAM = `
-import { QueueEngine, RedisPool, silentObserver, type EngineObserver, type LeasedJob, type Log } from '@pumphouse/engine';
+import { PoolEngine, RedisPool, silentObserver, type EngineObserver, type LeasedJob, type Log } from '@pumphouse/engine';
 import { connect, defineJob, PumphouseError, type EnginePumphouse, type Job } from '@pumphouse/engine/worker';
 import { PumphouseError as SameError } from '@pumphouse/client';
 
@@ -32,7 +32,7 @@ const quiet = (): void => undefined;
 const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const observer: EngineObserver = silentObserver;
 const pool = await RedisPool.connect('mine', { url, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 }, log);
-const engine = new QueueEngine(pool, { observer });
+const engine = new PoolEngine(pool, { observer });
 engine.start();
 const id: string = await engine.publish(namespace, 'other', { body: Buffer.from('hello'), delayMs: 20, ttlMs: 0, tries: 1 });
 const leased: LeasedJob[] = await engine.lease(namespace, { queues: ['other'], count: 1, ttrMs: 5_000, waitMs: 5_000 });

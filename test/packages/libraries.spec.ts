@@ -6,7 +6,7 @@ const LIMIT_MS = 600_000;
 
 /** What a user of the engine writes in a project of their own. */
 const ENGINE = `
-import { QueueEngine, QueueError, RedisPool, silentObserver, type EngineObserver, type LeasedJob, type Log } from 'pumphouse/engine';
+import { PoolEngine, QueueError, RedisPool, silentObserver, type EngineObserver, type LeasedJob, type Log } from 'pumphouse/engine';
 
 const [, , url = '', namespace = ''] = process.argv;
 const quiet = (): void => undefined;
@@ -14,7 +14,7 @@ const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 let acked = 0;
 const observer: EngineObserver = { ...silentObserver, acked: () => void acked++ };
 const pool = await RedisPool.connect('mine', { url, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 }, log);
-const engine = new QueueEngine(pool, { observer });
+const engine = new PoolEngine(pool, { observer });
 engine.start();
 const waiting: Promise<LeasedJob[]> = engine.lease(namespace, { queues: ['mail'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
 const id: string = await engine.publish(namespace, 'mail', { body: Buffer.from('hello'), delayMs: 20, ttlMs: 0, tries: 1 });

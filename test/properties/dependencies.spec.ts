@@ -80,11 +80,11 @@ class Run {
     }));
     for (const [i, id] of this.ids.entries()) {
       if (this.nodes[i]?.isSimple === true) await this.f.fixture.publish('q', { id, tries: 1 });
-      else if (order === null) await this.f.path.publishing.publish(this.f.ns, [jobs[i]!]);
+      else if (order === null) await this.f.path.extendedPublisher.publish(this.f.ns, [jobs[i]!]);
     }
     const together = (order ?? []).filter((i) => this.nodes[i]?.isSimple !== true);
     if (together.length > 0)
-      await this.f.path.publishing.publish(
+      await this.f.path.extendedPublisher.publish(
         this.f.ns,
         together.map((i) => jobs[i]!),
       );

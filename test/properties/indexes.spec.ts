@@ -116,14 +116,14 @@ const respawn = step(
     to: fc.option(queue),
   }),
   ({ extended, f }, { filter, to }) =>
-    extended.path.dead.respawn(f.ns, filter, {
+    extended.path.deadJobs.respawn(f.ns, filter, {
       ttlMs: 2_000,
       tries: 'reset',
       ...(to === null ? {} : { queue: to }),
     }),
 );
 const setTags = step('indexTags', fc.record({ queue, indexTags: fc.boolean() }), ({ extended, f }, given) =>
-  extended.path.controls.change(f.ns, given.queue, { indexTags: given.indexTags }),
+  extended.path.queueControls.change(f.ns, given.queue, { indexTags: given.indexTags }),
 );
 const change = step('change', fc.record({ pick, tags, to: fc.option(queue) }), async (world, given) => {
   const id = world.ids[given.pick % Math.max(world.ids.length, 1)];
@@ -136,7 +136,7 @@ const change = step('change', fc.record({ pick, tags, to: fc.option(queue) }), a
     });
 });
 const drop = step('delete', fc.record({ group }), ({ extended, f }, filter) =>
-  extended.path.dead.delete(f.ns, filter, 2),
+  extended.path.deadJobs.delete(f.ns, filter, 2),
 );
 
 const operation = fc.oneof(

@@ -31,7 +31,7 @@ class Trial {
 
   async publish(job: Partial<NewExtendedJob>): Promise<void> {
     const jobs = [{ queue: 'q', body: Buffer.from('x'), tries: 3, ...job }];
-    const [published] = await this.f.engine.extended.publishing.publish(this.f.ns, jobs);
+    const [published] = await this.f.engine.components.extendedPublisher.publish(this.f.ns, jobs);
     if (published) this.ids.push(published.id);
   }
 
@@ -56,7 +56,7 @@ class Trial {
       ttr_ms: TTR_MS,
       ...(next ? { next: { queue: 'r', delay_ms: 0 } } : {}),
     };
-    await this.f.engine.extended.settling.settle(this.f.ns, [
+    await this.f.engine.components.settler.settle(this.f.ns, [
       { verb, id: job.id, lease: job.lease, options },
     ]);
   }
@@ -67,7 +67,7 @@ class Trial {
   }
 
   async limit(max: number | null, perKey: number | null): Promise<void> {
-    await this.f.engine.extended.controls.change(this.f.ns, 'q', {
+    await this.f.engine.components.queueControls.change(this.f.ns, 'q', {
       maxRunning: max,
       maxRunningPerKey: perKey,
     });
@@ -76,7 +76,7 @@ class Trial {
   }
 
   async pause(isPaused: boolean): Promise<void> {
-    const { controls } = this.f.engine.extended;
+    const { queueControls: controls } = this.f.engine.components;
     await (isPaused ? controls.pause(this.f.ns, 'q') : controls.resume(this.f.ns, 'q'));
     this.isPaused = isPaused;
   }
@@ -124,7 +124,7 @@ class Trial {
       const jobs = await this.f.lease('q', { count: 100 });
       await Promise.all(jobs.map(({ id, lease }) => this.f.engine.ack(this.f.ns, 'q', id, lease)));
     }
-    const [counts] = await this.f.engine.counts(this.f.ns, ['q']);
+    const [counts] = await this.f.engine.queues.counts(this.f.ns, ['q']);
     expect(counts).toMatchObject({ ready: 0, scheduled: 0, leased: 0, held: 0 });
     expect((await this.f.keys()).filter(isOfSlots)).toEqual([]);
   }
@@ -132,7 +132,9 @@ class Trial {
   private async readJobs(): Promise<JobDetails[]> {
     const found: (JobDetails | null)[] = [];
     for (let i = 0; i < this.ids.length; i += 64)
-      found.push(...(await this.f.engine.extended.jobReader.findMany(this.f.ns, this.ids.slice(i, i + 64))));
+      found.push(
+        ...(await this.f.engine.components.jobReader.findMany(this.f.ns, this.ids.slice(i, i + 64))),
+      );
     return found.filter((job): job is JobDetails => job !== null && job.queue === 'q');
   }
 
@@ -232,8 +234,8 @@ it('T23: queue limits leak no slot in ten thousand crashes', async () => {
     retry: { kind: 'fixed', delayMs: 0 } as const,
     concurrencyKey: `k${String(i % 5)}`,
   }));
-  await f.engine.extended.publishing.publish(f.ns, jobs);
-  await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 38, maxRunningPerKey: 8 });
+  await f.engine.components.extendedPublisher.publish(f.ns, jobs);
+  await f.engine.components.queueControls.change(f.ns, 'q', { maxRunning: 38, maxRunningPerKey: 8 });
   try {
     for (let crashes = 0; crashes < 10_000;) {
       const leased = await f.lease('q', { count: 100, ttrMs: TTR_MS });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { Quotas } from '../../src/domain/job/quotas.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { startRedis, randomNamespace, type RedisProcess } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';
@@ -25,16 +25,16 @@ const small = fc.nat({ max: 7 });
 /** A server with a quota on bytes and one without, of which each operation takes one. */
 class Mixed {
   nowMs = Date.now();
-  engine: QueueEngine;
-  private readonly engines: readonly QueueEngine[];
+  engine: PoolEngine;
+  private readonly engines: readonly PoolEngine[];
 
   constructor(readonly pool: RedisPool) {
     const clock = (): number => this.nowMs;
-    this.engines = [new QueueEngine(pool, { clock, quotas: VAST }), new QueueEngine(pool, { clock })];
+    this.engines = [new PoolEngine(pool, { clock, quotas: VAST }), new PoolEngine(pool, { clock })];
     this.engine = this.with(true);
   }
 
-  with(quota: boolean): QueueEngine {
+  with(quota: boolean): PoolEngine {
     return (this.engine = this.engines[quota ? 0 : 1]!);
   }
 }
@@ -128,7 +128,7 @@ describe('a namespace under quotas', () => {
 
   it(`refuses only what exceeds a quota, over ${RUNS} random sequences`, async () => {
     const quotas = { queues: 2, jobsPerQueue: 6, bytes: 100 };
-    const engine = new QueueEngine(pool, { quotas });
+    const engine = new PoolEngine(pool, { quotas });
     const seen = new Map<string, number>();
     const call = fc.record({
       queue,
@@ -139,8 +139,8 @@ describe('a namespace under quotas', () => {
 
     /** What must become of a call, by what is there now. */
     const expected = async (ns: string, name: string, count: number, bytes: number): Promise<string> => {
-      const names = await engine.queues(ns);
-      const [there] = await engine.counts(ns, [name]);
+      const names = await engine.queues.names(ns);
+      const [there] = await engine.queues.counts(ns, [name]);
       const keys = await redis.keysBuffer(`{${ns}}j*`);
       const lengths = await Promise.all(keys.map((key) => redis.strlen(key)));
       const jobs = there!.ready + there!.scheduled + there!.leased + there!.dead;

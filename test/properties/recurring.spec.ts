@@ -76,7 +76,7 @@ function step(name: string, args: unknown, act: Act): { act: Act; [fc.toStringMe
 
 const intervalOf = ({ schedule }: Recurring): IntervalSchedule => schedule as IntervalSchedule;
 const everyMs = fc.constantFrom(1_000, 1_500, 7_000);
-const recurrings = (f: EngineFixture) => f.engine.extended.recurrings;
+const recurrings = (f: EngineFixture) => f.engine.recurring;
 const passOf = (ms: number) =>
   step('pass', ms, async ({ servers, model }, f) => {
     f.nowMs += ms;
@@ -172,7 +172,7 @@ async function dueTimes(f: EngineFixture, count: number): Promise<(number | null
   const times: (number | null | undefined)[] = [];
   for (let n = 1; n <= count; n += 64) {
     const ids = Array.from({ length: Math.min(64, count - n + 1) }, (_, i) => `r-${String(n + i)}`);
-    const jobs = await f.engine.extended.jobReader.findMany(f.ns, ids);
+    const jobs = await f.engine.components.jobReader.findMany(f.ns, ids);
     times.push(...jobs.map((job) => job?.publishedAtMs));
   }
   return times;

@@ -189,7 +189,7 @@ describe('a job created again under its own id', () => {
     await f.publish('q', { id: 'same', text: 'second life' });
 
     expect(await f.size('q')).toBe(2);
-    expect((await f.engine.peekQueue(f.ns, 'q'))?.body.toString()).toBe('other');
+    expect((await f.engine.queues.peek(f.ns, 'q'))?.body.toString()).toBe('other');
     expect(await f.drain('q')).toEqual(['other', 'second life']);
   });
 
@@ -221,7 +221,7 @@ describe('a job created again under its own id', () => {
     f.nowMs += 30_000;
     await f.engine.pumpNow(f.ns);
 
-    expect(await f.engine.counts(f.ns, ['old', 'new'])).toMatchObject([
+    expect(await f.engine.queues.counts(f.ns, ['old', 'new'])).toMatchObject([
       { ready: 0, scheduled: 0 },
       { ready: 1, scheduled: 0 },
     ]);
@@ -236,7 +236,7 @@ describe('a job created again under its own id', () => {
     f.nowMs += 60_000;
     await f.engine.pumpNow(f.ns);
 
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 
   it('is leased once although its stale entry has the same id', async () => {
@@ -245,6 +245,6 @@ describe('a job created again under its own id', () => {
     await f.publish('q', { id: 'same', tries: 2 });
 
     expect(await f.lease('q', { count: 5 })).toHaveLength(1);
-    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
+    expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 });

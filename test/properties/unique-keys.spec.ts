@@ -26,7 +26,7 @@ class World {
   constructor(readonly f: EngineFixture) {}
 
   get extended() {
-    return this.f.engine.extended;
+    return this.f.engine.components;
   }
 
   /** Every job that there is or was, those that are gone left out. */
@@ -63,7 +63,7 @@ class World {
       if (!stands) taken.set(key, String(i));
     }
     try {
-      const published = await this.extended.publishing.publish(
+      const published = await this.extended.extendedPublisher.publish(
         this.f.ns,
         jobs.map(({ key, mode, ...job }) => ({ ...job, body: Buffer.from('x'), unique: { key, mode } })),
       );
@@ -122,7 +122,7 @@ class World {
   }
 
   async respawn(): Promise<void> {
-    await this.extended.dead.respawn(this.f.ns, {}, { ttlMs: 0, tries: 'reset' });
+    await this.extended.deadJobs.respawn(this.f.ns, {}, { ttlMs: 0, tries: 'reset' });
   }
 
   /** No key has two live jobs; one that is there in Redis belongs to the one that lives. */

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Log } from '../../src/domain/log.js';
-import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { poolsOf } from '../../src/app/embedded-pools.js';
 import { SingleProcess } from '../../src/app/processes/single-process.js';
 import { play, type Request, type Response } from './play.js';
@@ -85,8 +85,8 @@ export class TestApp {
     return this.server.apiPort;
   }
 
-  get engine(): Queues {
-    return this.server.admin.app.get(EngineRegistry, { strict: false }).forPool('default');
+  get engine(): Engine {
+    return this.server.admin.app.get(Engines, { strict: false }).of('default');
   }
 
   /** A call on the API port; `path` is taken as it is if it starts with a slash, else it follows `/api/<namespace>/`. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { LeasedJob, NewJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { decodeId, encodeId } from '../../src/engine/core/ids.js';
 import { digestOf } from '../../src/engine/publish/idempotency-records.js';
 import { RedisPool } from '../../src/redis/pool.js';
@@ -48,7 +48,7 @@ describe('scripts of simple jobs', () => {
       const nowMs = Math.floor(Date.now() / SLOT_MS) * SLOT_MS - 30_000;
       // Its time is a minute ago: what is soon over for it is over for the script.
       const pastMs = nowMs - 60_000;
-      const engine = new QueueEngine(pool, { clock: () => pastMs, quotas: BYTES });
+      const engine = new PoolEngine(pool, { clock: () => pastMs, quotas: BYTES });
       const publish = (count: number, job = {}): Promise<string[]> =>
         engine.publishMany(ns, 'q', jobsLike(count, job));
       const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
@@ -87,7 +87,7 @@ describe('scripts of simple jobs', () => {
      * which would stop every script that reads it until the slot has moved.
      */
     async function seedFar(ns: string, nowMs: number): Promise<string[]> {
-      const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000, quotas: BYTES });
+      const early = new PoolEngine(pool, { clock: () => nowMs - 3_600_000, quotas: BYTES });
       const near = await early.publishMany(ns, 'q', jobsLike(2, { delayMs: 3_660_000 }));
       const later = await early.publishMany(ns, 'q', jobsLike(3, { delayMs: 18_000_000 }));
       await early.ack(ns, 'q', later.pop() ?? '');
@@ -125,7 +125,7 @@ describe('scripts of simple jobs', () => {
 
     it('does not hide an idempotency record that has not moved yet', async () => {
       const ns = randomNamespace();
-      const engine = new QueueEngine(pool);
+      const engine = new PoolEngine(pool);
       const id = await engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
       const record = pool.keys.idempotencyRecord(ns, digestOf('q', 'key'));
       const move = await SlotMove.begin(cluster, `{${ns}}`);
@@ -138,7 +138,7 @@ describe('scripts of simple jobs', () => {
       await move.moveKey(record);
       await move.finish();
       expect(await again).toBe(id);
-      expect(await engine.size(ns, 'q')).toBe(1);
+      expect(await engine.queues.size(ns, 'q')).toBe(1);
     });
 
     /** Moves a slot key by key. Once `from` keys have moved (a number, or all with such a name), calls a script after each STEP of them. */
@@ -234,12 +234,12 @@ describe('scripts of extended jobs', () => {
     async function seed(isExtended: boolean): Promise<Seeded> {
       const ns = randomNamespace();
       const nowMs = Math.floor(Date.now() / SLOT_MS) * SLOT_MS - 30_000;
-      const engine = new QueueEngine(pool, { clock: () => nowMs - 60_000 });
+      const engine = new PoolEngine(pool, { clock: () => nowMs - 60_000 });
       const type = { type: 't', tags: ['tag'] };
       const put = async (job: object): Promise<string> => {
         if (!isExtended) return engine.publish(ns, 'q', newJob({ tries: 5, ...job }));
         const whole = { queue: 'q', body: Buffer.from('x'), tries: 5, ...type, ...job };
-        return (await engine.extended.publishing.publish(ns, [whole]))[0]?.id ?? '';
+        return (await engine.components.extendedPublisher.publish(ns, [whole]))[0]?.id ?? '';
       };
       const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
         engine.lease(ns, {
@@ -280,11 +280,11 @@ describe('scripts of extended jobs', () => {
 
     /** What the extended path reads besides jobs: settings, other priorities. */
     async function prepare(
-      engine: QueueEngine,
+      engine: PoolEngine,
       ns: string,
       put: (job: object) => Promise<string>,
     ): Promise<void> {
-      await engine.extended.controls.change(ns, 'q', { maxKept: 5, defaults: { tries: 3 } });
+      await engine.components.queueControls.change(ns, 'q', { maxKept: 5, defaults: { tries: 3 } });
       await engine.settings.set(ns, 'grace_ms', 5);
       await put({ priority: 5 });
       await engine.pumpNow(ns);

@@ -6,7 +6,7 @@ import { TokenInventory } from '../../src/auth/token-inventory.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
 import { type TokenId, TokenStore } from '../../src/auth/token-store.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { Calls, RedisClock } from '../../src/redis/calls.js';
 import { ClusterNodes } from '../../src/redis/cluster/nodes.js';
 import { ClusterWakeups } from '../../src/redis/cluster/wakeups.js';
@@ -23,12 +23,12 @@ describe('a Cluster', () => {
   describe('a Redis Cluster', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
-    let engine: QueueEngine;
+    let engine: PoolEngine;
     beforeAll(async () => {
       cluster = await TestCluster.start();
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
       pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
-      engine = new QueueEngine(pool);
+      engine = new PoolEngine(pool);
       engine.start();
     });
     afterAll(async () => {
@@ -59,7 +59,7 @@ describe('a Cluster', () => {
       const ids = await Promise.all(namespaces.map(publish));
       expect(await Promise.all(namespaces.map(publish))).toEqual(ids);
 
-      const counting = new QueueEngine(pool, { quotas: { queues: 0, jobsPerQueue: 0, bytes: 8 } });
+      const counting = new PoolEngine(pool, { quotas: { queues: 0, jobsPerQueue: 0, bytes: 8 } });
       expect(await counting.countBytesNow()).toBeGreaterThanOrEqual(12);
       const refused = namespaces.map((ns) =>
         counting.publish(ns, 'q', newJob({ body: Buffer.from('1234') })),
@@ -69,7 +69,7 @@ describe('a Cluster', () => {
     });
 
     it('wakes a waiting consumer', async () => {
-      const producer = new QueueEngine(pool);
+      const producer = new PoolEngine(pool);
       for (const ns of Array.from({ length: 6 }, () => randomNamespace())) {
         const waiting = engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 10_000 });
         await waitFor(async () => (await pool.read('EXISTS', `{${ns}}:waiting`)) === 1);
@@ -91,7 +91,7 @@ describe('a Cluster', () => {
         { ...options, clusterNodes: cluster.addresses },
         silentLog,
       );
-      const server = new QueueEngine(hasty);
+      const server = new PoolEngine(hasty);
       const stored = new Set<string>();
       const given = new Set<string>();
       const refusals: unknown[] = [];
@@ -130,7 +130,7 @@ describe('a Cluster', () => {
         { ...options, clusterNodes: cluster.addresses },
         silentLog,
       );
-      const server = new QueueEngine(hasty);
+      const server = new PoolEngine(hasty);
       const ns = randomNamespace();
       const { owner } = await cluster.ownerOf(`{${ns}}`);
       const id = await server.publish(ns, 'q', newJob());
@@ -141,7 +141,7 @@ describe('a Cluster', () => {
         (): Promise<unknown> => server.publish(ns, 'q', newJob()),
         (): Promise<unknown> => server.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 }),
         (): Promise<unknown> => server.ack(ns, 'q', id),
-        (): Promise<unknown> => server.size(ns, 'q'),
+        (): Promise<unknown> => server.queues.size(ns, 'q'),
       ];
       for (let round = 0; round < 3; round++) {
         const since = performance.now();
@@ -154,32 +154,32 @@ describe('a Cluster', () => {
 
       await waitFor(() => engine.publish(ns, 'waited', newJob()), 10_000);
       expect(await waiting).toHaveLength(1);
-      expect(await server.peekQueue(ns, 'q')).toMatchObject({ id });
+      expect(await server.queues.peek(ns, 'q')).toMatchObject({ id });
       await server.stop();
       await hasty.close();
     });
   });
 
-  async function everyOperation(engine: QueueEngine, ns: string): Promise<void> {
+  async function everyOperation(engine: PoolEngine, ns: string): Promise<void> {
     const reserve = (queue: string, ttrMs = 60_000): Promise<{ id: string; lease: number }[]> =>
       engine.lease(ns, { queues: ['none', queue], count: 10, ttrMs, waitMs: 2_000 });
     const first = await engine.publish(ns, 'q', newJob({ tries: 3, attributes: { a: 'b' }, ttlMs: 60_000 }));
     await engine.publishMany(ns, 'later', [newJob({ delayMs: 50 }), newJob({ delayMs: 60 })]);
-    expect((await engine.peekQueue(ns, 'q'))?.id).toBe(first);
+    expect((await engine.queues.peek(ns, 'q'))?.id).toBe(first);
     const leased = await reserve('q');
     await engine.undo(ns, leased);
     const again = await reserve('q');
     expect(await engine.ack(ns, 'q', first, again[0]?.lease)).toBe(true);
-    expect(await engine.peekJob(ns, 'q', first)).toBeNull();
+    expect(await engine.jobs.peekJob(ns, 'q', first)).toBeNull();
     expect(await reserve('later', 10)).not.toEqual([]);
-    await waitFor(async () => (await engine.deadLetterHead(ns, 'later')).size > 0);
-    expect(await engine.respawn(ns, 'later', 1, 60_000)).toBe(1);
-    await engine.deleteDead(ns, 'later', 5);
+    await waitFor(async () => (await engine.deadLetter.head(ns, 'later')).size > 0);
+    expect(await engine.deadLetter.respawn(ns, 'later', 1, 60_000)).toBe(1);
+    await engine.deadLetter.delete(ns, 'later', 5);
     const old = await engine.publish(ns, 'q', newJob());
     await engine.republish(ns, 'q', old, newJob());
-    expect(await engine.size(ns, 'q')).toBe(1);
-    expect(await engine.destroy(ns, 'q')).toBe(1);
-    expect(await engine.queues(ns)).toEqual(['later', 'q']);
+    expect(await engine.queues.size(ns, 'q')).toBe(1);
+    expect(await engine.queues.destroy(ns, 'q')).toBe(1);
+    expect(await engine.queues.names(ns)).toEqual(['later', 'q']);
     expect(await engine.tidyNow(ns)).toBeGreaterThanOrEqual(1);
   }
 });
@@ -192,7 +192,7 @@ describe("the list of a Cluster's namespaces", () => {
   describe('a namespace of a Cluster with durability replicated:1', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
-    let engine: QueueEngine;
+    let engine: PoolEngine;
     let replica: ClusterNode;
     beforeAll(async () => {
       cluster = await TestCluster.start(3, 1, NODE_TIMEOUT_MS);
@@ -202,7 +202,7 @@ describe("the list of a Cluster's namespaces", () => {
         { ...options, clusterNodes: cluster.addresses, durability: 'replicated:1' },
         silentLog,
       );
-      engine = new QueueEngine(pool);
+      engine = new PoolEngine(pool);
       const { owner } = await cluster.ownerOf(LIST);
       replica = cluster.replicas[cluster.masters.indexOf(owner)]!;
     });
@@ -229,14 +229,14 @@ describe("the list of a Cluster's namespaces", () => {
       const refused = await engine.publish(ns, 'q', newJob()).catch((error: unknown) => error);
       expect(refused).toMatchObject({ code: 'not_replicated', jobIds: [expect.any(String)] });
       // The job is as safe as it was to be; what it is listed in is not.
-      expect(await engine.size(ns, 'q')).toBe(1);
+      expect(await engine.queues.size(ns, 'q')).toBe(1);
       await engine.publish(known, 'q', newJob());
 
       process.kill(replica.server.pid, 'SIGCONT');
       const { jobIds } = refused as { jobIds: string[] };
       const again = (): Promise<string> => engine.publish(ns, 'q', newJob(), { retryOf: jobIds });
       expect(await waitFor(again, 15_000)).toBe(jobIds[0]);
-      expect(await engine.size(ns, 'q')).toBe(1);
+      expect(await engine.queues.size(ns, 'q')).toBe(1);
       await replica.redis.call('READONLY');
       expect(await replica.redis.sismember(LIST, ns)).toBe(1);
     });
@@ -251,7 +251,7 @@ describe('failing nodes of a Cluster', () => {
     let cluster: TestCluster;
     let proxies: TcpProxy[];
     let pool: RedisPool;
-    let engine: QueueEngine;
+    let engine: PoolEngine;
     beforeAll(async () => {
       cluster = await TestCluster.start();
       proxies = await Promise.all(cluster.masters.map((node) => cluster.proxy(node)));
@@ -263,7 +263,7 @@ describe('failing nodes of a Cluster', () => {
     beforeEach(async () => {
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 1_000 };
       pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
-      engine = new QueueEngine(pool);
+      engine = new PoolEngine(pool);
       engine.start();
     });
     afterEach(async () => {
@@ -316,7 +316,7 @@ describe('failing nodes of a Cluster', () => {
       await waitFor(() => publish(first), DETECTED_MS);
       expect(performance.now() - since).toBeLessThan(DETECTED_MS);
       // As another process does: by a wake-up, or by a check.
-      const producer = new QueueEngine(pool);
+      const producer = new PoolEngine(pool);
       await producer.publish(first, 'w', newJob());
       expect(await waiting).toHaveLength(1);
       await producer.stop();
@@ -331,7 +331,7 @@ describe('failing nodes of a Cluster', () => {
       expect(pool.status.up).toBe(true);
       const refused = Promise.allSettled([
         publish(first),
-        engine.size(first, 'q'),
+        engine.queues.size(first, 'q'),
         engine.ack(first, 'q', 'none'),
       ]);
       const served: number[] = [];
@@ -347,7 +347,7 @@ describe('failing nodes of a Cluster', () => {
       const dues = [first, second].map((ns) => pool.keys.namespace(ns).due);
       expect(await pool.heads(dues)).toEqual([Number.NaN, expect.any(Number)]);
       // What is due elsewhere is moved all the same: the sweep does not wait for the one that is away.
-      const dying = new QueueEngine(pool);
+      const dying = new PoolEngine(pool);
       await dying.publish(second, 'later', newJob({ delayMs: 100 }));
       expect(
         await engine.lease(second, { queues: ['later'], count: 1, ttrMs: 60_000, waitMs: 8_000 }),
@@ -382,7 +382,7 @@ describe('failing nodes of a Cluster', () => {
       await move.finish();
 
       expect(await Promise.all(calls)).toEqual([expect.any(String), expect.any(Array)]);
-      expect((await engine.counts(ns, ['q']))[0]).toMatchObject({ ready: 16, leased: 5 });
+      expect((await engine.queues.counts(ns, ['q']))[0]).toMatchObject({ ready: 16, leased: 5 });
     });
   });
 });
@@ -486,15 +486,15 @@ describe('wake-ups in a Cluster', () => {
   describe('wake-ups in a Cluster', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
-    let engine: QueueEngine;
+    let engine: PoolEngine;
     /** As another process: a single waiter needs no wake-up for a job of its own engine. */
-    let producer: QueueEngine;
+    let producer: PoolEngine;
     beforeAll(async () => {
       cluster = await TestCluster.start();
       const options = { allowUnsafe: false, keyPrefix: 'p:', commandTimeoutMs: 2_000 };
       pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
-      engine = new QueueEngine(pool);
-      producer = new QueueEngine(pool);
+      engine = new PoolEngine(pool);
+      producer = new PoolEngine(pool);
     });
     afterAll(async () => {
       await engine.stop();

@@ -5,7 +5,7 @@ import { MasterFinder } from '../../src/redis/sentinel.js';
 import { freePort, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { startSentinel, type SentinelProcess } from '../support/sentinel-process.js';
 import { EngineFixture, newJob, silentLog } from '../engine/fixture.js';
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
 describe('the master of a Sentinel group', () => {
@@ -62,7 +62,7 @@ describe('the master of a Sentinel group', () => {
       commandTimeoutMs: 2_000,
     };
     const pool = await RedisPool.connect('default', target, silentLog);
-    const engine = new QueueEngine(pool);
+    const engine = new PoolEngine(pool);
     const witness = await EngineFixture.open({}, { url: second.url });
     try {
       await engine.publish(witness.ns, 'q', newJob());

@@ -1,4 +1,4 @@
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { SentinelGroup } from '../support/sentinel.js';
@@ -8,13 +8,13 @@ describe('a Sentinel group', () => {
   const ns = randomNamespace();
   let group: SentinelGroup;
   let pool: RedisPool;
-  let engine: QueueEngine;
+  let engine: PoolEngine;
   beforeAll(async () => {
     group = await SentinelGroup.start();
     const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 1_000 };
     const target = { sentinels: group.addresses, masterName: 'mymaster' };
     pool = await RedisPool.connect('default', { ...options, ...target }, silentLog);
-    engine = new QueueEngine(pool);
+    engine = new PoolEngine(pool);
     engine.start();
   });
   afterAll(async () => {
@@ -23,7 +23,7 @@ describe('a Sentinel group', () => {
     await group.stop();
   });
 
-  function reserve(waitMs: number): ReturnType<QueueEngine['lease']> {
+  function reserve(waitMs: number): ReturnType<PoolEngine['lease']> {
     return engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
   }
 
@@ -43,11 +43,11 @@ describe('a Sentinel group', () => {
     await group.master.kill9();
     await expect(engine.publish(ns, 'q', newJob())).rejects.toMatchObject({ code: 'pool_unavailable' });
     // As another process does: the waiter gets it by a wake-up, or by a check.
-    const producer = new QueueEngine(pool);
+    const producer = new PoolEngine(pool);
     const after = await waitFor(() => producer.publish(ns, 'q', newJob()), 20_000);
 
     expect((await waiting).map((one) => one.id)).toEqual([after]);
     await producer.stop();
-    expect(await engine.peekQueue(ns, 'kept')).toMatchObject({ id: kept });
+    expect(await engine.queues.peek(ns, 'kept')).toMatchObject({ id: kept });
   });
 });

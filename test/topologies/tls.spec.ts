@@ -1,4 +1,4 @@
-import { QueueEngine } from '../../src/engine/engine.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import type { PoolTarget } from '../../src/domain/pool.js';
 import { randomNamespace, slotOf, waitFor } from '../support/redis.js';
@@ -53,18 +53,18 @@ function namespaceOn(master: number): string {
 describe.each(CASES)('$name that accepts only TLS', ({ start, targetOf, failOver, givesReason }) => {
   let group: TlsGroup;
   let pool: RedisPool;
-  let engine: QueueEngine;
+  let engine: PoolEngine;
   /** As another process: its jobs come by wake-ups. */
-  let producer: QueueEngine;
+  let producer: PoolEngine;
   const closing: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     group = await start();
     closing.push(() => group.stop());
     pool = await RedisPool.connect('default', { ...USUAL, ...targetOf(group) }, silentLog);
     closing.push(() => pool.close());
-    engine = new QueueEngine(pool);
+    engine = new PoolEngine(pool);
     closing.push(() => engine.stop());
-    producer = new QueueEngine(pool);
+    producer = new PoolEngine(pool);
     closing.push(() => producer.stop());
     engine.start();
   });

@@ -37,7 +37,7 @@ export const MIGRATION = [
   {
     id: 'second-fetch-is-of-the-other-pool',
     name: 'migration: the second fetch reads the other pool',
-    off: { with: 'one' },
+    off: { with: 'one()' },
     spec: MIGRATING,
     test: 'a pool that migrates › a pool that moves to another Redis › acknowledges a job in its pool, also by its lease',
   },

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.js';
 import { poolOptions, tokenOptions } from '../../config/pool-options.js';
 import type { Log } from '../../domain/log.js';
 import type { PoolOptions } from '../../domain/pool.js';
-import { QueueEngine } from '../../engine/engine.js';
+import { PoolEngine } from '../../engine/pool-engine.js';
 import { socketPathOf } from '../../redis/embedded/socket.js';
 import { RedisPool } from '../../redis/pool.js';
 import type { Output } from '../print.js';
@@ -124,7 +124,7 @@ class Run {
       return;
     }
     const plan = { namespaces: this.namespaces, isStopped };
-    const transfer = new Transfer(this.source, new QueueEngine(this.target.pool), plan, this.tally);
+    const transfer = new Transfer(this.source, new PoolEngine(this.target.pool), plan, this.tally);
     if (!isDrain) {
       await this.reporting(survey, () => transfer.copy());
       return;

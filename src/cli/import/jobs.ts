@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ImportedJob, ImportResult } from '../../domain/job/job.js';
-import type { QueueEngine } from '../../engine/engine.js';
+import type { PoolEngine } from '../../engine/pool-engine.js';
 import type { Counted, Tally } from './counts.js';
 import { type Entry, isDelayed, type QueueName, readPayload, type TimerEntry } from './layout.js';
 import type { LmstfySource, Value } from './source.js';
@@ -37,7 +37,7 @@ export function foundInTimer(entry: TimerEntry, dueS: number): Found {
 export class JobStore {
   constructor(
     private readonly source: LmstfySource,
-    private readonly engine: QueueEngine,
+    private readonly engine: PoolEngine,
     private readonly tally: Tally,
   ) {}
 

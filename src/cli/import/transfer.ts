@@ -1,4 +1,4 @@
-import type { QueueEngine } from '../../engine/engine.js';
+import type { PoolEngine } from '../../engine/pool-engine.js';
 import type { Tally } from './counts.js';
 import { foundInList, foundInTimer, JobStore, type Found } from './jobs.js';
 import { isDelayed, type ListKind, type QueueName, readEntry, readTimerEntry } from './layout.js';
@@ -32,7 +32,7 @@ export class Transfer {
 
   constructor(
     private readonly source: LmstfySource,
-    engine: QueueEngine,
+    engine: PoolEngine,
     private readonly plan: TransferPlan,
     private readonly tally: Tally,
   ) {

@@ -4,33 +4,32 @@ import { deadHead, deleteDead, respawn } from '../../redis/scripts/simple.js';
 import { decodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
+import type { DeadJobs } from './dead-jobs.js';
 
 /** Jobs that one step moves: about 1 ms of Redis. */
 const STEP = 200;
 /** Status of both scripts for an extended queue. */
 const EXTENDED_QUEUE = 3;
 
-/** The same operations for extended queues; see `Routing`. */
-export interface ExtendedDeadLetter {
-  respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number>;
-  deleteDead(namespace: string, queue: string, limit: number): Promise<number>;
-}
-
 /** Jobs that have used up their tries. */
 export class DeadLetter {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
-    private readonly extended: ExtendedDeadLetter,
+    /** The same for extended queues. */
+    private readonly extended: DeadJobs,
   ) {}
 
-  /** See `QueueEngine.deadLetterHead`. */
+  /** The job that died first, and the number of dead jobs. */
   async head(namespace: string, queue: string): Promise<DeadLetterHead> {
     const { id, size } = await this.runner.run(deadHead, namespace, { queue });
     return { id: id.length > 0 ? decodeId(id) : null, size };
   }
 
-  /** See `QueueEngine.respawn`. */
+  /**
+   * Puts up to `limit` dead jobs back into the queue, oldest first, with one try and a ttl (0 = no expiry). @returns
+   * how many
+   */
   async respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number> {
     let done = 0;
     for (let left = limit; left > 0;) {
@@ -41,7 +40,10 @@ export class DeadLetter {
         ttl_ms: Math.min(ttlMs, 2 ** 46),
       });
       if (integerAt(raw, 0) === EXTENDED_QUEUE) {
-        return this.extended.respawn(namespace, queue, limit, ttlMs);
+        const options = { ttlMs, tries: 1 };
+        return this.extended.all(limit, (rest, cursor) =>
+          this.extended.respawn(namespace, { queue }, options, rest, cursor),
+        );
       }
       done += integerAt(raw, 3);
       left -= step;
@@ -51,14 +53,16 @@ export class DeadLetter {
     return done;
   }
 
-  /** See `QueueEngine.deleteDead`. */
+  /** Removes up to `limit` dead jobs, oldest first. @returns how many */
   async delete(namespace: string, queue: string, limit: number): Promise<number> {
     let done = 0;
     for (let left = limit; left > 0;) {
       const step = Math.min(left, STEP);
       const { raw } = await this.runner.run(deleteDead, namespace, { queue, limit: step });
       if (integerAt(raw, 0) === EXTENDED_QUEUE) {
-        return this.extended.deleteDead(namespace, queue, limit);
+        return this.extended.all(limit, (rest, cursor) =>
+          this.extended.delete(namespace, { queue }, rest, cursor),
+        );
       }
       done += integerAt(raw, 2);
       left -= step;

@@ -26,7 +26,10 @@ import {
   presentPartOf,
 } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
+import type { ExtendedQueues } from '../queues/extended-queues.js';
+import type { Workers } from '../queues/workers.js';
 import type { LeaseDurations } from '../settle/lease-durations.js';
+import type { Settler } from '../settle/settler.js';
 import { type Hand, LongPollManager, type WaitersByQueue } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
@@ -51,12 +54,12 @@ interface LeaseAnswer {
   readonly batch: Batch | undefined;
 }
 
-/** Operations of the extended path that leasing needs; see `Routing`. */
+/** What leasing needs of the extended path. */
 export interface ExtendedLeasing {
-  isExtended(namespace: string, request: LeaseRequest): boolean;
-  remember(namespace: string, queues: readonly string[]): void;
-  seeWorker(namespace: string, worker: string): void;
-  undo(namespace: string, leases: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void>;
+  /** Queues that are known to be extended. */
+  readonly queues: ExtendedQueues;
+  readonly workers: Pick<Workers, 'see'>;
+  readonly settler: Pick<Settler, 'undo'>;
 }
 
 /** Leases jobs to consumers, and takes back leases that did not reach their consumer. */
@@ -95,11 +98,11 @@ export class Leases {
     this.longPolls = new LongPollManager(
       (namespace, requests, hand) => this.fetchForMany(namespace, requests, hand),
       (namespace, queues) => this.registerWaiters(namespace, queues),
-      (namespace, request) => !extended.isExtended(namespace, request),
+      (namespace, request) => !this.needsExtended(namespace, request),
       (namespace, jobs) => this.giveBack(namespace, jobs),
       (count) => observer.waiters(count),
       (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
-      (namespace, worker) => extended.seeWorker(namespace, worker),
+      (namespace, worker) => extended.workers.see(namespace, worker),
       waiters,
     );
     this.offWake = pool.onWake((namespace, queue, worker) => {
@@ -109,17 +112,25 @@ export class Leases {
     });
   }
 
-  /** See `QueueEngine.lease`. */
+  /** See `EngineCalls.lease`. */
   lease(namespace: string, request: TimedLeaseRequest): Promise<LeasedJob[]> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, ...request.queues);
       checkRequest(request);
       // Before the fetch: a worker that has a job is listed.
-      if (request.worker) this.extended.seeWorker(namespace, request.worker);
+      if (request.worker) this.extended.workers.see(namespace, request.worker);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
       if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);
     });
+  }
+
+  /**
+   * True if a request must use the extended path at once: it takes turns, is of a server that pushes, or a queue of it
+   * is known to be extended. The simple script reports other extended queues, and the request is repeated.
+   */
+  private needsExtended(namespace: string, { inTurns, isPushed, queues }: LeaseRequest): boolean {
+    return inTurns === true || isPushed === true || this.extended.queues.hasAny(namespace, queues);
   }
 
   /** See `LongPollManager.expectJob`. */
@@ -127,7 +138,7 @@ export class Leases {
     this.longPolls.expectJob(namespace, queue);
   }
 
-  /** See `QueueEngine.undo`. */
+  /** See `EngineCalls.undo`. */
   async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
     const items = jobs.flatMap(({ id, lease }) => {
       const encoded = encodeId(id);
@@ -136,13 +147,13 @@ export class Leases {
     const { codes } = await this.runner.run(undoScript, namespace, {}, items);
     const undone = codes.reduce((sum, code) => sum + (code === 1 ? 1 : 0), 0);
     const extendedJobs = jobs.filter((_job, i) => codes[i] === EXTENDED);
-    if (extendedJobs.length > 0) await this.extended.undo(namespace, extendedJobs);
+    if (extendedJobs.length > 0) await this.extended.settler.undo(namespace, extendedJobs);
     if (undone + extendedJobs.length > 0) this.observer.undone(namespace, undone + extendedJobs.length);
     // guard: undo-drops-record
     for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();
   }
 
-  /** See `QueueEngine.begin`. */
+  /** See `EngineCalls.begin`. */
   begin(
     namespace: string,
     { id, lease, receipt }: Pick<LeasedJob, 'id' | 'lease' | 'receipt'>,
@@ -185,14 +196,14 @@ export class Leases {
   ): void {
     this.underWay.begin();
     const { request } = fetch;
-    if (this.extended.isExtended(namespace, request)) {
+    if (this.needsExtended(namespace, request)) {
       this.fetchExtended(namespace, fetch, deliver, reject);
       return;
     }
     this.requests.add(namespace, [fetch], weightOf(request), {
       done: (found, first) => {
         const { jobs, again, isExtended } = found[first] ?? NOTHING_FOUND;
-        if (isExtended) this.extended.remember(namespace, request.queues);
+        if (isExtended) this.extended.queues.add(namespace, request.queues);
         if (isExtended || (again && jobs.length === 0)) this.take(namespace, fetch, deliver, reject);
         else deliver(jobs);
         // Last: if something above throws, `failed` is called and ends it instead.
@@ -217,13 +228,13 @@ export class Leases {
   ): Promise<void> {
     const [first] = requests;
     if (!first) return;
-    if (requests.length === 1 || this.extended.isExtended(namespace, first)) {
+    if (requests.length === 1 || this.needsExtended(namespace, first)) {
       await this.fetchForEach(namespace, requests, hand);
       return;
     }
     const { jobs, again, isExtended } = await this.fetchShared(namespace, first, requests);
     if (isExtended) {
-      this.extended.remember(namespace, first.queues);
+      this.extended.queues.add(namespace, first.queues);
       await this.fetchForEach(namespace, requests, hand);
       return;
     }

@@ -24,7 +24,7 @@ export class Importer {
     private readonly runner: ScriptRunner,
   ) {}
 
-  /** See `QueueEngine.importJobs`. */
+  /** See `PoolEngine.importJobs`. */
   async import(namespace: string, jobs: readonly ImportedJob[]): Promise<ImportResult[]> {
     const results: ImportResult[] = [];
     let items: Item[] = [];
@@ -44,7 +44,7 @@ export class Importer {
     return results;
   }
 
-  /** See `QueueEngine.forgetImported`. */
+  /** See `PoolEngine.forgetImported`. */
   async forget(namespace: string, sources: readonly string[]): Promise<void> {
     if (sources.length === 0) return;
     await this.pool.read('SREM', this.pool.keys.namespace(namespace).imported, ...sources);

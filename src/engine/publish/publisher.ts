@@ -414,7 +414,7 @@ function isEqual(one: NewJob, other: NewJob): boolean {
     one.dueMs === other.dueMs &&
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
-    one.native === other.native && // Routing has one object for each combination.
+    one.native === other.native && // publish-jobs.ts has one object for each combination.
     /* guard: attributes-are-read-for-each-job */ one.attributes === undefined &&
     /* guard: attributes-are-read-for-each-job */ other.attributes === undefined &&
     one.extended === undefined &&

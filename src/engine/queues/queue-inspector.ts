@@ -15,7 +15,7 @@ const EXTENDED_QUEUE = 3;
 /** Entries that one step of destroy checks. */
 const DESTROY_STEP = 500;
 
-/** Reads, counts and empties queues. Its methods are those of `QueueEngine`. */
+/** Reads, counts and empties queues. */
 export class QueueInspector {
   constructor(
     private readonly pool: RedisPool,
@@ -25,7 +25,7 @@ export class QueueInspector {
   ) {}
 
   /** The job at the head of the ready list; null if none is ready. */
-  async peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
+  async peek(namespace: string, queue: string): Promise<StoredJob | null> {
     for (let skip = 0; ;) {
       const { raw, nowMs } = await this.runner.run(scripts.peekQueue, namespace, { queue, skip });
       const looked = integerAt(raw, 2);
@@ -95,7 +95,7 @@ export class QueueInspector {
   }
 
   /** The queues of a namespace, sorted. */
-  async queues(namespace: string): Promise<string[]> {
+  async names(namespace: string): Promise<string[]> {
     const found = await hashEntries(this.pool, this.pool.keys.namespace(namespace).queues);
     return [...found.keys()].sort();
   }

@@ -90,7 +90,7 @@ export class QueuePurger {
   }
 
   /**
-   * Implements `QueueEngine.destroy` for an extended queue: also removes jobs held back by a limit of their key.
+   * Implements `QueueInspector.destroy` for an extended queue: also removes jobs held back by a limit of their key.
    * @returns how many
    */
   async destroy(namespace: string, queue: string): Promise<number> {

@@ -7,7 +7,7 @@ import { runsOf } from './ack-runs.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkAcks } from '../core/checks.js';
 import type { EventWriter } from '../events/writer.js';
-import { ageOf, queueOf, ranOf, SETTLED, type Settled } from './settler.js';
+import { ageOf, queueOf, ranOf, SETTLED, type Settled, type Settler } from './settler.js';
 import { encodeId, mintedAtMsOf } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { LeaseDurations } from './lease-durations.js';
@@ -38,11 +38,11 @@ interface Verdict {
   readonly queue?: string | undefined;
 }
 
-/** Acknowledges jobs on the extended path; see `Routing`. */
+/** What acknowledging needs of the extended path. */
 export interface ExtendedAcks {
-  ack(namespace: string, acks: readonly Ack[]): Promise<Settled[]>;
-  /** The present state of a job; null = it is gone. */
-  stateOf(namespace: string, id: string): Promise<JobState | null>;
+  readonly settler: Pick<Settler, 'settle'>;
+  /** The present states of jobs, in order; null = it is gone. */
+  placesOf(namespace: string, ids: readonly string[]): Promise<({ readonly state: JobState } | null)[]>;
 }
 
 /** Removes jobs that are done: those of simple queues with a script of its own, others on the extended path. */
@@ -70,7 +70,7 @@ export class Acks {
     }, ACKS_IN_ONE);
   }
 
-  /** See `QueueEngine.ack`. */
+  /** See `EngineCalls.ack`. */
   ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
     if (!isJobId(id) || queue === '') return Promise.resolve(false);
     const ack = { queue, id, lease };
@@ -80,9 +80,10 @@ export class Acks {
           const verdict = verdicts[first];
           const end = (result: AckResult): void => {
             if (result === 'lease_lost') {
-              this.extended
-                .stateOf(namespace, id)
-                .then((state) => reject(new LeaseLostError(/* guard: lost-ack-shows-state */ state)), reject);
+              this.extended.placesOf(namespace, [id]).then(([place = null]) => {
+                const state = place?.state ?? null;
+                reject(new LeaseLostError(/* guard: lost-ack-shows-state */ state));
+              }, reject);
             } else resolve(result === 'acked');
           };
           if (verdict?.code === ACK.isExtended) {
@@ -94,7 +95,7 @@ export class Acks {
     });
   }
 
-  /** See `QueueEngine.ackMany`. */
+  /** See `EngineCalls.ackMany`. */
   async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
     checkAcks(namespace, acks);
     const chunks: Promise<AckResult[]>[] = [];
@@ -134,7 +135,10 @@ export class Acks {
   }
 
   private async ackExtended(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    const settled = await this.extended.ack(namespace, acks);
+    const settled = await this.extended.settler.settle(
+      namespace,
+      acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
+    );
     return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Admission } from '../../auth/admission.js';
 import { Config } from '../../config/config.js';
-import { EngineRegistry } from '../../engine/migration/engine.registry.js';
+import { Engines } from '../../engine/engines.js';
 import { answer, answerNothing } from '../../http/answer/answer.js';
 import { bulkLimit, expectNoBody, readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
@@ -30,7 +30,7 @@ const NO_JOB = '{"msg":"no job available"}';
 @Injectable()
 export class LmstfyFastCalls {
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly config: Config,
     private readonly admission: Admission,
     private readonly delivery: LeaseDelivery,
@@ -39,7 +39,7 @@ export class LmstfyFastCalls {
   publish(context: RequestContext): void {
     readJob(context, this.config, ({ job, options }) => {
       const { caller, queue } = context;
-      const publishing = this.engines.forPool(caller.pool).publish(caller.namespace, queue, job, options);
+      const publishing = this.engines.of(caller.pool).publish(caller.namespace, queue, job, options);
       context.after(publishing, (id) => answer(context, 201, publishedJson(id)));
     });
   }
@@ -55,9 +55,7 @@ export class LmstfyFastCalls {
       );
       checkIdCount(options, jobs.length);
       const { caller, queue } = context;
-      const publishing = this.engines
-        .forPool(caller.pool)
-        .publishMany(caller.namespace, queue, jobs, options);
+      const publishing = this.engines.of(caller.pool).publishMany(caller.namespace, queue, jobs, options);
       context.after(publishing, (ids) => answer(context, 201, publishedManyJson(ids)));
     });
   }
@@ -84,7 +82,7 @@ export class LmstfyFastCalls {
   ack(context: RequestContext): void {
     expectNoBody(context.request);
     const { caller, queue, jobId } = context;
-    const acking = this.engines.forPool(caller.pool).ack(caller.namespace, queue, jobId);
+    const acking = this.engines.of(caller.pool).ack(caller.namespace, queue, jobId);
     context.after(acking, () => answerNothing(context));
   }
 }

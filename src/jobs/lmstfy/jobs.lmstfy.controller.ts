@@ -6,8 +6,8 @@ import { TokenGuard } from '../../auth/token.guard.js';
 import type { Caller } from '../../domain/caller.js';
 import { jobNotFound } from '../../domain/errors.js';
 import { isJobId } from '../../domain/ids.js';
-import { EngineRegistry } from '../../engine/migration/engine.registry.js';
-import type { Queues } from '../../engine/migration/served-queues.js';
+import { Engines } from '../../engine/engines.js';
+import type { Engine } from '../../engine/engine.js';
 import { CurrentRequest } from '../../http/request/current-request.js';
 import { LmstfyException } from '../../http/answer/errors.lmstfy.js';
 import { takeOver } from '../../http/request/context-of.js';
@@ -33,7 +33,7 @@ interface JobParams {
 @UseGuards(TokenGuard)
 export class LmstfyJobsController {
   constructor(
-    private readonly engines: EngineRegistry,
+    private readonly engines: Engines,
     private readonly hot: LmstfyFastCalls,
   ) {}
 
@@ -66,17 +66,17 @@ export class LmstfyJobsController {
     @Param() { queue, job_id: id }: JobParams,
     @CurrentRequest(PublishRequestPipe) { job, options }: PublishRequest,
   ): Promise<string> {
-    const queues = this.queuesOf(caller);
+    const engine = this.engineOf(caller);
     const publishing = isJobId(id)
-      ? queues.republish(caller.namespace, queue, id, job, options)
-      : queues.publish(caller.namespace, queue, job, options);
+      ? engine.republish(caller.namespace, queue, id, job, options)
+      : engine.publish(caller.namespace, queue, job, options);
     return publishedJson(await publishing);
   }
 
   @Get('peek')
   @Access({ verb: 'consume' })
   async peekQueue(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<string> {
-    const job = await this.queuesOf(caller).peekQueue(caller.namespace, queue);
+    const job = await this.engineOf(caller).queues.peek(caller.namespace, queue);
     if (job === null) throw new LmstfyException(HttpStatus.NOT_FOUND, 'the queue is empty');
     return peekedJson(caller.namespace, job);
   }
@@ -87,7 +87,7 @@ export class LmstfyJobsController {
     @CurrentCaller() caller: Caller,
     @Param() { queue, job_id: id }: JobParams,
   ): Promise<WithHeaders> {
-    const job = isJobId(id) ? await this.queuesOf(caller).peekJob(caller.namespace, queue, id) : null;
+    const job = isJobId(id) ? await this.engineOf(caller).jobs.peekJob(caller.namespace, queue, id) : null;
     if (job === null) throw jobNotFound(id);
     return new WithHeaders(peekedJson(caller.namespace, job), lifeHeaders(job));
   }
@@ -96,17 +96,17 @@ export class LmstfyJobsController {
   @Access({ isSize: true, verb: 'consume' })
   async size(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
     const { namespace } = caller;
-    return { namespace, queue, size: await this.queuesOf(caller).size(namespace, queue) };
+    return { namespace, queue, size: await this.engineOf(caller).queues.size(namespace, queue) };
   }
 
   @Delete()
   @HttpCode(HttpStatus.NO_CONTENT)
   @Access({ verb: 'admin' })
   async destroy(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<void> {
-    await this.queuesOf(caller).destroy(caller.namespace, queue);
+    await this.engineOf(caller).queues.destroy(caller.namespace, queue);
   }
 
-  private queuesOf({ pool }: Caller): Queues {
-    return this.engines.forPool(pool);
+  private engineOf({ pool }: Caller): Engine {
+    return this.engines.of(pool);
   }
 }

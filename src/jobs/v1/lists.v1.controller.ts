@@ -4,6 +4,11 @@ import { bodyLimit } from '../../http/request/body.js';
 import { CurrentRequest } from '../../http/request/current-request.js';
 import { Config } from '../../config/config.js';
 import type { Caller } from '../../domain/caller.js';
+import { jobNotFound } from '../../domain/errors.js';
+import { isJobId } from '../../domain/ids.js';
+import { checkQueueOrAll, isForQueue } from '../../domain/rights.js';
+import type { JobCalls } from '../../engine/engine.js';
+import { Engines } from '../../engine/engines.js';
 import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access, type AccessRules } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
@@ -14,6 +19,7 @@ import type { RequestContext } from '../../http/request/request-context.js';
 import { readFields } from '../../http/fields/read.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
 import { isoTime } from '../../domain/iso-time.js';
+import type { JobSummary } from '../../domain/job/extended-job.js';
 import { JobsPage, jobsPage } from '../../http/job-fields/summary.v1.js';
 import {
   JobsQuery,
@@ -24,7 +30,6 @@ import {
   TrackedAnswer,
   TrackedPage,
 } from '../dto/lists.v1.js';
-import { ListsService } from '../lists.service.js';
 import { JobsService } from '../jobs.service.js';
 
 const OF_JOB: Partial<AccessRules> = { queues: 'body', verb: 'consume' };
@@ -37,7 +42,7 @@ const TAGS = { 200: { about: 'The tags.', of: TagsAnswer } };
 @UseGuards(TokenGuard)
 export class V1ListsController {
   constructor(
-    private readonly lists: ListsService,
+    private readonly engines: Engines,
     private readonly jobs: JobsService,
     private readonly config: Config,
   ) {}
@@ -60,10 +65,16 @@ export class V1ListsController {
   ): Promise<object> {
     if (ids !== undefined) refuseBesideIds(query);
     const page = { ...pageOf({ limit, cursor }), order };
-    const found = await (ids === undefined
-      ? this.lists.list(caller, filter, page)
-      : this.lists.listByIds(caller, ids));
-    const data = fields && (await this.lists.dataOf(caller, found.items));
+    if (ids === undefined) checkQueueOrAll(caller.rights, filter.queue);
+    const jobs = this.jobsOf(caller);
+    const found =
+      ids === undefined
+        ? await jobs.list(caller.namespace, filter, page)
+        : {
+            items: visible(caller, await jobs.listByIds(caller.namespace, ids)),
+            cursor: null,
+          };
+    const data = fields && (await jobs.dataOf(caller.namespace, found.items));
     return jobsPage(found, data, this.config.limits.max_json_depth);
   }
 
@@ -78,7 +89,7 @@ export class V1ListsController {
   })
   async tagsOf(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
     await this.jobs.checkJob(caller, id);
-    return { id, tags: await this.lists.tagsOf(caller, id) };
+    return { id, tags: await this.jobsOf(caller).tagsOf(caller.namespace, id) };
   }
 
   @Post('jobs/:id/tags')
@@ -99,7 +110,7 @@ export class V1ListsController {
     @BodyFields(bodyLimit) { tags }: TagsFields,
   ): Promise<object> {
     await this.jobs.checkJob(caller, id);
-    return { id, tags: await this.lists.addTags(caller, id, tags) };
+    return { id, tags: await this.jobsOf(caller).addTags(caller.namespace, id, tags) };
   }
 
   @Delete('jobs/:id/tags')
@@ -119,7 +130,7 @@ export class V1ListsController {
   ): Promise<object> {
     const { tags } = readFields(TagsFields, { tags: [...tag, ...list] });
     await this.jobs.checkJob(caller, id);
-    return { id, tags: await this.lists.removeTags(caller, id, tags) };
+    return { id, tags: await this.jobsOf(caller).removeTags(caller.namespace, id, tags) };
   }
 
   @Get('tags')
@@ -163,9 +174,10 @@ export class V1ListsController {
   })
   async tracked(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
     const page = pageOf(query);
+    const calls = this.jobsOf(caller);
     const [jobs, traces] = await Promise.all([
-      this.lists.list(caller, { tracked: true }, page),
-      this.lists.traces(caller),
+      calls.list(caller.namespace, { tracked: true }, page),
+      calls.traces(caller.namespace),
     ]);
     const gone = traces.map(({ id, goneAtMs }) => ({ id, gone_at: isoTime(goneAtMs) }));
     return { ...jobsPage(jobs), gone };
@@ -181,7 +193,8 @@ export class V1ListsController {
     errors: ['job_not_found', 'pool_moving'],
   })
   async track(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    await this.lists.track(caller, id);
+    if (!isJobId(id)) throw jobNotFound(id);
+    await this.jobsOf(caller).track(caller.namespace, id);
     return { id, tracked: true };
   }
 
@@ -195,14 +208,23 @@ export class V1ListsController {
     errors: ['pool_moving'],
   })
   async untrack(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    await this.lists.untrack(caller, id);
+    await this.jobsOf(caller).untrack(caller.namespace, id);
     return { id, tracked: false };
   }
 
   private async counts(caller: Caller, query: PageQuery, of: 'tags' | 'groups'): Promise<object> {
-    const { items, cursor } = await this.lists[of](caller, pageOf(query));
+    const { items, cursor } = await this.jobsOf(caller)[of](caller.namespace, pageOf(query));
     return pageAnswer(items, cursor);
   }
+
+  private jobsOf({ pool }: Caller): JobCalls {
+    return this.engines.of(pool).jobs;
+  }
+}
+
+/** Without jobs in queues that the caller may not see. */
+function visible(caller: Caller, jobs: readonly JobSummary[]): JobSummary[] {
+  return jobs.filter(({ queue }) => isForQueue(caller.rights, queue));
 }
 
 const BESIDE_IDS = new Set(['ids', 'fields', 'token']);

@@ -62,9 +62,9 @@ export class Pair {
   async publish(jobs: readonly NewJob[]): Promise<void> {
     await this.passBeforeReuse(jobs);
     const wanted = jobs.map(({ body, ...job }) => ({ ...job, body: Buffer.from(body) }));
-    const { native, extended } = this.engine;
+    const { jobs: native, components } = this.engine;
     const isForBothWays = wanted.every(({ type, tags = [] }) => type !== undefined || tags.length > 0);
-    const publishing = isForBothWays ? native : extended.publishing;
+    const publishing = isForBothWays ? native : components.extendedPublisher;
     const published = await answerOf(publishing.publish(this.ns, wanted));
     const receptions = jobs.map((job, i): Reception => {
       const made = typeof published === 'string' || published[i]?.existing ? undefined : published[i]?.id;
@@ -84,7 +84,7 @@ export class Pair {
 
   async put(job: NewJob & { readonly id: string }): Promise<void> {
     await this.passBeforeReuse([job]);
-    const answer = await answerOf(this.engine.native.put(this.ns, { ...job, body: Buffer.from(job.body) }));
+    const answer = await answerOf(this.engine.jobs.put(this.ns, { ...job, body: Buffer.from(job.body) }));
     const known = putJob(this.space, job.id, job);
     expect(typeof answer === 'string' ? { code: answer } : { isReplaced: answer.isReplaced }).toEqual(known);
     if (typeof answer !== 'string') this.add(job.id);
@@ -94,7 +94,7 @@ export class Pair {
   }
 
   async revoke(id: string): Promise<void> {
-    const answer = await answerOf(this.engine.extended.leaseOperations.revoke(this.ns, id));
+    const answer = await answerOf(this.engine.settle.revoke(this.ns, id));
     await this.read();
     const code = revokeLease(this.space, id);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
@@ -115,7 +115,7 @@ export class Pair {
       ...(ttlMs === undefined ? {} : { ttlMs }),
     };
     const published = await answerOf(
-      this.engine.native.publish(this.ns, [{ ...job, body: Buffer.from(body) }]),
+      this.engine.jobs.publish(this.ns, [{ ...job, body: Buffer.from(body) }]),
     );
     const id = typeof published === 'string' ? published : published[0]!.id;
     const reception = publish(this.space, chosen ?? id, { ...job, body }, 'simple');
@@ -144,7 +144,8 @@ export class Pair {
   ): Promise<void> {
     const { space, ns } = this;
     const options = { idempotencyKey: key };
-    const { native, engine } = { native: this.engine.native, engine: this.engine };
+    const { engine } = this;
+    const { jobs: native } = engine;
     const job = { body: Buffer.from(body), tries, delayMs };
     const published = await answerOf<readonly { readonly id: string }[]>(
       api === 'native'
@@ -224,7 +225,7 @@ export class Pair {
 
   /** @returns the result, with the job's state or the end of its lease, and its due time */
   private async send(id: string, number: number, operation: LeaseOperation): Promise<Outcome> {
-    const { leaseOperations } = this.engine.extended;
+    const { leaseOperations } = this.engine.components;
     const text = 'text' in operation ? operation.text : undefined;
     const data = text === undefined ? {} : { data: { body: Buffer.from(text) } };
     const given = { id, lease: number, message: 'm', ...data };
@@ -273,7 +274,7 @@ export class Pair {
   }
 
   async change(id: string, wish: JobChange): Promise<void> {
-    const answer = await answerOf(this.engine.extended.jobUpdater.change(this.ns, id, wish));
+    const answer = await answerOf(this.engine.jobs.change(this.ns, id, wish));
     const isUnknown = isDueUnknown(this.space.get(id)) && wish.delayMs === undefined;
     const code = change(this.space, id, wish);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
@@ -284,7 +285,7 @@ export class Pair {
   }
 
   async cancel(id: string, cascade: boolean, graceMs: number): Promise<void> {
-    const answer = await this.engine.extended.jobCanceller
+    const answer = await this.engine.jobs
       .cancel(this.ns, id, { cascade, graceMs })
       .then(({ outcome, ...rest }) => ({ code: outcome, ...rest }), cancelRefusal);
     const { dependents, ...known } = cancel(this.space, id, cascade, graceMs);
@@ -293,7 +294,7 @@ export class Pair {
   }
 
   async cancelMany(ids: readonly string[], cascade: boolean, graceMs: number): Promise<void> {
-    const answer = await this.engine.extended.jobCanceller
+    const answer = await this.engine.jobs
       .cancelMany(this.ns, ids, { cascade, graceMs })
       .then((results) => results.map(({ outcome, ...rest }) => ({ code: outcome, ...rest })), manyRefusal);
     await this.read();
@@ -302,9 +303,7 @@ export class Pair {
   }
 
   async remove(id: string, request: RemoveRequest): Promise<void> {
-    const answer = await this.engine.extended.jobCanceller
-      .remove(this.ns, id, request)
-      .then(() => null, cancelRefusal);
+    const answer = await this.engine.jobs.remove(this.ns, id, request).then(() => null, cancelRefusal);
     const known = removeJob(this.space, id, request);
     expect(answer).toEqual(
       known && { ...known, ...(known.dependents && { dependents: [...known.dependents].sort() }) },
@@ -313,7 +312,7 @@ export class Pair {
   }
 
   async control(queue: string, settings: SettingsChange): Promise<void> {
-    await this.engine.extended.controls.change(this.ns, queue, settings);
+    await this.engine.components.queueControls.change(this.ns, queue, settings);
     const { leaseGraceMs, expired, indexTags, defaults, ...limits } = settings;
     const numbers = Object.entries(limits).map(([name, value]) => [
       name,
@@ -330,7 +329,7 @@ export class Pair {
   }
 
   async order(queue: string, verb: 'pause' | 'resume' | 'drain'): Promise<void> {
-    await this.engine.extended.controls[verb](this.ns, queue);
+    await this.engine.components.queueControls[verb](this.ns, queue);
     const settings = {
       pause: { isPaused: true },
       resume: { isPaused: false, isDraining: false },
@@ -341,19 +340,19 @@ export class Pair {
   }
 
   async purge(queue: string, states: readonly JobState[]): Promise<void> {
-    const { removed } = await this.engine.extended.queuePurger.purge(this.ns, queue, states);
+    const { removed } = await this.engine.components.queuePurger.purge(this.ns, queue, states);
     expect(removed).toEqual(purge(this.space, queue, states));
     await this.drain();
   }
 
   async respawn(wish: DeadWish, options: Respawn): Promise<void> {
-    const { done } = await this.engine.extended.dead.respawn(this.ns, wish, options);
+    const { done } = await this.engine.components.deadJobs.respawn(this.ns, wish, options);
     expect(done).toBe(respawn(this.space, wish, options));
     await this.drain();
   }
 
   async bury(wish: DeadWish): Promise<void> {
-    const { done } = await this.engine.extended.dead.delete(this.ns, wish);
+    const { done } = await this.engine.components.deadJobs.delete(this.ns, wish);
     expect(done).toBe(bury(this.space, wish));
     await this.drain();
   }
@@ -374,8 +373,8 @@ export class Pair {
     expect([...this.space.jobs.keys()]).toEqual([]);
     this.f.nowMs = this.space.nowMs += LONGER_THAN_ANYTHING_MS;
     await this.engine.pumpNow(this.ns);
-    for (const queue of await this.engine.queues(this.ns))
-      await this.engine.extended.controls.forget(this.ns, queue);
+    for (const queue of await this.engine.queues.names(this.ns))
+      await this.engine.components.queueControls.forget(this.ns, queue);
     // The string of a unique key with a window has a TTL in Redis.
     const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
     // So has the record of an idempotency key; that of an undelivered lease goes with the namespace at the latest.
@@ -395,7 +394,7 @@ export class Pair {
     if (isStale) {
       await this.engine.tidyNow(this.ns);
       // The janitor forgets queues without jobs and settings; later commands name them.
-      for (const queue of QUEUES) await this.engine.extended.controls.change(this.ns, queue, {});
+      for (const queue of QUEUES) await this.engine.components.queueControls.change(this.ns, queue, {});
     }
     await this.read();
     tick(this.space);
@@ -414,7 +413,7 @@ export class Pair {
     const ids = this.ids.filter((id) => this.space.jobs.has(id) || this.seen.has(id));
     this.seen = new Map();
     for (let i = 0; i < ids.length; i += AT_ONCE)
-      for (const job of await this.f.engine.extended.jobReader.findMany(this.ns, ids.slice(i, i + AT_ONCE)))
+      for (const job of await this.f.engine.components.jobReader.findMany(this.ns, ids.slice(i, i + AT_ONCE)))
         if (job) this.seen.set(job.id, job);
     this.isSeen = true;
   }
@@ -424,7 +423,7 @@ export class Pair {
     expect([...this.seen.values()].map(seenOf)).toEqual(
       this.ids.filter((id) => this.space.jobs.has(id)).map((id) => knownOf(this.space, id)),
     );
-    const found = await this.f.engine.counts(this.ns, QUEUES);
+    const found = await this.f.engine.queues.counts(this.ns, QUEUES);
     for (const { queue, ...sizes } of found) expect(sizes).toMatchObject(counts(this.space, queue));
     if (this.steps % LIST_EACH === 0) await this.compareList();
     if (this.steps % LIST_EACH === 1) await this.compareTags();
@@ -432,7 +431,7 @@ export class Pair {
 
   /** Compares the list of a tag, and the number of jobs of each. */
   private async compareTags(): Promise<void> {
-    const { lists, tags } = this.f.engine.extended;
+    const { lists, tags } = this.f.engine.components;
     const { items } = await lists.list(this.ns, { tag: 't' }, { limit: AT_ONCE });
     const withTag = (tag: string): string[] =>
       [...this.space.jobs.values()]
@@ -466,7 +465,7 @@ export class Pair {
   }
 
   private async list(queue: string, state: JobState, order: 'oldest' | 'newest'): Promise<string[]> {
-    const { lists } = this.f.engine.extended;
+    const { lists } = this.f.engine.components;
     const { items, cursor } = await lists.list(this.ns, { queue, state }, { limit: AT_ONCE, order });
     expect(cursor).toBeNull();
     return items.map(({ id }) => id);

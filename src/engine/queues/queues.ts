@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { notFound, QueueError } from '../domain/errors.js';
-import { isQueueName } from '../domain/ids.js';
-import type { QueueCounts } from '../domain/job/job.js';
-import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
-import type { JobState } from '../domain/job/states.js';
-import type { ServedRecords } from './served-records.js';
-import type { Purged } from './queues/queue-purger.js';
-import type { StatisticsReading } from './stats/statistics.js';
+import { notFound, QueueError } from '../../domain/errors.js';
+import { isQueueName } from '../../domain/ids.js';
+import type { QueueCounts } from '../../domain/job/job.js';
+import type { QueueSettings, SettingsChange } from '../../domain/queue-settings.js';
+import type { JobState } from '../../domain/job/states.js';
+import type { QueueControls } from './queue-controls.js';
+import type { QueueInspector } from './queue-inspector.js';
+import type { Purged, QueuePurger } from './queue-purger.js';
+import type { Targets } from './targets.js';
+import type { Workers } from './workers.js';
 
 /** Queues whose counts are read in one call. */
 const MOST_COUNTED = 64;
@@ -47,11 +49,23 @@ export interface QueueView extends QueueSettings {
   readonly isCreated?: boolean;
 }
 
-/** What is read of all queues, simple ones too. */
-export interface CountedQueues {
-  queues(namespace: string): Promise<string[]>;
-  counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
-  readonly stats: Pick<StatisticsReading, 'today' | 'queuesOf'>;
+/** What a store has of queues: their jobs and settings. */
+export interface StoredQueues
+  extends
+    Pick<QueueInspector, 'names' | 'counts' | 'size' | 'peek' | 'destroy'>,
+    Pick<QueueControls, 'settings' | 'change' | 'pause' | 'resume' | 'drain' | 'forget'>,
+    Pick<QueuePurger, 'count' | 'purge'> {}
+
+/** What is shown with a queue. */
+export interface ShownWithQueues {
+  readonly targets: Pick<Targets, 'push' | 'ofQueues'>;
+  readonly sessions: Pick<Workers, 'awaitedQueues' | 'stalledByQueue'>;
+  readonly recurring: { countByQueue(namespace: string): Promise<ReadonlyMap<string, number>> };
+  readonly stats: {
+    /** The number of the present day. */
+    today(): number;
+    queuesOf(namespace: string, day: number): Promise<string[]>;
+  };
 }
 
 /** Which page of the queues is wanted. */
@@ -64,11 +78,25 @@ export interface QueuesRequest {
 }
 
 /** The queues of a pool with counts and settings, as the native API shows and changes them. */
-export class QueueAdmin {
+export class Queues {
+  readonly names: StoredQueues['names'];
+  readonly counts: StoredQueues['counts'];
+  readonly size: StoredQueues['size'];
+  readonly peek: StoredQueues['peek'];
+  readonly destroy: StoredQueues['destroy'];
+
   constructor(
-    private readonly queues: CountedQueues,
-    private readonly extended: ServedRecords,
-  ) {}
+    readonly stored: StoredQueues,
+    private readonly shown: ShownWithQueues,
+  ) {
+    ({
+      names: this.names,
+      counts: this.counts,
+      size: this.size,
+      peek: this.peek,
+      destroy: this.destroy,
+    } = stored);
+  }
 
   /**
    * Returns a page of queues, sorted by name: those that exist, those with recurring jobs, those that workers wait for,
@@ -80,7 +108,7 @@ export class QueueAdmin {
     namespace: string,
     { after, limit, isVisible }: QueuesRequest,
   ): Promise<{ readonly queues: QueueView[]; readonly last: string | null }> {
-    const all = await this.names(namespace);
+    const all = await this.known(namespace);
     const known = all.filter((name) => name > after && (isVisible === undefined || isVisible(name)));
     const names = known.slice(0, limit);
     const last = known.length > limit ? (names.at(-1) ?? null) : null;
@@ -95,7 +123,7 @@ export class QueueAdmin {
   }
 
   /**
-   * See `QueueControls.change`.
+   * Changes settings; see `QueueControls.change`.
    *
    * @param pushTarget the target that its jobs are pushed to from now on; null = none, undefined = as before
    * @throws {QueueError} `target_not_found`, before anything has changed
@@ -106,26 +134,26 @@ export class QueueAdmin {
     change: SettingsChange,
     pushTarget?: string | null,
   ): Promise<QueueView> {
-    if (pushTarget !== undefined) await this.extended.targets.push(namespace, queue, pushTarget);
-    const isCreated = await this.extended.controls.change(namespace, queue, change);
+    if (pushTarget !== undefined) await this.shown.targets.push(namespace, queue, pushTarget);
+    const isCreated = await this.stored.change(namespace, queue, change);
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 
   async pause(namespace: string, queue: string): Promise<QueueView> {
-    const isCreated = await this.extended.controls.pause(namespace, queue);
+    const isCreated = await this.stored.pause(namespace, queue);
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 
   /** @throws {QueueError} `queue_not_found` */
   async resume(namespace: string, queue: string): Promise<QueueView> {
-    await this.extended.controls.resume(namespace, queue);
+    await this.stored.resume(namespace, queue);
     return this.find(namespace, queue);
   }
 
   /** @throws {QueueError} `queue_not_found`, `queue_not_empty` */
   async forget(namespace: string, queue: string): Promise<void> {
-    await this.extended.controls.forget(namespace, queue);
-    await this.extended.targets.push(namespace, queue, null);
+    await this.stored.forget(namespace, queue);
+    await this.shown.targets.push(namespace, queue, null);
   }
 
   /**
@@ -134,7 +162,7 @@ export class QueueAdmin {
    * @throws {QueueError} `queue_not_found`
    */
   async drain(namespace: string, queue: string, waitMs: number, isWanted: () => boolean): Promise<QueueView> {
-    await this.extended.controls.drain(namespace, queue);
+    await this.stored.drain(namespace, queue);
     const untilMs = performance.now() + waitMs;
     for (;;) {
       const view = await this.find(namespace, queue);
@@ -146,7 +174,7 @@ export class QueueAdmin {
   /** Counts what `purge` would remove. @throws {QueueError} `queue_not_found` */
   async count(namespace: string, queue: string, states: readonly JobState[]): Promise<Purged> {
     await this.checkExists(namespace, queue);
-    return this.extended.queuePurger.count(namespace, queue, states);
+    return this.stored.count(namespace, queue, states);
   }
 
   /** Removes jobs, for about five seconds. @throws {QueueError} `queue_not_found` */
@@ -156,22 +184,21 @@ export class QueueAdmin {
     states: readonly JobState[],
   ): Promise<{ readonly removed: Purged; readonly isComplete: boolean }> {
     await this.checkExists(namespace, queue);
-    return this.extended.queuePurger.purge(namespace, queue, states, PURGE_MS);
+    return this.stored.purge(namespace, queue, states, PURGE_MS);
   }
 
   private async checkExists(namespace: string, queue: string): Promise<void> {
-    const [settings] = await this.extended.controls.settings(namespace, [queue]);
+    const [settings] = await this.stored.settings(namespace, [queue]);
     if (!settings) throw notFound('queue', queue);
   }
 
-  private async names(namespace: string): Promise<string[]> {
-    const { workers, recurrings } = this.extended;
-    const { stats } = this.queues;
+  private async known(namespace: string): Promise<string[]> {
+    const { sessions, recurring: schedules, stats } = this.shown;
     const today = stats.today();
     const [stored, awaited, recurring, ...busy] = await Promise.all([
-      this.queues.queues(namespace),
-      workers.awaitedQueues(namespace),
-      recurrings.countByQueue(namespace),
+      this.names(namespace),
+      sessions.awaitedQueues(namespace),
+      schedules.countByQueue(namespace),
       stats.queuesOf(namespace, today),
       stats.queuesOf(namespace, /* guard: traffic-of-yesterday-lists-queues */ today - 1),
     ]);
@@ -181,16 +208,16 @@ export class QueueAdmin {
   }
 
   private async views(namespace: string, queues: readonly string[]): Promise<QueueView[]> {
-    const { controls, workers, recurrings, targets } = this.extended;
-    const settings = await controls.settings(namespace, queues);
+    const { sessions, recurring: schedules, targets } = this.shown;
+    const settings = await this.stored.settings(namespace, queues);
     const counts: QueueCounts[] = [];
     for (let i = 0; i < queues.length; i += MOST_COUNTED) {
-      counts.push(...(await this.queues.counts(namespace, queues.slice(i, i + MOST_COUNTED))));
+      counts.push(...(await this.counts(namespace, queues.slice(i, i + MOST_COUNTED))));
     }
     const [pushed, stalled, recurring] = await Promise.all([
       targets.ofQueues(namespace, queues),
-      workers.stalledByQueue(namespace),
-      recurrings.countByQueue(namespace),
+      sessions.stalledByQueue(namespace),
+      schedules.countByQueue(namespace),
     ]);
     return counts.map((one, i) => ({
       ...viewOf(settings[i] ?? null, one),

@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { MoveRule } from '../../redis/record-kinds.js';
 import { kindOf } from '../../redis/record-kinds.js';
 import type { EngineObserver } from '../core/observer.js';
-import type { ExtendedPath } from '../extended-path.js';
+import type { QueueControls } from '../queues/queue-controls.js';
+import type { Targets } from '../queues/targets.js';
 import type { Settings } from '../queues/settings.js';
 import { isSettingKey } from '../queues/known-settings.js';
 import { Loop } from '../timers/loop.js';
@@ -24,7 +25,8 @@ type MovedBy = Exclude<MoveRule, 'drains' | 'temporary'>;
 /** A store as a move sees it. */
 export interface MovingStore {
   readonly records: MovableRecords;
-  readonly extended: Pick<ExtendedPath, 'targets' | 'controls' | 'recurrings'>;
+  readonly controls: Pick<QueueControls, 'stored' | 'store' | 'unset'>;
+  readonly targets: Pick<Targets, 'namespaces' | 'read' | 'change' | 'push' | 'ofQueues'>;
   readonly settings: Pick<Settings, 'chosen' | 'set' | 'unset'>;
   readonly isUp: boolean;
   namespaces(): Promise<string[]>;
@@ -110,10 +112,7 @@ export class RecordMover {
 
   private async round(): Promise<number> {
     if (!this.old.isUp || !this.next.isUp) return 0;
-    const namespaces = new Set([
-      ...(await this.old.namespaces()),
-      ...(await this.old.extended.targets.namespaces()),
-    ]);
+    const namespaces = new Set([...(await this.old.namespaces()), ...(await this.old.targets.namespaces())]);
     if (!this.hasResumed) await this.resume();
     let moved = 0;
     for (const namespace of namespaces) {
@@ -199,16 +198,16 @@ export class RecordMover {
     let copied = 0;
     for (let i = 0; i < queues.length; i += QUEUES_AT_ONCE) {
       const some = queues.slice(i, i + QUEUES_AT_ONCE);
-      const old = await this.old.extended.controls.stored(namespace, some);
+      const old = await this.old.controls.stored(namespace, some);
       if (old.every((one) => one === null || one.size === 0)) continue;
-      const next = await this.next.extended.controls.stored(namespace, some);
+      const next = await this.next.controls.stored(namespace, some);
       for (const [at, queue] of some.entries()) {
         const missing = new Map([...(old[at] ?? [])].filter(([field]) => next[at]?.has(field) !== true));
         if (missing.size === 0) continue;
-        await this.next.extended.controls.store(namespace, queue, missing);
-        const [now] = await this.old.extended.controls.stored(namespace, [queue]);
+        await this.next.controls.store(namespace, queue, missing);
+        const [now] = await this.old.controls.stored(namespace, [queue]);
         const gone = [...missing.keys()].filter((field) => now?.has(field) !== true);
-        if (gone.length > 0) await this.next.extended.controls.unset(namespace, queue, gone);
+        if (gone.length > 0) await this.next.controls.unset(namespace, queue, gone);
         copied++;
       }
     }
@@ -216,7 +215,7 @@ export class RecordMover {
   }
 
   private async copyTargets(namespace: string): Promise<number> {
-    const [from, to] = [this.old.extended.targets, this.next.extended.targets];
+    const [from, to] = [this.old.targets, this.next.targets];
     const [old, next] = [await from.read(namespace), await to.read(namespace)];
     let copied = 0;
     for (const [name, value] of old.targets) {

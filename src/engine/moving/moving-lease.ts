@@ -1,20 +1,21 @@
-import { QueueError } from '../../domain/errors.js';
 import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
-import type { Queues } from './served-queues.js';
+import type { Engine, LeaseOfJob } from '../engine.js';
+import { asError, isAway } from './marks.js';
 
-type Lease = Pick<LeasedJob, 'id' | 'lease'>;
+/** The calls of a pool that leasing needs. */
+type LeasingPool = Pick<Engine, 'isUp' | 'lease' | 'undo' | 'begin'>;
 
-/** Leases jobs during a pool migration: from both pools, the old one first, and never more than requested. */
-export class MigratingWait {
+/** Leases jobs while a pool moves: from both pools, the old one first, and never more than requested. */
+export class MovingLease {
   /** The pool that leased each job, for as long as a caller holds the job in memory. */
-  private readonly origins = new WeakMap<Lease, Queues>();
+  private readonly origins = new WeakMap<LeaseOfJob, LeasingPool>();
 
   constructor(
-    private readonly old: Queues,
-    private readonly next: Queues,
+    private readonly old: LeasingPool,
+    private readonly next: LeasingPool,
   ) {}
 
-  /** See `MigratingQueues.lease`. */
+  /** Tries the old pool first, then the new one; a long poll waits for both. */
   async lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     const jobs = await this.tryBoth(namespace, request);
     if (jobs.length < request.count) {
@@ -27,18 +28,18 @@ export class MigratingWait {
     return this.deliver(namespace, request, jobs);
   }
 
-  /**
-   * See `MigratingQueues.undo`. A lease of unknown origin is undone in both pools: only the one that gave it accepts
-   * that.
-   */
-  async undo(namespace: string, jobs: readonly Lease[]): Promise<void> {
-    const of = (queues: Queues): Lease[] =>
-      jobs.filter((job) => (this.origins.get(job) ?? queues) === queues);
-    const undone = [this.old, this.next].map((queues) => {
-      const own = of(queues);
-      return own.length > 0 ? queues.undo(namespace, own) : Promise.resolve();
+  /** Each job in the pool that leased it. If that is not known, in both: only that pool accepts it. */
+  async undo(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void> {
+    const undone = [this.old, this.next].map((pool) => {
+      const own = jobs.filter((job) => (this.origins.get(job) ?? pool) === pool);
+      return own.length > 0 ? pool.undo(namespace, own) : Promise.resolve();
     });
     await Promise.all(undone);
+  }
+
+  /** In the pool that leased it; it is the same object that `lease` returned. */
+  begin(namespace: string, job: LeaseOfJob): Promise<void> {
+    return (this.origins.get(job) ?? this.next).begin(namespace, job);
   }
 
   /** Tries the old pool once. While it is unavailable it counts as empty, so that it never blocks the new one. */
@@ -58,8 +59,8 @@ export class MigratingWait {
   private async wait(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
     const found = new AbortController();
     const signal = request.signal ? AbortSignal.any([request.signal, found.signal]) : found.signal;
-    const leaseFrom = async (queues: Queues): Promise<LeasedJob[]> => {
-      const jobs = await this.take(queues, namespace, { ...request, signal });
+    const leaseFrom = async (pool: LeasingPool): Promise<LeasedJob[]> => {
+      const jobs = await this.take(pool, namespace, { ...request, signal });
       // guard: migrating-wait-ends-other
       if (jobs.length > 0) found.abort();
       return jobs;
@@ -75,9 +76,9 @@ export class MigratingWait {
     return this.deliver(namespace, request, jobs);
   }
 
-  private async take(queues: Queues, namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
-    const jobs = await queues.lease(namespace, request);
-    for (const job of jobs) this.origins.set(job, queues);
+  private async take(pool: LeasingPool, namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    const jobs = await pool.lease(namespace, request);
+    for (const job of jobs) this.origins.set(job, pool);
     return jobs;
   }
 
@@ -104,31 +105,4 @@ export class MigratingWait {
 function failUnless(jobs: readonly LeasedJob[], error: unknown): [] {
   if (jobs.length > 0) return [];
   throw asError(error);
-}
-
-/** Asks one pool, then the other. A result that is found wins over an error of the other pool. */
-export async function inEither<P, T>(
-  [one, other]: readonly [P, P],
-  leaseFrom: (place: P) => Promise<T>,
-  isFound: (answer: T) => boolean,
-): Promise<T> {
-  let failure: unknown;
-  const first = await leaseFrom(one).catch((error: unknown) => {
-    if (!isAway(error)) throw error;
-    failure = error;
-    return undefined;
-  });
-  if (first !== undefined && isFound(first)) return first;
-  const second = await leaseFrom(/* guard: second-fetch-is-of-the-other-pool */ other);
-  if (!isFound(second) && failure !== undefined) throw asError(failure);
-  return second;
-}
-
-function asError(failure: unknown): Error {
-  return failure instanceof Error ? failure : new Error('the pool failed', { cause: failure });
-}
-
-/** True if the error means that a pool cannot be used now. */
-export function isAway(error: unknown): boolean {
-  return error instanceof QueueError && (error.code === 'pool_unavailable' || error.code === 'disk_full');
 }

@@ -1,7 +1,7 @@
 import type { Durability } from '../../domain/durability.js';
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
 import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
-import { isAway } from './migrating-wait.js';
+import { isAway } from './marks.js';
 import {
   decodeIds,
   decodeIdempotencyRecord,
@@ -9,7 +9,7 @@ import {
   idempotencyRecordOf,
   type IdempotentRequest,
 } from '../publish/idempotency-records.js';
-import type { Queues } from './served-queues.js';
+import type { Engine } from '../engine.js';
 
 /**
  * Idempotency records of a pool from before its migration. A key is only known in the pool that published with it.
@@ -17,7 +17,7 @@ import type { Queues } from './served-queues.js';
  * durability in that pool that the call requests.
  */
 export class OldIdempotencyRecords {
-  constructor(private readonly old: Pick<Queues, 'isUp' | 'findIdempotencyRecord'>) {}
+  constructor(private readonly old: Pick<Engine, 'isUp' | 'jobs'>) {}
 
   /**
    * The ids that a publish of the lmstfy API, or a simple one of the native API, returned; null if it has no key or
@@ -57,7 +57,7 @@ export class OldIdempotencyRecords {
     durability?: Durability,
   ): Promise<Buffer | null> {
     if (!this.old.isUp) return null;
-    return this.old.findIdempotencyRecord(namespace, record, durability).catch((error: unknown) => {
+    return this.old.jobs.findIdempotencyRecord(namespace, record, durability).catch((error: unknown) => {
       if (!isAway(error)) throw error;
       return null;
     });

@@ -1,0 +1,184 @@
+import { performance } from 'node:perf_hooks';
+import { QueueError } from '../../domain/errors.js';
+import type { NewJob, PublishOptions } from '../../domain/job/job.js';
+import type {
+  DeadLetterCalls,
+  Engine,
+  EngineCalls,
+  EventCalls,
+  PurgeCalls,
+  SettingCalls,
+} from '../engine.js';
+import { Queues } from '../queues/queues.js';
+import type { StatisticsReading } from '../stats/statistics.js';
+import {
+  as,
+  both,
+  bothIfUp,
+  brought,
+  eachWhereItIs,
+  isAway,
+  marked,
+  type Marks,
+  type Move,
+  oldFirst,
+  oldIsAway,
+  refused,
+  sum,
+  sumByName,
+  toNew,
+  union,
+  whereItIs,
+} from './marks.js';
+import { movingJobs, movingSettle } from './moving-jobs.js';
+import { MovingLease } from './moving-lease.js';
+import { movingRecurring, movingSessions, movingStoredQueues, movingTargets } from './moving-records.js';
+import { OldIdempotencyRecords } from './old-idempotency-records.js';
+import { type MoverOfCalls, NO_MOVER } from './record-mover.js';
+
+/**
+ * The queues of a pool while it moves: publishes go to the new pool, consumers drain the old one first, and a job is
+ * settled in the pool that has it. While the old pool is unavailable, publishing continues and consumers get the jobs of
+ * the new one. While the new one is unavailable, consumers still get those of the old one. Everything else needs both.
+ *
+ * @param old the pool that is drained
+ * @param next the pool that replaces it; it may be moving too
+ * @param mover moves what jobs do not take with them; left out: it stays
+ */
+export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO_MOVER): Engine {
+  const move = { old, next, mover };
+  const records = new OldIdempotencyRecords(old);
+  const settle = movingSettle(move);
+  const shown = {
+    targets: movingTargets(move),
+    sessions: movingSessions(move, settle),
+    recurring: movingRecurring(move),
+    stats: marked<StatisticsReading>(old.stats, next.stats, {
+      read: bothIfUp(old, (tally, ofOld) => {
+        tally.merge(ofOld);
+        return tally;
+      }),
+      stillDead: bothIfUp(old, sum),
+      queuesOf: bothIfUp(old, union),
+      today: toNew,
+    }),
+  };
+  return {
+    get isUp() {
+      return next.isUp;
+    },
+    ...marked<EngineCalls>(old, next, callMarks(old, next, records)),
+    jobs: movingJobs(move, records),
+    settle,
+    queues: new Queues(movingStoredQueues(move), shown),
+    deadLetter: marked<DeadLetterCalls>(old.deadLetter, next.deadLetter, {
+      // That of the old pool if it has dead jobs.
+      head: both((ofNext, ofOld) => ({ id: ofOld.id ?? ofNext.id, size: ofOld.size + ofNext.size })),
+      respawn: oldFirst(),
+      delete: oldFirst(),
+      listDead: refused(),
+      respawnSelected: refused(),
+      deleteSelected: refused(),
+    }),
+    ...shown,
+    events: marked<EventCalls>(old.events, next.events, { subscribe: refused() }),
+    settings: movingSettings(move),
+    purge: movingPurge(move),
+  };
+}
+
+function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): Marks<EngineCalls> {
+  const leasing = new MovingLease(old, next);
+  return {
+    // To the new pool. A given id must be free in both; while the old pool is unavailable its jobs cannot be checked.
+    publish: as(async (namespace, queue, job, options) => {
+      const request = { kind: 'publish', queue, jobs: [job] } as const;
+      const before = await records.idsOf(namespace, request, /* guard: migrating-key-known */ options);
+      if (before?.[0] !== undefined) return before[0];
+      if (!isKeyed(options)) await refuseTaken(old, namespace, queue, job);
+      return next.publish(namespace, queue, job, options);
+    }),
+    publishMany: as(async (namespace, queue, jobs, options) => {
+      const before = await records.idsOf(namespace, { kind: 'publishMany', queue, jobs }, options);
+      return (
+        /* guard: migrating-key-known-many */ before ?? next.publishMany(namespace, queue, jobs, options)
+      );
+    }),
+    // Atomic if the old job is in the new pool. Otherwise the new job is stored before the old one is removed: for a
+    // moment there are both, and never none.
+    republish: as(async (namespace, queue, oldId, job, options) => {
+      if (!old.isUp) throw oldIsAway();
+      const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
+      const before = await records.idsOf(namespace, request, options);
+      if (before?.[0] !== undefined) return before[0];
+      // guard: republish-stores-first
+      const id = await next.republish(namespace, queue, oldId, job, options);
+      await old.ack(namespace, queue, oldId);
+      return id;
+    }),
+    lease: as((namespace, request) => leasing.lease(namespace, request)),
+    undo: as((namespace, jobs) => leasing.undo(namespace, jobs)),
+    begin: as((namespace, job) => leasing.begin(namespace, job)),
+    ack: whereItIs(Boolean),
+    ackMany: eachWhereItIs(
+      () => 'not_found',
+      (result) => result === 'not_found',
+    ),
+    namespaces: bothIfUp(old, union),
+    pumpNow: both((ofNext, ofOld) => (ofNext > 0 && ofOld > 0 ? Math.min(ofNext, ofOld) : ofNext || ofOld)),
+    tidyNow: both(sum),
+  };
+}
+
+function isKeyed(options: PublishOptions | undefined): boolean {
+  return options?.idempotencyKey !== undefined || options?.idempotencyRecord !== undefined;
+}
+
+/** @throws {QueueError} `job_exists` */
+async function refuseTaken(old: Engine, namespace: string, queue: string, { id }: NewJob): Promise<void> {
+  if (id === undefined || !old.isUp) return;
+  const taken = await old.jobs.peekJob(namespace, queue, id).catch((error: unknown) => {
+    if (!isAway(error)) throw error;
+    return null;
+  });
+  // guard: id-is-free-in-both-pools
+  if (taken !== null) throw new QueueError('job_exists', 'a job with this id exists');
+}
+
+/** Settings are changed in both pools: the jobs of the old one need them, too. */
+function movingSettings({ old, next, mover }: Move): SettingCalls {
+  return marked<SettingCalls>(old.settings, next.settings, {
+    defaults: toNew,
+    chosen: brought(mover, toNew),
+    set: (ofOld, ofNext) => async (namespace, key, value) => {
+      await ofNext(namespace, key, value);
+      await ofOld(namespace, key, value);
+    },
+    unset: (ofOld, ofNext) => async (namespace, key) => {
+      // The old pool first: what is gone there is not copied again.
+      const existed = await ofOld(namespace, key);
+      return (await ofNext(namespace, key)) || existed;
+    },
+  });
+}
+
+function movingPurge({ old, next, mover }: Move): PurgeCalls {
+  return marked<PurgeCalls>(old.purge, next.purge, {
+    // A queue that is in both pools counts twice.
+    census: both(sumByName),
+    // The old pool first: it gets no new jobs. Moves that are under way end before: what arrived later would be left.
+    run: brought(mover, (ofOld, ofNext) => async (namespace, budgetMs = Number.POSITIVE_INFINITY) => {
+      const beganMs = performance.now();
+      const one = await ofOld(namespace, budgetMs);
+      if (!one.isDone && !one.isInUse) return one;
+      const other = await ofNext(namespace, budgetMs - (performance.now() - beganMs));
+      return {
+        jobs: one.jobs + other.jobs,
+        queues: one.queues + other.queues,
+        keys: one.keys + other.keys,
+        isDone: one.isDone && other.isDone,
+        isInUse: one.isInUse || other.isInUse,
+      };
+    }),
+  });
+}

@@ -1,0 +1,131 @@
+import { QueueError } from '../../domain/errors.js';
+import type { JobDetails, NewExtendedJob } from '../../domain/job/extended-job.js';
+import type { JobCalls, SettleCalls } from '../engine.js';
+import {
+  as,
+  checked,
+  eachWhereItIs,
+  isAway,
+  isFound,
+  marked,
+  type Move,
+  poolMoving,
+  refused,
+  whereItIs,
+} from './marks.js';
+import type { OldIdempotencyRecords } from './old-idempotency-records.js';
+
+/**
+ * Single jobs while their pool moves. What would have to be checked in both pools atomically is refused with
+ * `pool_moving`: unique keys, concurrency keys, dependencies.
+ *
+ * @param records idempotency records of the old pool
+ */
+export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords): JobCalls {
+  return marked<JobCalls>(old.jobs, next.jobs, {
+    // To the new pool. Given ids must be free in both; while the old pool is unavailable its jobs cannot be checked.
+    publish: as(async (namespace, jobs, options) => {
+      const before = await records.jobsOf(namespace, jobs, options);
+      if (before) return before;
+      for (const job of jobs) {
+        // guard: migrating-unique-waits
+        refuse(job.unique !== undefined, 'unique');
+        refuse(job.concurrencyKey !== undefined, 'concurrency_key');
+        // guard: migrating-dependencies-wait
+        refuse((job.dependsOn ?? []).length > 0, 'depends_on');
+      }
+      const isKeyed = options?.idempotencyKey !== undefined || options?.idempotencyRecord !== undefined;
+      if (!isKeyed && options?.retryOf === undefined) await refuseTaken(namespace, jobs);
+      return next.jobs.publish(namespace, jobs, options);
+    }),
+    // The job with the id may be in either pool, and cannot be replaced in one step.
+    put: refused('PUT'),
+    find: whereItIs(isFound),
+    findIdempotencyRecord: whereItIs(isFound),
+    peekJob: whereItIs(isFound),
+    placesOf: eachWhereItIs(
+      () => null,
+      (place) => place === null,
+    ),
+    // The jobs that depend on it are in the same pool.
+    cancel: whereItIs(),
+    // In one step: all jobs that exist must be in the same pool.
+    cancelMany: (ofOld, ofNext) => async (namespace, ids, request) => {
+      const inNext = await next.jobs.placesOf(namespace, ids);
+      if (inNext.every(isFound)) return ofNext(namespace, ids, request);
+      const isInOld = (await old.jobs.placesOf(namespace, ids)).some(isFound);
+      refuse(
+        /* guard: cancel-many-one-pool */ isInOld && inNext.some(isFound),
+        'a cancel of jobs in both pools',
+      );
+      return (isInOld ? ofOld : ofNext)(namespace, ids, request);
+    },
+    remove: whereItIs(),
+    change: checked((_namespace, _id, { dependsOn = [], moreDependencies = [] }) => {
+      refuse(dependsOn.length + moreDependencies.length > 0, 'depends_on');
+    }, whereItIs()),
+    log: whereItIs(),
+    // The job was published now, or, with the same idempotency key, before the move began.
+    waitForEnd: (ofOld, ofNext) => async (namespace, id, waitMs, signal) => {
+      const isOld = (await findOld(namespace, id)) !== null;
+      return (isOld ? ofOld : ofNext)(namespace, id, waitMs, signal);
+    },
+    list: refused(),
+    listByIds: refused(),
+    dataOf: refused(),
+    tagsOf: refused(),
+    addTags: refused(),
+    removeTags: refused(),
+    tags: refused(),
+    groups: refused(),
+    traces: refused(),
+    track: refused(),
+    untrack: refused(),
+  });
+
+  async function refuseTaken(namespace: string, jobs: readonly NewExtendedJob[]): Promise<void> {
+    const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const taken = await Promise.all(ids.map((id) => findOld(namespace, id)));
+    // guard: native-id-is-free-in-both-pools
+    if (taken.some(isFound)) throw new QueueError('job_exists', 'a job with this id exists');
+  }
+
+  /** Finds a job in the old pool. While that pool is unavailable its jobs cannot be checked. */
+  async function findOld(namespace: string, id: string): Promise<JobDetails | null> {
+    if (!old.isUp) return null;
+    return old.jobs.find(namespace, id).catch((error: unknown) => {
+      if (!isAway(error)) throw error;
+      return null;
+    });
+  }
+}
+
+/** Each operation on a lease in the pool that has the job. */
+export function movingSettle({ old, next }: Pick<Move, 'old' | 'next'>): SettleCalls {
+  return marked<SettleCalls>(old.settle, next.settle, {
+    complete: checked(
+      (_namespace, completions) => {
+        for (const { next: following } of completions)
+          refuse((following?.dependsOn ?? []).length > 0, 'next.depends_on');
+      },
+      eachWhereItIs(
+        () => 'not_found',
+        (result) => result === 'not_found',
+      ),
+    ),
+    heartbeat: whereItIs(),
+    heartbeatMany: eachWhereItIs(
+      ({ id }) => ({ id, status: 'not_found', cancelRequested: false }),
+      ({ status }) => /* guard: heartbeat-reaches-the-old-pool */ status === 'not_found',
+    ),
+    release: whereItIs(),
+    retry: whereItIs(),
+    fail: whereItIs(),
+    revoke: whereItIs(),
+  });
+}
+
+/** @throws {QueueError} `pool_moving` */
+function refuse(isRequested: boolean, field: string): void {
+  if (isRequested) throw poolMoving(field);
+}

@@ -1,0 +1,224 @@
+import { performance } from 'node:perf_hooks';
+import { notFound } from '../../domain/errors.js';
+import type { QueueCounts } from '../../domain/job/job.js';
+import type { WorkerFacts } from '../../domain/job/job-lists.js';
+import type { Engine, RecurringCalls, SessionCalls, SettleCalls, TargetCalls } from '../engine.js';
+import type { StoredQueues } from '../queues/queues.js';
+import type { RecurringPage } from '../recurring/recurring.js';
+import {
+  both,
+  bothIfUp,
+  brought,
+  type Call,
+  isFound,
+  type Mark,
+  marked,
+  type Move,
+  oldIsAway,
+  sum,
+  sumByKey,
+  sumByName,
+  toNew,
+  union,
+} from './marks.js';
+
+/** A call on a queue. */
+type QueueCall<A extends unknown[], R> = Call<[namespace: string, queue: string, ...rest: A], R>;
+/** A call on a recurring job, or a session. */
+type IdCall<A extends unknown[], R> = Call<[namespace: string, id: string, ...rest: A], R>;
+
+/**
+ * Queues and their settings. What a call reads or changes is moved first; settings are changed in both pools, as jobs of
+ * both are leased by them.
+ */
+export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
+  const isIn = async ({ queues }: Engine, namespace: string, queue: string): Promise<boolean> =>
+    (await queues.stored.settings(namespace, [queue]))[0] !== null;
+  /** The pools that have the queue. */
+  const inBoth = (): Mark<QueueCall<[], void>> => (ofOld, ofNext) => async (namespace, queue) => {
+    if (!old.isUp) throw oldIsAway();
+    await mover.bring(namespace);
+    const [inOld, inNext] = [await isIn(old, namespace, queue), await isIn(next, namespace, queue)];
+    if (!inOld && !inNext) throw notFound('queue', queue);
+    if (inOld) await ofOld(namespace, queue);
+    if (inNext) await ofNext(namespace, queue);
+  };
+  /** The new pool, which makes the queue, and the old one, if it has jobs of it. */
+  const made =
+    <A extends unknown[]>(): Mark<QueueCall<A, boolean>> =>
+    (ofOld, ofNext) =>
+    async (namespace, queue, ...rest) => {
+      if (!old.isUp) throw oldIsAway();
+      await mover.bring(namespace);
+      const wasInOld = await isIn(old, namespace, queue);
+      const isCreated = await ofNext(namespace, queue, ...rest);
+      if (wasInOld) await ofOld(namespace, queue, ...rest);
+      return isCreated && !wasInOld;
+    };
+  return marked<StoredQueues>(old.queues.stored, next.queues.stored, {
+    names: bothIfUp(old, union),
+    counts: both((ofNext, ofOld) => ofNext.map((counts, i) => sumOfCounts(counts, ofOld[i]))),
+    size: both(sum),
+    // The next job for a consumer: of the old pool if it has any.
+    peek: (ofOld, ofNext) => async (namespace, queue) =>
+      (old.isUp ? await ofOld(namespace, queue) : null) ?? ofNext(namespace, queue),
+    destroy: both(sum),
+    settings: brought(mover, (ofOld, ofNext) => async (namespace, queues) => {
+      const found = await ofNext(namespace, queues);
+      if (!old.isUp || found.every(isFound)) return found;
+      const before = await ofOld(namespace, queues);
+      return found.map((one, i) => one ?? before[i] ?? null);
+    }),
+    change: made(),
+    pause: made(),
+    resume: inBoth(),
+    drain: inBoth(),
+    forget: inBoth(),
+    count: both(sumByName),
+    purge: (ofOld, ofNext) => async (namespace, queue, states, patienceMs) => {
+      const beganMs = performance.now();
+      const one = await ofOld(namespace, queue, states, patienceMs);
+      if (!one.isComplete) return one;
+      const leftMs = patienceMs === undefined ? undefined : patienceMs - (performance.now() - beganMs);
+      const other = await ofNext(namespace, queue, states, leftMs);
+      return { removed: sumByName(one.removed, other.removed), isComplete: other.isComplete };
+    },
+  });
+}
+
+/** The age is that of the oldest ready job of either pool. */
+function sumOfCounts(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
+  if (!other) return one;
+  const { queue, oldestReadyAgeMs, ...counts } = one;
+  const { queue: _same, oldestReadyAgeMs: otherAgeMs, ...others } = other;
+  const ageMs = Math.max(oldestReadyAgeMs, otherAgeMs);
+  return { queue, ...sumByName(counts, others), oldestReadyAgeMs: ageMs };
+}
+
+/** Targets, which are changed in both pools, as both are pushed. */
+export function movingTargets({ old, next, mover }: Move): TargetCalls {
+  return marked<TargetCalls>(old.targets, next.targets, {
+    now: toNew,
+    read: brought(mover, toNew),
+    ofQueues: brought(mover, toNew),
+    push: brought(mover, (ofOld, ofNext) => async (namespace, queue, target) => {
+      await ofNext(namespace, queue, target);
+      // guard: queue-is-pushed-in-both-stores
+      await ofOld(namespace, queue, target);
+    }),
+    change: (ofOld, ofNext) => async (namespace, name, decide) => {
+      if (!old.isUp) throw oldIsAway();
+      await mover.bring(namespace);
+      const changes: ReturnType<typeof decide>[] = [];
+      await ofNext(namespace, name, (text) => {
+        const change = decide(text);
+        changes.push(change);
+        return change;
+      });
+      const change = changes.at(-1) ?? null;
+      if (change === null) return;
+      const { value, closes } = change;
+      // Each pool has breakers of its own.
+      const { breakers } = await old.targets.read(namespace);
+      const own = [...breakers.keys()].filter((one) => one === name || one.startsWith(`${name} `));
+      const same = { value, ...(closes && { closes: new Map(own.map((one) => [one, {}])) }) };
+      // guard: target-changes-in-both-stores
+      await ofOld(namespace, name, () => same);
+    },
+  });
+}
+
+/**
+ * Recurring jobs, which are in the new pool once they have moved. One whose overlap keeps it in the old pool until its
+ * job has ended is read and changed there.
+ */
+export function movingRecurring({ old, next, mover }: Move): RecurringCalls {
+  const staysInOld = async (namespace: string, id: string): Promise<boolean> =>
+    old.isUp && (await mover.moveRecurring(namespace, id)) === 'stays';
+  const whereRecurringIs =
+    <A extends unknown[], R>(): Mark<IdCall<A, R>> =>
+    (ofOld, ofNext) =>
+    async (namespace, id, ...rest) =>
+      ((await staysInOld(namespace, id)) ? ofOld : ofNext)(namespace, id, ...rest);
+  return marked<RecurringCalls>(old.recurring, next.recurring, {
+    set: (ofOld, ofNext) => async (namespace, recurring) => {
+      const { id } = recurring;
+      const isOld = id !== undefined && (await staysInOld(namespace, id));
+      return (isOld ? ofOld : ofNext)(namespace, recurring);
+    },
+    change: whereRecurringIs(),
+    pause: whereRecurringIs(),
+    resume: whereRecurringIs(),
+    run: whereRecurringIs(),
+    next: whereRecurringIs(),
+    find: whereRecurringIs(),
+    get: whereRecurringIs(),
+    remove: whereRecurringIs(),
+    nextOf: toNew,
+    preview: toNew,
+    countByQueue: brought(mover, bothIfUp(old, sumByKey)),
+    list: brought(
+      mover,
+      bothIfUp(old, (page, other, [, limit]) => merged(page, other, limit)),
+    ),
+  });
+}
+
+/** One page of two, by id: what comes after the end of either is left to the next page. */
+function merged(one: RecurringPage, other: RecurringPage, limit: number): RecurringPage {
+  const ends = [one.after, other.after].filter((after) => after !== null);
+  const [end] = ends.sort();
+  const known = new Set(one.items.map(({ id }) => id));
+  const all = [...one.items, ...other.items.filter(({ id }) => !known.has(id))]
+    .filter(({ id }) => end === undefined || id <= end)
+    .sort((left, right) => (left.id < right.id ? -1 : 1));
+  const items = all.slice(0, limit);
+  const last = items.at(-1)?.id ?? null;
+  return { items, after: all.length > limit ? last : (end ?? null) };
+}
+
+/** Worker sessions, which are in the new pool once they have moved. @param settle operations on leases in either pool */
+export function movingSessions({ old, next, mover }: Move, settle: SettleCalls): SessionCalls {
+  /** Jobs that a worker has in the old pool are its own, too. */
+  const withOld = async (namespace: string, worker: WorkerFacts): Promise<WorkerFacts> => {
+    const before = old.isUp ? await old.sessions.find(namespace, worker.name) : null;
+    if (before === null) return worker;
+    return { ...worker, leased: worker.leased + before.leased, stalled: worker.stalled + before.stalled };
+  };
+  /** The new pool, after the session has moved with what is asked of it (quiet, stop). */
+  const afterMove =
+    <A extends unknown[], R>(): Mark<IdCall<A, R>> =>
+    (_ofOld, ofNext) =>
+    async (namespace, id, ...rest) => {
+      if (old.isUp) await mover.moveSession(namespace, id);
+      return ofNext(namespace, id, ...rest);
+    };
+  return marked<SessionCalls>(old.sessions, next.sessions, {
+    list: brought(mover, (_ofOld, ofNext) => async (namespace, page) => {
+      const { items, cursor } = await ofNext(namespace, page);
+      return { items: await Promise.all(items.map((worker) => withOld(namespace, worker))), cursor };
+    }),
+    find: brought(mover, (_ofOld, ofNext) => async (namespace, name) => {
+      const worker = await ofNext(namespace, name);
+      return worker && withOld(namespace, worker);
+    }),
+    deregister: brought(mover, (ofOld, ofNext) => async (...args) => {
+      // The new pool has its session, which says who may do that.
+      const wasThere = await ofNext(...args);
+      if (wasThere && old.isUp) await ofOld(...args);
+      return wasThere;
+    }),
+    endWaits: bothIfUp(old, () => undefined),
+    heartbeat: (_ofOld, ofNext) => async (namespace, id, heartbeat) => {
+      // What is asked of the session comes with it.
+      if (old.isUp) await mover.moveSession(namespace, id);
+      const { leases, ttrMs, jobsAtHand = leases.length } = heartbeat;
+      const recorded = await ofNext(namespace, id, { ...heartbeat, jobsAtHand, leases: [] });
+      return { ...recorded, jobs: await settle.heartbeatMany(namespace, leases, ttrMs) };
+    },
+    quiet: afterMove(),
+    stop: afterMove(),
+    awaitedQueues: toNew,
+    stalledByQueue: bothIfUp(old, sumByKey),
+  });
+}

@@ -1,0 +1,164 @@
+import { ExtendedPathError } from '../../domain/errors.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
+import type { LeftOut, NewJob, PublishOptions } from '../../domain/job/job.js';
+import { DEFAULT_TRIES } from '../../domain/limits.js';
+import { checkExtendedJobs } from './extended-checks.js';
+import { fieldsOf } from './extended-options.js';
+import { nativeIdempotencyRecordOf } from './idempotency-records.js';
+import type { ExtendedPublisher, ExtendedPublishOptions } from './extended-publisher.js';
+
+/** The calls of an engine that store jobs on the simple path. */
+export interface SimplePublishing {
+  publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string>;
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]>;
+}
+
+/**
+ * Stores jobs of the native API: on the simple path, whose script is cheaper, if it can store them. See
+ * `ExtendedPublisher.publish`.
+ */
+export async function publishJobs(
+  simple: SimplePublishing,
+  extended: ExtendedPublisher,
+  namespace: string,
+  jobs: readonly NewExtendedJob[],
+  given: ExtendedPublishOptions = {},
+): Promise<readonly PublishedJob[]> {
+  const options = withNativeRecord(given, jobs);
+  const converted = simpleJobsOf(jobs, options);
+  const ids = converted && (await publishSimple(simple, namespace, converted, options));
+  if (!ids) return extended.publish(namespace, jobs, options);
+  return ids.map((id, i) => ({
+    id,
+    state: isScheduled(jobs[i], extended) ? 'scheduled' : 'ready',
+    existing: false,
+  }));
+}
+
+function isScheduled(job: NewExtendedJob | undefined, { nowMs }: { readonly nowMs: number }): boolean {
+  return (job?.delayMs ?? 0) > 0 || (job?.dueMs !== undefined && job.dueMs > nowMs);
+}
+
+/** Under a key the same request gets the same answer, whatever path its jobs take. */
+function withNativeRecord(
+  options: ExtendedPublishOptions,
+  jobs: readonly NewExtendedJob[],
+): ExtendedPublishOptions {
+  const { idempotencyKey: key, idempotencyRecord: record } = options;
+  if (key === undefined || record) return options;
+  return { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) };
+}
+
+/** @returns the ids; null = nothing was stored, and the extended path must store the jobs */
+async function publishSimple(
+  simple: SimplePublishing,
+  namespace: string,
+  { queue, jobs }: SimpleJobs,
+  options: ExtendedPublishOptions,
+): Promise<string[] | null> {
+  const [first] = jobs;
+  try {
+    return jobs.length === 1 && first !== undefined
+      ? [await simple.publish(namespace, queue, first, options)]
+      : await simple.publishMany(namespace, queue, jobs, options);
+  } catch (error) {
+    if (error instanceof ExtendedPathError) return null;
+    throw error;
+  }
+}
+
+/** Jobs that one call of the simple publish script can store. */
+interface SimpleJobs {
+  readonly queue: string;
+  readonly jobs: readonly NewJob[];
+}
+
+/**
+ * Converts the jobs of a native publish to those that the simple publish script stores; null if it cannot store all of
+ * them in one call. Options with their default values do not count.
+ *
+ * @throws {QueueError} `invalid_argument`
+ */
+function simpleJobsOf(
+  jobs: readonly NewExtendedJob[],
+  { retryOf, replaces, idempotencyRecord }: ExtendedPublishOptions,
+): SimpleJobs | null {
+  const [first] = jobs;
+  if (first === undefined || replaces !== undefined) return null;
+  const isWhole = jobs.length > 1 && jobs.some(({ id, queue }) => id !== undefined || queue !== first.queue);
+  if (isWhole && retryOf !== undefined) return null;
+  const simple: NewJob[] = [];
+  for (const job of jobs) {
+    if (needsExtendedPublish(job)) return null;
+    // A repeated call gets the states of the first one, and only the extended path reads them.
+    if (job.dueMs !== undefined && (idempotencyRecord !== undefined || job.delayMs !== undefined))
+      return null;
+    const isExtended = needsFields(job);
+    const isReadyForever = (job.delayMs ?? 0) === 0 && job.dueMs === undefined && (job.ttlMs ?? 0) === 0;
+    if (isExtended && !(isReadyForever && retryOf === undefined)) return null;
+    simple.push(simpleJobOf(job, isExtended));
+  }
+  if (isWhole || simple.some(({ extended }) => extended !== undefined)) checkExtendedJobs(jobs);
+  if (!isWhole) return { queue: first.queue, jobs: simple };
+  const whole = simple.map((job, i): NewJob => ({ ...job, whole: { queue: jobs[i]?.queue ?? first.queue } }));
+  return { queue: first.queue, jobs: whole };
+}
+
+/** True if a job has options that only the extended publish script knows. */
+function needsExtendedPublish(job: NewExtendedJob): boolean {
+  return (
+    job.onDependencyFailure !== undefined ||
+    job.unique !== undefined ||
+    job.concurrencyKey !== undefined ||
+    (job.priority ?? 0) !== 0 ||
+    (job.dependsOn ?? []).length > 0
+  );
+}
+
+/** True if a job is an extended one because of the fields that are stored with it. */
+function needsFields(job: NewExtendedJob): boolean {
+  return (
+    job.type !== undefined ||
+    job.contentType !== undefined ||
+    job.ttrMs !== undefined ||
+    job.retry !== undefined ||
+    job.leaseGraceMs !== undefined ||
+    (job.tags ?? []).length > 0 ||
+    (job.retentionMs ?? 0) > 0 ||
+    job.history === true
+  );
+}
+
+function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
+  const { id, body, delayMs = 0, dueMs, ttlMs = 0, tries = DEFAULT_TRIES, attributes } = job;
+  const hasAttributes = attributes !== undefined && Object.keys(attributes).length > 0;
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(isExtended ? { extended: fieldsOf(job) } : hasAttributes ? { attributes } : {}),
+    body,
+    delayMs,
+    ...(dueMs === undefined ? {} : { dueMs }),
+    ttlMs,
+    tries,
+    native: leftOutOf(job),
+  };
+}
+
+function forBoth<T>(make: (isLeftOut: boolean) => T): { readonly leftOut: T; readonly set: T } {
+  return { leftOut: make(true), set: make(false) };
+}
+
+/** One object for each combination: consecutive jobs with equal options are recognized by it. */
+const LEFT_OUT = forBoth((ttl) =>
+  forBoth((tries) => forBoth((retention): LeftOut => ({ ttl, tries, retention }))),
+);
+
+function leftOutOf({ ttlMs, tries, retentionMs }: NewExtendedJob): LeftOut {
+  const how = (value: number | undefined) => (value === undefined ? 'leftOut' : 'set');
+  return LEFT_OUT[how(ttlMs)][how(tries)][how(retentionMs)];
+}
