@@ -19,6 +19,7 @@ export const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
+  'lua/README.md',
   ...pagesIn('packages', /^[^/]+\/README\.md$/),
   ...pagesIn('examples', /^[^/]+\/README\.md$/),
   ...pagesIn('docs', /\.md$/),

@@ -112,8 +112,10 @@ function luaSwap(text) {
 
 function luaRename(text, units) {
   const places = new Map();
+  // The loader makes locals of the names in a header.
+  const named = [...text.matchAll(/^(?:KEYS|ARGV) (.+)$/gmu)].flatMap(([, names]) => names.split(', '));
   const visit = (node) => {
-    if (node.type === 'Identifier' && node.isLocal)
+    if (node.type === 'Identifier' && (node.isLocal || named.includes(node.name)))
       places.set(node.name, [...(places.get(node.name) ?? []), node.range]);
     for (const child of Object.values(node).flat()) if (typeof child?.type === 'string') visit(child);
   };

@@ -21,21 +21,7 @@ const LIMIT_OUTCOMES: readonly LimitOutcome[] = ['no_token', 'set', 'has_one'];
 export type CreateOutcome = 'exists' | 'stored' | 'expired';
 const CREATE_OUTCOMES: readonly CreateOutcome[] = ['exists', 'stored', 'expired'];
 
-export const tokenCreate = script({
-  name: 'tokens/create',
-  keys: ['token', 'index'],
-  args: [
-    'digest',
-    'pool',
-    'namespace',
-    'text',
-    'description',
-    'verbs',
-    'queues',
-    'lifetime_ms',
-    'expires_ms',
-  ],
-  item: [],
+export const tokenCreate = script('tokens/create', {
   repeatable: false,
   reply: (raw) => outcomeOf(CREATE_OUTCOMES, raw),
 });
@@ -44,31 +30,16 @@ export const tokenCreate = script({
 export type RotateOutcome = 'no_token' | 'done' | 'exists' | 'expired';
 const ROTATE_OUTCOMES: readonly RotateOutcome[] = ['no_token', 'done', 'exists', 'expired'];
 
-export const tokenRotate = script({
-  name: 'tokens/rotate',
-  keys: ['token', 'successor', 'index', 'limited', 'read_window', 'write_window'],
-  args: ['digest', 'new_digest', 'text', 'grace_ms', 'lifetime_ms', 'expires_ms'],
-  item: [],
+export const tokenRotate = script('tokens/rotate', {
   repeatable: false,
   reply: (raw) => outcomeOf(ROTATE_OUTCOMES, raw),
 });
 
 /** True if the digest was listed. */
-export const tokenPrune = script({
-  name: 'tokens/prune',
-  keys: ['token', 'index', 'limited'],
-  args: ['digest'],
-  item: [],
-  repeatable: true,
-  reply: flag,
-});
+export const tokenPrune = script('tokens/prune', { repeatable: true, reply: flag });
 
 /** For how many tokens the use was written. */
-export const tokenUsed = script({
-  name: 'tokens/record_use',
-  keys: ['limited'],
-  args: ['pause_ms'],
-  item: ['digest'],
+export const tokenUsed = script('tokens/record_use', {
   repeatable: true,
   reply: (raw) => {
     if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
@@ -77,51 +48,25 @@ export const tokenUsed = script({
 });
 
 /** True if there was such a token. */
-export const tokenDelete = script({
-  name: 'tokens/delete',
-  keys: ['token', 'index', 'limited', 'read_window', 'write_window'],
-  args: ['digest'],
-  item: [],
-  repeatable: true,
-  reply: flag,
-});
+export const tokenDelete = script('tokens/delete', { repeatable: true, reply: flag });
 
-export const limitSet = script({
-  name: 'tokens/set_limit',
-  keys: ['token', 'limited', 'read_window', 'write_window'],
-  args: ['digest', 'read', 'write', 'interval_s', 'only_new'],
-  item: [],
+export const limitSet = script('tokens/set_limit', {
   repeatable: false,
   reply: (raw) => outcomeOf(LIMIT_OUTCOMES, raw),
 });
 
 /** True if the token had a limit. */
-export const limitDelete = script({
-  name: 'tokens/delete_limit',
-  keys: ['token', 'limited', 'read_window', 'write_window'],
-  args: ['digest'],
-  item: [],
-  repeatable: true,
-  reply: flag,
-});
+export const limitDelete = script('tokens/delete_limit', { repeatable: true, reply: flag });
 
 /** How often quotas have changed. */
-export const quotasSet = script({
-  name: 'tokens/set_quotas',
-  keys: ['quotas'],
-  args: [],
-  item: ['field', 'value'],
+export const quotasSet = script('tokens/set_quotas', {
   // Sending it twice would undo a change in between.
   repeatable: false,
   reply: Number,
 });
 
 /** Start of the window that counted the request, Unix ms; 0 = the window is used up. */
-export const throttle = script({
-  name: 'tokens/count_request',
-  keys: ['window'],
-  args: ['limit', 'interval_ms'],
-  item: [],
+export const throttle = script('tokens/count_request', {
   // Sending it twice would count twice.
   repeatable: false,
   reply: (raw) => {
@@ -131,11 +76,7 @@ export const throttle = script({
 });
 
 /** True if the request was refunded. */
-export const refund = script({
-  name: 'tokens/uncount_request',
-  keys: ['window'],
-  args: ['started'],
-  item: [],
+export const refund = script('tokens/uncount_request', {
   // Sending it twice would refund twice.
   repeatable: false,
   reply: flag,

@@ -2,18 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { LMSTFY_SCRIPTS } from '../../src/cli/import/source.js';
+import { type Signature, signatureOf, splitHeader } from '../../src/redis/lua/signature.js';
+import { SIGNATURES } from '../../src/redis/scripts/signatures.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';
 
-/** What a script takes; replies do not matter here. */
-interface Binding {
-  readonly name: string;
-  readonly label: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-  readonly item: readonly string[];
-}
-
-const BINDINGS: readonly Binding[] = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS, ...LMSTFY_SCRIPTS];
+const BINDINGS = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS, ...LMSTFY_SCRIPTS];
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 
 /** Names from the folder on, without `.lua`. */
@@ -28,38 +21,36 @@ function text(path: string): string {
   return readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8');
 }
 
-/** A command in parts: the header block, the lines that name KEYS and ARGV, and the rest. */
-function partsOf(name: string): { header: string; names: string; code: string } {
-  const [, header = '', names = '', code = ''] =
-    /^--\[\[\n([\s\S]*?)\n\]\]\n((?:local .*\n)*)\n([\s\S]*)$/.exec(text(`commands/${name}`)) ?? [];
-  return { header, names, code };
-}
+const COMMANDS = luaFiles('commands');
+const partsOf = (name: string): { header: string; code: string } =>
+  splitHeader(name, text(`commands/${name}`));
+const withoutComments = (code: string): string => code.replaceAll(/--\[\[.*?\]\]|--.*$/gm, '');
 
-/** The names in lines such as `KEYS[2] queues  hash: …`; their numbers must count from 1. */
-function declared(header: string, kind: 'KEYS' | 'ARGV'): string[] {
-  return [...header.matchAll(new RegExp(`^${kind}\\[(\\d+)\\] +(\\w+) `, 'gm'))].map(
-    ([, number, name = ''], i) => {
-      expect(Number(number)).toBe(i + 1);
-      return name;
-    },
-  );
-}
-
-/** Name → expression of `local a, b = X, Y` lines. */
-function assignments(names: string): [string, string][] {
-  return names
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap((line) => {
-      const [left = '', right = ''] = line.replace(/^local /, '').split(' = ');
-      const values = right.split(', ');
-      return left.split(', ').map((name, i): [string, string] => [name, values[i] ?? '']);
-    });
-}
+/** The names that a header explains, in its order. */
+const explained = (header: string): string[] =>
+  [...header.matchAll(/^(\w+): \w+  /gm)].map(([, name = '']) => name);
+const namesOf = ({ keys, args, item }: Signature): string[] => [...keys, ...args, ...item];
 
 describe('the Lua commands', () => {
   it('have a binding for each command, and a command for each binding', () => {
-    expect(BINDINGS.map(({ name }) => name).sort()).toEqual(luaFiles('commands'));
+    expect(BINDINGS.map(({ name }) => name).sort()).toEqual(COMMANDS);
+  });
+
+  it('have bindings by their present headers: else `npm run build` makes them again', () => {
+    expect(SIGNATURES).toEqual(
+      Object.fromEntries(COMMANDS.map((name) => [name, signatureOf(partsOf(name).header)])),
+    );
+  });
+
+  it('explain in one place what several of them take', () => {
+    const headers = COMMANDS.map((name) => partsOf(name).header);
+    const unused = explained(splitHeader('arguments', text('arguments')).header).filter(
+      (name) =>
+        headers.filter(
+          (header) => namesOf(signatureOf(header)).includes(name) && !explained(header).includes(name),
+        ).length < 2,
+    );
+    expect(unused).toEqual([]);
   });
 
   it('have their own labels: folder_file', () => {
@@ -88,7 +79,7 @@ describe('the Lua commands', () => {
     const files = ['commands', 'modules'].flatMap((folder) =>
       luaFiles(folder).map((file) => ({
         file,
-        code: text(`${folder}/${file}`).replaceAll(/--\[\[.*?\]\]|--.*$/gm, ''),
+        code: withoutComments(text(`${folder}/${file}`)),
       })),
     );
     const unused = luaFiles('modules').flatMap((module) =>
@@ -106,46 +97,24 @@ describe('the Lua commands', () => {
   });
 });
 
-describe.each(BINDINGS)('the header of $name.lua', ({ name, keys, args, item }) => {
-  const { header, names, code } = partsOf(name);
-
-  it('names the same keys and arguments, in the same order, as its TypeScript binding', () => {
-    expect(declared(header, 'KEYS')).toEqual(keys);
-    expect(declared(header, 'ARGV')).toEqual(args);
-  });
-
-  it('describes the items of its batch as the binding sends them', () => {
-    const [, first, fields] = /^ARGV\[(\d+)\.\.\] item × N +(.+)$/m.exec(header) ?? [];
-    expect(fields?.split(', ') ?? []).toEqual(item);
-    if (item.length === 0) return;
-    expect(Number(first)).toBe(args.length + 1);
-    const step = item.length === 1 ? '' : `, ${item.length}`;
-    const loop = `for i = ${args.length + 1}, #ARGV${step} do`;
-    // jobs/publish has the loop of the publish commands.
-    expect(code.includes(loop) || code.includes(`plan_publish(ARGV, ${args.length + 1}, `)).toBe(true);
-  });
+describe.each(COMMANDS)('the header of %s.lua', (name) => {
+  const { header, code } = partsOf(name);
+  const { keys, args, item } = signatureOf(header);
 
   it('has result and cost', () => {
     expect(header).toMatch(/\bReturns /);
     expect(header).toMatch(/^Cost: O\(/m);
   });
 
-  it('names every key and argument first, and uses only the names from there on', () => {
-    const named = assignments(names).map(([local, value]) => [
-      local,
-      value.replace(/^tonumber\((.*)\)$/, '$1'),
-    ]);
-    expect(named).toEqual([
-      ...keys.map((key, i) => [key, `KEYS[${i + 1}]`]),
-      ...args.map((arg, i) => [arg, `ARGV[${i + 1}]`]),
-    ]);
-    expect(code).not.toMatch(/KEYS\[/);
-    expect(code).not.toMatch(/ARGV\[\d/);
+  it('explains only what it names', () => {
+    const names = namesOf({ keys, args, item });
+    expect(explained(header).filter((one) => !names.includes(one))).toEqual([]);
   });
 
-  it('reads every key and argument that it declares', () => {
-    const read = code.replaceAll(/--\[\[.*?\]\]|--.*$/gm, '');
-    const unread = [...keys, ...args].filter((one) => !new RegExp(`\\b${one}\\b`).test(read));
-    expect(unread).toEqual([]);
+  it('names all that the code reads, and nothing else', () => {
+    const read = withoutComments(code);
+    expect(read).not.toMatch(/KEYS\[|ARGV\[\d|= \d+, #ARGV/);
+    expect(read.includes('FIRST_ITEM')).toBe(item.length > 0);
+    expect([...keys, ...args].filter((one) => !RegExp(`\\b${one}\\b`).test(read))).toEqual([]);
   });
 });

@@ -13,11 +13,11 @@ function sourceAt(origin: string): string {
   return files.get(path)?.[Number(line) - 1] ?? '';
 }
 
-/** The words of a line without constants, which the loader replaces by their values. */
+/** The words of a line without constants, which the loader replaces by their values, and without what it adds to those of a header. */
 const wordsOf = (line: string): string[] =>
   [...line.replaceAll(/"[^"]*"/g, '').matchAll(/\b[a-z_]\w*\b/g)]
     .map(([name = '']) => name)
-    .filter((name) => name !== 'local');
+    .filter((name) => name !== 'local' && name !== 'tonumber');
 
 describe('the origins of the lines of a script', () => {
   it.each(['function', 'script'] as const)(

@@ -1,20 +1,16 @@
 --[[
-Store a recurring job that has come from another Redis, and go on with its slots. Its keys are built from the prefix of meta (core/call).
+Store a recurring job that has come from another Redis, and go on with its slots.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
-ARGV[4] handover     the name of its way
-ARGV[5..] item × N   field, value
+KEYS meta, due
+ARGV clock_ms, deadline_ms, id, handover
+ITEM field, value
+handover: text  the name of its way
 
-The items are all that is stored of it. Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 it had come before, 2 it was
-removed since, 3 it goes on where it was. Next_ms: when its timer runs, 0 = it does not.
+The items are all that is stored of it.
+Returns {status, now_ms, code, next_ms}. Code: 0 stored, 1 it had come before, 2 it was removed since, 3 it goes on where it was. Next_ms: when its
+timer runs, 0 = it does not.
 Cost: O(log N).
 ]]
-local meta, due = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, id, handover = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @adds
 --- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots
@@ -39,7 +35,7 @@ if --[[ guard: removed-recurring-job-does-not-arrive ]] refused then
   return { 0, now_floor, refused == "removed" and 2 or 3, 0 }
 end
 local x, fields = {}, { "from", handover }
-for i = 5, #ARGV, 2 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   if ARGV[i] ~= "leaving" and ARGV[i] ~= "from" then
     x[ARGV[i]] = ARGV[i + 1]
     fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1]

@@ -1,25 +1,18 @@
 --[[
 Cancel jobs, all or none: one that waits, or is dead, ends now; the worker of a leased one is asked to stop, and loses its lease after grace_ms. Those
-that are gone or have ended stay as they are. Job keys are built from the prefix of meta (core/call).
+that are gone or have ended stay as they are.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] cascade      "1": with all jobs that depend on them, whatever their policy
-ARGV[4] grace_ms     how long a worker may go on, ms
-ARGV[5..] item × N   id
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, cascade, grace_ms
+ITEM id
+cascade: text      "1": with all jobs that depend on them, whatever their policy
+grace_ms: integer  how long a worker may go on, ms
 
-Returns {status, now_ms, next_ms, (code, at_ms) × N, id × M}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none.
-Code: 0 no such job, 1 cancelled, 2 its worker loses the lease at at_ms, 3 it is done, 4 it was cancelled before, 5 jobs that are not named depend
-on it: some of those, of all items together, are the ids. If there is a 5, nothing has changed, and no other code but 5 counts.
+Returns {status, now_ms, next_ms, (code, at_ms) × N, id × M}. Next_ms: the earliest timer that was set, 0 = none.
+Code: 0 no such job, 1 cancelled, 2 its worker loses the lease at at_ms, 3 it is done, 4 it was cancelled before, 5 jobs that are not named depend on
+it: some of those, of all items together, are the ids. If there is a 5, nothing has changed, and no other code but 5 counts.
 Cost: O(log N) per item.
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @requires core/call, core/header, core/plan, queues/notify
 --- @requires extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/commit, jobs/dependents
@@ -71,10 +64,10 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local reply, named, others, shown = { 0, now_floor, 0 }, {}, {}, {}
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   named[ARGV[i]] = true
 end
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local job, code = job_of(ARGV[i]), 0
   for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not code_of(job) and dependents_of(job) or {}) do
     -- guard: cancel-many-together
@@ -93,7 +86,7 @@ if #others > 0 then
   -- guard: cancel-many-outside-dependent
   return reply
 end
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local job, at = job_of(ARGV[i]), 0
   local code = code_of(job)
   if not code then

@@ -1,29 +1,21 @@
 --[[
-Change a job that waits: its data, due time, place and dependencies; or write an entry into the timeline of a job in any state. A full Redis refuses what
-adds to the job. Job keys are built from the prefix of meta (core/call).
+Change a job that waits: its data, due time, place and dependencies; or write an entry into the timeline of a job in any state. A full Redis refuses
+what adds to the job.
 
-KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}, most_bytes}: the changes (extended/changes); most_bytes: the quota on bytes
-ARGV[5] data         its new body
-ARGV[6] adds         ids of jobs that it depends on from now on (extended/dependencies); only: on no others
-ARGV[7] drops        ids of jobs that it does not depend on any more
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, id, options, data, adds, drops
+options: text  JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}, most_bytes}:
+               the changes (extended/changes); most_bytes: the quota on bytes
+data: text     its new body
+adds: text     ids of jobs that it depends on from now on (extended/dependencies); only: on no others
+drops: text    ids of jobs that it does not depend on any more
 
-Returns {status, now_ms, next_ms, code, state, due_ms, died}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
-earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it does not wait, 3 it would depend on itself, 4 on too many
-jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many), 7 it would grow beyond the quota (due_ms says how many bytes there are). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
-queue in which it died because a dependency had failed, "" = none.
+Returns {status, now_ms, next_ms, code, state, due_ms, died}. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it
+does not wait, 3 it would depend on itself, 4 on too many jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many), 7 it
+would grow beyond the quota (due_ms says how many bytes there are). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known.
+Died: the queue in which it died because a dependency had failed, "" = none.
 Cost: O(log N), and O(adds + drops).
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, limits/store_room, limits/byte_room
 --- @requires limits/beside_bytes

@@ -1,24 +1,17 @@
 --[[
-Change the settings of a queue, which is an extended one once it has had any. Servers that wait for its jobs are woken, and a timer looks at jobs that a
-concurrency key holds. A full Redis refuses a new queue. Queue keys are built from the prefix of meta (core/call).
+Change the settings of a queue, which is an extended one once it has had any. Servers that wait for its jobs are woken, and a timer looks at jobs that
+a concurrency key holds. A full Redis refuses a new queue.
 
-KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] changes      JSON: field -> text; true = this moment, unless it is set; false = remove
-ARGV[5] event        name of its event, "" = none
-ARGV[6] makes        create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
+KEYS meta, queues, due, waiting
+ARGV clock_ms, deadline_ms, queue, changes, event, makes
+changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove
+event: text    name of its event, "" = none
+makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
-Returns {status, now_ms, next_ms, found}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when the timers run.
-Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was created, 3 there are too many (next_ms says how many).
+Returns {status, now_ms, next_ms, found}. Next_ms: when the timers run. Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was
+created, 3 there are too many (next_ms says how many).
 Cost: O(1).
 ]]
-local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local clock_ms, deadline_ms, queue, changes, event, makes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
 --- @requires core/call, limits/store_room, queues/registry, queues/notify, jobs/events
 

@@ -1,23 +1,15 @@
 --[[
-Delete a job, in any state but leased, that no job depends on; by force a leased one too, and one with dependents. Job keys are built from the prefix of meta (core/call).
+Delete a job, in any state but leased, that no job depends on; by force a leased one too, and one with dependents.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           the job's
-ARGV[4] force        "1": also if it is leased
-ARGV[5] severs       "1": also if jobs depend on it, which see a failed dependency
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, id, force, severs
+force: text   "1": also if it is leased
+severs: text  "1": also if jobs depend on it, which see a failed dependency
 
-Returns {status, now_ms, next_ms, code, id × N}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such
-job, 1 deleted, 2 it is leased, 3 jobs depend on it: some of them are the ids. With 0, 2 and 3 nothing has changed.
+Returns {status, now_ms, next_ms, code, id × N}. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such job, 1 deleted, 2 it is leased, 3
+jobs depend on it: some of them are the ids. With 0, 2 and 3 nothing has changed.
 Cost: O(log N).
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, id, force, severs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @requires core/call, core/header, core/plan, queues/notify, extended/jobs, extended/moves, extended/commit, jobs/dependents
 

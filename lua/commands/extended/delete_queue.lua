@@ -1,20 +1,12 @@
 --[[
-Forget a queue, its settings too, if it has no job in any state. Its number is never used again. Queue keys are built from the prefix of meta (core/call).
+Forget a queue, its settings too, if it has no job in any state. Its number is never used again.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
+KEYS meta, queues, due, expiries
+ARGV clock_ms, deadline_ms, queue
 
-Returns {status, now_ms, code}. Status: 0 done, 1 too late. Code: 0 forgotten, 1 there is no such queue, 2 it has jobs, 3 there
-is more to remove than one step does: call again.
+Returns {status, now_ms, code}. Code: 0 forgotten, 1 there is no such queue, 2 it has jobs, 3 there is more to remove than one step does: call again.
 Cost: O(100) lists of far slots, O(1000) stale entries.
 ]]
-local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, jobs/events, queues/registry, queues/job_counts
 

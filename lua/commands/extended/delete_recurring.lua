@@ -1,16 +1,12 @@
 --[[
-Remove a recurring job; the jobs that it made stay. Its key is built from the prefix of meta (core/call).
+Remove a recurring job; the jobs that it made stay.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
+KEYS meta
+ARGV clock_ms, deadline_ms, id
 
-Returns {status, now_ms, removed}. Status: 0 done, 1 too late. Removed: 1, or 0: there was none.
+Returns {status, now_ms, removed}. Removed: 1, or 0: there was none.
 Cost: O(log N).
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @requires core/call, core/handovers, limits/recurring_bytes
 

@@ -1,21 +1,15 @@
 --[[
-End the way of a recurring job to another Redis: remove it here, as it is there; or let it go on here, as it is not. Its keys are built from the prefix
-of meta (core/call).
+End the way of a recurring job to another Redis: remove it here, as it is there; or let it go on here, as it is not.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
-ARGV[4] handover     the name of its way: nothing happens to one that has another
-ARGV[5] verb         remove; keep: it goes on here; refuse: it must not come here by this way any more, unless it has
+KEYS meta, due
+ARGV clock_ms, deadline_ms, id, handover, verb
+handover: text  the name of its way: nothing happens to one that has another
+verb: text      remove; keep: it goes on here; refuse: it must not come here by this way any more, unless it has
 
-Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late. Code: 1 done, 0 it is not on this way; for refuse: 0 it has come. Next_ms: when its
-timer runs, 0 = it does not.
+Returns {status, now_ms, code, next_ms}. Code: 1 done, 0 it is not on this way; for refuse: 0 it has come. Next_ms: when its timer runs, 0 = it does
+not.
 Cost: O(log N).
 ]]
-local meta, due = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, id, handover, verb = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @adds
 --- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots

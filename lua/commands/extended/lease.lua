@@ -1,31 +1,18 @@
 --[[
 Lease jobs of extended queues (and of any others), or register that a server waits for them: one step. Each item takes up to count jobs from its
-queues: in their order, or one from each in turn. Job keys are built from the prefix of meta (core/call).
+queues: in their order, or one from each in turn.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[6] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] flag_ms      how long a registration lasts, ms
-ARGV[4] max_bytes    take no more jobs when the reply has this many bytes
-ARGV[5] record       name of the delivery record of these leases, "" = none
-ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker, pushed
+KEYS meta, queues, due, waiting, expiries, sending
+ARGV clock_ms, deadline_ms, flag_ms, max_bytes, record
+ITEM names, count, ttr_ms, waits, turns, worker, pushed
 
-Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
-each queue in turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs go to their target, and are
-held while its breaker is open.
-Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
-more, call again. Value: header as it was before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its
-queue in names, from 1; when the lease ends, Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and
-the lease number.
+Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from each queue in
+turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs go to their target, and are held while its breaker is open.
+Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Found -1: there may be more, call again. Value: header as it was
+before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its queue in names, from 1; when the lease ends,
+Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and the lease number.
 Cost: O(log N) per job, plus up to 500 stale entries.
 ]]
-local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
 --- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
@@ -100,7 +87,7 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
-for i = 6, #ARGV, 7 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1", is_pushed = ARGV[i + 6] == "1" }
   reply[at] = 0
   local requested, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count

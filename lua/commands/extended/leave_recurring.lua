@@ -1,21 +1,16 @@
 --[[
 Stop a recurring job that moves to another Redis: from now on it makes no job here. Its slots stay as they are, so that the other Redis goes on with
-the same ones. Its keys are built from the prefix of meta (core/call).
+the same ones.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
-ARGV[4] handover     the name of this way, which no other has
-ARGV[5] refused      a handover that the other Redis has refused; "" = none
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, id, handover, refused
+handover: text  the name of this way, which no other has
+refused: text   a handover that the other Redis has refused; "" = none
 
-Returns {status, now_ms, found, fields}. Status: 0 done, 1 too late. Found: 0 there is none; 1 it stands still, fields is a flat list, of which leaving
-is the name of its way; 2 it stays for now: by its overlap no job may be made while an earlier one is there.
+Returns {status, now_ms, found, fields}. Found: 0 there is none; 1 it stands still, fields is a flat list, of which leaving is the name of its way; 2
+it stays for now: by its overlap no job may be made while an earlier one is there.
 Cost: O(1).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, id, handover, refused = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @requires core/call, extended/unique_keys
 

@@ -1,32 +1,23 @@
 --[[
-Store jobs on the extended path, all or none: ready, scheduled or blocked. Their queues become extended ones. Job keys are built from the prefix of
-meta (core/call).
+Store jobs on the extended path, all or none: ready, scheduled or blocked. Their queues become extended ones.
 
-KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] quotas       "queues,jobs of a queue,bytes,keys,number of items": the most that may be there (limits/quotas), "" = no quotas
-ARGV[4] replaces     the id of the job that the first item replaces, "" = none
-ARGV[5] digest       names the record of its idempotency key (jobs/idempotency), "" = it has none
-ARGV[6] fingerprint  16 bytes, of the request
-ARGV[7] ttl_ms       how long the record lasts, ms
-ARGV[8..] item × N   options, id, body, needs
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, quotas, replaces, digest, fingerprint, ttl_ms
+ITEM options, id, body, needs
+quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that may be there (limits/quotas), "" = no quotas
+digest: text  names the record of its idempotency key (jobs/idempotency), "" = it has none
+ttl_ms: text  how long the record lasts, ms
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put: extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as
-they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
-Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to 4 and 10}. Status: 0 done, 1 too late, 2 the namespace is not registered,
-3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.
-Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use,
-2 to 4 and ":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put:
+extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as they are stored. Needs: the ids of jobs that must be done
+first, each after a byte with its length.
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to
+4 and 10}. Status 3: the key has a record: {3, now_ms, what was stored}, 4 that of another request.
+Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use, 2 to 4 and
+":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that.
+States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
 --- @adds
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
@@ -51,7 +42,7 @@ start_quotas(quotas)
 
 -- Read.
 local codes, states, fresh, holders, stand_ins, stored, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, false, false
-for i = 8, #ARGV, 4 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
   use_defaults(options)

@@ -1,27 +1,20 @@
 --[[
-Record the heartbeat of a worker session. Its leases are extended by the command extended/settle. The key of the session is built from the prefix of
-meta (core/call).
+Record the heartbeat of a worker session. Its leases are extended by the command extended/settle.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-KEYS[3] workers      zset: name -> when it was last seen, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] worker       the id of the session
-ARGV[4] ttr_ms       without a heartbeat for so long the session is lost
-ARGV[5] jobs         how many jobs it has
-ARGV[6] info         JSON: what it says of itself; "" = as before
-ARGV[7] name         of its process; "" = as before
-ARGV[8] scope        the queues that its token is for, "" = all: see queues/sessions
-ARGV[9] most         workers, at most; 0 = any number
+KEYS meta, due, workers
+ARGV clock_ms, deadline_ms, worker, ttr_ms, jobs, info, name, scope, most
+worker: text     the id of the session
+ttr_ms: integer  without a heartbeat for so long the session is lost
+jobs: text       how many jobs it has
+info: text       JSON: what it says of itself; "" = as before
+name: text       of its process; "" = as before
+scope: text      the queues that its token is for, "" = all: see queues/sessions
+most: integer    workers, at most; 0 = any number
 
-Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found: 0 there is no such session, and no info, or it is that of another scope;
-1 it was known, 2 it starts, 3 it was lost, 4 there are too many (flags says how many). Flags: 1 = quiet, 2 = stop, 3 = both.
+Returns {status, now_ms, found, flags}. Found: 0 there is no such session, and no info, or it is that of another scope; 1 it was known, 2 it starts, 3
+it was lost, 4 there are too many (flags says how many). Flags: 1 = quiet, 2 = stop, 3 = both.
 Cost: O(log N).
 ]]
-local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, worker, ttr_ms, jobs, info = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local name, scope, most = ARGV[7], ARGV[8], tonumber(ARGV[9])
 
 --- @script
 --- @requires core/call, jobs/events, queues/sessions

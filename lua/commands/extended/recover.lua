@@ -1,23 +1,16 @@
 --[[
-Put ready jobs whose queue was deleted into the dead-letter queue of another one: an older version could delete a queue that had jobs. Only jobs
-of priority 0 were lost so. Job keys are built from the prefix of meta (core/call).
+Put ready jobs whose queue was deleted into the dead-letter queue of another one: an older version could delete a queue that had jobs. Only jobs of
+priority 0 were lost so.
 
-KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        the name of the queue that they go to; it is created if it does not exist
-ARGV[4] group        their failure group
-ARGV[5..] item × N   id
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, queue, group
+ITEM id
+queue: text  the name of the queue that they go to; it is created if it does not exist
+group: text  their failure group
 
-Returns {status, now_ms, recovered}. Status: 0 done, 1 too late.
+Returns {status, now_ms, recovered}.
 Cost: O(1) per item, O(log N) per recovered job.
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, queue, group = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry
 --- @requires extended/jobs, extended/moves, extended/dead_jobs, extended/commit
@@ -36,7 +29,7 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local recovered, is_known = 0, {}
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local header = read_job(ARGV[i])
   local number = header and header.state == READY and header.priority == 0 and header.queue
   if number and is_known[number] == nil then

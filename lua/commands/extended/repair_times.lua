@@ -1,21 +1,16 @@
 --[[
-Repair what Redis has stored while its clock was ahead: recurring jobs by interval go on with the next slot from now, and workers were seen now. A page of
-them at a time. Their keys are built from the prefix of meta (core/call).
+Repair what Redis has stored while its clock was ahead: recurring jobs by interval go on with the next slot from now, and workers were seen now. A
+page of them at a time.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-KEYS[3] workers      zset: name -> when it was last seen, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] skip         recurring jobs of earlier pages that are as they should be
-ARGV[4] limit        recurring jobs, and workers, of a page
+KEYS meta, due, workers
+ARGV clock_ms, deadline_ms, skip, limit
+skip: integer   recurring jobs of earlier pages that are as they should be
+limit: integer  recurring jobs, and workers, of a page
 
-Returns {status, now_ms, skip, repaired, next_ms}. Status: 0 done, 1 too late. Skip: of the next page, -1 = this is the last one. Next_ms: the earliest
-timer that was set, 0 = none.
+Returns {status, now_ms, skip, repaired, next_ms}. Skip: of the next page, -1 = this is the last one. Next_ms: the earliest timer that was set, 0 =
+none.
 Cost: O(limit log N).
 ]]
-local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, skip, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 --- @requires core/call, queues/sessions, timers/served_slots
 

@@ -1,29 +1,19 @@
 --[[
 Run the timers of the extended path that are due, in up to limit steps. The name of a timer is a letter, and what it is for: S and L with a queue's
-number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; B, jobs that are held for an origin; W and T, workers and tracked jobs; H, worker
-sessions that are lost; with
-an id, U, dependents of a job that ended, N, dependencies that are still to be stored, and G, the end of cancel_grace_ms.
-Job keys are built from the prefix of meta (core/call).
+number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; B, jobs that
+are held for an origin; W and T, workers and tracked jobs; H, worker sessions that are lost; with an id, U, dependents of a job that ended, N,
+dependencies that are still to be stored, and G, the end of cancel_grace_ms.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[6] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] limit        jobs to look at, at most
-ARGV[4] quotas       as in extended/publish; recurring jobs must keep to them
+KEYS meta, queues, due, waiting, expiries, sending
+ARGV clock_ms, deadline_ms, limit, quotas
+limit: integer  jobs to look at, at most
+quotas: text    as in extended/publish; recurring jobs must keep to them
 
 Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, R, L, (queue, jobs made) × N, id × R, (queue, returned, died) × M}.
-Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when to call again, 0 = nothing to wait for, in the past = at
-once. Earliest_ms: the oldest time that was served, 0 = none. Id: a recurring job that needs more slots (extended/set_slots).
-L: worker sessions that were lost.
+Next_ms: when to call again, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none. Id: a recurring
+job that needs more slots (extended/set_slots). L: worker sessions that were lost.
 Cost: O(limit log N).
 ]]
-local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
 --- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins

@@ -1,34 +1,26 @@
 --[[
-Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. A full Redis refuses one that is new or longer. Its keys are built from the prefix of meta (core/call).
+Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. A full Redis refuses one that is new or longer.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
-ARGV[4] revision     the one that is changed; "" = any, also a new recurring job
-ARGV[5] schedule     JSON, as it was given
-ARGV[6] every_ms     between two slots; 0 = its slots are those of a cron expression
-ARGV[7] first_ms     the first slot, Unix ms; "" = offset_ms from now
-ARGV[8] offset_ms    see first_ms
-ARGV[9] fields       JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0"), catch_up,
-                     overlap, note
-ARGV[10] body        the data of its jobs
-ARGV[11] needs       what they depend on, as in extended/publish
-ARGV[12] new_slots   of a cron expression: its next slots, as in timers/cron_slots
-ARGV[13] complete    1 = there are no more after these
-ARGV[14] jitter      of a cron expression: see timers/cron_slots
-ARGV[15] tzdata      the version of the time zones that the slots were computed with
-ARGV[16] most_bytes  the quota on bytes, 0 = none
+KEYS meta, due
+ARGV clock_ms, deadline_ms, id, revision, schedule, every_ms, first_ms, offset_ms, fields, body, needs, new_slots, complete, jitter, tzdata, most_bytes
+revision: text      the one that is changed; "" = any, also a new recurring job
+schedule: text      JSON, as it was given
+every_ms: integer   between two slots; 0 = its slots are those of a cron expression
+first_ms: text      the first slot, Unix ms; "" = offset_ms from now
+offset_ms: integer  see first_ms
+fields: text        JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0"), catch_up,
+                    overlap, note
+body: text          the data of its jobs
+needs: text         what they depend on, as in extended/publish
+new_slots: text     of a cron expression: its next slots, as in timers/cron_slots
+complete: text      1 = there are no more after these
+jitter: text        of a cron expression: see timers/cron_slots
+tzdata: text        the version of the time zones that the slots were computed with
 
-Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 there is
-none, 2 it has another revision by now, 3 it would go beyond the quota (next_ms says how many bytes there are). Next_ms: when to run its timer, 0 = it is paused, or has no slot left.
+Returns {status, now_ms, code, next_ms}. Code: 0 stored, 1 there is none, 2 it has another revision by now, 3 it would go beyond the quota (next_ms
+says how many bytes there are). Next_ms: when to run its timer, 0 = it is paused, or has no slot left.
 Cost: O(log N).
 ]]
-local meta, due = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
-local new_slots, complete, jitter, tzdata, most_bytes = ARGV[12], ARGV[13], ARGV[14], ARGV[15], tonumber(ARGV[16])
 
 --- @requires core/call, limits/store_room, limits/recurring_bytes, timers/cron_slots, timers/served_slots
 

@@ -1,27 +1,20 @@
 --[[
-Store more slots of a recurring job by cron, which a server has computed. Servers that compute at the same time store them once. Its keys are built
-from the prefix of meta (core/call).
+Store more slots of a recurring job by cron, which a server has computed. Servers that compute at the same time store them once.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           its own
-ARGV[4] revision     of the recurring job that they were computed for
-ARGV[5] after        the last slot that it had then, or that it served last, Unix ms; "" = none
-ARGV[6] new_slots    the slots behind it, as in timers/cron_slots
-ARGV[7] complete     1 = there are no more after these
-ARGV[8] skipped      slots between after and the first of these, which have passed and are left out
-ARGV[9] tzdata       the version of the time zones that they were computed with
-ARGV[10] replaces    1 = they replace all slots that have not come yet, unless those were computed with newer time zones
+KEYS meta, due
+ARGV clock_ms, deadline_ms, id, revision, after, new_slots, complete, skipped, tzdata, replaces
+revision: text    of the recurring job that they were computed for
+after: text       the last slot that it had then, or that it served last, Unix ms; "" = none
+new_slots: text   the slots behind it, as in timers/cron_slots
+complete: text    1 = there are no more after these
+skipped: integer  slots between after and the first of these, which have passed and are left out
+tzdata: text      the version of the time zones that they were computed with
+replaces: text    1 = they replace all slots that have not come yet, unless those were computed with newer time zones
 
-Returns {status, now_ms, stored, next_ms}. Status: 0 done, 1 too late. Stored: 1, or 0: it was changed, paused or removed meanwhile, another server
-was first, or the time zones are too old. Next_ms: when to run its timer, 0 = no slot is left.
+Returns {status, now_ms, stored, next_ms}. Stored: 1, or 0: it was changed, paused or removed meanwhile, another server was first, or the time zones
+are too old. Next_ms: when to run its timer, 0 = no slot is left.
 Cost: O(log N).
 ]]
-local meta, due = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, id, revision, after, new_slots = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local complete, skipped, tzdata, replaces = ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10]
 
 --- @requires core/call, timers/cron_slots
 

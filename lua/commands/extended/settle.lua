@@ -1,24 +1,18 @@
 --[[
-Lease operations, each item for itself: ack, release, retry, fail, heartbeat, undo, revoke. Jobs may be simple or extended, in queues of either kind. Job keys are built from the prefix of meta (core/call).
+Lease operations, each item for itself: ack, release, retry, fail, heartbeat, undo, revoke. Jobs may be simple or extended, in queues of either kind.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   verb, id, lease, options, bytes
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms
+ITEM verb, id, lease, options, bytes
 
 Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo, revoke (lease 0: whatever the lease). Options: JSON, by verb
-(modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the
-others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the namespace is not
-registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts, 7 not leased.
-State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
+(modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the others
+new data; "" = none.
+Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6
+refused: see facts, 7 not leased. State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" =
+none.
 Cost: O(log N) per item.
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, limits/byte_room
 --- @requires leases/failures, leases/give_back
@@ -50,7 +44,7 @@ end
 -- Read. Most operations of a batch have the same options, which nothing changes.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local reply, read = { 0, now_floor, 0 }, {}
-for i = 3, #ARGV, 5 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local verb, id, lease, text = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3]
   local options = read[text] or cjson.decode(text)
   read[text] = options

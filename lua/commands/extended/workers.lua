@@ -2,21 +2,17 @@
 Read workers with their sessions, and count their leases; after that forget them with their sessions (they are listed again when they are seen again,
 and their jobs stay as they are), or set a flag of their sessions. Forget and end_waits end their lease requests that wait, on all servers.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] workers      zset: name -> when it was last seen, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] verb         read, forget, quiet, stop or end_waits
-ARGV[4] scope        forget, end_waits: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
-ARGV[5..] item × N   worker
+KEYS meta, workers
+ARGV clock_ms, deadline_ms, verb, scope
+ITEM worker
+verb: text   read, forget, quiet, stop or end_waits
+scope: text  forget, end_waits: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
 
-Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Status: 0 done, 1 too late. Seen_ms 0: there
-is none of this name, or it is out of the scope. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0 and "".
-Flags: 1 = quiet, 2 = stop, 3 = both; as they were before.
+Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Seen_ms 0: there is none of this name, or
+it is out of the scope. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0
+and "". Flags: 1 = quiet, 2 = stop, 3 = both; as they were before.
 Cost: O(log N) per item.
 ]]
-local meta, workers = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, verb, scope = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @requires core/call, jobs/events, queues/notify, queues/sessions
 
@@ -27,13 +23,13 @@ end
 
 -- Read.
 local reply, keys, sessions, others = { 0, now_floor }, { meta, workers }, sessions_key(), {}
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
   keys[#keys + 1] = session_key(ARGV[i])
 end
 redis.call("EXISTS", sessions, unpack(keys))
 local event_names = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local leases, session, n = keys[i * 2 - 7], keys[i * 2 - 6], #reply
   local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info", "name", "scope")
   others[i] = --[[ guard: session-end-scope ]] scope ~= "" and x[9] ~= scope
@@ -51,7 +47,7 @@ for i = 5, #ARGV do
 end
 
 -- Write.
-for i = 5, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local leases, session = keys[i * 2 - 7], keys[i * 2 - 6]
   -- For a token that may not use the session it is as if there were none.
   local does = not others[i] and verb

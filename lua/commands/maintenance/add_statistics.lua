@@ -1,27 +1,21 @@
 --[[
-Add what one server has measured to the statistics of a day. A batch that is sent again is not counted again: each server numbers its own.
-The day's hash is built from the prefix of meta (core/call); it has a TTL of Redis's own, and needs no marker of the namespace.
+Add what one server has measured to the statistics of a day. A batch that is sent again is not counted again: each server numbers its own. The day's
+hash has a TTL of Redis's own, and needs no marker of the namespace.
 
-KEYS[1] meta         hash: the namespace's marker; only its name is used
-KEYS[2] settings     hash: the namespace's settings; history_days says how long a day is kept
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] day          days since 1970-01-01, UTC
-ARGV[4] source       the server, by a name that no other server ever has
-ARGV[5] sequence     the batch's number, above that of the last one from this source
-ARGV[6] default_days how long a day is kept if the namespace has not set it, 0 = no statistics
-ARGV[7] most         queues of a day at most; those beyond are added up as "*"
-ARGV[8] since_ms     the time of the first thing that was counted, Unix ms: after a purge nothing from before it is added
-ARGV[9..] item × N   queue, tally
+KEYS meta, settings
+ARGV clock_ms, deadline_ms, day, source, sequence, default_days, most, since_ms
+ITEM queue, tally
+settings: hash      the namespace's settings; history_days says how long a day is kept
+source: text        the server, by a name that no other server ever has
+sequence: integer   the batch's number, above that of the last one from this source
+default_days: text  how long a day is kept if the namespace has not set it, 0 = no statistics
+most: integer       queues of a day at most; those beyond are added up as "*"
+since_ms: integer   the time of the first thing that was counted, Unix ms: after a purge nothing from before it is added
 
-Tally: "waits;runs;failures;retries" (queues/statistics). Returns {status, now_ms, place × N}. Status: 0 done, 1 too late. Place, from 0: of an item
-whose queue has no numbers of its own.
+Tally: "waits;runs;failures;retries" (queues/statistics).
+Returns {status, now_ms, place × N}. Place, from 0: of an item whose queue has no numbers of its own.
 Cost: O(bins) per item.
 ]]
-local meta, settings = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local day, source, sequence = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local default_days, most, since_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
 --- @adds
 --- @requires core/call, core/purges, queues/statistics
@@ -42,7 +36,7 @@ if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_p
 end
 local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
 local tallies, reply = {}, { 0, now_floor }
-for i = 9, #ARGV, 2 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local queue, more = ARGV[i], ARGV[i + 1]
   local known = tallies[queue] or redis.call("HGET", key, queue)
   -- guard: statistics-queues-bounded

@@ -1,16 +1,13 @@
 --[[
-Count jobs for the quota on bytes that were stored while it was not set. Job keys are built from the prefix of meta (core/call).
+Count jobs for the quota on bytes that were stored while it was not set.
 
-KEYS[1] meta         hash: the namespace's marker; its bytes are those that count for the quota
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   id
+KEYS meta
+ARGV clock_ms, deadline_ms
+ITEM id
 
-Returns {status, now_ms, counted}. Status: 0 done, 1 too late.
+Returns {status, now_ms, counted}.
 Cost: O(1) per item.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, limits/beside_bytes
 
@@ -30,7 +27,7 @@ end
 -- Read. Jobs that have gone are skipped; a namespace without its marker has no jobs.
 local counted, bytes, seen = {}, 0, {}
 local is_known = redis.call("EXISTS", meta) == 1
-for i = 3, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local key = job_key(ARGV[i])
   local flags = string.byte(redis.call("GETRANGE", key, FLAGS_FROM - 1, FLAGS_FROM - 1))
   if is_known and flags and not seen[key] then

@@ -1,16 +1,13 @@
 --[[
-Count recurring jobs for the quota on bytes that were stored while there was none. Their keys are built from the prefix of meta (core/call).
+Count recurring jobs for the quota on bytes that were stored while there was none.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   id
+KEYS meta
+ARGV clock_ms, deadline_ms
+ITEM id
 
-Returns {status, now_ms, counted}. Status: 0 done, 1 too late. Counted: how many were not counted before.
+Returns {status, now_ms, counted}. Counted: how many were not counted before.
 Cost: O(1) per item.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, limits/recurring_bytes
 
@@ -23,7 +20,7 @@ local counted = 0
 if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, counted }
 end
-for i = 3, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local key = named_key("R", ARGV[i])
   local known = redis.call("HMGET", key, "revision", "counted")
   if known[1] and not known[2] then

@@ -1,18 +1,18 @@
 --[[
-Find out whether the store is still in the run that servers know, and begin a new one if it is not: its process was started again, or it was a
-replica before. Then its data may be older than what it answered last, so that leases need numbers above all that were granted (ADR 42).
+Find out whether the store is still in the run that servers know, and begin a new one if it is not: its process was started again, or it was a replica
+before. Then its data may be older than what it answered last, so that leases need numbers above all that were granted (ADR 42).
 
-KEYS[1] run         hash: store -> its process and the history of its data; floor, began -> of the run
-KEYS[2] namespaces  set: there are jobs if it is there; the same key as KEYS[1] in a Cluster: there are if the node has any key
-ARGV[1] identity    of the store now
-ARGV[2] jump        how far the floor is above that of the last run, at least
-ARGV[3] known       the floor that the server knows, 0 = none
+KEYS run, namespaces
+ARGV identity, jump, known
+run: hash        store -> its process and the history of its data; floor, began -> of the run
+namespaces: set  there are jobs if it is there; the same key as run in a Cluster: there are if the node has any key
+identity: text   of the store now
+jump: integer    how far the floor is above that of the last run, at least
+known: integer   the floor that the server knows, 0 = none
 
 Returns {floor, began_ms}. Floor: the lowest number of a new lease, 0 = a new store.
 Cost: O(1).
 ]]
-local run, namespaces = KEYS[1], KEYS[2]
-local identity, jump, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @script
 

@@ -1,21 +1,16 @@
 --[[
 Set a setting of a namespace, or reset it. It needs no marker of the namespace, and outlives it.
-The days of the statistics are built from the prefix of meta (core/call).
 
-KEYS[1] meta         hash: the namespace's marker; only its name is used
-KEYS[2] settings     hash: key -> value
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] key          its name
-ARGV[4] value        "" = reset it
-ARGV[5] history_days how long the existing days are kept from now on, 0 = not at all; "" = unchanged
+KEYS meta, settings
+ARGV clock_ms, deadline_ms, key, value, history_days
+settings: hash         key -> value
+key: text              its name
+value: text            "" = reset it
+history_days: integer  how long the existing days are kept from now on, 0 = not at all; "" = unchanged
 
-Returns {status, now_ms, existed}. Status: 0 done, 1 too late. Existed: 1 if it had been set.
+Returns {status, now_ms, existed}. Existed: 1 if it had been set.
 Cost: O(1); O(days that may be there), 366, if their number changes.
 ]]
-local meta, settings = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local key, value, history_days = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 --- @requires core/call, queues/statistics
 

@@ -1,7 +1,7 @@
 --[[
 Find out which commands the user of the connection may not run. Nothing is run. A Redis before 7 cannot tell: there it may run all.
 
-ARGV[1..] item × N  command
+ITEM command
 
 Command: its words with spaces between them, such as "SUBSCRIBE channel". Returns the refused ones. Commands that Redis does not have are none.
 Cost: O(N).
@@ -10,7 +10,7 @@ Cost: O(N).
 --- @script
 
 local refused = {}
-for i = 1, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local words = {}
   for word in string.gmatch(ARGV[i], "%S+") do
     words[#words + 1] = word

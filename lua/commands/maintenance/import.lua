@@ -1,25 +1,18 @@
 --[[
-Store jobs that come from another store, with their ids and in the state in which they were there. Each has a name in that store, which is
-remembered: it is stored once, even if it has been done since. Job keys are built from the prefix of meta (core/call).
+Store jobs that come from another store, with their ids and in the state in which they were there. Each has a name in that store, which is remembered:
+it is stored once, even if it has been done since.
 
-KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[6] imported     set: the names of the jobs that were imported
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] keep_ms      how long the names are remembered, ms
-ARGV[4..] item × N   options, id, source, body
+KEYS meta, queues, due, waiting, expiries, imported
+ARGV clock_ms, deadline_ms, keep_ms
+ITEM options, id, source, body
+imported: set  the names of the jobs that were imported
+keep_ms: text  how long the names are remembered, ms
 
 Options: "state,tries,attempts,ttl_ms,at_ms,queue,attributes". At_ms: when it is due or its lease ends, Unix ms. Source: its name in the other store.
-Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Returns {status, now_ms, codes}.
 Codes: a digit per item: 0 stored, 1 it was imported before, 2 another queue has a job with this id (then nothing has changed for this item).
 Cost: O(log N) per item.
 ]]
-local meta, queues, due, waiting, expiries, imported = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, keep_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @adds
 --- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list
@@ -79,7 +72,7 @@ end
 -- Read.
 redis.call("EXISTS", due, expiries, imported)
 local codes, plans, sources, seen = {}, {}, {}, {}
-for i = 4, #ARGV, 4 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local id, source = ARGV[i + 1], ARGV[i + 2]
   local arrival, n = read_arrival(ARGV[i]), #codes + 1
   local present = not seen[id] and read_job(id)

@@ -1,25 +1,17 @@
 --[[
-Move what is due, in up to limit steps: scheduled jobs to the end of their ready lists; jobs whose lease expired likewise, or to the dead-letter
-queue when no try is left (a lease whose response may not have left costs no try), or to the timers of the extended path (jobs/hand_over); expired jobs away. With the steps that are left, jobs in
-slots that are near go to the zset of scheduled jobs. Job keys are built from the prefix of meta (core/call).
+Move what is due, in up to limit steps: scheduled jobs to the end of their ready lists; jobs whose lease expired likewise, or to the dead-letter queue
+when no try is left (a lease whose response may not have left costs no try), or to the timers of the extended path (jobs/hand_over); expired jobs
+away. With the steps that are left, jobs in slots that are near go to the zset of scheduled jobs.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] due          zset: queue number -> earliest due time, Unix ms
-KEYS[3] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[5] sending      hash: record -> leases whose responses may not have left
-KEYS[6] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] limit        jobs to look at, at most
+KEYS meta, due, waiting, expiries, sending, queues
+ARGV clock_ms, deadline_ms, limit
+limit: integer  jobs to look at, at most
 
-Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms, is_extended_due, (queue, returned, died) × N}. Status: 0 done,
-1 too late. Next_due_ms: when to call again, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 =
-none. Is_extended_due: 1 = a timer of the extended path is due.
+Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms, is_extended_due, (queue, returned, died) × N}. Next_due_ms: when to
+call again, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 = none. Is_extended_due: 1 = a timer
+of the extended path is due.
 Cost: O(limit log N).
 ]]
-local meta, due, waiting, expiries, sending, queues = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, core/header, core/values, queues/notify, queues/ready_list
 --- @requires jobs/schedule, jobs/removal, jobs/events, jobs/deliveries, jobs/hand_over

@@ -1,21 +1,15 @@
 --[[
-Remove jobs from one index of a queue, whatever they are: one bounded step of purging it. No event is written, and no dependent, limit or counter
-is updated: the whole namespace is being removed. Job keys are built from the prefix of meta (core/call).
+Remove jobs from one index of a queue, whatever they are: one bounded step of purging it. No event is written, and no dependent, limit or counter is
+updated: the whole namespace is being removed.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] kind         of the index, as queue_key has it: r = the ready list, f = far slots, else a zset of ids
-ARGV[5] limit        members to look at, at most
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, queue, kind, limit
+kind: text      of the index, as queue_key has it: r = the ready list, f = far slots, else a zset of ids
+limit: integer  members to look at, at most
 
-Returns {status, now_ms, looked, removed}. Status: 0 done, 1 too late. Looked 0: the index is empty.
+Returns {status, now_ms, looked, removed}. Looked 0: the index is empty.
 Cost: O(limit log N).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local queue, kind, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 --- @requires core/call, core/header, queues/registry, jobs/schedule, jobs/removal
 

@@ -1,20 +1,16 @@
 --[[
 Remove what is left of a namespace without queues. First its marker, with all keys that have fixed names: from then on a publish registers the
-namespace again. Then, in further calls, keys that no index leads to, as long as it has not been registered again. The engine takes it off the
-pool's list, and knows the kinds of keys (src/redis/record-kinds.ts). The time of the purge stays for a while outside of the namespace (core/purges).
+namespace again. Then, in further calls, keys that no index leads to, as long as it has not been registered again. The engine takes it off the pool's
+list, and knows the kinds of keys (src/redis/record-kinds.ts). The time of the purge stays for a while outside of the namespace (core/purges).
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] is_marker    1 = the marker, and the given keys; 0 = keys of a namespace that has none
-ARGV[4..] item × N   key
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, is_marker
+ITEM key
+is_marker: integer  1 = the marker, and the given keys; 0 = keys of a namespace that has none
 
-Returns {status, now_ms, removed}. Status: 0 done, 1 too late. Removed: how many keys, -1 = none, the namespace is in use again.
+Returns {status, now_ms, removed}. Removed: how many keys, -1 = none, the namespace is in use again.
 Cost: O(1) per item.
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, is_marker = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, core/purges
 
@@ -25,7 +21,7 @@ end
 
 -- Read.
 local keys = {}
-for i = 4, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   keys[#keys + 1] = ARGV[i]
 end
 redis.call("EXISTS", meta, queues, purge_key(), unpack(keys))

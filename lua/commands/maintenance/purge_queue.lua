@@ -1,20 +1,13 @@
 --[[
 Forget a queue that holds no job, with its settings; or report where its jobs are. Its number is never used again.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] kinds        letters of all its indexes, as queue_key has them
+KEYS meta, queues, due, expiries
+ARGV clock_ms, deadline_ms, queue, kinds
+kinds: text  letters of all its indexes, as queue_key has them
 
-Returns {status, now_ms, held}. Status: 0 done, 1 too late. Held: letters of the indexes that hold anything, "" = the queue is gone.
+Returns {status, now_ms, held}. Held: letters of the indexes that hold anything, "" = the queue is gone.
 Cost: O(1).
 ]]
-local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local clock_ms, deadline_ms, queue, kinds = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @requires core/call, queues/registry
 

@@ -1,17 +1,14 @@
 --[[
-Remove members of a queue's set of stale entries that have no entry in its ready list: an older version left them behind, and its counts are
-too low by as many. Looks at a random sample. A sweep has dropped all others before.
+Remove members of a queue's set of stale entries that have no entry in its ready list: an older version left them behind, and its counts are too low
+by as many. Looks at a random sample. A sweep has dropped all others before.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] number       the queue's
+KEYS meta
+ARGV clock_ms, deadline_ms, number
+number: integer  the queue's
 
-Returns {status, now_ms, removed}. Status: 0 done, 1 too late.
+Returns {status, now_ms, removed}.
 Cost: O(200,000) entries of the list, or one whole list.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms, number = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call
 

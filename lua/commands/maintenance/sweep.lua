@@ -1,25 +1,20 @@
 --[[
-Look at one window of a queue's ready list for jobs that have expired: they are removed, and their entries (and stale ones) become
-tombstones. A pass goes from the end of the list to its head, so that no entry is missed while jobs are taken at the head. It takes over the
-queue's member of expiries at its first window (skip 0) and gives it back at its last. A list that no worker reads would fill with tombstones:
-those near its end, and those at its head, are compacted. Job keys are built from the prefix of meta (core/call).
+Look at one window of a queue's ready list for jobs that have expired: they are removed, and their entries (and stale ones) become tombstones. A pass
+goes from the end of the list to its head, so that no entry is missed while jobs are taken at the head. It takes over the queue's member of expiries
+at its first window (skip 0) and gives it back at its last. A list that no worker reads would fill with tombstones: those near its end, and those at
+its head, are compacted.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] number       the queue's
-ARGV[4] skip         entries at the end of the list that this pass has seen, and that are still there
-ARGV[5] earliest_ms  earliest expiry that this pass has seen, 0 = none
-ARGV[6] mark         digits that no other pass has
+KEYS meta, expiries
+ARGV clock_ms, deadline_ms, number, skip, earliest_ms, mark
+number: integer       the queue's
+skip: integer         entries at the end of the list that this pass has seen, and that are still there
+earliest_ms: integer  earliest expiry that this pass has seen, 0 = none
+mark: text            digits that no other pass has
 
-Returns {status, now_ms, looked, expired, earliest_ms, removed}. Status: 0 done, 1 too late. Looked < 200: the pass is over. Removed: how many of
-those that were looked at are no longer in the list.
+Returns {status, now_ms, looked, expired, earliest_ms, removed}. Looked < 200: the pass is over. Removed: how many of those that were looked at are no
+longer in the list.
 Cost: O(200), plus the way to the window, plus the tombstones at the head, 1,000 at most.
 ]]
-local meta, expiries = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local number, skip, earliest_ms, mark = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 
 --- @requires core/call, core/header, jobs/removal, jobs/events
 

@@ -1,26 +1,18 @@
 --[[
-Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, and list those that need a sweep:
-their earliest expiry has passed, a sweep was left unfinished, most entries of their ready list are stale, their counts are wrong, or
-they have stale entries and it is their turn. Numbers of queues are never used again.
+Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, and list those that need a sweep: their
+earliest expiry has passed, a sweep was left unfinished, most entries of their ready list are stale, their counts are wrong, or they have stale
+entries and it is their turn. Numbers of queues are never used again.
 
-KEYS[1] meta         hash: the namespace's marker; its tidied is when the last round began
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[5] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] cursor       of the page, "0" = begin a round
-ARGV[4] every_ms     a round begins no sooner than this after the last, ms
-ARGV[5] stalled_ms   a sweep older than this was left unfinished, ms
+KEYS meta, queues, due, expiries, sending
+ARGV clock_ms, deadline_ms, cursor, every_ms, stalled_ms
+cursor: text         of the page, "0" = begin a round
+every_ms: integer    a round begins no sooner than this after the last, ms
+stalled_ms: integer  a sweep older than this was left unfinished, ms
 
-Returns {status, now_ms, cursor, queues_left, forgotten, number to sweep × N}. Status: 0 done, 1 too late.
+Returns {status, now_ms, cursor, queues_left, forgotten, number to sweep × N}.
 Cursor "0": the round is over. Queues_left -1: no such namespace, -2: the last round was too recent, nothing was done.
 Cost: O(100) queues.
 ]]
-local meta, queues, due, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, cursor = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local every_ms, stalled_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 --- @requires core/call, core/header, queues/job_counts, queues/ready_list_reader, jobs/schedule
 

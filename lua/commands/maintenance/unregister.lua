@@ -1,14 +1,12 @@
 --[[
-Remove the marker of a namespace that has no queue, no recurring job and no worker session left; the engine takes it off the pool's list of namespaces afterwards.
+Remove the marker of a namespace that has no queue, no recurring job and no worker session left; the engine takes it off the pool's list of namespaces
+afterwards.
 
-KEYS[1] meta     hash: the namespace's marker
-KEYS[2] queues   hash: queue name -> number
-KEYS[3] sending  hash: record -> leases whose responses may not have left
+KEYS meta, queues, sending
 
 Returns 1 if the namespace is gone, 0 if it has something left.
 Cost: O(1).
 ]]
-local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 
 --- @requires core/call
 

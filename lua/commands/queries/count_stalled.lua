@@ -1,18 +1,14 @@
 --[[
-Count by queue the jobs of workers whose lease ended, and that no worker has leased since; changes nothing. Keys of workers and of queues are built from
-the prefix of meta (core/call).
+Count by queue the jobs of workers whose lease ended, and that no worker has leased since; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] limit        jobs of each worker to read, at most
-ARGV[4..] item × N   worker
+KEYS meta
+ARGV clock_ms, deadline_ms, limit
+ITEM worker
+limit: integer  jobs of each worker to read, at most
 
-Returns {status, now_ms, (queue, jobs) × N}. Status: 0 done, 1 too late.
+Returns {status, now_ms, (queue, jobs) × N}.
 Cost: O(limit) per item.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, core/header
 
@@ -22,7 +18,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 local stalled, numbers = {}, {}
-for i = 4, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local key = namespace_key("w:" .. ARGV[i])
   redis.call("EXISTS", meta, key)
   for _, id in ipairs(redis.call("ZRANGEBYSCORE", key, "-inf", text_of(now_floor), "LIMIT", 0, limit)) do

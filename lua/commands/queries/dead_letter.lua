@@ -1,32 +1,22 @@
 --[[
-Count dead jobs, put them back or delete them: those of an index that match a filter, from a place on, or those that are named; one
-bounded step. Job keys are built from the prefix of meta (core/call).
+Count dead jobs, put them back or delete them: those of an index that match a filter, from a place on, or those that are named; one bounded step.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] verb         count, respawn or delete
-ARGV[4] queue        whose dead jobs; "" = all dead jobs of the filter's group
-ARGV[5] filter       JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
-ARGV[6] options      JSON {ttl_ms, tries: number, "reset" or "keep", queue}; queue: where they go, left out = where they are
-ARGV[7] at           time of death of the last job that was looked at, "" = from the first on
-ARGV[8] id           its id, "" = from the first of that time on
-ARGV[9] limit        jobs to act on, at most
-ARGV[10] scan_limit  jobs to read, at most
-ARGV[11..] item × N  id
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, verb, queue, filter, options, at, id, limit, scan_limit
+ITEM id
+verb: text           count, respawn or delete
+queue: text          whose dead jobs; "" = all dead jobs of the filter's group
+filter: text         JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
+options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue}; queue: where they go, left out = where they are
+at: text             time of death of the last job that was looked at, "" = from the first on
+id: text             its id, "" = from the first of that time on
+limit: integer       jobs to act on, at most
+scan_limit: integer  jobs to read, at most
 
-Returns {status, now_ms, next_ms, looked, at, id, (queue, done) × N}. Status: 0 done, 1 too late. Next_ms: the earliest timer
-that was set, 0 = none. Done: jobs of the queue that matched; a job whose unique
-key another one holds stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
+Returns {status, now_ms, next_ms, looked, at, id, (queue, done) × N}. Next_ms: the earliest timer that was set, 0 = none. Done: jobs of the queue that
+matched; a job whose unique key another one holds stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
 Cost: O(scan_limit + limit log N).
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, verb, queue, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local options, at, id, limit, scan_limit = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/walks, jobs/filters
 --- @requires extended/jobs, extended/indexes, extended/dead_jobs, extended/commit
@@ -46,10 +36,10 @@ end
 local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = respawn, delete = delete_dead }
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and find_queue(queue) or nil
-for i = 11, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   found[#found + 1] = { read_job(ARGV[i]) or false, ARGV[i], "0", "" }
 end
-if #ARGV < 11 and (number or queue == "") then
+if #ARGV < FIRST_ITEM and (number or queue == "") then
   local key = number and queue_key("d", number) or index_key("F", wanted.group)
   redis.call("EXISTS", meta, key)
   if at == "" and wanted.from then

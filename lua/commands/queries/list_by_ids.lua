@@ -1,18 +1,14 @@
 --[[
-List jobs by their ids, in any state and queue; changes nothing. Job keys are built from the prefix of meta (core/call).
+List jobs by their ids, in any state and queue; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   id
+KEYS meta, queues
+ARGV clock_ms, deadline_ms
+ITEM id
 
-Returns {status, now_ms, (id, header, queue, score, fields) × N}, in order, without those that do not exist. Status: 0 done, 1 too late. Score:
-in the index of the job's state, "" = none. Fields: JSON.
+Returns {status, now_ms, (id, header, queue, score, fields) × N}, in order, without those that do not exist. Score: in the index of the job's state,
+"" = none. Fields: JSON.
 Cost: O(log N) per item.
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, queues/registry, extended/indexes, jobs/filters
 
@@ -22,7 +18,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 local reply = { 0, now_floor }
-for i = 3, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local id, n = ARGV[i], #reply
   local job = read_job(id)
   local fields = job and not is_expired(job) and fields_of(job, id)

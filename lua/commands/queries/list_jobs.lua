@@ -1,26 +1,21 @@
 --[[
-List jobs of one index from a place on, one bounded step; changes nothing. Job keys are built from the prefix of meta (core/call).
+List jobs of one index from a place on, one bounded step; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] kind         of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
-ARGV[4] name         queue, tag, type, group or worker; "" = none
-ARGV[5] filter       JSON: what else must hold (jobs/filters); first, to: lowest and highest score
-ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the first one in this order
-ARGV[7] id           its id; "" = from the first of that score on
-ARGV[8] limit        jobs to show, at most
-ARGV[9] scan_limit   members to read, at most
-ARGV[10] order       "newest": from the end of the index to its beginning; "" = from the beginning on
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, kind, name, filter, at, id, limit, scan_limit, order
+kind: text           of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
+name: text           queue, tag, type, group or worker; "" = none
+filter: text         JSON: what else must hold (jobs/filters); first, to: lowest and highest score
+at: text             score of the last member that was looked at, or its place in the list of kind r; "" = from the first one in this order
+id: text             its id; "" = from the first of that score on
+limit: integer       jobs to show, at most
+scan_limit: integer  members to read, at most
+order: text          "newest": from the end of the index to its beginning; "" = from the beginning on
 
-Returns {status, now_ms, at, id, (id, header, queue, score, fields) × N}. Status: 0 done, 1 too late. At, id: where to go on, at "" = the
-end is reached. Score: in the index of the job's state, "" = none. Fields: JSON.
+Returns {status, now_ms, at, id, (id, header, queue, score, fields) × N}. At, id: where to go on, at "" = the end is reached. Score: in the index of
+the job's state, "" = none. Fields: JSON.
 Cost: O(scan_limit).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, kind, name, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local at, id, limit, scan_limit, order = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
 
 --- @requires core/call, core/header, queues/registry, queues/walks, extended/indexes, jobs/filters
 

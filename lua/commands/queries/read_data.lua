@@ -1,18 +1,15 @@
 --[[
-Show the data of jobs, up to a number of bytes; changes nothing. Job keys are built from the prefix of meta (core/call).
+Show the data of jobs, up to a number of bytes; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] most_bytes   of data, of all items together
-ARGV[4..] item × N   id
+KEYS meta
+ARGV clock_ms, deadline_ms, most_bytes
+ITEM id
+most_bytes: integer  of data, of all items together
 
-Returns {status, now_ms, (code, queue, data, type) × N}. Status: 0 done, 1 too late. Code: 0 no such job, 1 data, 2 left out: it would be more than
-most_bytes. Type: content type, "" = none stored.
+Returns {status, now_ms, (code, queue, data, type) × N}. Code: 0 no such job, 1 data, 2 left out: it would be more than most_bytes. Type: content
+type, "" = none stored.
 Cost: O(1) per item, of what is shown.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms, most_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, core/header, queues/registry
 
@@ -22,7 +19,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 local reply, bytes = { 0, now_floor }, 0
-for i = 4, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local id, n = ARGV[i], #reply
   local job = read_job(id)
   local size = job and not is_expired(job) and redis.call("STRLEN", job_key(id)) - HEADER_BYTES

@@ -1,18 +1,15 @@
 --[[
-Show all that is known of a job, whatever its state and queue; changes nothing. Job keys are built from the prefix of meta (core/call).
+Show all that is known of a job, whatever its state and queue; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   id
+KEYS meta
+ARGV clock_ms, deadline_ms
+ITEM id
 
-Returns {status, now_ms, (value, queue, score, extras, needs, users, failed) × N}. Status: 0 done, 1 too late. Value: header, then the body; "" =
-no such job. Score: in the index of its state, "" = none. Extras: a flat list of fields and values; needs, users: lists of ids, of users
-100 at most; failed: a flat list of failed dependencies, and how those ended.
+Returns {status, now_ms, (value, queue, score, extras, needs, users, failed) × N}. Value: header, then the body; "" = no such job. Score: in the index
+of its state, "" = none. Extras: a flat list of fields and values; needs, users: lists of ids, of users 100 at most; failed: a flat list of failed
+dependencies, and how those ended.
 Cost: O(N) per item, of what the job has.
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, jobs/dependents
 
@@ -23,7 +20,7 @@ end
 
 local INDEX = { [SCHEDULED] = "Ss", [LEASED] = "Ll", [DEAD] = "dd", [BLOCKED] = "bb", [HELD] = "hh", [DONE] = "zz", [CANCELLED] = "zz" }
 local reply = { 0, now_floor }
-for i = 3, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local id, n = ARGV[i], #reply
   local value = redis.call("GET", job_key(id)) or assert_slot_stable(id) or ""
   local job = value ~= "" and unpack_job(value)

@@ -1,19 +1,16 @@
 --[[
-Show recurring jobs: one, or a page of them in the order of their ids. Their keys are built from the prefix of meta (core/call).
+Show recurring jobs: one, or a page of them in the order of their ids.
 
-KEYS[1] meta         hash: the namespace's marker
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           of the one; "" = a page
-ARGV[4] after        the id before the page, "" = from the first
-ARGV[5] limit        how many, at most
+KEYS meta
+ARGV clock_ms, deadline_ms, id, after, limit
+id: text        of the one; "" = a page
+after: text     the id before the page, "" = from the first
+limit: integer  how many, at most
 
-Returns {status, now_ms, more, (id, fields) × N}. Status: 0 done, 1 too late. More: 1 if there may be more behind the page, which ends
-after 4 MiB in any case. Fields: a flat list of fields and values.
+Returns {status, now_ms, more, (id, fields) × N}. More: 1 if there may be more behind the page, which ends after 4 MiB in any case. Fields: a flat
+list of fields and values.
 Cost: O(limit).
 ]]
-local meta = KEYS[1]
-local clock_ms, deadline_ms, id, after, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 --- @requires core/call
 

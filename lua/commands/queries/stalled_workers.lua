@@ -1,18 +1,14 @@
 --[[
-Find the workers that have stalled jobs, among some of those that were seen last. The keys of their leases are built from the prefix of meta (core/call).
+Find the workers that have stalled jobs, among some of those that were seen last.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] workers      zset: name -> when it was last seen, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] skip         how many workers that were seen later are left out
-ARGV[4] limit        how many are looked at
+KEYS meta, workers
+ARGV clock_ms, deadline_ms, skip, limit
+skip: integer   how many workers that were seen later are left out
+limit: integer  how many are looked at
 
-Returns {status, now_ms, (worker, stalled) × N}. Status: 0 done, 1 too late. Stalled: its jobs whose lease expired, and that no worker has leased since.
+Returns {status, now_ms, (worker, stalled) × N}. Stalled: its jobs whose lease expired, and that no worker has leased since.
 Cost: O(limit · log N).
 ]]
-local meta, workers = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, skip, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 --- @requires core/call
 

@@ -1,22 +1,18 @@
 --[[
-Remove jobs whose work is done (or that are not wanted any more), whatever their state. An item that names its lease is refused when
-that lease is not the present one. Job keys are built from the prefix of meta (core/call).
+Remove jobs whose work is done (or that are not wanted any more), whatever their state. An item that names its lease is refused when that lease is not
+the present one.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   claim, size, ids
+KEYS meta, queues
+ARGV clock_ms, deadline_ms
+ITEM claim, size, ids
 
-An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any, queue "" = the one that the job is in. Ids: one after
-the other, size bytes each, for an argument of its own costs as much as ten of them. Returns {status, now_ms, codes, name × M}. Status: 0 done,
-1 too late. Name: for each id of a claim without a queue, in order, that of its job's queue; "" = there is none.
+An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any, queue "" = the one that the job is in. Ids: one after the
+other, size bytes each, for an argument of its own costs as much as ten of them.
+Returns {status, now_ms, codes, name × M}. Name: for each id of a claim without a queue, in order, that of its job's queue; "" = there is none.
 Codes: a digit per id: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
 later lease, 5 removed before it was ever leased, 6 its queue is an extended one: nothing has changed, use the extended path.
 Cost: O(log N) per id.
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, core/values, queues/registry, jobs/removal
 
@@ -68,7 +64,7 @@ end
 
 -- Read: all ids in order, and the runs of those that share a claim.
 local ids, runs, claims, n = {}, {}, {}, 0
-for i = 3, #ARGV, 3 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local text, size, packed = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local claim = claims[text]
   if not claim then

@@ -1,19 +1,15 @@
 --[[
 Count the jobs of queues by state; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   queue
+KEYS meta, queues
+ARGV clock_ms, deadline_ms
+ITEM queue
 
-Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, done, cancelled, stuck) × N}. Status: 0 done, 1 too late.
-Ready: entries of the ready list less stale ones and tombstones. Head: when the job at the head of the list was published, Unix ms; 0 = not known, or
-none within its first 20 entries. Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job that failed.
+Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, done, cancelled, stuck) × N}. Ready: entries of the ready list less
+stale ones and tombstones. Head: when the job at the head of the list was published, Unix ms; 0 = not known, or none within its first 20 entries.
+Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job that failed.
 Cost: O(1) per item.
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, queues/registry
 
@@ -34,7 +30,7 @@ local function head_of(number)
 end
 
 local reply = { 0, now_floor }
-for i = 3, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local number, n = find_queue(ARGV[i]), #reply
   if number then
     -- Together: in a slot that is moving here, a key that has not arrived must not count as empty.

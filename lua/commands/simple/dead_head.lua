@@ -1,17 +1,12 @@
 --[[
 Show the head of a queue's dead-letter queue, the job that died first; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, queue
 
-Returns {status, now_ms, id, size}. Status: 0 done, 1 too late. Id "" = no job is dead.
+Returns {status, now_ms, id, size}. Id "" = no job is dead.
 Cost: O(log N).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @requires core/call, queues/registry
 

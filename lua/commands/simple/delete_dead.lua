@@ -1,18 +1,13 @@
 --[[
-Remove dead jobs, oldest first; one bounded step. Job keys are built from the prefix of meta (core/call).
+Remove dead jobs, oldest first; one bounded step.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] limit        jobs, at most
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, queue, limit
+limit: integer  jobs, at most
 
-Returns {status, now_ms, deleted}. Status: 0 done, 1 too late, 3 an extended queue: use the extended path.
+Returns {status, now_ms, deleted}. Status 3: an extended queue: use the extended path.
 Cost: O(limit log N).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @requires core/call, core/header, queues/registry, jobs/removal, jobs/events
 

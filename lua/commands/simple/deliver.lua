@@ -1,17 +1,13 @@
 --[[
 Take leases out of their delivery records (ADR 16): their handlers begin, in the process that leased them. Leases that are in no record are ignored.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3..] item × N   record, id, lease
+KEYS meta, sending
+ARGV clock_ms, deadline_ms
+ITEM record, id, lease
 
-Returns {status, now_ms, code × N}. Status: 0 done, 1 too late. Code: 1 taken out, 0 not in its record.
+Returns {status, now_ms, code × N}. Code: 1 taken out, 0 not in its record.
 Cost: O(N) of the leases of the records.
 ]]
-local meta, sending = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header
 
@@ -30,7 +26,7 @@ local function batch_of(record)
   end
   return batches[record]
 end
-for i = 3, #ARGV, 3 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local batch, id, lease, found = batch_of(ARGV[i]), ARGV[i + 1], tonumber(ARGV[i + 2]), 0
   for at = 2, batch and #batch or 0, 2 do
     if batch[at + 1] == id and struct.unpack(LEASE, batch[at], LEASE_FROM - TRIES_FROM + 1) == lease then

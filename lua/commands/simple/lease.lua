@@ -1,29 +1,19 @@
 --[[
-Lease ready jobs, or register that a server waits for them: one step, so that no job is published in between. Each item takes up to count jobs
-from its queues, in their order. Job keys are built from the prefix of meta (core/call).
+Lease ready jobs, or register that a server waits for them: one step, so that no job is published in between. Each item takes up to count jobs from
+its queues, in their order.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] flag_ms      how long a registration lasts, ms
-ARGV[4] max_bytes    take no more jobs when the reply has this many bytes
-ARGV[5] record       name of the delivery record of these leases, "" = none
-ARGV[6..] item × N   names, count, enough, ttr_ms, waits
+KEYS meta, queues, due, waiting, sending
+ARGV clock_ms, deadline_ms, flag_ms, max_bytes, record
+ITEM names, count, enough, ttr_ms, waits
 
 Names are joined by commas; waits is "1" to be registered when fewer than enough are found.
-Returns {status, now_ms, now_ceil_ms, floor, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late. Floor: no lease
-has a lower number, but for jobs with flag 4. Found: jobs leased; -1 - jobs leased = there may be more, call again; -1000000 = an
-extended queue, or a job that has to become an extended one, use the extended path. As text where jobs have
-attributes or the item has several names: found, then a line for each job: which of the names, from 1, a space, its attributes.
+Returns {status, now_ms, now_ceil_ms, floor, (found, (id, value) × found) × N, expired}. Floor: no lease has a lower number, but for jobs with flag 4.
+Found: jobs leased; -1 - jobs leased = there may be more, call again; -1000000 = an extended queue, or a job that has to become an extended one, use
+the extended path. As text where jobs have attributes or the item has several names: found, then a line for each job: which of the names, from 1, a
+space, its attributes.
 Value: header as it was before the lease, then the body. Expired: jobs met past their ttl, and removed.
 Cost: O(log N) per job, plus up to 1,000 stale entries.
 ]]
-local meta, queues, due, waiting, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @requires core/call, core/header, core/values, queues/registry, queues/ready_list_reader, queues/waiters
 --- @requires jobs/events, jobs/removal, jobs/deliveries
@@ -155,13 +145,13 @@ end
 redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
 -- How many jobs all items together want of each queue: so long is the first window.
 local wanted, unserved = {}, {}
-for i = 6, #ARGV, 5 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   for name in string.gmatch(ARGV[i], "[^,]+") do
     wanted[name] = (wanted[name] or 0) + ARGV[i + 1]
   end
 end
 
-for i = 6, #ARGV, 5 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local found, again, upto, attributes_of = 0, false, {}, {}
   local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   filled = filled + 1

@@ -1,18 +1,12 @@
 --[[
-Show a job of a queue, whatever its state; changes nothing. Job keys are built from the prefix of meta (core/call).
+Show a job of a queue, whatever its state; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] id           the job's
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, queue, id
 
-Returns {status, now_ms, value, attributes}. Status: 0 done, 1 too late. Value: header, then the body; "" = no such job in this queue.
+Returns {status, now_ms, value, attributes}. Value: header, then the body; "" = no such job in this queue.
 Cost: O(1).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, queue, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @requires core/call, core/header, queues/registry
 

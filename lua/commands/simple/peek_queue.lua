@@ -1,19 +1,14 @@
 --[[
-Show the job at the head of a queue's ready list; changes nothing. Job keys are built from the prefix of meta (core/call).
+Show the job at the head of a queue's ready list; changes nothing.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] skip         entries of the list already looked at
+KEYS meta, queues
+ARGV clock_ms, deadline_ms, queue, skip
+skip: integer  entries of the list already looked at
 
-Returns {status, now_ms, looked, id, value, attributes}. Status: 0 done, 1 too late. Id "" = no live job among the entries looked at;
-looked = 0: the end of the list. Value: header, then the body.
+Returns {status, now_ms, looked, id, value, attributes}. Id "" = no live job among the entries looked at; looked = 0: the end of the list. Value:
+header, then the body.
 Cost: O(skip + 200).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, queue, skip = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @requires core/call, core/header, queues/registry
 

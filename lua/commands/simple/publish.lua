@@ -1,33 +1,26 @@
 --[[
-Store jobs, each ready now or scheduled. The first may replace a job, which is removed in the same step. A call with an idempotency key stores all of its
-jobs or none, and a record of them; if there is a record, it stores nothing.
-Job keys are built from the prefix of meta (core/call).
+Store jobs, each ready now or scheduled. The first may replace a job, which is removed in the same step. A call with an idempotency key stores all of
+its jobs or none, and a record of them; if there is a record, it stores nothing.
 
-KEYS[1] meta         hash: the namespace's marker; last_queue is the newest queue's number, bytes what counts for the quota on bytes
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] due          zset: queue number -> earliest due time, Unix ms
-KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] replaces     the id of the job that the first item replaces, "" = none
-ARGV[4] quotas       "queues,jobs of a queue,bytes,keys,items of each call…": the most that may be there (limits/quotas), "" = no quotas
-ARGV[5] keyed        the calls that have an idempotency key (jobs/idempotency), "" = none
-ARGV[6] sizes        the numbers of items of each call, with commas, "" = each call has one
-ARGV[7..] item × N   options, id, body
+KEYS meta, queues, due, waiting, expiries
+ARGV clock_ms, deadline_ms, replaces, quotas, keyed, sizes
+ITEM options, id, body
+quotas: text  "queues,jobs of a queue,bytes,keys,items of each call…": the most that may be there (limits/quotas), "" = no quotas
+keyed: text   the calls that have an idempotency key (jobs/idempotency), "" = none
+sizes: text   the numbers of items of each call, with commas, "" = each call has one
 
 Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, 4 = an extended job,
 which must be ready at once and have no ttl; and of a native job, for the defaults of its queue (jobs/queue_defaults): 8 = it says no ttl, 16 = no
-tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 = its call is stored as a whole (jobs/whole_calls). More: attributes as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
-Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4 and 10}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
-replaces is an extended one: use the extended path.
-Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
-7 its queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another
-request, 9 call again: another call of the batch has the same key; ":" (10) a quota on keys refuses the whole call.
+tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 = its call is stored as a whole (jobs/whole_calls). More: attributes
+as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
+Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4 and 10}. Status 3: the job that it replaces is an
+extended one: use the extended path.
+Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas), 7 its
+queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a
+whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another request, 9 call again:
+another call of the batch has the same key; ":" (10) a quota on keys refuses the whole call.
 Cost: O(log N) per item.
 ]]
-local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, replaces, quotas, keyed, sizes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
 --- @adds
 --- @requires core/call, core/header, queues/registry, queues/notify, jobs/publish
@@ -46,7 +39,7 @@ if keyed ~= "" then
   leave_out_known, write_records, is_keyed = leave_out, write_idempotency_records, has_key
 end
 -- guard: record-outlives-the-namespace
-if count * 3 == #ARGV - 6 then
+if #ARGV == FIRST_ITEM - 1 + count * ITEM_SIZE then
   return { 0, now_floor, table.concat(known), unpack(stored) }
 elseif not read_last_queue() then
   return { 2, now_floor }
@@ -54,10 +47,10 @@ end
 
 -- Read. While there is a quota on bytes, new jobs have a flag: they count for it.
 local counted_flag, stored_bytes = quotas ~= "" and not string.find(quotas, "^%d+,%d+,0,") and COUNTED or 0, 0
-local codes, keys, old = plan_publish(ARGV, 7, replaces, counted_flag, due, expiries)
+local codes, keys, old = plan_publish(ARGV, FIRST_ITEM, replaces, counted_flag, due, expiries)
 if count > 0 then
   leave_out_known(known, codes, function(item)
-    return publish_kinds[ARGV[item * 3 + 4]].number
+    return publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].number
   end)
   old = codes[1] == "0" and old
 end
@@ -67,16 +60,16 @@ end
 -- guard: draining-refusal-takes-no-quota
 if next(is_extended_queue) then
   --- @requires limits/queue_settings
-  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)
+  refuse_by_settings(ARGV, FIRST_ITEM, codes, publish_kinds, old)
   if has_native_kinds then
     --- @requires jobs/queue_defaults
-    use_queue_defaults(ARGV, 7, codes, sizes)
+    use_queue_defaults(ARGV, FIRST_ITEM, codes, sizes)
   end
 end
 -- guard: publish-call-atomic
 if has_whole_kinds then
   --- @requires jobs/whole_calls
-  refuse_parts(ARGV, 7, codes, sizes, quotas ~= "")
+  refuse_parts(ARGV, FIRST_ITEM, codes, sizes, quotas ~= "")
 end
 local index_extended
 if has_extended_kinds then
@@ -91,20 +84,20 @@ if quotas ~= "" then
     --- @requires limits/kept_keys
     kept_keys, keep = count_kept_keys(), keep_keys
   end
-  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
+  stored_bytes = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
   for _, present in ipairs(refused_at) do
     stored[#stored + 1] = present
   end
 end
 
 -- Write.
-write_publish(ARGV, 7, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+write_publish(ARGV, FIRST_ITEM, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
 if index_extended then
-  index_extended(ARGV, 7, codes, publish_kinds)
+  index_extended(ARGV, FIRST_ITEM, codes, publish_kinds)
 end
 if write_records then
   write_records(codes, function(item)
-    return ARGV[item * 3 + 5], publish_kinds[ARGV[item * 3 + 4]].due and SCHEDULED or READY
+    return ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE + 1], publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].due and SCHEDULED or READY
   end, keep)
 end
 return { 0, now_floor, table.concat(codes), unpack(stored) }

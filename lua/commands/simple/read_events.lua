@@ -1,20 +1,20 @@
 --[[
-Read a namespace's events, and have them written for a while. Their stream exists only while a client is subscribed. Its first entry is no
-event: it marks the beginning.
+Read a namespace's events, and have them written for a while. Their stream exists only while a client is subscribed. Its first entry is no event: it
+marks the beginning.
 
-KEYS[1] listening  string with a TTL: a client is subscribed; how many events are kept
-KEYS[2] events     stream: e event, q queue, i id as it is stored, t type, g tags (JSON), d facts (JSON); lasts as long as listening
-ARGV[1] after      id of the last event that was read, "" = from now on
-ARGV[2] count      events to read, at most
-ARGV[3] keep_ms    have events written for so long from now on, ms; 0 = only read
-ARGV[4] most       about how many are kept
+KEYS listening, events
+ARGV after, count, keep_ms, most
+listening: string  with a TTL: a client is subscribed; how many events are kept
+events: stream     e event, q queue, i id as it is stored, t type, g tags (JSON), d facts (JSON); lasts as long as listening
+after: text        id of the last event that was read, "" = from now on
+count: integer     events to read, at most
+keep_ms: integer   have events written for so long from now on, ms; 0 = only read
+most: text         about how many are kept
 
-Returns {last, has_gap, (id, e, q, i, t, g, d) × N}. Last: the stream's newest id, "" = there is no stream. Has_gap: 1 = the events that followed
-the last one that was read have been removed.
+Returns {last, has_gap, (id, e, q, i, t, g, d) × N}. Last: the stream's newest id, "" = there is no stream. Has_gap: 1 = the events that followed the
+last one that was read have been removed.
 Cost: O(count).
 ]]
-local listening, events = KEYS[1], KEYS[2]
-local after, count, keep_ms, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 local FIELDS = { "e", "q", "i", "t", "g", "d" }
 local is_there = redis.call("EXISTS", events) == 1

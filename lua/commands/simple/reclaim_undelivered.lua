@@ -1,23 +1,17 @@
 --[[
-Give the leases of one delivery record back: the reply of the script that leased them was lost. To the front of their ready lists, with the try,
-as undo does it. Job keys are built from the prefix of meta (core/call).
+Give the leases of one delivery record back: the reply of the script that leased them was lost. To the front of their ready lists, with the try, as
+undo does it.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[3] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-KEYS[4] sending      hash: record -> leases whose responses may not have left
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] record       its name
-ARGV[4] left_ms      when the last lease of the record before ends, whose responses have left: if it is there still, the script did not run or
-                     leased nothing. 0 = there was none
+KEYS meta, waiting, expiries, sending
+ARGV clock_ms, deadline_ms, record, left_ms
+record: text      its name
+left_ms: integer  when the last lease of the record before ends, whose responses have left: if it is there still, the script did not run or leased
+                  nothing. 0 = there was none
 
-Returns {status, now_ms, found, returned, (id, lease) × N}. Status: 0 done, 1 too late. Found: 1, or 0 if there is no such record. Returned: leases
-given back. Ids and leases: those that the extended path must give back.
+Returns {status, now_ms, found, returned, (id, lease) × N}. Found: 1, or 0 if there is no such record. Returned: leases given back. Ids and leases:
+those that the extended path must give back.
 Cost: O(log N) per lease of the record.
 ]]
-local meta, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local clock_ms, deadline_ms, record, left_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @requires core/call, core/header, queues/notify, jobs/deliveries
 

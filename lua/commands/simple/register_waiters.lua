@@ -1,20 +1,14 @@
 --[[
 Register again that a server waits for jobs of queues, and find those that may have jobs by now: one step, so that no job is published in between.
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] waiting      hash: queue name -> end of a server's registration, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] flag_ms      how long a registration lasts, ms
-ARGV[4..] item × N   name
+KEYS meta, queues, waiting
+ARGV clock_ms, deadline_ms, flag_ms
+ITEM name
 
-Returns {status, now_ms, place × N}. Status: 0 done, 1 too late. Place, from 1: of a queue whose ready list has entries,
-which may be stale, or which is an extended one. The caller must fetch its jobs; nothing is registered for it.
+Returns {status, now_ms, place × N}. Place, from 1: of a queue whose ready list has entries, which may be stale, or which is an extended one. The
+caller must fetch its jobs; nothing is registered for it.
 Cost: O(1) per queue.
 ]]
-local meta, queues, waiting = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, flag_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, queues/registry, queues/waiters
 
@@ -25,7 +19,7 @@ end
 
 -- Read. In a slot that is moving, a list that has not arrived ends the script.
 local ready_lists, keys = {}, { meta, waiting }
-for i = 4, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   local number = find_queue(ARGV[i])
   if number then
     ready_lists[i] = queue_key("r", number)
@@ -34,7 +28,7 @@ for i = 4, #ARGV do
 end
 redis.call("EXISTS", unpack(keys))
 local reply, empty = { 0, now_floor }, {}
-for i = 4, #ARGV do
+for i = FIRST_ITEM, #ARGV do
   if is_extended_queue[ARGV[i]] or ready_lists[i] and redis.call("LLEN", ready_lists[i]) > 0 then
     reply[#reply + 1] = i - 3
   else

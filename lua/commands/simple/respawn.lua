@@ -1,24 +1,14 @@
 --[[
 Put dead jobs back at the end of their ready list, oldest first, with one try and a new ttl; one bounded step.
-Job keys are built from the prefix of meta (core/call).
 
-KEYS[1] meta         hash: the namespace's marker
-KEYS[2] queues       hash: queue name -> number
-KEYS[3] waiting      hash: queue name -> end of a server's registration, Unix ms
-KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] limit        jobs, at most
-ARGV[5] ttl_ms       from now, 0 = it never expires
+KEYS meta, queues, waiting, expiries
+ARGV clock_ms, deadline_ms, queue, limit, ttl_ms
+limit: integer   jobs, at most
+ttl_ms: integer  from now, 0 = it never expires
 
-Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late, 3 an extended queue, or a job that has to
-become an extended one: use the extended path.
+Returns {status, now_ms, looked, respawned}. Status 3: an extended queue, or a job that has to become an extended one: use the extended path.
 Cost: O(limit log N).
 ]]
-local meta, queues, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local limit, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 --- @requires core/call, core/header, queues/registry, queues/notify, queues/ready_list, jobs/events
 

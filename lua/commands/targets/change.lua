@@ -2,27 +2,21 @@
 Store, change or remove a push target, if it has not changed since the caller read it, and close breakers of it in the same step. A full Redis refuses
 a new target.
 
-KEYS[1] meta            hash: the namespace's marker; only its name is used
-KEYS[2] targets         hash: the push targets of the namespace (targets/fields)
-KEYS[3] target_changes  zset: field of targets -> number of its last change
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] target       its name
-ARGV[4] expected     what the caller has read of it; "" = there was none
-ARGV[5] value        what is stored from now on; "" = remove it, unless a queue is pushed to it
-ARGV[6] most         targets of a namespace
-ARGV[7] event        its name, "" = none
-ARGV[8] facts        of the event: JSON
-ARGV[9..] item × N   breaker, facts
+KEYS meta, targets, target_changes
+ARGV clock_ms, deadline_ms, target, expected, value, most, event, facts
+ITEM breaker, facts
+target: text    its name
+expected: text  what the caller has read of it; "" = there was none
+value: text     what is stored from now on; "" = remove it, unless a queue is pushed to it
+most: integer   targets of a namespace
+event: text     its name, "" = none
+facts: text     of the event: JSON
 
 Breaker: the name of one that is closed if it is open; facts of its event: JSON.
-Returns {status, now_ms, code, queue}. Status: 0 done, 1 too late. Code: 1 = done; 0 = the target is not as expected; -1 = a queue is pushed to it;
--2 = there are too many. Queue: its name.
+Returns {status, now_ms, code, queue}. Code: 1 = done; 0 = the target is not as expected; -1 = a queue is pushed to it; -2 = there are too many.
+Queue: its name.
 Cost: O(1) per item; O(fields of the hash) if it is new or removed.
 ]]
-local meta, targets, target_changes = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local target, expected, value, most, event, facts = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
 
 --- @requires core/call, limits/store_room, jobs/events, targets/fields
 
@@ -68,7 +62,7 @@ end
 if value ~= expected then
   set_field("t:" .. target, value)
 end
-for i = 9, #ARGV, 2 do
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   if field_of("b:" .. ARGV[i]) then
     emit("breaker_closed", "", "", ARGV[i + 1])
     set_field("b:" .. ARGV[i], "")

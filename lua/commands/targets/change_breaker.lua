@@ -2,26 +2,19 @@
 Open, try or close the circuit breaker of a push target, or of one of its origins. By Redis's clock: those of the servers may be wrong. Also in a full
 Redis: each delivery frees memory.
 
-KEYS[1] meta            hash: the namespace's marker; only its name is used
-KEYS[2] targets         hash: the push targets of the namespace (targets/fields)
-KEYS[3] target_changes  zset: field of targets -> number of its last change
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] target       its name
-ARGV[4] origin       of its jobs' URLs; "" = the target's own URL
-ARGV[5] url          that was tried; counts without an origin
-ARGV[6] action       open: opens a closed one; try: takes the right to send one job; fail: that job has failed; close: the target works
-ARGV[7] open_ms      how long it is open for the first time
-ARGV[8] max_open_ms  at most
-ARGV[9] try_ms       when another server may try, if this one dies
+KEYS meta, targets, target_changes
+ARGV clock_ms, deadline_ms, target, origin, url, action, open_ms, max_open_ms, try_ms
+target: text          its name
+origin: text          of its jobs' URLs; "" = the target's own URL
+url: text             that was tried; counts without an origin
+action: text          open: opens a closed one; try: takes the right to send one job; fail: that job has failed; close: the target works
+open_ms: integer      how long it is open for the first time
+max_open_ms: integer  at most
+try_ms: integer       when another server may try, if this one dies
 
-Returns {status, now_ms, done, breaker}. Status: 0 done, 1 too late. Done: 1 = this call did it; for try: it has the right. Breaker: as it is stored
-now; "" = it is closed.
+Returns {status, now_ms, done, breaker}. Done: 1 = this call did it; for try: it has the right. Breaker: as it is stored now; "" = it is closed.
 Cost: O(1).
 ]]
-local meta, targets, target_changes = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, target, origin, url, action = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local open_ms, max_open_ms, try_ms = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
 --- @requires core/call, core/iso_time, jobs/events, targets/fields
 

@@ -1,20 +1,14 @@
 --[[
 Push a queue to a target, or end that. Also in a full Redis: a queue that is pushed frees memory.
 
-KEYS[1] meta            hash: the namespace's marker; only its name is used
-KEYS[2] targets         hash: the push targets of the namespace (targets/fields)
-KEYS[3] target_changes  zset: field of targets -> number of its last change
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] queue        its name
-ARGV[4] target       name of the target; "" = none from now on
-ARGV[5] most         queues of a target
+KEYS meta, targets, target_changes
+ARGV clock_ms, deadline_ms, queue, target, most
+target: text   name of the target; "" = none from now on
+most: integer  queues of a target
 
-Returns {status, now_ms, code}. Status: 0 done, 1 too late. Code: 0 done, 1 there is no such target, 2 it has too many queues.
+Returns {status, now_ms, code}. Code: 0 done, 1 there is no such target, 2 it has too many queues.
 Cost: O(fields of the hash).
 ]]
-local meta, targets, target_changes = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, queue, target, most = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 --- @requires core/call, targets/fields
 

@@ -1,20 +1,15 @@
 --[[
 Read which push targets, pushed queues and breakers have changed.
 
-KEYS[1] meta            hash: the namespace's marker; only its name is used
-KEYS[2] targets         hash: the push targets of the namespace (targets/fields)
-KEYS[3] target_changes  zset: field of targets -> number of its last change
-ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
-ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] since        number of the last change that the caller knows
-ARGV[4] most         changed fields that are worth it
+KEYS meta, targets, target_changes
+ARGV clock_ms, deadline_ms, since, most
+since: integer  number of the last change that the caller knows
+most: integer   changed fields that are worth it
 
-Returns {status, now_ms, version, (field, value) × N}. Status: 0 done, 1 too late. Version: number of the last change; -1 = the log does not go so far
-back, or more has changed: read the whole hash. Value: "" = it was removed.
+Returns {status, now_ms, version, (field, value) × N}. Version: number of the last change; -1 = the log does not go so far back, or more has changed:
+read the whole hash. Value: "" = it was removed.
 Cost: O(log fields) and O(1) per changed field.
 ]]
-local meta, targets, target_changes = KEYS[1], KEYS[2], KEYS[3]
-local clock_ms, deadline_ms, since, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 --- @requires core/call, targets/fields
 

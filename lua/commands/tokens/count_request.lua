@@ -1,15 +1,14 @@
 --[[
 Count one request in a token's window, if there is room. The first request opens a window; it ends by itself.
 
-KEYS[1] window       hash: started (Unix ms, names the window), used (requests counted in it)
-ARGV[1] limit        requests that one window takes, >= 1
-ARGV[2] interval_ms  how long a window lasts
+KEYS window
+ARGV limit, interval_ms
+limit: integer        requests that one window takes, >= 1
+interval_ms: integer  how long a window lasts
 
 Returns the window's `started` if the request was counted, 0 if the window is used up (then nothing has changed).
 Cost: O(1).
 ]]
-local window = KEYS[1]
-local limit, interval_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 --- @adds
 

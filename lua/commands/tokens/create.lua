@@ -1,25 +1,22 @@
 --[[
-Store a token, unless it exists. Redis removes it when it expires. The text of a token with limited permissions is in another field: servers
-that do not know permissions do not find it.
+Store a token, unless it exists. Redis removes it when it expires. The text of a token with limited permissions is in another field: servers that do
+not know permissions do not find it.
 
-KEYS[1] token        hash: pool, namespace, token or bound, description, verbs, queues, expires
-KEYS[2] index        zset: digests of the namespace's tokens by time of making, Unix us
-ARGV[1] digest       hex, names the token
-ARGV[2] pool         name
-ARGV[3] namespace    name
-ARGV[4] text         the token without its pool prefix
-ARGV[5] description  any text
-ARGV[6] verbs        separated by commas, "" = all
-ARGV[7] queues       patterns separated by commas, "" = all
-ARGV[8] lifetime_ms  how long it works, 0 = not given
-ARGV[9] expires_ms   until when it works, Unix ms, 0 = not given
+KEYS token, index
+ARGV digest, pool, namespace, text, description, verbs, queues, lifetime_ms, expires_ms
+token: hash           pool, namespace, token or bound, description, verbs, queues, expires
+pool: text            name
+namespace: text       name
+text: text            the token without its pool prefix
+description: text     any text
+verbs: text           separated by commas, "" = all
+queues: text          patterns separated by commas, "" = all
+lifetime_ms: integer  how long it works, 0 = not given
+expires_ms: integer   until when it works, Unix ms, 0 = not given
 
 Returns 1 if stored; 0 if it exists, 2 if it would have expired already (then nothing has changed).
 Cost: O(log N) in the namespace's tokens.
 ]]
-local token, index = KEYS[1], KEYS[2]
-local digest, pool, namespace, text, description = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local verbs, queues, lifetime_ms, expires_ms = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 
 --- @adds
 --- @requires limits/token_lifetime

@@ -1,27 +1,23 @@
 --[[
-Replace a token by a new one, with its pool, namespace, description, permissions and limit. The old one is removed now or after grace_ms. The new
-one expires when the old one would have, unless an end is given.
+Replace a token by a new one, with its pool, namespace, description, permissions and limit. The old one is removed now or after grace_ms. The new one
+expires when the old one would have, unless an end is given.
 
-KEYS[1] token         hash: the old token
-KEYS[2] successor     hash: the new token
-KEYS[3] index         zset: digests of the namespace's tokens by time of making, Unix us
-KEYS[4] limited       set: digests of the tokens that have a limit
-KEYS[5] read_window   hash: consume requests of the old token counted now
-KEYS[6] write_window  hash: publish requests of the old token counted now
-ARGV[1] digest        hex, names the old token
-ARGV[2] new_digest    hex, names the new token
-ARGV[3] text          the new token without its pool prefix
-ARGV[4] grace_ms      how long the old one goes on working, 0 = not at all
-ARGV[5] lifetime_ms   how long the new one works, 0 = not given
-ARGV[6] expires_ms    until when the new one works, Unix ms, 0 = not given
+KEYS token, successor, index, limited, read_window, write_window
+ARGV digest, new_digest, text, grace_ms, lifetime_ms, expires_ms
+token: hash           the old token
+successor: hash       the new token
+read_window: hash     consume requests of the old token counted now
+write_window: hash    publish requests of the old token counted now
+digest: text          hex, names the old token
+new_digest: text      hex, names the new token
+text: text            the new token without its pool prefix
+grace_ms: integer     how long the old one goes on working, 0 = not at all
+lifetime_ms: integer  how long the new one works, 0 = not given
+expires_ms: integer   until when the new one works, Unix ms, 0 = not given
 
 Returns 1 if done; 0 if there is no old token, 2 if the new one exists, 3 if it would have expired already (then nothing has changed).
 Cost: O(log N) in the namespace's tokens.
 ]]
-local token, successor, index, limited = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local read_window, write_window = KEYS[5], KEYS[6]
-local digest, new_digest, text = ARGV[1], ARGV[2], ARGV[3]
-local grace_ms, lifetime_ms, expires_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
 --- @requires limits/token_lifetime
 

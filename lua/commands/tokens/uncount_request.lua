@@ -1,14 +1,13 @@
 --[[
 Give a counted request back: it got neither a job nor a job id. Only in the window that counted it.
 
-KEYS[1] window   hash: started (Unix ms, names the window), used (requests counted in it)
-ARGV[1] started  the window that counted the request, as count_request returned it
+KEYS window
+ARGV started
+started: text  the window that counted the request, as count_request returned it
 
 Returns 1 if given back, 0 if that window is over.
 Cost: O(1).
 ]]
-local window = KEYS[1]
-local started = ARGV[1]
 
 local state = redis.call("HMGET", window, "started", "used")
 if state[1] ~= started or tonumber(state[2]) < 1 then

@@ -21,14 +21,7 @@ const COMMAND_TIMEOUT_MS = 10_000;
 const SCAN_COUNT = 1_000;
 
 /** Moves members of the timer to the import's key; runs in lmstfy's Redis. */
-export const takeTimer = script({
-  name: 'maintenance/lmstfy_take_timer',
-  keys: ['timer', 'in_hand'],
-  args: [],
-  item: ['member'],
-  repeatable: true,
-  reply: Number,
-});
+export const takeTimer = script('maintenance/lmstfy_take_timer', { repeatable: true, reply: Number });
 
 /** All scripts that run in lmstfy's Redis; a test compares each one with its header. */
 export const LMSTFY_SCRIPTS = [takeTimer] as const;

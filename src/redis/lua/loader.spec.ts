@@ -10,18 +10,19 @@ function load(
   instead: Readonly<Record<string, string>> = {},
 ): string {
   return assembleScript('simple/it', instead, (path) => {
-    const text = files[path];
+    const text = { arguments: COMMON, ...files }[path];
     if (text === undefined) throw new Error(`no file ${path}`);
     return text;
   });
 }
 
-const command = (code: string): string => `--[[\nIt.\n]]\nlocal meta = KEYS[1]\n\n${code}`;
+const COMMON = '--[[\nmeta: hash  the marker\nclock_ms: text  a clock\n]]\n';
+const command = (code: string, lists = 'KEYS meta'): string => `--[[\nIt.\n\n${lists}\n]]\n\n${code}`;
 const module = (name: string, requires = ''): string =>
   `${requires === '' ? '' : `--- @requires ${requires}\n`}--- @exports ${name}\n\nfunction ${name}()\n  return 1\nend\n`;
 
 describe('the module loader', () => {
-  it('inserts each module once, after those that it requires, behind the header of the command', () => {
+  it('inserts each module once, after those that it requires, before the code of the command', () => {
     const text = load({
       'commands/simple/it': command('--- @requires jobs/b, jobs/a\n\nreturn a() + b()\n'),
       'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
@@ -30,8 +31,42 @@ describe('the module loader', () => {
       'modules/core/c': module('c'),
     });
     expect(text.match(/^function \w+/gm)).toEqual(['function c', 'function a', 'function b']);
-    expect(text.startsWith('--[[\nIt.\n]]\nlocal b, a, c\ndo\n')).toBe(true);
+    expect(text.startsWith('local b, a, c\ndo\n')).toBe(true);
     expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
+  });
+
+  it('names the keys and arguments of the header, and makes numbers of integers', () => {
+    const lists =
+      'KEYS meta, index\nARGV clock_ms, limit\nindex: zset  of jobs\nlimit: integer  jobs, at most';
+    expect(load({ 'commands/simple/it': command('return limit\n', lists) })).toBe(
+      'local meta, index = KEYS[1], KEYS[2]\nlocal clock_ms, limit = ARGV[1], tonumber(ARGV[2])\n\nreturn limit\n',
+    );
+  });
+
+  it('takes what a header explains before what several commands have', () => {
+    const lists = 'ARGV clock_ms\nclock_ms: integer  of another kind';
+    expect(load({ 'commands/simple/it': command('return clock_ms\n', lists) })).toBe(
+      'local clock_ms = tonumber(ARGV[1])\n\nreturn clock_ms\n',
+    );
+  });
+
+  it('writes the place and the size of items in the place of their names', () => {
+    const code = 'for i = FIRST_ITEM, #ARGV, ITEM_SIZE do\nend\n';
+    expect(load({ 'commands/simple/it': command(code, 'ARGV clock_ms\nITEM id, body') })).toContain(
+      'for i = 2, #ARGV, 2 do\n',
+    );
+  });
+
+  it('fails for a name that no header explains', () => {
+    expect(() => load({ 'commands/simple/it': command('return most\n', 'ARGV most') })).toThrow(
+      'the header of simple/it does not explain most',
+    );
+  });
+
+  it('fails for a command without a header', () => {
+    expect(() => load({ 'commands/simple/it': 'return 1\n' })).toThrow(
+      'simple/it does not begin with a header',
+    );
   });
 
   it('omits functions that the command does not use, and keeps their dependencies', () => {
@@ -172,7 +207,7 @@ describe('the module loader', () => {
         'simple/it',
         () => 'it',
         {},
-        (path) => files[path] ?? '',
+        (path) => files[path] ?? COMMON,
       );
     };
     // One more for the table of its resets; and KEYS, ARGV and meta.

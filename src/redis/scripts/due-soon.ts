@@ -10,11 +10,7 @@ export interface DuePage {
   readonly due: readonly (readonly [namespace: string, dueMs: number])[];
 }
 
-export const dueSoon = script({
-  name: 'maintenance/due_soon',
-  keys: ['namespaces'],
-  args: ['cursor', 'count', 'horizon_ms', 'before', 'behind'],
-  item: [],
+export const dueSoon = script('maintenance/due_soon', {
   repeatable: true,
   reply: (raw): DuePage => {
     const reply = flatReply(raw);

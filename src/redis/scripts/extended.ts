@@ -1,28 +1,13 @@
 import { LIST_SCRIPTS } from './lists.js';
-import {
-  answer,
-  bytesAt,
-  codes,
-  expiredLeasesOf,
-  flatReply,
-  integerAt,
-  script,
-  TIMES,
-  whole,
-} from './script.js';
+import { answer, bytesAt, codes, expiredLeasesOf, flatReply, integerAt, script, whole } from './script.js';
 
-/** The scripts of the extended path (ADR 18). */
-const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
+/* The scripts of the extended path (ADR 18). */
 
 /** Statuses of extended/publish for a request whose idempotency key has a record. */
 const STORED_BEFORE = 3;
 const STORED_OTHERWISE = 4;
 
-export const extendedPublish = script({
-  name: 'extended/publish',
-  keys: SPACE,
-  args: [...TIMES, 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'],
-  item: ['options', 'id', 'body', 'needs'],
+export const extendedPublish = script('extended/publish', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -41,29 +26,11 @@ export const extendedPublish = script({
   },
 });
 
-export const extendedLease = script({
-  name: 'extended/lease',
-  keys: [...SPACE, 'sending'],
-  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
-  item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker', 'pushed'],
-  repeatable: false,
-  reply: whole,
-});
+export const extendedLease = script('extended/lease', { repeatable: false, reply: whole });
 
-export const extendedSettle = script({
-  name: 'extended/settle',
-  keys: SPACE,
-  args: TIMES,
-  item: ['verb', 'id', 'lease', 'options', 'bytes'],
-  repeatable: false,
-  reply: whole,
-});
+export const extendedSettle = script('extended/settle', { repeatable: false, reply: whole });
 
-export const runTimers = script({
-  name: 'extended/run_timers',
-  keys: [...SPACE, 'sending'],
-  args: [...TIMES, 'limit', 'quotas'],
-  item: [],
+export const runTimers = script('extended/run_timers', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -83,11 +50,7 @@ export const runTimers = script({
   },
 });
 
-export const readJobs = script({
-  name: 'queries/read_jobs',
-  keys: ['meta'],
-  args: TIMES,
-  item: ['id'],
+export const readJobs = script('queries/read_jobs', {
   repeatable: true,
   /** Per item: value, queue, score, extras, needs, users; the last three are lists. */
   reply: (raw) => {
@@ -96,20 +59,9 @@ export const readJobs = script({
   },
 });
 
-export const changeQueue = script({
-  name: 'extended/change_queue',
-  keys: ['meta', 'queues', 'due', 'waiting'],
-  args: [...TIMES, 'queue', 'changes', 'event', 'makes'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const changeQueue = script('extended/change_queue', { repeatable: true, reply: whole });
 
-export const readQueueSettings = script({
-  name: 'queries/read_queue_settings',
-  keys: ['meta', 'queues'],
-  args: TIMES,
-  item: ['queue'],
+export const readQueueSettings = script('queries/read_queue_settings', {
   repeatable: true,
   /** Per item: found, fields and values; the last one is a list. */
   reply: (raw) => {
@@ -118,75 +70,25 @@ export const readQueueSettings = script({
   },
 });
 
-export const purgeState = script({
-  name: 'extended/purge_state',
-  keys: SPACE,
-  args: [...TIMES, 'queue', 'state', 'limit', 'skip', 'removes'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const purgeState = script('extended/purge_state', { repeatable: true, reply: whole });
 
-export const recoverJobs = script({
-  name: 'extended/recover',
-  keys: SPACE,
-  args: [...TIMES, 'queue', 'group'],
-  item: ['id'],
-  repeatable: true,
-  reply: whole,
-});
+export const recoverJobs = script('extended/recover', { repeatable: true, reply: whole });
 
-export const deleteQueue = script({
-  name: 'extended/delete_queue',
-  keys: ['meta', 'queues', 'due', 'expiries'],
-  args: [...TIMES, 'queue'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const deleteQueue = script('extended/delete_queue', { repeatable: true, reply: whole });
 
-export const deleteJob = script({
-  name: 'extended/delete_job',
-  keys: SPACE,
-  args: [...TIMES, 'id', 'force', 'severs'],
-  item: [],
+export const deleteJob = script('extended/delete_job', {
   /** Sent twice, the second finds no job: the caller would be told that there was none. */
   repeatable: false,
   reply: whole,
 });
 
-export const cancelJobs = script({
-  name: 'extended/cancel',
-  keys: SPACE,
-  args: [...TIMES, 'cascade', 'grace_ms'],
-  item: ['id'],
-  repeatable: false,
-  reply: whole,
-});
+export const cancelJobs = script('extended/cancel', { repeatable: false, reply: whole });
 
-export const changeJob = script({
-  name: 'extended/change',
-  keys: SPACE,
-  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+export const changeJob = script('extended/change', { repeatable: false, reply: whole });
 
-export const readStates = script({
-  name: 'queries/read_states',
-  keys: ['meta'],
-  args: TIMES,
-  item: ['id'],
-  repeatable: true,
-  reply: codes,
-});
+export const readStates = script('queries/read_states', { repeatable: true, reply: codes });
 
-export const jobQueues = script({
-  name: 'maintenance/read_job_queues',
-  keys: ['meta'],
-  args: TIMES,
-  item: ['id'],
+export const jobQueues = script('maintenance/read_job_queues', {
   repeatable: true,
   /** Per item the name of the job's queue, empty if there is no such job, and the job's state. */
   reply: whole,

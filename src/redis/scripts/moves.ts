@@ -1,11 +1,7 @@
-import { flatReply, answer, script, TIMES, whole } from './script.js';
+import { flatReply, answer, script, whole } from './script.js';
 
 /** The scripts that take records from one Redis to another. */
-export const leaveRecurring = script({
-  name: 'extended/leave_recurring',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'id', 'handover', 'refused'],
-  item: [],
+export const leaveRecurring = script('extended/leave_recurring', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -13,29 +9,11 @@ export const leaveRecurring = script({
   },
 });
 
-export const arriveRecurring = script({
-  name: 'extended/arrive_recurring',
-  keys: ['meta', 'due'],
-  args: [...TIMES, 'id', 'handover'],
-  item: ['field', 'value'],
-  repeatable: true,
-  reply: whole,
-});
+export const arriveRecurring = script('extended/arrive_recurring', { repeatable: true, reply: whole });
 
-export const endLeaving = script({
-  name: 'extended/end_leaving',
-  keys: ['meta', 'due'],
-  args: [...TIMES, 'id', 'handover', 'verb'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const endLeaving = script('extended/end_leaving', { repeatable: true, reply: whole });
 
-export const leaveStatistics = script({
-  name: 'maintenance/leave_statistics',
-  keys: ['meta'],
-  args: [...TIMES, 'day', 'verb', 'number'],
-  item: [],
+export const leaveStatistics = script('maintenance/leave_statistics', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);

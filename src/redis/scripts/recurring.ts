@@ -1,87 +1,21 @@
-import { answer, flatReply, script, TIMES, whole } from './script.js';
+import { answer, flatReply, script, whole } from './script.js';
 
-/** The scripts of recurring jobs. Their timer is run by `fullTick`. */
-export const setRecurring = script({
-  name: 'extended/set_recurring',
-  keys: ['meta', 'due'],
-  args: [
-    ...TIMES,
-    ...([
-      'id',
-      'revision',
-      'schedule',
-      'every_ms',
-      'first_ms',
-      'offset_ms',
-      'fields',
-      'body',
-      'needs',
-      'new_slots',
-      'complete',
-      'jitter',
-      'tzdata',
-      'most_bytes',
-    ] as const),
-  ],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+/* The scripts of recurring jobs. `runTimers` runs their timer. */
+
+export const setRecurring = script('extended/set_recurring', { repeatable: false, reply: whole });
 
 /** Returns whether they were stored, and when the timer is due. */
-export const setSlots = script({
-  name: 'extended/set_slots',
-  keys: ['meta', 'due'],
-  args: [
-    ...TIMES,
-    ...(['id', 'revision', 'after', 'new_slots', 'complete', 'skipped', 'tzdata', 'replaces'] as const),
-  ],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const setSlots = script('extended/set_slots', { repeatable: true, reply: whole });
 
-export const runRecurring = script({
-  name: 'extended/run_recurring',
-  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'id', 'quotas'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+export const runRecurring = script('extended/run_recurring', { repeatable: false, reply: whole });
 
-export const backfillRecurring = script({
-  name: 'maintenance/backfill_recurring',
-  keys: ['meta'],
-  args: TIMES,
-  item: ['id'],
-  repeatable: true,
-  reply: whole,
-});
+export const backfillRecurring = script('maintenance/backfill_recurring', { repeatable: true, reply: whole });
 
-export const deleteRecurring = script({
-  name: 'extended/delete_recurring',
-  keys: ['meta'],
-  args: [...TIMES, 'id'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+export const deleteRecurring = script('extended/delete_recurring', { repeatable: false, reply: whole });
 
-export const repairTimes = script({
-  name: 'extended/repair_times',
-  keys: ['meta', 'due', 'workers'],
-  args: [...TIMES, 'skip', 'limit'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const repairTimes = script('extended/repair_times', { repeatable: true, reply: whole });
 
-export const readRecurring = script({
-  name: 'queries/read_recurring',
-  keys: ['meta'],
-  args: [...TIMES, 'id', 'after', 'limit'],
-  item: [],
+export const readRecurring = script('queries/read_recurring', {
   repeatable: true,
   /** Id and list of fields of each, in turn. */
   reply: (raw) => {
@@ -90,14 +24,7 @@ export const readRecurring = script({
   },
 });
 
-export const countRecurring = script({
-  name: 'queries/count_recurring',
-  keys: ['meta'],
-  args: [...TIMES, 'after', 'limit'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const countRecurring = script('queries/count_recurring', { repeatable: true, reply: whole });
 
 export const RECURRING_SCRIPTS = [
   ...[setRecurring, setSlots, runRecurring, deleteRecurring, readRecurring, countRecurring, repairTimes],

@@ -1,5 +1,7 @@
-import type { Library } from '../lua/loader.js';
 import { faultOf } from '../errors.js';
+import type { Library } from '../lua/loader.js';
+import type { Signature } from '../lua/signature.js';
+import { SIGNATURES } from './signatures.js';
 import {
   functionsOf,
   labelOf,
@@ -15,37 +17,37 @@ import { Command } from 'ioredis';
 /** What a script takes: bytes go as they are. */
 export type Arg = string | number | Buffer;
 
-/** The declaration of a script: the names of its KEYS and ARGV in order, those of a batch's items, and the check of its reply. */
-interface Declaration<K extends string, A extends string, I extends string, R> {
-  /** The file in lua/commands, without `.lua`. */
-  readonly name: string;
-  readonly keys: readonly K[];
-  readonly args: readonly A[];
-  /** The arguments of one item; empty if it is no batch. */
-  readonly item: readonly I[];
-  /** How many operations the items of a call are, if not one each. */
-  readonly count?: (items: readonly Item[]) => number;
+/** A command of `lua/commands`: its path there, without `.lua`. */
+export type CommandName = keyof typeof SIGNATURES;
+type NamesOf<N extends CommandName, L extends keyof Signature> = (typeof SIGNATURES)[N][L][number];
+
+/** What the header of a command does not say of its script. */
+interface Rules<R> {
   /** May be sent again when it is not known whether it ran. */
   readonly repeatable: boolean;
+  /** Checks and decodes the reply. */
   readonly reply: (raw: unknown) => R;
+  /** How many operations the items of a call are, if not one each. */
+  readonly count?: (items: readonly Item[]) => number;
 }
 
-/** A script's binding. */
-export interface Script<K extends string, A extends string, I extends string, R> extends Declaration<
-  K,
-  A,
-  I,
-  R
-> {
+/** A script's binding: the names of its keys, of its arguments, and of those of an item, as the header of its command has them. */
+export interface Script<K extends string, A extends string, I extends string, R> extends Rules<R> {
+  readonly name: string;
   /** Its name in metrics and errors, by `labelOf`. */
   readonly label: string;
+  readonly keys: readonly K[];
+  readonly args: readonly A[];
+  /** Empty if the command takes no items. */
+  readonly item: readonly I[];
 }
 
-/** Declares a script. A missing key or a misspelt argument does not compile at the call. */
-export function script<const K extends string, const A extends string, const I extends string, R>(
-  declaration: Declaration<K, A, I, R>,
-): Script<K, A, I, R> {
-  return { ...declaration, label: labelOf(declaration.name) };
+/** Declares the script of a command. A missing key or a misspelt argument does not compile at the call. */
+export function script<const N extends CommandName, R>(
+  name: N,
+  rules: Rules<R>,
+): Script<NamesOf<N, 'keys'>, NamesOf<N, 'args'>, NamesOf<N, 'item'>, R> {
+  return { name, label: labelOf(name), ...SIGNATURES[name], ...rules };
 }
 
 /**
@@ -66,7 +68,7 @@ export function replyOf<R>(
 }
 
 /**
- * The arguments of one item of a batch, in the order in which the binding names them. A tuple, unlike the named keys and arguments:
+ * The arguments of one item of a batch, in the order in which the command names them. A tuple, unlike the named keys and arguments:
  * with 64 items in a call, a lookup of each by name was a thirtieth of a publish.
  */
 export type Item = readonly Arg[];
@@ -183,8 +185,6 @@ export function expiredLeasesOf(reply: readonly (number | Buffer)[], from: numbe
   }
   return expiredLeases;
 }
-
-export const TIMES = ['clock_ms', 'deadline_ms'] as const;
 
 const CR = 13;
 const LF = 10;

@@ -12,34 +12,18 @@ import {
   flatReply,
   integerAt,
   script,
-  TIMES,
   whole,
 } from './script.js';
 
-export const register = script({
-  name: 'maintenance/register',
-  keys: ['meta'],
-  args: ['format', 'now_ms'],
-  item: [],
-  repeatable: true,
-  reply: Number,
-});
+export const register = script('maintenance/register', { repeatable: true, reply: Number });
 
-export const unregister = script({
-  name: 'maintenance/unregister',
-  keys: ['meta', 'queues', 'sending'],
-  args: [],
-  item: [],
+export const unregister = script('maintenance/unregister', {
   repeatable: true,
   /** True if the namespace is gone. */
   reply: (raw) => raw === 1,
 });
 
-export const publish = script({
-  name: 'simple/publish',
-  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces', 'quotas', 'keyed', 'sizes'],
-  item: ['options', 'id', 'body'],
+export const publish = script('simple/publish', {
   repeatable: true,
   /**
    * Texts: for each call whose idempotency key has a record of the same request, in order, what the record says; then for each call that a
@@ -48,11 +32,7 @@ export const publish = script({
   reply: codesAndTexts,
 });
 
-export const readIdempotencyRecord = script({
-  name: 'simple/read_idempotency_record',
-  keys: ['meta'],
-  args: [...TIMES, 'digest', 'fingerprint'],
-  item: [],
+export const readIdempotencyRecord = script('simple/read_idempotency_record', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -62,38 +42,16 @@ export const readIdempotencyRecord = script({
   },
 });
 
-export const backfillQuota = script({
-  name: 'maintenance/backfill_quota',
-  keys: ['meta'],
-  args: TIMES,
-  item: ['id'],
-  repeatable: true,
-  reply: whole,
-});
+export const backfillQuota = script('maintenance/backfill_quota', { repeatable: true, reply: whole });
 
-export const lease = script({
-  name: 'simple/lease',
-  keys: ['meta', 'queues', 'due', 'waiting', 'sending'],
-  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
-  item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
+export const lease = script('simple/lease', {
   repeatable: /* guard: uncertain-lease-not-repeated */ false,
   reply: whole,
 });
 
-export const registerWaiters = script({
-  name: 'simple/register_waiters',
-  keys: ['meta', 'queues', 'waiting'],
-  args: [...TIMES, 'flag_ms'],
-  item: ['name'],
-  repeatable: true,
-  reply: whole,
-});
+export const registerWaiters = script('simple/register_waiters', { repeatable: true, reply: whole });
 
-export const ack = script({
-  name: 'simple/ack',
-  keys: ['meta', 'queues'],
-  args: TIMES,
-  item: ['claim', 'size', 'ids'],
+export const ack = script('simple/ack', {
   count: (runs) =>
     runs.reduce((sum, [, size, ids]) => sum + (Buffer.isBuffer(ids) ? ids.length / Number(size) : 0), 0),
   repeatable: true,
@@ -101,29 +59,11 @@ export const ack = script({
   reply: codesAndTexts,
 });
 
-export const undo = script({
-  name: 'simple/undo',
-  keys: ['meta', 'waiting', 'expiries'],
-  args: TIMES,
-  item: ['id', 'lease'],
-  repeatable: true,
-  reply: codes,
-});
+export const undo = script('simple/undo', { repeatable: true, reply: codes });
 
-export const deliver = script({
-  name: 'simple/deliver',
-  keys: ['meta', 'sending'],
-  args: TIMES,
-  item: ['record', 'id', 'lease'],
-  repeatable: true,
-  reply: whole,
-});
+export const deliver = script('simple/deliver', { repeatable: true, reply: whole });
 
-export const reclaimUndelivered = script({
-  name: 'simple/reclaim_undelivered',
-  keys: ['meta', 'waiting', 'expiries', 'sending'],
-  args: [...TIMES, 'record', 'left_ms'],
-  item: [],
+export const reclaimUndelivered = script('simple/reclaim_undelivered', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -133,11 +73,7 @@ export const reclaimUndelivered = script({
   },
 });
 
-export const pump = script({
-  name: 'maintenance/pump',
-  keys: ['meta', 'due', 'waiting', 'expiries', 'sending', 'queues'],
-  args: [...TIMES, 'limit'],
-  item: [],
+export const pump = script('maintenance/pump', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -155,47 +91,15 @@ export const pump = script({
   },
 });
 
-export const peekQueue = script({
-  name: 'simple/peek_queue',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue', 'skip'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const peekQueue = script('simple/peek_queue', { repeatable: true, reply: whole });
 
-export const peekJob = script({
-  name: 'simple/peek_job',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue', 'id'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const peekJob = script('simple/peek_job', { repeatable: true, reply: whole });
 
-export const counts = script({
-  name: 'simple/count_jobs',
-  keys: ['meta', 'queues'],
-  args: TIMES,
-  item: ['queue'],
-  repeatable: true,
-  reply: whole,
-});
+export const counts = script('simple/count_jobs', { repeatable: true, reply: whole });
 
-export const destroy = script({
-  name: 'simple/destroy',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue', 'limit'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const destroy = script('simple/destroy', { repeatable: true, reply: whole });
 
-export const deadHead = script({
-  name: 'simple/dead_head',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue'],
-  item: [],
+export const deadHead = script('simple/dead_head', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -204,83 +108,23 @@ export const deadHead = script({
   },
 });
 
-export const respawn = script({
-  name: 'simple/respawn',
-  keys: ['meta', 'queues', 'waiting', 'expiries'],
-  args: [...TIMES, 'queue', 'limit', 'ttl_ms'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+export const respawn = script('simple/respawn', { repeatable: false, reply: whole });
 
-export const deleteDead = script({
-  name: 'simple/delete_dead',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue', 'limit'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
+export const deleteDead = script('simple/delete_dead', { repeatable: false, reply: whole });
 
-export const sweep = script({
-  name: 'maintenance/sweep',
-  keys: ['meta', 'expiries'],
-  args: [...TIMES, 'number', 'skip', 'earliest_ms', 'mark'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const sweep = script('maintenance/sweep', { repeatable: true, reply: whole });
 
-export const recount = script({
-  name: 'maintenance/recount',
-  keys: ['meta'],
-  args: [...TIMES, 'number'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const recount = script('maintenance/recount', { repeatable: true, reply: whole });
 
-export const tidy = script({
-  name: 'maintenance/tidy',
-  keys: ['meta', 'queues', 'due', 'expiries', 'sending'],
-  args: [...TIMES, 'cursor', 'every_ms', 'stalled_ms'],
-  item: [],
-  repeatable: true,
-  reply: whole,
-});
+export const tidy = script('maintenance/tidy', { repeatable: true, reply: whole });
 
-export const importJobs = script({
-  name: 'maintenance/import',
-  keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'],
-  args: [...TIMES, 'keep_ms'],
-  item: ['options', 'id', 'source', 'body'],
-  repeatable: true,
-  reply: codes,
-});
+export const importJobs = script('maintenance/import', { repeatable: true, reply: codes });
 
-export const writeEvents = script({
-  name: 'simple/write_events',
-  keys: ['meta'],
-  args: ['clock_ms', 'since_ms'],
-  item: ['event', 'queue', 'id', 'facts'],
-  repeatable: false,
-  reply: Number,
-});
+export const writeEvents = script('simple/write_events', { repeatable: false, reply: Number });
 
-export const readEvents = script({
-  name: 'simple/read_events',
-  keys: ['listening', 'events'],
-  args: ['after', 'count', 'keep_ms', 'most'],
-  item: [],
-  repeatable: true,
-  reply: flatReply,
-});
+export const readEvents = script('simple/read_events', { repeatable: true, reply: flatReply });
 
-export const addStatistics = script({
-  name: 'maintenance/add_statistics',
-  keys: ['meta', 'settings'],
-  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most', 'since_ms'],
-  item: ['queue', 'tally'],
+export const addStatistics = script('maintenance/add_statistics', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -290,11 +134,7 @@ export const addStatistics = script({
   },
 });
 
-export const changeSetting = script({
-  name: 'maintenance/change_setting',
-  keys: ['meta', 'settings'],
-  args: [...TIMES, 'key', 'value', 'history_days'],
-  item: [],
+export const changeSetting = script('maintenance/change_setting', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -302,11 +142,7 @@ export const changeSetting = script({
   },
 });
 
-export const purge = script({
-  name: 'maintenance/purge_index',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'queue', 'kind', 'limit'],
-  item: [],
+export const purge = script('maintenance/purge_index', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -315,11 +151,7 @@ export const purge = script({
   },
 });
 
-export const purgeQueue = script({
-  name: 'maintenance/purge_queue',
-  keys: ['meta', 'queues', 'due', 'expiries'],
-  args: [...TIMES, 'queue', 'kinds'],
-  item: [],
+export const purgeQueue = script('maintenance/purge_queue', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -327,11 +159,7 @@ export const purgeQueue = script({
   },
 });
 
-export const purgeNamespace = script({
-  name: 'maintenance/purge_namespace',
-  keys: ['meta', 'queues'],
-  args: [...TIMES, 'is_marker'],
-  item: ['key'],
+export const purgeNamespace = script('maintenance/purge_namespace', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -339,32 +167,20 @@ export const purgeNamespace = script({
   },
 });
 
-export const lowestScores = script({
-  name: 'maintenance/lowest_scores',
-  keys: [],
-  args: [],
-  item: ['zset'],
+export const lowestScores = script('maintenance/lowest_scores', {
   repeatable: true,
   /** NaN for an empty zset. */
   reply: (raw) =>
     flatReply(raw).map((head, i, all) => (bytesAt(all, i).length > 0 ? Number(head) : Number.NaN)),
 });
 
-export const markConnection = script({
-  name: 'maintenance/mark_connection',
-  keys: ['meta'],
-  args: [],
-  item: [],
+export const markConnection = script('maintenance/mark_connection', {
   repeatable: true,
   reply: () => undefined,
 });
 
 /** Sent before a connection is ready, without the deadline of other scripts. */
-export const beginRun = script({
-  name: 'maintenance/begin_run',
-  keys: ['run', 'namespaces'],
-  args: ['identity', 'jump', 'known'],
-  item: [],
+export const beginRun = script('maintenance/begin_run', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -373,11 +189,7 @@ export const beginRun = script({
 });
 
 /** Sent by EVAL, also before a connection is ready. */
-export const checkRights = script({
-  name: 'maintenance/check_rights',
-  keys: [],
-  args: [],
-  item: ['command'],
+export const checkRights = script('maintenance/check_rights', {
   repeatable: true,
   reply: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
 });

@@ -1,12 +1,6 @@
-import { answer, bytesAt, flatReply, integerAt, script, TIMES } from './script.js';
+import { answer, bytesAt, flatReply, integerAt, script } from './script.js';
 
-const KEYS = ['meta', 'targets', 'target_changes'] as const;
-
-export const changeTarget = script({
-  name: 'targets/change',
-  keys: KEYS,
-  args: [...TIMES, 'target', 'expected', 'value', 'most', 'event', 'facts'],
-  item: ['breaker', 'facts'],
+export const changeTarget = script('targets/change', {
   repeatable: false,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -15,11 +9,7 @@ export const changeTarget = script({
   },
 });
 
-export const pushQueue = script({
-  name: 'targets/push_queue',
-  keys: KEYS,
-  args: [...TIMES, 'queue', 'target', 'most'],
-  item: [],
+export const pushQueue = script('targets/push_queue', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -27,11 +17,7 @@ export const pushQueue = script({
   },
 });
 
-export const changeBreaker = script({
-  name: 'targets/change_breaker',
-  keys: KEYS,
-  args: [...TIMES, 'target', 'origin', 'url', 'action', 'open_ms', 'max_open_ms', 'try_ms'],
-  item: [],
+export const changeBreaker = script('targets/change_breaker', {
   repeatable: false,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -40,11 +26,7 @@ export const changeBreaker = script({
   },
 });
 
-export const readTargets = script({
-  name: 'targets/read',
-  keys: KEYS,
-  args: [...TIMES, 'since', 'most'],
-  item: [],
+export const readTargets = script('targets/read', {
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
