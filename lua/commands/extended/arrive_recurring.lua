@@ -13,7 +13,7 @@ Cost: O(log N).
 ]]
 
 --- @adds
---- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots
+--- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots, timers/recurring_timer
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -24,9 +24,9 @@ if redis.call("EXISTS", meta) == 0 then
 end
 
 -- Read.
-local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
-local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
-redis.call("EXISTS", meta, due, key, all, timers, by_interval, by_cron, handover_key(handover))
+local key, all = named_key("R", id), namespace_key("schedules")
+redis.call("EXISTS", key, all, handover_key(handover))
+touch_recurring_timer(due)
 if --[[ guard: recurring-job-arrives-once ]] redis.call("HGET", key, "from") == handover then
   return { 0, now_floor, 1, 0 }
 end
@@ -43,7 +43,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
 end
 local is_cron, runs = x.every == "0", nil
 if x.paused ~= "1" and is_cron then
-  runs = next_timer(id, slots_in(x.slots), tonumber(x.jitter or 0), x.complete == "1") or x.complete ~= "1" and now_ceil or nil
+  runs = next_cron_run(id, x.slots, x.jitter, x.complete)
 elseif x.paused ~= "1" then
   runs = tonumber(x.next)
 end
@@ -56,12 +56,4 @@ if x.counted then -- Never refused: it was stored before.
   redis.call("HINCRBY", meta, "bytes", x.counted)
 end
 redis.call("ZADD", all, 0, id)
-redis.call("ZREM", by_interval, id)
-redis.call("ZREM", by_cron, id)
-if not runs then
-  return { 0, now_floor, 0, 0 }
-end
-redis.call("ZADD", is_cron and by_cron or by_interval, text_of(runs), id)
-redis.call("ZADD", timers, "LT", text_of(runs), is_cron and "C" or "R")
-redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
-return { 0, now_floor, 0, runs }
+return { 0, now_floor, 0, set_recurring_timer(due, id, is_cron, runs) }

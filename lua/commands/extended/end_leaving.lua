@@ -12,7 +12,7 @@ Cost: O(log N).
 ]]
 
 --- @adds
---- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots
+--- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots, timers/recurring_timer
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -20,10 +20,10 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
-local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
+local key, all = named_key("R", id), namespace_key("schedules")
 local x = redis.call("HMGET", key, "leaving", "from", "every", "next", "paused", "slots", "jitter", "complete")
-redis.call("EXISTS", meta, due, all, timers, by_interval, by_cron, handover_key(handover))
+redis.call("EXISTS", all, handover_key(handover))
+touch_recurring_timer(due)
 if verb == "refuse" then
   if x[2] == handover then
     return { 0, now_floor, 0, 0 }
@@ -48,12 +48,6 @@ end
 redis.call("HDEL", key, "leaving")
 local is_cron, runs = x[3] == "0", tonumber(x[4])
 if is_cron then
-  runs = next_timer(id, slots_in(x[6]), tonumber(x[7] or 0), x[8] == "1") or x[8] ~= "1" and now_ceil or nil
+  runs = next_cron_run(id, x[6], x[7], x[8])
 end
-if x[5] == "1" or not runs then
-  return { 0, now_floor, 1, 0 }
-end
-redis.call("ZADD", is_cron and by_cron or by_interval, text_of(runs), id)
-redis.call("ZADD", timers, "LT", text_of(runs), is_cron and "C" or "R")
-redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
-return { 0, now_floor, 1, runs }
+return { 0, now_floor, 1, set_recurring_timer(due, id, is_cron, x[5] ~= "1" and runs or nil) }

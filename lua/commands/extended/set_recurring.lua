@@ -22,7 +22,7 @@ says how many bytes there are). Next_ms: when to run its timer, 0 = it is paused
 Cost: O(log N).
 ]]
 
---- @requires core/call, limits/store_room, limits/recurring_bytes, timers/cron_slots, timers/served_slots
+--- @requires core/call, limits/store_room, limits/recurring_bytes, timers/cron_slots, timers/served_slots, timers/recurring_timer
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -34,10 +34,10 @@ if redis.call("EXISTS", meta) == 0 then
 end
 
 -- Read.
-local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
-local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
+local key, all = named_key("R", id), namespace_key("schedules")
 local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted")
-redis.call("EXISTS", meta, due, by_interval, by_cron, all, timers)
+redis.call("EXISTS", all)
+touch_recurring_timer(due)
 if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] known[1] ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
 end
@@ -78,8 +78,7 @@ if every_ms == 0 then
     from = from + 1
   end
   new_slots, slot = slots_text(slots, from), slots[from]
-  -- Without a slot that is known its timer asks for more.
-  runs = next_timer(id, slots_in(new_slots), tonumber(jitter), complete == "1") or complete ~= "1" and now_ceil or nil
+  runs = next_cron_run(id, new_slots, jitter, complete)
 else
   first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)
   slot = is_same and tonumber(known[4])
@@ -112,14 +111,4 @@ if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))
 end
 redis.call("ZADD", all, 0, id)
--- guard: cron-kind-change-leaves-index
-redis.call("ZREM", every_ms == 0 and by_interval or by_cron, id)
-local by_time, timer = every_ms == 0 and by_cron or by_interval, every_ms == 0 and "C" or "R"
-if stored.paused == "1" or not runs then
-  redis.call("ZREM", by_time, id)
-  return { 0, now_floor, 0, 0 }
-end
-redis.call("ZADD", by_time, text_of(runs), id)
-redis.call("ZADD", timers, "LT", text_of(runs), timer)
-redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
-return { 0, now_floor, 0, runs }
+return { 0, now_floor, 0, set_recurring_timer(due, id, every_ms == 0, stored.paused ~= "1" and runs or nil) }

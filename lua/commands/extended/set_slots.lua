@@ -16,7 +16,7 @@ are too old. Next_ms: when to run its timer, 0 = no slot is left.
 Cost: O(log N).
 ]]
 
---- @requires core/call, timers/cron_slots
+--- @requires core/call, timers/cron_slots, timers/recurring_timer
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -24,9 +24,9 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local key, by_cron, timers = named_key("R", id), namespace_key("cron"), namespace_key("timers")
+local key = named_key("R", id)
 local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "jitter", "tzdata")
-redis.call("EXISTS", meta, due, by_cron, timers)
+touch_recurring_timer(due)
 local slots, last = slots_in(known[2]), known[3] or ""
 local end_of_known = #slots > 0 and text_of(slots[#slots]) or last
 if --[[ guard: cron-slots-of-revision ]] known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
@@ -65,11 +65,4 @@ if skipped > 0 then
   redis.call("HINCRBY", key, "skipped", skipped)
   redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")
 end
-if not runs then
-  redis.call("ZREM", by_cron, id)
-  return { 0, now_floor, 1, 0 }
-end
-redis.call("ZADD", by_cron, text_of(runs), id)
-redis.call("ZADD", timers, "LT", text_of(runs), "C")
-redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
-return { 0, now_floor, 1, runs }
+return { 0, now_floor, 1, set_recurring_timer(due, id, true, runs) }

@@ -16,7 +16,7 @@ Returns {status, now_ms, done, breaker}. Done: 1 = this call did it; for try: it
 Cost: O(1).
 ]]
 
---- @requires core/call, core/iso_time, jobs/events, targets/fields
+--- @requires core/call, core/iso_time, jobs/events, targets/breakers, targets/fields
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -45,7 +45,7 @@ local text = field_of(field)
 local known = text and cjson.decode(text)
 
 local function store(open_until, openings, try_until)
-  text = string.format("{\"openUntilMs\":%.0f,\"openings\":%d,\"probeUntilMs\":%.0f}", open_until, openings, try_until)
+  text = breaker_text(open_until, openings, try_until)
   set_field(field, text)
 end
 
@@ -60,18 +60,13 @@ local function open()
   store(open_until, openings + 1, 0)
 end
 
--- A time that is further away than any can be was written before the clock was set back, or by another clock.
-local function is_over(at, longest_ms)
-  return at <= now_floor or --[[ guard: breaker-time-too-far-is-over ]] at > now_floor + longest_ms
-end
-
 local is_done = false
 if not has_breaker() then
   return { 0, now_floor, 0, text or "" }
 elseif action == "open" and not known or action == "fail" and known then
   open()
   is_done = true
-elseif action == "try" and known and is_over(known.openUntilMs, max_open_ms) and --[[ guard: one-server-probes ]] is_over(known.probeUntilMs, try_ms) then
+elseif action == "try" and known and is_past(known.openUntilMs, now_floor, max_open_ms) and --[[ guard: one-server-probes ]] is_past(known.probeUntilMs, now_floor, try_ms) then
   store(known.openUntilMs, known.openings, now_floor + try_ms)
   is_done = true
 elseif action == "close" and known then

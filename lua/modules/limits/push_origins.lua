@@ -1,7 +1,7 @@
 -- Jobs of a target with several origins: while the circuit breaker of a job's origin is open it is held, so that none is leased in vain. Then one is
 -- called, and all others when the breaker is closed (timers/push_origins). Origin "": the target's own URL, of jobs that name none.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/moves
---- @requires extended/conversion, limits/concurrency_keys
+--- @requires extended/conversion, limits/concurrency_keys, targets/breakers
 --- @exports origin_room, closed_origin_of, hold_for_origin
 
 -- How soon the breaker is looked at again, ms.
@@ -18,13 +18,8 @@ end
 
 -- Until the server that leases it has taken the right to try (targets/change_breaker), no other one leases a second job.
 local function mark_leased(breaker, field)
-  local form = "{\"openUntilMs\":%.0f,\"openings\":%d,\"probeUntilMs\":%.0f,\"leasedUntilMs\":%.0f}"
-  write("HSET", namespace_key("targets"), field, string.format(form, breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS))
-end
-
--- A time that is further away than any can be was written before the clock was set back: see targets/change_breaker.
-local function is_over(at, longest_ms)
-  return at <= now_floor or at > now_floor + longest_ms
+  local text = breaker_text(breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS)
+  write("HSET", namespace_key("targets"), field, text)
 end
 
 -- How many jobs of an origin may be leased from a queue: all, one that tries it, or none.
@@ -37,9 +32,9 @@ function origin_room(number, origin)
     if not breaker or settings == cjson.null then
       rooms[name] = math.huge
     elseif
-      is_over(breaker.openUntilMs, settings.maxOpenMs or 300000)
-      and is_over(breaker.probeUntilMs, (target.timeoutMs or 0) + 5000)
-      and --[[ guard: one-job-tries-an-origin ]] is_over(breaker.leasedUntilMs or 0, LOOK_AGAIN_MS)
+      is_past(breaker.openUntilMs, now_floor, settings.maxOpenMs or 300000)
+      and is_past(breaker.probeUntilMs, now_floor, (target.timeoutMs or 0) + 5000)
+      and --[[ guard: one-job-tries-an-origin ]] is_past(breaker.leasedUntilMs or 0, now_floor, LOOK_AGAIN_MS)
     then
       rooms[name], breakers[name] = 1, { breaker, field }
     else

@@ -1,6 +1,6 @@
 -- The slots of a recurring job by cron: a text of Unix ms with commas, in order. Servers compute them ahead (commands/extended/set_slots).
 --- @requires core/call
---- @exports slots_in, slots_text, fire_time, next_timer, FEW_SLOTS
+--- @exports slots_in, slots_text, fire_time, next_timer, next_cron_run, FEW_SLOTS
 
 function slots_in(text)
   local slots = {}
@@ -46,4 +46,9 @@ function next_timer(id, slots, jitter_ms, is_complete)
     first = first and math.min(first, fires) or fires
   end
   return first
+end
+
+-- The same for a recurring job that is not paused, by what is stored of it. Without a slot that is known its timer asks for more.
+function next_cron_run(id, slots, jitter_ms, complete)
+  return next_timer(id, slots_in(slots), tonumber(jitter_ms or 0), complete == "1") or complete ~= "1" and now_ceil or nil
 end
