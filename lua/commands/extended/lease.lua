@@ -17,7 +17,6 @@ Cost: O(log N) per job, plus up to 500 stale entries.
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
 --- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
 --- @requires extended/commit, limits/at_lease
---- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs, limits/push_origins
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

@@ -23,7 +23,6 @@ Cost: O(log N) per item.
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
 --- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims
 --- @requires extended/publish_in_place, extended/commit
---- @lazy extended/dependencies, extended/unique_claims, extended/publish_in_place, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

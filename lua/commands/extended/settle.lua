@@ -16,7 +16,6 @@ Cost: O(log N) per item.
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, limits/byte_room
 --- @requires leases/failures, leases/give_back
---- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

@@ -22,28 +22,14 @@ const COMMAND = '';
  *       … the module …
  *     end
  *
- * A module that only one other uses stands inside that one's block, and exports that no other uses are local to the block of their module: the fewer
- * variables are in use, the sooner Lua finds one for a new function. A lazy module is made by the first call of one of its functions:
- *
- *     do
- *       local make
- *       function make() … the module … end
- *       function export(...)
- *         if make then make = make() end
- *         return export(...)
- *       end
- *     end
+ * A module that only one other uses stands inside that one's block, and exports that no other uses are local to the block of their module: Lua allows
+ * 200 local names at once, and 60 variables of others in a function.
  *
  * @param all modules of the script
  * @param code of the command
- * @param lazy names of modules; one that exports a value which others use is made at once all the same
  * @returns the text of some of the modules
  */
-export function blockMaker(
-  all: readonly Module[],
-  code: string,
-  lazy: readonly string[],
-): (modules: readonly Module[]) => string {
+export function blockMaker(all: readonly Module[], code: string): (modules: readonly Module[]) => string {
   const users = usersOf(all, code);
   const arrange = (modules: readonly Module[]): Block[] => {
     const blocks: Block[] = [];
@@ -61,8 +47,6 @@ export function blockMaker(
     const own = module.exports.filter((name) => !isShared(name, users));
     const locals = own.length > 0 && module.body !== '' ? `local ${own.join(', ')}\n` : '';
     const text = `${declare(inside)}${locals}${module.body}`;
-    if (lazy.includes(module.name) && exportsFunctionsOnly(names, module))
-      return { names, uses: [...wordsOf(text)], text: lazyText(names, text) };
     const uses = [...inside.flatMap((block) => block.uses), ...functionWords(module.body)];
     return { names, uses, text: text === '' ? '' : `do\n${text}end\n` };
   };
@@ -98,16 +82,6 @@ function usersOf(modules: readonly Module[], code: string): Users {
 const isShared = (name: string, users: Users): boolean => (users.get(name)?.size ?? 0) > 0;
 const functionWords = (body: string): string[] =>
   [...body.matchAll(FUNCTION)].flatMap(([text]) => [...wordsOf(text)]);
-
-function lazyText(names: readonly string[], inside: string): string {
-  const first = (name: string): string =>
-    `function ${name}(...)\nif make then make = make() end\nreturn ${name}(...)\nend\n`;
-  return `do\nlocal make\nfunction make()\n${inside}end\n${names.map(first).join('')}end\n`;
-}
-
-function exportsFunctionsOnly(names: readonly string[], { body }: Module): boolean {
-  return names.every((name) => RegExp(`^function ${name}\\(`, 'm').test(body));
-}
 
 /** The modules that nothing but this one uses, and those that only they use, in order. */
 function usedOnlyBy(name: string, modules: readonly Module[], users: Users): Module[] {

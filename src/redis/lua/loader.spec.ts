@@ -93,31 +93,6 @@ describe('the module loader', () => {
     expect(text).toContain('end\nend\nfunction a()');
   });
 
-  describe('a lazy module', () => {
-    const files = (code: string, more = ''): Record<string, string> => ({
-      'commands/simple/it': command(`--- @requires jobs/a, core/c\n--- @lazy jobs/a\n\n${code}`),
-      'modules/jobs/a': `--- @requires core/c\n--- @exports a, value\n${more}function a()\n  return c()\nend\n`,
-      'modules/core/c': module('c'),
-    });
-
-    it('creates its functions at the first call of one', () => {
-      const text = load(files('if c() then\n  return a()\nend\n'));
-      expect(text).toContain('do\nlocal make\nfunction make()\nfunction a()\n  return c()\nend\nend\n');
-      expect(text).toContain('function a(...)\nif make then make = make() end\nreturn a(...)\nend\nend\n');
-    });
-
-    it('creates values that others use at once', () => {
-      const text = load(files('return a() + c() + value\n', 'value = 1\n'));
-      expect(text).not.toContain('make');
-    });
-
-    it('fails if the command does not require it', () => {
-      const code = files('return a()\n');
-      code['commands/simple/it'] = command('--- @requires core/c\n--- @lazy jobs/a\n\nreturn c()\n');
-      expect(() => load(code)).toThrow('lazy, but not required: simple/it → jobs/a');
-    });
-  });
-
   it('writes constants in the place of their names, but not in texts and comments', () => {
     const text = load({
       'commands/simple/it': command(

@@ -14,8 +14,6 @@ const MAX_LOCALS = 200;
 const REQUIRES = /^--- @requires (.+)\n/gm;
 /** Inside a block of a command: the modules are put in this place, and made only if the call gets there. */
 const REQUIRES_HERE = /^ +--- @requires (.+)\n/gm;
-/** In a command: of the modules that it requires, those that are made at the first call of one of their functions. */
-const LAZY = /^--- @lazy (.+)\n/gm;
 /** In a command: it is run as a script. A full Redis refuses some commands of a script, and all of a function or none. */
 const SCRIPT_ONLY = /^--- @script\n/m;
 /** In a command: it stores more than it removes, so a Redis that is full refuses it. */
@@ -43,13 +41,11 @@ const readLua: ReadLua = (path) => readFileSync(join(LUA_DIR, `${path}.lua`), 'u
  *
  * Blocks cost Redis half as much as tables of functions: 4.8 µs a call for 24 modules of 4 functions, and 8.5 µs. Redis makes all functions of a
  * script at each call, at some 400 instructions each and as much for each variable of another function that they are the first to use. So what the
- * command never uses is left out (unused.ts), constants are no variables (constants.ts), and modules that few calls need are required inside an `if`, or
- * made when they are called (`--- @lazy`).
+ * command never uses is left out (unused.ts), constants are no variables (constants.ts), and modules that few publishes need are required inside an `if`.
  *
  * @param path of the command in `lua/commands`
  * @param instead modules that take the place of others
- * @throws {Error} a file is missing, modules require each other in a circle or export the same name, one is lazy but not required, or all together have
- *   too many local names
+ * @throws {Error} a file is missing, modules require each other in a circle or export the same name, or all together have too many local names
  */
 export function assembleScript(
   path: string,
@@ -80,8 +76,8 @@ export function assembleScriptWhenFull(
   return FIRST_WRITE + scriptOf(path, parts);
 }
 
-function scriptOf(path: string, { body, first, kept, lazy, orderOf }: Parts): string {
-  const toText = blockMaker([...kept.values()], body, lazy);
+function scriptOf(path: string, { body, first, kept, orderOf }: Parts): string {
+  const toText = blockMaker([...kept.values()], body);
   const blocksOf = (wanted: readonly Module[]): string =>
     toText(wanted.flatMap(({ name }) => kept.get(name) ?? []));
   const code = body.replace(REQUIRES_HERE, (_line, names: string) => blocksOf(orderOf(names.split(', '))));
@@ -108,7 +104,7 @@ export function assembleLibrary(
   if (isScriptOnly) return null;
   const command = body.replace(REQUIRES_HERE, '');
   const modules = [...kept.values()].map(withReset);
-  const blocks = blockMaker(modules, command, [])(modules);
+  const blocks = blockMaker(modules, command)(modules);
   const flags = mayRunWhenFull ? '"allow-oom"' : '';
   const code = (name: string): string =>
     `#!lua name=${name}\nlocal ${RESETS} = {}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
@@ -149,7 +145,6 @@ interface Parts {
   readonly first: readonly Module[];
   /** All modules, by name, without what is not used. */
   readonly kept: ReadonlyMap<string, Module>;
-  readonly lazy: readonly string[];
   readonly isScriptOnly: boolean;
   readonly mayRunWhenFull: boolean;
   /** The further modules that a place in a block needs. */
@@ -163,14 +158,12 @@ function partsOf(path: string, instead: Readonly<Record<string, string>>, read: 
   const preamble = [...preambleIn(path, header, read).values()].join('');
   const { modules, code: body } = inlineConstants(
     [...first, ...rest],
-    preamble + text.replace(REQUIRES, '').replace(LAZY, '').replace(ADDS, '').replace(SCRIPT_ONLY, ''),
+    preamble + text.replace(REQUIRES, '').replace(ADDS, '').replace(SCRIPT_ONLY, ''),
     itemConstants(signatureOf(header)),
   );
   const used = leaveOutUnused(modules, body);
-  const lazy = namesIn(text, LAZY);
-  assertRequired(path, lazy, first);
   return {
-    ...{ body, first, lazy },
+    ...{ body, first },
     kept: new Map(used.map((module) => [module.name, module])),
     isScriptOnly: SCRIPT_ONLY.test(text),
     mayRunWhenFull: /* guard: full-redis-refuses-publishes */ !ADDS.test(text),
@@ -217,11 +210,6 @@ function readModule(name: string, chain: readonly string[], read: ReadLua): Modu
 
 function namesIn(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].flatMap(([, list = '']) => list.split(', '));
-}
-
-function assertRequired(path: string, lazy: readonly string[], modules: readonly Module[]): void {
-  const missing = lazy.find((name) => !modules.some((module) => module.name === name));
-  if (missing !== undefined) throw new Error(`lazy, but not required: ${path} → ${missing}`);
 }
 
 function assertDistinct(modules: readonly Module[]): void {
