@@ -51,7 +51,7 @@ if code ~= 1 then
 end
 
 -- Write.
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 local next_ms = commit(expiries)
 return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and job.due_at or 0,
   job.has_failed_by_dependency and name_of(job.queue) or "" }

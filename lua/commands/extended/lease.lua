@@ -108,7 +108,7 @@ local function trim_ready_lists()
     trim_ready_list(list)
   end
 end
-table.insert(frees, 1, trim_ready_lists)
+table.insert(plan.frees, 1, trim_ready_lists)
 reply[4] = commit(expiries)
 write_delivery_record(sending, record, batch, batched, last_end)
 register_waiters(waiting, flag_ms, unserved)

@@ -82,7 +82,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   end
 end
 if refused then
-  holders[#holders + 1] = refused_present
+  holders[#holders + 1] = select(2, first_refusal())
   return { 0, now_floor, table.concat(codes), "", 0, unpack(holders) }
 end
 local old = replaces ~= "" and job_of(replaces)
@@ -109,6 +109,6 @@ if digest ~= "" then
   -- guard: idempotency-same-step-extended
   write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)
 end
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 local next_ms = commit(expiries)
 return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }

@@ -60,7 +60,7 @@ end
 -- The ready list, from its head, and the lists of far slots. Entries without a job are dropped too.
 function places.r()
   local list = ready_list_of(number)
-  table.insert(frees, 1, function()
+  table.insert(plan.frees, 1, function()
     trim_ready_list(list)
   end)
   local job = seen < limit and next_in_list(list, limit - seen)

@@ -47,6 +47,6 @@ for i = FIRST_ITEM, #ARGV do
 end
 
 -- Write.
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 commit(expiries)
 return { 0, now_floor, recovered }

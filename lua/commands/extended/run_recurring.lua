@@ -34,11 +34,12 @@ elseif --[[ guard: recurring-run-store-full ]] is_store_full() then
 end
 local child, reason = spawn_next(id, recurring, now_floor)
 if not child then
-  return { 0, now_floor, reason, refused_code, tonumber(refused_present or 0) }
+  local code, present = first_refusal()
+  return { 0, now_floor, reason, code, tonumber(present or 0) }
 end
 
 -- Write.
 write("HSET", named_key("R", id), "made", text_of(recurring.made))
 place_debounced()
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 return { 0, now_floor, "", recurring.made, commit(expiries) }

@@ -57,7 +57,7 @@ end
 
 -- Write.
 place_waiters()
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 place_debounced()
 -- Jobs that died because a dependency failed count as failures of their queues.
 for _, job in ipairs(changed) do
@@ -73,11 +73,15 @@ if next_ms then
 else
   redis.call("ZREM", due, EXTENDED_TIMERS)
 end
-local reply = { 0, now_floor, tonumber(next_ms or 0), timer_counts.due, timer_counts.returned, timer_counts.died, timer_counts.expired, earliest, 0, #wanted_slots, lost_sessions }
-for name, jobs_made in pairs(made) do
+local results = timer_results
+local reply = {
+  0, now_floor, tonumber(next_ms or 0), results.due, results.returned, results.died, results.expired, earliest, 0, #results.wanted_slots,
+  results.lost_sessions,
+}
+for name, jobs_made in pairs(results.made) do
   reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
 end
-for _, id in ipairs(wanted_slots) do
+for _, id in ipairs(results.wanted_slots) do
   reply[#reply + 1] = id
 end
 return with_expired_leases(reply)

@@ -61,6 +61,6 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
 end
 
 -- Write.
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 reply[3] = commit(expiries)
 return reply

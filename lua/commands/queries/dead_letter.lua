@@ -65,7 +65,7 @@ for _, place in ipairs(found) do
 end
 
 -- Write.
-table.insert(early_steps, write_new_queues)
+table.insert(plan.early, write_new_queues)
 local reply = { 0, now_floor, commit(expiries), looked, is_over and "" or at, is_over and "" or id }
 for name, count in pairs(tally) do
   reply[#reply + 1], reply[#reply + 2] = name, count

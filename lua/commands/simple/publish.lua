@@ -79,12 +79,12 @@ if has_extended_kinds then
 end
 if quotas ~= "" then
   --- @requires limits/quotas
-  local kept_keys
+  local kept_keys, refused_at
   if write_records and not string.find(quotas, "^%d+,%d+,%d+,0,") then
     --- @requires limits/kept_keys
     kept_keys, keep = count_kept_keys(), keep_keys
   end
-  stored_bytes = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
+  stored_bytes, refused_at = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
   for _, present in ipairs(refused_at) do
     stored[#stored + 1] = present
   end

@@ -1,31 +1,30 @@
 -- The plan of a script of the extended path: the script reads and collects commands, commit (extended/commit) runs them. Every key is touched before the
 -- first write, and what frees memory goes first: so a slot that is moving, or a full Redis, ends the script before it has written, or not at all.
 --- @requires core/call
---- @exports due_key, start_plan, key_list, touch, free, write, frees, early_steps, steps, lasts, write_early, add_member, is_planned
---- @exports add_earliest, remove_member, delete_key, first_timer, set_timer, run_all
+--- @exports plan, start_plan, touch, free, write, write_early, add_member, is_planned, add_earliest, remove_member, delete_key, set_timer, run_all
 
--- due: key of the zset of due times. While a slot moves to another node, an index that this script empties counts as moved for the rest of the script:
+-- Commands, or functions, in the order in which they run: what frees memory, early steps before jobs get their new places, steps, and lasts after all.
+local frees, early, steps, lasts = {}, {}, {}, {}
+-- keys: all that were touched, which commit touches in Redis. due: key of the zset of due times. first_timer: when the earliest timer that was set is due.
+plan = { frees = frees, early = early, steps = steps, lasts = lasts, keys = {}, due = nil, first_timer = math.huge }
+
+-- While a slot moves to another node, an index that this script empties counts as moved for the rest of the script:
 -- what was taken out of it could not be written elsewhere. A key that never exists makes Redis answer TRYAGAIN before the first write until the whole
 -- slot has moved.
 function start_plan(due)
-  due_key = due
+  plan.due = due
   -- guard: moving-slot-stops-script
   redis.call("EXISTS", meta_key, namespace_key("never"))
 end
 
--- The keys that were touched. Commit touches them all in Redis.
-key_list = {}
-local seen_keys, keys_seen = {}, 0
+local touched, seen_keys, keys_seen = plan.keys, {}, 0
 function touch(key)
   if not seen_keys[key] then
     keys_seen = keys_seen + 1
-    seen_keys[key], key_list[keys_seen] = true, key
+    seen_keys[key], touched[keys_seen] = true, key
   end
   return key
 end
-
--- Commands, or functions, in the order in which they run: what frees memory, early_steps before jobs get their new places, steps, and lasts after all.
-frees, early_steps, steps, lasts = {}, {}, {}, {}
 
 function free(command, key, ...)
   frees[#frees + 1] = { command, touch(key), ... }
@@ -37,7 +36,7 @@ end
 
 -- After what frees memory, before jobs get their new places.
 function write_early(command, key, ...)
-  early_steps[#early_steps + 1] = { command, touch(key), ... }
+  early[#early + 1] = { command, touch(key), ... }
 end
 
 -- Members of sorted sets, and keys that are deleted: a command for each set, however many jobs a batch has. A list has what follows the key in the
@@ -107,15 +106,12 @@ function delete_key(key)
   list[at], list.size = touch(key), at
 end
 
--- The earliest timer that was set.
-first_timer = math.huge
-
 -- Sets a timer (commands/extended/run_timers), unless it is set for sooner. at: Unix ms.
 local timers
 function set_timer(what, at)
   timers = timers or namespace_key("timers")
   add_earliest(timers, at, what)
-  first_timer = math.min(first_timer, at)
+  plan.first_timer = math.min(plan.first_timer, at)
 end
 
 -- Members of one command, at most: Lua passes no more than some 8,000 values to a function.

@@ -57,14 +57,14 @@ function commit(expiries)
     call_all_held()
   end
   update_indexes()
-  if first_timer < math.huge then
-    add_earliest(due_key, first_timer, EXTENDED_TIMERS)
+  if plan.first_timer < math.huge then
+    add_earliest(plan.due, plan.first_timer, EXTENDED_TIMERS)
   end
-  for first = 1, #key_list, 100 do
-    redis.call("EXISTS", meta_key, unpack(key_list, first, math.min(first + 99, #key_list)))
+  for first = 1, #plan.keys, 100 do
+    redis.call("EXISTS", meta_key, unpack(plan.keys, first, math.min(first + 99, #plan.keys)))
   end
-  run_all(frees)
-  run_all(early_steps)
+  run_all(plan.frees)
+  run_all(plan.early)
   local has_entered = false
   for _, job in ipairs(changed) do
     if job.is_entering and not job.is_gone then
@@ -75,10 +75,10 @@ function commit(expiries)
   for _, job in ipairs(changed) do
     save(job)
   end
-  run_all(steps)
+  run_all(plan.steps)
   if has_entered then
     write_entered(expiries)
   end
-  run_all(lasts)
-  return first_timer < math.huge and first_timer or 0
+  run_all(plan.lasts)
+  return plan.first_timer < math.huge and plan.first_timer or 0
 end

@@ -33,7 +33,7 @@ end
 -- A change of its dependencies; skipped if the job has none any more when the script writes.
 function edge(job, command, key, ...)
   local call = { command, touch(key), ... }
-  steps[#steps + 1] = function()
+  plan.steps[#plan.steps + 1] = function()
     if job.x.waits then
       redis.call(unpack(call))
     end

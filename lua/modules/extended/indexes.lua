@@ -21,7 +21,7 @@ end
 local recounted = {}
 local function recount(key, counts, name)
   recounted[key] = touch(namespace_key(counts))
-  lasts[#lasts + 1] = function()
+  plan.lasts[#plan.lasts + 1] = function()
     local n = redis.call("ZCARD", key)
     redis.call(n > 0 and "ZADD" or "ZREM", recounted[key], unpack(n > 0 and { n, name } or { name }))
   end
@@ -64,7 +64,7 @@ local function update_tracked(job, was, tracked)
   if was.tracked and not tracked and job.is_gone then
     add_member(namespace_key("traces"), text_of(now_floor), job.id)
     set_timer("T", now_floor + TRACE_AGE_MS)
-    lasts[#lasts + 1] = function()
+    plan.lasts[#plan.lasts + 1] = function()
       -- guard: traces-are-bounded
       redis.call("ZREMRANGEBYRANK", namespace_key("traces"), 0, -1 - MOST_TRACES)
     end

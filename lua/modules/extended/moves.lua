@@ -75,7 +75,7 @@ function go(job, state, at)
   if kind == "S" or kind == "L" then
     set_timer(timer_of(kind, job.queue), at)
   elseif kind ~= "d" and not is_extended(job) then
-    add_earliest(due_key, at, job.queue)
+    add_earliest(plan.due, at, job.queue)
   end
 end
 

@@ -29,7 +29,7 @@ local woken = {}
 function wake(number)
   if not woken[number] then
     woken[number] = true
-    lasts[#lasts + 1] = function()
+    plan.lasts[#plan.lasts + 1] = function()
       notify(name_of(number))
     end
   end

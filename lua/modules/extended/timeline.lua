@@ -73,7 +73,7 @@ function emit_event(what, job, facts)
   end
   facts = with_more(job, facts)
   local name, x, more = facts and facts.queue or name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
-  lasts[#lasts + 1] = function()
+  plan.lasts[#plan.lasts + 1] = function()
     redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", what, "q", name, "i", job.id,
       "t", x.type or "", "g", x.tags or "", "d", more)
   end

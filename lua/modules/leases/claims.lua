@@ -80,10 +80,10 @@ function record_worker(worker, most)
     touch(namespace_key("timers"))
     local forget_at = now_floor + namespace_setting("max_worker_age_ms", 86400000)
     local is_beyond = most and most > 0 and redis.call("ZCARD", seen[worker]) >= most
-    lasts[#lasts + 1] = function()
+    plan.lasts[#plan.lasts + 1] = function()
       redis.pcall("ZADD", seen[worker], is_beyond and "XX" or "CH", text_of(now_floor), worker)
       redis.pcall("ZADD", namespace_key("timers"), "LT", text_of(forget_at), "W")
-      redis.pcall("ZADD", due_key, "LT", text_of(forget_at), EXTENDED_TIMERS)
+      redis.pcall("ZADD", plan.due, "LT", text_of(forget_at), EXTENDED_TIMERS)
     end
   end
 end

@@ -1,10 +1,11 @@
 -- Whether a job of a batch is within the quotas (limits/quotas).
 --- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas, limits/beside_bytes
 --- @requires core/plan, limits/kept_keys
---- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, room_for_keys, refused_code, refused_present
+--- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, room_for_keys, first_refusal
 
--- counted_flag: of new jobs, if their bytes count. refused_code, refused_present: of the first job that was refused: why, and how much there was.
-has_quotas, counted_flag, refused_code, refused_present = false, 0, 0, nil
+-- counted_flag: of new jobs, if their bytes count.
+has_quotas, counted_flag = false, 0
+local max_queues, max_jobs, max_bytes, max_keys = "0", "0", "0", "0"
 local new_room = 0
 local bytes_room = 0
 
@@ -12,7 +13,7 @@ local bytes_room = 0
 function start_quotas(quotas)
   if quotas ~= "" then
     has_quotas = true
-    read_quotas(quotas)
+    max_queues, max_jobs, max_bytes, max_keys = read_quotas(quotas)
     counted_flag = max_bytes ~= "0" and COUNTED or 0
     new_room = room_for(max_queues, redis.call("HLEN", queues_key))
     bytes_room = room_for(max_bytes, redis.call("HGET", meta_key, "bytes") or 0)
@@ -26,10 +27,16 @@ function add_room(number, jobs, bytes)
   freed_room[number] = (freed_room[number] or 0) + jobs
 end
 
+local refused_code, refused_present = 0, nil
 local function refuse(code, present)
   if not refused_present then
     refused_code, refused_present = string.byte(code) - 48, string.format("%.0f", present)
   end
+end
+
+-- Of the first job that was refused: why, and how much there was, as text; 0 and nil = none was.
+function first_refusal()
+  return refused_code, refused_present
 end
 
 -- Whether the queue is there, or may be made.
@@ -96,7 +103,7 @@ function room_for_keys(options, record_ms)
   end
   keys_room = keys_room - #lasting
   for _, ttl_ms in ipairs(lasting) do
-    lasts[#lasts + 1] = function()
+    plan.lasts[#plan.lasts + 1] = function()
       keep_keys(1, ttl_ms)
     end
   end

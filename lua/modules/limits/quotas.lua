@@ -1,17 +1,12 @@
 -- Quotas of a namespace: the most queues, jobs of a queue, bytes, and keys that outlive jobs (limits/kept_keys). A text
 -- "queues,jobs of a queue,bytes,keys,items of each call…", 0 = any number; "" = there are none.
 --- @requires core/call, core/header, queues/registry, queues/job_counts, jobs/removal, limits/beside_bytes
---- @exports max_queues, max_jobs, max_bytes, max_keys, read_quotas, room_for, admit_calls, refused_at
+--- @exports read_quotas, room_for, admit_calls
 
--- Returns the sizes of the calls.
+-- Returns the most queues, jobs of a queue, bytes and keys, as texts, and the sizes of the calls.
 function read_quotas(quotas)
-  local calls
-  max_queues, max_jobs, max_bytes, max_keys, calls = string.match(quotas, "^(%d+),(%d+),(%d+),(%d+),(.+)$")
-  return calls
+  return string.match(quotas, "^(%d+),(%d+),(%d+),(%d+),(.+)$")
 end
-
--- How much there was, for each call that a quota refused, in order.
-refused_at = {}
 
 function room_for(most, present)
   return most == "0" and math.huge or tonumber(most) - present
@@ -20,9 +15,10 @@ end
 -- Refuses calls of a publish that would go beyond a quota, each as a whole: sets the codes of their items to 2 too many queues, 3 the queue is
 -- full, 4 the namespace is, ":" there are too many keys. args, first, codes, old: as jobs/publish has them; kinds: by the text of options; kept_keys: how
 -- many keys there are (limits/kept_keys), nil = no call has a key; has_key(item): whether the call that begins there has one. Returns how many bytes will be
--- stored.
+-- stored, and a list of how much there was, for each call that is refused.
 function admit_calls(quotas, args, first, codes, kinds, old, replaced_id, kept_keys, has_key)
-  local calls, stored_bytes, before = read_quotas(quotas), 0, first - 3
+  local max_queues, max_jobs, max_bytes, max_keys, calls = read_quotas(quotas)
+  local stored_bytes, refused_at, before = 0, {}, first - 3
   local room, item, used = {}, 0, {}
   local queue_room = room_for(max_queues, redis.call("HLEN", queues_key))
   local bytes_room = room_for(max_bytes, (redis.call("HGET", meta_key, "bytes") or 0) - freed_bytes)
@@ -63,5 +59,5 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id, kept_k
     end
   end
   keep_new_queues(used)
-  return stored_bytes
+  return stored_bytes, refused_at
 end

@@ -40,13 +40,13 @@ local function time_out(job)
     delay = job.tries > 0 and delay_after_crash(job, message)
   end
   if not delay then
-    timer_counts.died = timer_counts.died + 1
+    timer_results.died = timer_results.died + 1
     count_expired_lease("died", name_of(job.queue))
     die(job, "lease_expired", job.tries > 0 and message or "its last lease ran out", job.x.worker)
     return
   end
   -- A job that is being cancelled ends now: it is not tried again, and its worker does not keep it.
-  timer_counts.returned, job.is_stalled = timer_counts.returned + 1, --[[ guard: cancelled-leaves-worker ]] not job.x.cancel
+  timer_results.returned, job.is_stalled = timer_results.returned + 1, --[[ guard: cancelled-leaves-worker ]] not job.x.cancel
   -- guard: statistics-cancelled-not-retried
   if not job.x.cancel then
     count_expired_lease("returned", name_of(job.queue))
@@ -61,7 +61,7 @@ local function time_out(job)
 end
 
 local function expire(job)
-  timer_counts.expired = timer_counts.expired + 1
+  timer_results.expired = timer_results.expired + 1
   leave(job)
   conclude(job, nil, "expired", worker_facts(job))
 end
@@ -110,7 +110,7 @@ end
 function make_due(number, what)
   each_due("S", SCHEDULED, number, what, was_sent_to_front, function(job)
     local to_front = was_sent_to_front(job)
-    timer_counts.due = timer_counts.due + 1
+    timer_results.due = timer_results.due + 1
     leave(job)
     if job.x.waits then
       block(job)

@@ -1,7 +1,7 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
 --- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/unique_keys
 --- @requires extended/dependencies, limits/quota_room, limits/store_room, timers/steps, timers/cron_slots
---- @exports made, make_recurring, make_by_cron, wanted_slots, recurring_of, spawn_next
+--- @exports make_recurring, make_by_cron, recurring_of, spawn_next
 
 -- A recurring job, read and written by its timer.
 function recurring_of(id)
@@ -91,9 +91,6 @@ local function save_recurring(id, recurring)
   end
 end
 
--- Queue -> how many jobs were made in it.
-made = {}
-
 -- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota or its unique key forbids it: then nothing is planned.
 local function spawn(id, child, recurring, options, slot)
   if not has_room_for_queue(options.queue) then
@@ -110,6 +107,7 @@ local function spawn(id, child, recurring, options, slot)
   place_new(job, options)
   put(job, "put", text_of(slot))
   put(job, "due", text_of(slot))
+  local made = timer_results.made
   made[options.queue] = (made[options.queue] or 0) + 1
 end
 
@@ -198,9 +196,7 @@ function make_recurring(_, what)
   end
 end
 
--- Recurring jobs by cron that need more slots: servers compute them (commands/extended/set_slots).
-wanted_slots = {}
--- Until it has answered, its timer asks again after this time.
+-- Servers compute more slots (commands/extended/set_slots). Until one has answered, the timer asks again after this time.
 local RECHECK_MS = 1000
 
 -- The slots whose jobs are to be made by now, in the order of these times; and all others, as they are stored.
@@ -266,7 +262,7 @@ local function recur_by_cron(id)
   local is_wanted = --[[ guard: server-computes-slots-in-time ]] not recurring.complete and count_ahead(recurring.slots) <= FEW_SLOTS
   local runs = next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
   if is_wanted then
-    wanted_slots[#wanted_slots + 1] = id
+    table.insert(timer_results.wanted_slots, id)
     local again = now_floor + RECHECK_MS
     runs = is_stale and again or math.min(runs, again)
   end

@@ -44,7 +44,7 @@ local function forget_too_many(what, number)
     use_steps(1)
     remove_member(forget(job_of(id), number) and namespace_key("keeping") or key, id)
   end
-  lasts[#lasts + 1] = function()
+  plan.lasts[#plan.lasts + 1] = function()
     if redis.call("ZCARD", key) <= most then
       redis.call("ZREM", timers_key, what)
     end
@@ -72,7 +72,7 @@ local function forget_old(name, age_ms, what, key_of, also_in)
       remove_member(also_in, member)
     end
   end
-  lasts[#lasts + 1] = function()
+  plan.lasts[#plan.lasts + 1] = function()
     local first = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
     if first then
       redis.call("ZADD", timers_key, text_of(first + age_ms), what)

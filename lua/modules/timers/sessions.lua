@@ -1,18 +1,15 @@
 -- Timer of worker sessions that sent no heartbeat for the duration of their leases.
 --- @requires core/call, core/plan, extended/jobs, extended/timeline, queues/notify, queues/sessions, timers/steps
---- @exports lose_sessions, lost_sessions
-
--- How many were lost.
-lost_sessions = 0
+--- @exports lose_sessions
 
 -- Each costs a step, also without an event.
 function lose_sessions(_, what)
   local sessions = sessions_key()
   for _, worker in ipairs(due_in(sessions, what)) do
-    lost_sessions = lost_sessions + 1
+    timer_results.lost_sessions = timer_results.lost_sessions + 1
     remove_member(sessions, worker)
     -- Its process has died, perhaps behind a proxy that keeps its requests open.
-    lasts[#lasts + 1] = function()
+    plan.lasts[#plan.lasts + 1] = function()
       notify_ended(worker)
     end
     local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs")

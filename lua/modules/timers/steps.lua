@@ -1,12 +1,12 @@
 -- Timers (commands/extended/run_timers): how many steps the script may do, and to what time a timer is set again. Most timers are for the head of a
 -- zset of times. A function for a timer takes the rest of the timer's name, and its whole name.
 --- @requires core/call, core/plan
---- @exports timers_key, start_timers, steps_left, use_steps, timer_counts, due_in, some_of, finish
+--- @exports timers_key, start_timers, steps_left, use_steps, timer_results, due_in, some_of, finish
 
 -- Each job that a timer looks at is a step.
 steps_left = 0
--- Jobs that the timers moved.
-timer_counts = { due = 0, returned = 0, died = 0, expired = 0 }
+-- What the timers did: how many jobs they moved, and made in each queue; how many sessions were lost; which recurring jobs by cron need more slots.
+timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {} }
 
 -- limit: steps of this script, at most.
 function start_timers(limit)
@@ -21,7 +21,7 @@ end
 function due_in(key, what)
   local ids = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor, "LIMIT", 0, --[[ guard: retention-in-steps ]] --[[ guard: lost-sessions-in-bounded-steps ]] steps_left)
   steps_left = steps_left - #ids
-  lasts[#lasts + 1] = function()
+  plan.lasts[#plan.lasts + 1] = function()
     local head = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
     if head then
       redis.call("ZADD", timers_key, head, what)
