@@ -1,5 +1,18 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
-export type { Engine } from './engine.js';
+export type {
+  DeadLetterCalls,
+  Engine,
+  EngineCalls,
+  EventCalls,
+  JobCalls,
+  PurgeCalls,
+  RecurringCalls,
+  SessionCalls,
+  SettingCalls,
+  SettleCalls,
+  TargetCalls,
+} from './engine.js';
+export type { Queues, QueueView } from './queues/queues.js';
 export { PoolEngine, type EngineOptions } from './pool-engine.js';
 export type { EventFeed } from './events/feed.js';
 export type { EventListener } from './events/follower.js';

@@ -246,6 +246,23 @@ describe('a pool that migrates', () => {
       expect(bodies(await reserve(both, { count: 2 }))).toEqual(['old', 'new']);
     });
 
+    it('begins a job in the pool that leased it', async () => {
+      const begun: string[] = [];
+      const watched = (engine: PoolEngine, name: string): Engine =>
+        Object.assign(Object.create(engine) as PoolEngine, {
+          begin: (...args: Parameters<Engine['begin']>) => {
+            begun.push(name);
+            return engine.begin(...args);
+          },
+        });
+      await publish(p.old, 'x');
+      await publish(p.next, 'x');
+      const moving = movingEngine(watched(p.old, 'old'), watched(p.next, 'new'));
+      for (const job of await reserve(moving, { count: 2, confirms: true })) await moving.begin(p.ns, job);
+
+      expect(begun).toEqual(['old', 'new']);
+    });
+
     it('leases nothing for a consumer that disconnected meanwhile', async () => {
       await publish(p.old, 'old');
       const gone = new AbortController();
