@@ -6,6 +6,7 @@
 /** Folders of src/ by rank; those of one rank are feature modules, which do not import each other. */
 const RANKS = [
   ['domain'],
+  ['contract'],
   ['config'],
   ['redis'],
   ['engine'],
@@ -72,7 +73,7 @@ export default {
       name: 'Redis and the engine know nothing of Nest',
       severity: 'error',
       from: {
-        path: '^src/(domain|redis|engine|worker|cli/import)/',
+        path: '^src/(domain|contract|redis|engine|worker|cli/import)/',
         pathNot: '^src/redis/redis\\.module\\.ts$',
       },
       to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },

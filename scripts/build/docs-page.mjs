@@ -13,7 +13,7 @@ const built = (path) => import(new URL(path, BUILD).href);
 const { apiDocumentOf } = await built('app/api-app.module.js');
 const { Config } = await built('config/config.js');
 const { Drain } = await built('http/request/drain.js');
-const { asciiJson } = await built('http/answer/answer.js');
+const { asciiJson } = await built('contract/json/ascii-json.js');
 const { BUILT_DOCUMENT } = await built('openapi/api-document.js');
 const { BUILT_PAGE, PACKAGE_FILES } = await built('openapi/docs-page.js');
 

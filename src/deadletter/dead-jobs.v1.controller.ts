@@ -8,9 +8,10 @@ import type { DeadStep, Respawn } from '../domain/job/job-lists.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { Engines } from '../engine/engines.js';
 import { Describe } from '../http/describe.js';
-import type { Plain } from '../http/fields/field.js';
+import type { Plain } from '../contract/fields/field.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
-import { JobsPage, jobsPage } from '../http/job-fields/summary.v1.js';
+import { JobsPage } from '../contract/job/answers.js';
+import { jobsPage } from '../http/answer/jobs-page.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
 import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
 

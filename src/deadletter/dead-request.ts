@@ -1,7 +1,7 @@
 import type { DeadFilter, DeadSelection, Respawn } from '../domain/job/job-lists.js';
-import type { Plain } from '../http/fields/field.js';
-import { given } from '../http/fields/given.js';
-import { Problems } from '../http/fields/read.js';
+import type { Plain } from '../contract/fields/field.js';
+import { given } from '../contract/fields/given.js';
+import { Problems } from '../contract/fields/problems.js';
 import { fromCursor } from '../http/request/page-query.js';
 import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
 

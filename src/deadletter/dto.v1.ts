@@ -8,7 +8,7 @@ import {
   MAX_PERIOD_MS,
   MAX_TRIES,
 } from '../domain/limits.js';
-import { Nullable, Optional } from '../http/fields/field.js';
+import { Nullable, Optional } from '../contract/fields/field.js';
 import {
   Flag,
   Formed,
@@ -19,7 +19,7 @@ import {
   QueueName,
   TextsByName,
   Whole,
-} from '../http/fields/kinds.js';
+} from '../contract/fields/kinds.js';
 import { JobsPageQuery, MAX_CURSOR } from '../http/request/page-query.js';
 
 const MOST_IDS = 1_000;

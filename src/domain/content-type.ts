@@ -1,6 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-import { JsonScanner } from './json/scanner.js';
-
 /** Content types of data that came without one: JSON, and other bytes. */
 export const PLAIN_JSON = 'application/json';
 export const BYTES = 'application/octet-stream';
@@ -11,39 +8,4 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 /** True for a content type of JSON. */
 export function isJsonType(contentType: string): boolean {
   return JSON_TYPE.test(contentType);
-}
-
-/** JSON that is stored: its text, and its value. */
-export interface StoredJson {
-  readonly text: string;
-  readonly value: unknown;
-}
-
-/**
- * How deep stored JSON is nested, 0 for a text or a number; undefined if it is no JSON, or deeper than any JSON may be.
- * It decodes nothing.
- *
- * @param contentType null = none was given
- */
-export function depthOfData(body: Buffer, contentType: string | null): number | undefined {
-  if (contentType !== null && !isJsonType(contentType)) return undefined;
-  if (!isUtf8(body)) return undefined;
-  const scanner = new JsonScanner(body);
-  return scanner.value() && scanner.end() ? scanner.deepest : undefined;
-}
-
-/**
- * Reads stored data as JSON; undefined if it is not. lmstfy's clients publish any bytes, without a content type.
- *
- * @param contentType null = none was given
- */
-export function jsonOfData(body: Buffer, contentType: string | null): StoredJson | undefined {
-  if (contentType !== null && !isJsonType(contentType)) return undefined;
-  if (body.length === 0 || !isUtf8(body)) return undefined;
-  const text = body.toString();
-  try {
-    return { text, value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { QueueError } from '../domain/errors.js';
+import { QueueError } from './errors.js';
 import { checkListedNames, checkNames } from './ids.js';
 
 const FORBIDDEN_NAMESPACE = 'namespace name contains forbidden characters';

@@ -8,7 +8,8 @@ import type {
   PublishOptions,
 } from '../domain/job/job.js';
 import type { Durability } from '../domain/durability.js';
-import type { JobDetails, NewExtendedJob, PublishedJob } from '../domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../contract/job/extended-job.js';
+import type { PublishedJob } from '../domain/job/extended-job.js';
 import type { DeadJobs } from './dead-letter/dead-jobs.js';
 import type { DeadLetter } from './dead-letter/dead-letter.js';
 import type { EventFeed } from './events/feed.js';

@@ -1,8 +1,8 @@
 import { MOST_VALUES } from '../domain/job/event-filter.js';
 import { EVENT_NAMES } from '../domain/job/job-event.js';
 import { MAX_LABEL } from '../domain/limits.js';
-import { Optional } from '../http/fields/field.js';
-import { JobIds, Labels, QueueNames, SomeOf } from '../http/fields/kinds.js';
+import { Optional } from '../contract/fields/field.js';
+import { JobIds, Labels, QueueNames, SomeOf } from '../contract/fields/kinds.js';
 
 /** Documents the event filters for OpenAPI: values of one filter are ORed, different filters are ANDed. */
 export class EventsQuery {

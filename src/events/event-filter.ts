@@ -8,7 +8,7 @@ import {
 } from '../domain/job/event-filter.js';
 import { isPlace } from '../domain/job/job-event.js';
 import { checkQueue, matchesPattern, type Rights } from '../domain/rights.js';
-import { type FieldProblem, InputError } from '../http/answer/errors.v1.js';
+import { type FieldProblem, InputError } from '../contract/fields/problems.js';
 
 /** Query parameter of the token; the auth guard reads it. */
 const TOKEN = 'token';

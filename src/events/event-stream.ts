@@ -1,7 +1,7 @@
 import type { EventFilter } from '../domain/job/event-filter.js';
 import { type JobEvent, shownEvent } from '../domain/job/job-event.js';
 import type { EventListener } from '../engine/events/follower.js';
-import { asciiJson } from '../http/answer/answer.js';
+import { asciiJson } from '../contract/json/ascii-json.js';
 import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/request/connection.js';
 import { REQUEST_ID_HEADER, type RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics, StreamEnd } from '../metrics/event-metrics.js';

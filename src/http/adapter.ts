@@ -10,7 +10,7 @@ import { answerClientError } from './answer/client-error.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request/request-context.js';
 import { contextOf } from './request/context-of.js';
 import { WithHeaders } from './answer/with-headers.js';
-import { jsonOfTexts } from './json/json-text.js';
+import { jsonOfTexts } from '../contract/json/json-text.js';
 
 /** The guard checks names, and the header limit bounds a list of queues: the router needs no limit. */
 const NO_PARAM_LIMIT = 1_073_741_824;

@@ -1,6 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 import type { ErrorCode } from '../domain/errors.js';
-import type { FieldsClass } from './fields/field.js';
+import type { FieldsClass } from '../contract/fields/field.js';
 
 /**
  * Description of a call for the OpenAPI document. Programs read it from there; `Incoming` reads from it which

@@ -1,8 +1,8 @@
 import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config, type LimitsConfig } from '../config/config.js';
-import type { FieldsClass } from './fields/field.js';
-import { readQuery } from './fields/read.js';
+import type { FieldsClass } from '../contract/fields/field.js';
+import { readQuery } from './request/query-fields.js';
 import { type BodyLimit, bulkLimit } from './request/body.js';
 import { contextIn } from './request/context-of.js';
 import { fieldsIn } from './request/json-body.js';

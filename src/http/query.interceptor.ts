@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { CALL, type CallDescription } from './describe.js';
-import { refuseParameters } from './fields/read.js';
+import { refuseParameters } from './request/query-fields.js';
 import { contextIn } from './request/context-of.js';
 
 /**

@@ -9,12 +9,11 @@ import type {
   ExtendedAck,
   JobFailure,
   HeartbeatResult,
-  JobDetails,
   LeaseRef,
-  NewExtendedJob,
   PublishedJob,
   Release,
 } from '../domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../contract/job/extended-job.js';
 import { isForQueue, isForSomeQueues } from '../domain/rights.js';
 import type { JobState } from '../domain/job/states.js';
 import { withinRights } from '../domain/unique-rights.js';

@@ -1,4 +1,4 @@
-import { JsonScanner } from '../domain/json/scanner.js';
+import { JsonScanner } from '../contract/json/scanner.js';
 
 /*
  * JSON as Go's `encoding/json` reads and writes it, which is later's wire: keys match in any case, the last of two equal

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asciiJson } from '../http/answer/answer.js';
+import { asciiJson } from '../contract/json/ascii-json.js';
 
 /** The document that `npm run build` wrote. Nest's swagger module and Swagger UI are not installed with the package. */
 export const BUILT_DOCUMENT = join(import.meta.dirname, 'document.json');

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULES, type AccessRules } from '../auth/access.js';
 import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
-import { fieldsOf } from '../http/fields/field.js';
+import { fieldsOf } from '../contract/fields/field.js';
 import { Problem } from '../http/answer/problem.v1.js';
 import { EXAMPLES } from './examples.js';
 import { refusalsOf } from './refusals.js';

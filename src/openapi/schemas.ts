@@ -4,7 +4,7 @@ import {
   type FieldsClass,
   fieldsOf,
   type Schema,
-} from '../http/fields/field.js';
+} from '../contract/fields/field.js';
 
 const REF = '#/components/schemas/';
 

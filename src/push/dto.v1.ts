@@ -1,5 +1,6 @@
 import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_MESSAGE, MAX_UINT32 } from '../domain/limits.js';
-import { Nullable, Optional, declare } from '../http/fields/field.js';
+import { required } from '../contract/fields/derived.js';
+import { Nullable, Optional, declare } from '../contract/fields/field.js';
 import {
   Flag,
   Formed,
@@ -14,7 +15,7 @@ import {
   Text,
   TextsByName,
   Whole,
-} from '../http/fields/kinds.js';
+} from '../contract/fields/kinds.js';
 import { SECRET_RULE } from './send/signature.js';
 import { ACKS, type Action, ACTIONS, BODIES, METHODS, SIGNATURES } from './target.js';
 
@@ -55,24 +56,35 @@ function ActionsByStatus(about: string): PropertyDecorator {
   });
 }
 
-const BREAKER_FAILURES = 'Requests in a row without an answer that open it; default 5.';
-const BREAKER_PERCENT =
-  'It opens also if this share of the requests of the last minute failed, in percent; default 50.';
-const BREAKER_REQUESTS = 'For `failure_percent`: the least requests of the last minute; default 10.';
-const BREAKER_OPEN =
-  'How long it is open before a trial; doubled after each trial that fails; default 30,000.';
-const BREAKER_LONGEST = 'The longest time that it is open; default 300,000.';
 const MAX_FAILURES = 1_000;
 const MAX_REQUESTS = 10_000;
 const MIN_OPEN_MS = 1_000;
 const MAX_OPEN_MS = 86_400_000;
 
 export class BreakerFields {
-  @Optional() @Whole(BREAKER_FAILURES, 1, MAX_FAILURES) failures?: number;
-  @Optional() @Whole(BREAKER_PERCENT, 1, 100) failure_percent?: number;
-  @Optional() @Whole(BREAKER_REQUESTS, 1, MAX_REQUESTS) min_requests?: number;
-  @Optional() @Whole(BREAKER_OPEN, MIN_OPEN_MS, MAX_OPEN_MS) open_ms?: number;
-  @Optional() @Whole(BREAKER_LONGEST, MIN_OPEN_MS, MAX_OPEN_MS) max_open_ms?: number;
+  @Optional()
+  @Whole('Requests in a row without an answer that open it; default 5.', 1, MAX_FAILURES)
+  failures?: number;
+  @Optional()
+  @Whole(
+    'It opens also if this share of the requests of the last minute failed, in percent; default 50.',
+    1,
+    100,
+  )
+  failure_percent?: number;
+  @Optional()
+  @Whole('For `failure_percent`: the least requests of the last minute; default 10.', 1, MAX_REQUESTS)
+  min_requests?: number;
+  @Optional()
+  @Whole(
+    'How long it is open before a trial; doubled after each trial that fails; default 30,000.',
+    MIN_OPEN_MS,
+    MAX_OPEN_MS,
+  )
+  open_ms?: number;
+  @Optional()
+  @Whole('The longest time that it is open; default 300,000.', MIN_OPEN_MS, MAX_OPEN_MS)
+  max_open_ms?: number;
 }
 
 export class TargetChangeFields {
@@ -170,13 +182,8 @@ export class BreakerAnswer {
   @Whole('How often it opened without a success in between.', 0, MAX_UINT32) openings!: number;
 }
 
-export class BreakerSettingsAnswer {
-  @Whole(BREAKER_FAILURES, 1, MAX_FAILURES) failures!: number;
-  @Whole(BREAKER_PERCENT, 1, 100) failure_percent!: number;
-  @Whole(BREAKER_REQUESTS, 1, MAX_REQUESTS) min_requests!: number;
-  @Whole(BREAKER_OPEN, MIN_OPEN_MS, MAX_OPEN_MS) open_ms!: number;
-  @Whole(BREAKER_LONGEST, MIN_OPEN_MS, MAX_OPEN_MS) max_open_ms!: number;
-}
+/** The settings of a breaker, all of them. */
+export class BreakerSettingsAnswer extends required(BreakerFields) {}
 
 export class TargetBreakerAnswer extends BreakerAnswer {
   @Nullable()

@@ -18,7 +18,7 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { hasLegalCharacters } from '../domain/ids.js';
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { InputError } from '../http/answer/errors.v1.js';
+import { InputError } from '../contract/fields/problems.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import {
   RotateFields,

@@ -1,19 +1,13 @@
 import type { PushConfig } from '../config/config.js';
 import { pushUrlOf } from '../domain/push-url.js';
-import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
-import type { Plain } from '../http/fields/field.js';
-import { given } from '../http/fields/given.js';
-import { Problems } from '../http/fields/read.js';
-import type { BreakerAnswer, BreakerFields, TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
+import { omit } from '../contract/fields/derived.js';
+import type { Plain } from '../contract/fields/field.js';
+import { Problems } from '../contract/fields/problems.js';
+import { type Inside, toInside, toWire } from '../contract/fields/wire.js';
+import { type BreakerAnswer, BreakerFields, TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
 import { isSecret, SECRET_RULE } from './send/signature.js';
-import {
-  type BreakerSettings,
-  type OpenBreaker,
-  openUntilOf,
-  type Target,
-  type TargetView,
-} from './target.js';
+import { type OpenBreaker, openUntilOf, type TargetView } from './target.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 
 /** Headers that the server sets itself, or that change how a request is read. */
@@ -26,6 +20,9 @@ const OWN_PREFIX = /^(?:webhook-|pumphouse-)/;
 /** Visible ASCII and spaces, as HTTP has it; no line breaks. */
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
+/** Fields of a target that are stored as they are, with its URLs. */
+const StoredFields = omit(TargetChangeFields, ['breaker', 'headers', 'secret']);
+
 /** Builds a change from a request. @throws {InputError} naming the fields that are wrong */
 export function changesOf(
   fields: TargetChangeFields,
@@ -33,37 +30,18 @@ export function changesOf(
   canAckLater: boolean,
 ): TargetChanges {
   const problems = new Problems();
-  const {
-    url,
-    origins,
-    method,
-    timeout_ms,
-    body,
-    ack,
-    sign,
-    on_status,
-    max_retry_after_ms,
-    breaker,
-    headers,
-    secret,
-  } = fields;
-  if (ack === 'later' && !canAckLater)
+  const { url, origins, breaker, headers, secret } = fields;
+  if (fields.ack === 'later' && !canAckLater)
     problems.add('ack', 'can be later only with server.public_url and push.key_file');
   const changes: TargetChanges = {
-    config: given<Partial<Target>>({
-      url: url === undefined ? undefined : urlOf(url, config, problems),
-      origins: origins && originsOf(origins, config, problems),
-      method,
-      timeoutMs: timeout_ms,
-      body,
-      ack,
-      sign,
-      onStatus: on_status,
-      maxRetryAfterMs: max_retry_after_ms,
-    }),
+    config: {
+      ...toInside(StoredFields, fields),
+      ...(url === undefined ? {} : { url: urlOf(url, config, problems) }),
+      ...(origins && { origins: originsOf(origins, config, problems) }),
+    },
     headers: headers && headersOf(headers, problems),
     secret: checkedSecret(secret, problems),
-    breaker: breaker && breakerOf(breaker),
+    breaker: breaker && toInside(BreakerFields, breaker),
   };
   problems.settle();
   return changes;
@@ -121,29 +99,17 @@ function headersOf(headers: Readonly<Record<string, string>>, problems: Problems
 
 /** A target in the format of the API. */
 export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
-  return {
-    name: view.name,
-    url: view.url,
-    origins: view.origins,
-    method: view.method,
-    header_names: view.headerNames,
-    timeout_ms: view.timeoutMs,
-    body: view.body,
-    ack: view.ack,
-    sign: view.sign,
-    on_status: view.onStatus,
-    max_retry_after_ms: view.maxRetryAfterMs,
-    queues: view.queues,
-    breaker: targetBreakerAnswer(view),
-    origin_breakers: [...view.breakers].flatMap(([origin, breaker]) =>
-      origin === '' ? [] : [{ origin, ...breakerAnswer(breaker, view) }],
+  return toWire(TargetAnswer, {
+    ...view,
+    breaker: {
+      ...stateOf(view.breakers.get('') ?? null, view),
+      ...(view.breakerSettings === null ? { state: 'off' } : {}),
+      settings: view.breakerSettings,
+    },
+    originBreakers: [...view.breakers].flatMap(([origin, breaker]) =>
+      origin === '' ? [] : [{ origin, ...stateOf(breaker, view) }],
     ),
-    paused_at: isoTimeOrNull(view.pausedAtMs),
-    pause_reason: view.pauseReason,
-    old_secret_until: isoTimeOrNull(view.oldSecretUntilMs),
-    created_at: isoTime(view.createdAtMs),
-    updated_at: isoTime(view.updatedAtMs),
-  };
+  });
 }
 
 /** The same with the secret, if the call has made or set it. */
@@ -152,44 +118,19 @@ export function changedTargetAnswer({ view, secret }: ChangedTarget): Plain<Targ
 }
 
 export function testAnswer({ answer, error, verdict, isSigned, tookMs }: TestResult): Plain<TestAnswer> {
-  return {
-    status: answer?.status ?? null,
-    problem: error?.problem ?? null,
-    message: error?.message ?? null,
-    took_ms: tookMs,
-    body: answer?.body.toString() ?? '',
-    action: verdict.action,
-    signed: isSigned,
-  };
-}
-
-function breakerOf(fields: BreakerFields): Partial<BreakerSettings> {
-  return given<Partial<BreakerSettings>>({
-    failures: fields.failures,
-    failurePercent: fields.failure_percent,
-    minRequests: fields.min_requests,
-    openMs: fields.open_ms,
-    maxOpenMs: fields.max_open_ms,
+  return toWire(TestAnswer, {
+    ...{ status: answer?.status ?? null, problem: error?.problem ?? null, message: error?.message ?? null },
+    ...{ tookMs, body: answer?.body.toString() ?? '', action: verdict.action, signed: isSigned },
   });
 }
 
-function targetBreakerAnswer(view: TargetView): Plain<TargetAnswer['breaker']> {
-  const { breakers, breakerSettings } = view;
-  if (breakerSettings === null) return { state: 'off', open_until: null, openings: 0, settings: null };
-  const { failures, failurePercent, minRequests, openMs, maxOpenMs } = breakerSettings;
-  const settings = {
-    ...{ failures, failure_percent: failurePercent, min_requests: minRequests },
-    ...{ open_ms: openMs, max_open_ms: maxOpenMs },
-  };
-  return { ...breakerAnswer(breakers.get('') ?? null, view), settings };
-}
-
-function breakerAnswer(
+function stateOf(
   breaker: OpenBreaker | null,
   { breakerSettings, readAtMs }: TargetView,
-): Plain<BreakerAnswer> {
-  if (breaker === null || breakerSettings === null) return { state: 'closed', open_until: null, openings: 0 };
+): Inside<BreakerAnswer> {
+  if (breaker === null || breakerSettings === null)
+    return { state: 'closed', openUntilMs: null, openings: 0 };
   const openUntilMs = openUntilOf(breaker, breakerSettings, readAtMs);
   const state = openUntilMs > readAtMs ? 'open' : 'half_open';
-  return { state, open_until: isoTime(openUntilMs), openings: breaker.openings };
+  return { state, openUntilMs, openings: breaker.openings };
 }

@@ -22,15 +22,9 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { fromCursor, pageAnswer, PageQuery } from '../http/request/page-query.js';
-import {
-  DrainFields,
-  PurgeAnswer,
-  PurgeFields,
-  QueueAnswer,
-  QueuesAnswer,
-  SettingsFields,
-} from './dto/queues.v1.js';
-import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
+import { DrainFields, PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
+import { QueueAnswer, SettingsFields } from '../contract/queue-settings.js';
+import { settingsChangeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
@@ -104,7 +98,7 @@ export class V1QueuesController {
     // Targets belong to the whole namespace: a token for some queues may name none, as it may see none.
     // guard: target-named-for-all-queues
     if (typeof target === 'string') checkAllQueues(caller.rights);
-    const view = await this.of(caller).change(caller.namespace, queue, changeOf(fields), target);
+    const view = await this.of(caller).change(caller.namespace, queue, settingsChangeOf(fields), target);
     if (target !== undefined) this.auditPush(caller, queue, target);
     return queueAnswer(view);
   }

@@ -7,7 +7,7 @@ import {
   type Recurring,
   type RecurringChange,
   type Schedule,
-} from '../domain/job/recurring.js';
+} from '../contract/job/recurring.js';
 import { checkDependencies } from '../auth/job-rights.js';
 import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';

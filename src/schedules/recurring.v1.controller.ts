@@ -2,28 +2,27 @@ import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, Put, UseGua
 import { WithHeaders } from '../http/answer/with-headers.js';
 import { BodyFields, InPath, QueryFields } from '../http/params.js';
 import type { Caller } from '../domain/caller.js';
-import type { Recurring } from '../domain/job/recurring.js';
+import type { Recurring } from '../contract/job/recurring.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
-import type { RecurringChange } from '../domain/job/recurring.js';
+import type { RecurringChange } from '../contract/job/recurring.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import { fromCursor, pageAnswer } from '../http/request/page-query.js';
 import {
   PauseFields,
   PreviewFields,
-  RecurringAnswer,
   RecurringChangeFields,
   RecurringFields,
   RecurringPageAnswer,
   RecurringQuery,
   ReplaceRecurringFields,
   RunAnswer,
-  UpcomingAnswer,
   UpcomingQuery,
 } from './dto/recurring.v1.js';
+import { RecurringAnswer, UpcomingAnswer } from '../contract/job/recurring-answers.js';
 import { RecurringService } from './recurring.service.js';
 import { changeOf, newRecurringOf, previewOf, recurringAnswer, upcomingAnswer } from './recurring.v1.js';
 

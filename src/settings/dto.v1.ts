@@ -1,6 +1,6 @@
 import { SETTING_KEYS } from '../engine/queues/known-settings.js';
-import { Nullable } from '../http/fields/field.js';
-import { Label, OneOf, Parts, Whole } from '../http/fields/kinds.js';
+import { Nullable } from '../contract/fields/field.js';
+import { Label, OneOf, Parts, Whole } from '../contract/fields/kinds.js';
 
 /* Documents the settings for OpenAPI. Each setting has its own range, which the call itself checks. */
 

@@ -7,8 +7,8 @@ import {
   type SettingValues,
 } from '../engine/queues/known-settings.js';
 import type { ChosenSettings } from '../engine/queues/settings.js';
-import { InputError } from '../http/answer/errors.v1.js';
-import { jsonOf } from '../http/request/json-body.js';
+import { InputError } from '../contract/fields/problems.js';
+import { jsonOf } from '../contract/json/body-json.js';
 
 /** A setting in the format of the API. */
 interface SettingJson {

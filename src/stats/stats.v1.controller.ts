@@ -7,8 +7,9 @@ import { Engines } from '../engine/engines.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { StatsAnswer, StatsQuery } from './dto.v1.js';
-import { statsQueryOf, statsJson } from './stats.v1.js';
+import { StatsAnswer } from '../contract/stats.js';
+import { StatsQuery } from './dto.v1.js';
+import { statsQueryOf, statsAnswer } from './stats.v1.js';
 
 /** Statistics on the native API. */
 @Controller('v1/:namespace/stats')
@@ -37,6 +38,6 @@ export class V1StatsController {
       stats.read(namespace, queue, day),
       queue === OTHER_QUEUES ? null : stats.stillDead(namespace, queue, day),
     ]);
-    return statsJson(queue, day, tally, stillDead);
+    return statsAnswer(queue, day, tally, stillDead);
   }
 }

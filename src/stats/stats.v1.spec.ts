@@ -1,6 +1,6 @@
 import { Tally } from '../engine/stats/tally.js';
-import { InputError } from '../http/answer/errors.v1.js';
-import { statsQueryOf, statsJson } from './stats.v1.js';
+import { InputError } from '../contract/fields/problems.js';
+import { statsQueryOf, statsAnswer } from './stats.v1.js';
 
 const TODAY = 20_000;
 
@@ -38,7 +38,7 @@ describe('a request for statistics', () => {
     const tally = new Tally();
     for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
 
-    expect(statsJson('q', TODAY, tally, 3)).toMatchObject({
+    expect(statsAnswer('q', TODAY, tally, 3)).toMatchObject({
       queue: 'q',
       day: '2024-10-04',
       waits: {

@@ -18,7 +18,7 @@ import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
 import { detailsOf, summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
-import { givenData, readData } from './payload.js';
+import { dataOf, givenData } from './payload.js';
 
 const PAGE = 100;
 
@@ -125,8 +125,7 @@ export class EngineJobs {
       const data = found[i];
       if (data === undefined) return [];
       if (data === null) return [{ ...job, dataOmitted: true }];
-      const { value, contentType } = readData(data.body, data.contentType);
-      return [{ ...job, data: value, contentType, dataOmitted: false }];
+      return [{ ...job, ...dataOf(data.body, data.contentType), dataOmitted: false }];
     });
   }
 }

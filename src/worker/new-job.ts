@@ -1,5 +1,5 @@
 import type { NewJob } from '@pumphouse/client';
-import type { NewExtendedJob } from '../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../contract/job/extended-job.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../domain/push-url.js';
 import { invalid } from './errors.js';
 import { newData } from './payload.js';

@@ -1,5 +1,6 @@
 import type { EncodedPayload, JobPayload } from '@pumphouse/client';
-import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../domain/content-type.js';
+import { BYTES, CONTENT_TYPE, isJsonType, PLAIN_JSON } from '../domain/content-type.js';
+import { jsonOfData } from '../contract/json/stored-json.js';
 import { QueueError } from '../domain/errors.js';
 import type { NewData } from '../domain/job/extended-job.js';
 
@@ -50,6 +51,12 @@ export function readData(body: Buffer, contentType: string | null): ReadData {
   const json = jsonOfData(body, contentType);
   if (json) return { contentType: contentType ?? PLAIN_JSON, json: json.text, value: json.value };
   return { contentType: contentType ?? BYTES, json: undefined, value: body };
+}
+
+/** A stored payload as the answers of the client have it. */
+export function dataOf(body: Buffer, contentType: string | null): { data: unknown; contentType: string } {
+  const { value, contentType: type } = readData(body, contentType);
+  return { data: value, contentType: type };
 }
 
 /** @throws {TypeError} it has no JSON, as functions and symbols */

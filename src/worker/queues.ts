@@ -7,9 +7,9 @@ import type {
   QueueSettings,
   Rate,
 } from '@pumphouse/client';
-import { isoTimeOrNull } from '../domain/iso-time.js';
 import { QueueError } from '../domain/errors.js';
-import type { SettingsChange } from '../domain/queue-settings.js';
+import { toShown } from '../contract/fields/wire.js';
+import { QueueAnswer, queueFacts, type SettingsChange } from '../contract/queue-settings.js';
 import { checkNames } from '../domain/ids.js';
 import { JOB_STATES, STATE_NAMES } from '../domain/job/states.js';
 import { checkNumber } from '../engine/core/checks.js';
@@ -111,29 +111,7 @@ export class EngineQueues {
 }
 
 function detailsOf(view: QueueView): QueueDetails {
-  const { exists, length, stalled, recurring, pausedAtMs, drainingSinceMs } = view;
-  const { queue, ready, scheduled, blocked, stuck, held, leased, dead, done, cancelled } = view.counts;
-  const { maxRunning, maxRunningPerKey, rate, ratePerKey, defaults, maxKept } = view;
-  const { indexTags, leaseGraceMs, expired, pushTarget } = view;
-  return {
-    ...{ queue, exists, length, work: ready + held + leased },
-    counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, done, cancelled, recurring },
-    pausedAt: isoTimeOrNull(pausedAtMs),
-    drainingAt: isoTimeOrNull(drainingSinceMs),
-    ...{
-      maxRunning,
-      maxRunningPerKey,
-      rate,
-      ratePerKey,
-      defaults,
-      maxKept,
-      indexTags,
-      leaseGraceMs,
-      expired,
-      push: pushTarget === null ? null : { target: pushTarget },
-    },
-    ...(view.isCreated === true ? { created: true } : {}),
-  };
+  return toShown(QueueAnswer, queueFacts(view)) as QueueDetails;
 }
 
 /** @throws {QueueError} `invalid_argument` */

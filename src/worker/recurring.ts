@@ -7,7 +7,9 @@ import type {
   ScheduleFields,
   UpcomingSlot,
 } from '@pumphouse/client';
-import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
+import { toShown } from '../contract/fields/wire.js';
+import { RecurringAnswer, recurringFacts } from '../contract/job/recurring-answers.js';
+import { isoTime } from '../domain/iso-time.js';
 import { notFound, QueueError } from '../domain/errors.js';
 import { localTimes } from '../domain/local-time.js';
 import {
@@ -17,14 +19,13 @@ import {
   type Recurring,
   type RecurringChange,
   type Schedule,
-  type Template,
-} from '../domain/job/recurring.js';
+} from '../contract/job/recurring.js';
 import { checkNumber } from '../engine/core/checks.js';
 import type { Engine, RecurringCalls } from '../engine/engine.js';
 import type { UpcomingSlot as EngineSlot } from '../engine/recurring/recurring.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
-import { givenData, readData } from './payload.js';
+import { dataOf, givenData } from './payload.js';
 
 type ListFilter = PageOptions & { readonly queue?: string };
 type Change = Parameters<Pumphouse['recurring']['update']>[1];
@@ -170,35 +171,8 @@ function scheduleOf(schedule: ScheduleFields): NewSchedule {
 }
 
 function shown(recurring: Recurring): RecurringJob {
-  const { id, schedule, template, maxCatchUp, catchUpMs, overlap, isPaused, note, lastSkip } = recurring;
-  return {
-    ...{ id, schedule: shownSchedule(schedule), job: shownTemplate(template) },
-    ...{ maxCatchUp, catchUpMs, overlap, paused: isPaused, note },
-    ...{ made: recurring.made, skipped: recurring.skipped },
-    lastSkip: lastSkip && { at: isoTime(lastSkip.atMs), reason: lastSkip.reason },
-    nextAt: isoTimeOrNull(recurring.nextAtMs),
-    lastAt: isoTimeOrNull(recurring.lastAtMs),
-    createdAt: isoTime(recurring.createdAtMs),
-  };
-}
-
-function shownSchedule(schedule: Schedule): RecurringJob['schedule'] {
-  if (!isCron(schedule)) return { everyMs: schedule.everyMs, firstAt: isoTime(schedule.firstAtMs) };
-  const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
-  return {
-    ...{ cron, tz: timeZone, jitterMs },
-    ...(startAtMs === undefined ? {} : { startAt: isoTime(startAtMs) }),
-    ...(endAtMs === undefined ? {} : { endAt: isoTime(endAtMs) }),
-  };
-}
-
-function shownTemplate({ body, contentType, unique, ...options }: Template): RecurringJob['job'] {
-  const data = readData(body, contentType ?? null);
-  return {
-    ...options,
-    ...{ data: data.value, contentType: data.contentType },
-    ...(unique && { unique: { key: unique.key, mode: unique.mode, windowMs: unique.windowMs ?? 0 } }),
-  };
+  const { body, contentType = null } = recurring.template;
+  return toShown(RecurringAnswer, recurringFacts(recurring, dataOf(body, contentType))) as RecurringJob;
 }
 
 function slotsOf(slots: readonly EngineSlot[], schedule: Schedule | NewSchedule): UpcomingSlot[] {

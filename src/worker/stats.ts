@@ -1,8 +1,9 @@
-import type { DayStats, Durations } from '@pumphouse/client';
-import { dayOf, dayText } from '../domain/day.js';
+import type { DayStats } from '@pumphouse/client';
+import { toShown } from '../contract/fields/wire.js';
+import { StatsAnswer, statsFacts } from '../contract/stats.js';
+import { dayOf } from '../domain/day.js';
 import { isQueueName } from '../domain/ids.js';
 import type { Engine } from '../engine/engine.js';
-import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { invalid } from './errors.js';
 import { type CallOptions, repeat } from './calls.js';
@@ -29,15 +30,7 @@ export class EngineStats {
         stats.read(this.namespace, queue ?? null, day),
         queue === OTHER_QUEUES ? null : stats.stillDead(this.namespace, queue ?? null, day),
       ]);
-      const { waits, runs, failures, retries } = tally;
-      return {
-        ...{ queue: queue ?? null, day: dayText(day) },
-        ...{ waits: durationsOf(waits), runs: durationsOf(runs), failures, retries, stillDead },
-      };
+      return toShown(StatsAnswer, statsFacts(queue ?? null, day, tally, stillDead));
     }, signal);
   }
-}
-
-function durationsOf({ count, meanMs, stdMs, histogram }: Moments): Durations {
-  return { count, meanMs, stdMs, histogram: histogram.map(({ name: bin, ...rest }) => ({ bin, ...rest })) };
 }

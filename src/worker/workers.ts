@@ -1,7 +1,8 @@
 import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
-import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
+import { toShown } from '../contract/fields/wire.js';
+import { WorkerAnswer, workerFacts } from '../contract/workers.js';
 import { notFound } from '../domain/errors.js';
-import { shownSession, type WorkerFacts } from '../domain/job/job-lists.js';
+import type { WorkerFacts } from '../domain/job/job-lists.js';
 import type { Engine, SessionCalls } from '../engine/engine.js';
 import { type CallOptions, repeat, repeatRemoval } from './calls.js';
 
@@ -56,12 +57,6 @@ export class EngineWorkers {
   }
 }
 
-function sessionOf({ name, seenAtMs, leased, stalled, session }: WorkerFacts): WorkerSession {
-  const { startedAtMs, heartbeatAtMs, ...shown } = shownSession(session);
-  return {
-    ...{ name, seenAt: isoTime(seenAtMs), leased, stalled },
-    ...shown,
-    startedAt: isoTimeOrNull(startedAtMs),
-    heartbeatAt: isoTimeOrNull(heartbeatAtMs),
-  };
+function sessionOf(worker: WorkerFacts): WorkerSession {
+  return toShown(WorkerAnswer, workerFacts(worker));
 }

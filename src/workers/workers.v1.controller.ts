@@ -9,10 +9,11 @@ import { isJobId } from '../domain/ids.js';
 import { MAX_JOB_ID_LENGTH } from '../domain/limits.js';
 import type { SessionCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
-import { InputError } from '../http/answer/errors.v1.js';
+import { InputError } from '../contract/fields/problems.js';
 import { Describe } from '../http/describe.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
-import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkerAnswer, WorkersPage } from './dto.v1.js';
+import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkersPage } from './dto.v1.js';
+import { WorkerAnswer } from '../contract/workers.js';
 import { sessionHeartbeatAnswer, sessionHeartbeatOf, workerAnswer } from './sessions.v1.js';
 import { WorkersService } from './workers.service.js';
 

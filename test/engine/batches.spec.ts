@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { Ack, LeasedJob } from '../../src/domain/job/job.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { type EngineObserver, silentObserver } from '../../src/engine/core/observer.js';

@@ -1,4 +1,4 @@
-import type { CronSchedule } from '../../src/domain/job/recurring.js';
+import type { CronSchedule } from '../../src/contract/job/recurring.js';
 import { slotsAfter, slotsPassed } from '../../src/engine/recurring/cron.js';
 import { ALL_ZONES } from '../support/scale.js';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CronSchedule, NewRecurring } from '../../src/domain/job/recurring.js';
+import type { CronSchedule, NewRecurring } from '../../src/contract/job/recurring.js';
 import { EngineFixture } from './fixture.js';
 
 let f: EngineFixture;

@@ -1,4 +1,5 @@
-import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { DependencyFailure } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { EngineFixture, newJob } from './fixture.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';
 import { LIMIT_MS, ScriptWatch } from './script-watch.js';

@@ -1,6 +1,6 @@
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
-import type { SettingsChange } from '../../src/domain/queue-settings.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
+import type { SettingsChange } from '../../src/contract/queue-settings.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';

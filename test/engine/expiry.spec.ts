@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { findDue, WALK_END } from '../../src/redis/due-soon.js';
 import { sweep } from '../../src/redis/scripts/simple.js';

@@ -1,5 +1,5 @@
 import type { LeasedJob, QueueCounts } from '../../src/domain/job/job.js';
-import type { JobDetails, NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { AT_ONCE, EngineFixture } from './fixture.js';
 
 /** Jobs with ids of their own, in queue `q` unless it is said otherwise, under a clock that stands still. */

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import type { QueueError } from '../../src/domain/errors.js';
-import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
-import type { QueueDefaults } from '../../src/domain/queue-settings.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
+import type { PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
+import type { QueueDefaults } from '../../src/contract/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';

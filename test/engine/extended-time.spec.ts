@@ -1,4 +1,4 @@
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { EngineFixture } from './fixture.js';
 import { LIMIT_MS, ScriptWatch } from './script-watch.js';
 

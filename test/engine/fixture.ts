@@ -1,7 +1,8 @@
 import type { Log } from '../../src/domain/log.js';
 import type { LeasedJob, NewJob, QueueCounts, LeaseRequest } from '../../src/domain/job/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../../src/contract/job/extended-job.js';
+import type { RetryPolicy } from '../../src/domain/job/extended-job.js';
 import { PoolEngine, type EngineOptions } from '../../src/engine/pool-engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';

@@ -1,5 +1,5 @@
 import type { LeasedJob, NewJob, LeaseRequest } from '../../src/domain/job/job.js';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { Engines } from '../../src/engine/engines.js';
 import { movingEngine } from '../../src/engine/moving/moving-engine.js';

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import type { NewJob, PublishOptions } from '../../src/domain/job/job.js';
 import { MAX_BULK_JOBS } from '../../src/domain/limits.js';
-import type { NewExtendedJob, PublishedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
+import type { PublishedJob } from '../../src/domain/job/extended-job.js';
 import { digestOf, nativeIdempotencyRecordOf } from '../../src/engine/publish/idempotency-records.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { JobState } from '../../src/domain/job/states.js';
 import type { InPlace } from '../../src/engine/publish/extended-options.js';
 import { testRedisUrl } from '../support/redis.js';

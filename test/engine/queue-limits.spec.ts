@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { ExtendedPathError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
@@ -296,10 +296,10 @@ describe('limits on running jobs', () => {
 
   it('queue limits refuse invalid settings by name', async () => {
     for (const [change, field] of [
-      [{ maxRunning: 0 }, 'max_running'],
-      [{ maxRunningPerKey: 1.5 }, 'max_running_per_key'],
+      [{ maxRunning: 0 }, 'maxRunning'],
+      [{ maxRunningPerKey: 1.5 }, 'maxRunningPerKey'],
       [{ rate: { rate: 11, periodMs: 1, burst: 1 } }, 'rate.rate'],
-      [{ ratePerKey: { rate: 1, periodMs: 0, burst: 1 } }, 'rate_per_key.period_ms'],
+      [{ ratePerKey: { rate: 1, periodMs: 0, burst: 1 } }, 'ratePerKey.periodMs'],
       [{ defaults: { tries: 0 } }, 'defaults.tries'],
     ] as const) {
       await expect(controls().change(f.ns, 'q', change)).rejects.toMatchObject({

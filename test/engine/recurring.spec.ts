@@ -1,4 +1,4 @@
-import type { NewRecurring } from '../../src/domain/job/recurring.js';
+import type { NewRecurring } from '../../src/contract/job/recurring.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { tidy } from '../../src/redis/scripts/simple.js';
 import { Listening } from './events-fixture.js';
@@ -468,7 +468,9 @@ describe('names of the jobs of a recurring job', () => {
 
   it('are refused to callers, and not shown', async () => {
     const unique = { key: OWN, mode: 'reject' } as const;
-    await expect(f.put('q', { unique })).rejects.toThrow(/^unique\.key does not begin with U\+0001$/);
+    await expect(f.put('q', { unique })).rejects.toThrow(
+      /^unique\.key must be a text .* none of them a control character$/,
+    );
     await set(SECOND, { overlap: 'skip' });
     await pass(0);
     expect(await find('r-1')).toMatchObject({ state: 'ready', uniqueKey: null });

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { UniqueKeyTakenError } from '../../src/domain/errors.js';
-import type { NewExtendedJob, PublishedJob, UniqueKey } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
+import type { PublishedJob, UniqueKey } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
-import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { DependencyFailure } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { JobChange } from '../../src/engine/jobs/job-updater.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';

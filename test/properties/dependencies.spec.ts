@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { DependencyFailure } from '../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';
 import { ExtendedPathFixture } from '../engine/extended-path-fixture.js';

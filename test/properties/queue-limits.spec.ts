@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import type { JobDetails, NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { Verb } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { IntervalSchedule, Recurring } from '../../src/domain/job/recurring.js';
+import type { IntervalSchedule, Recurring } from '../../src/contract/job/recurring.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
-import type { JobDetails, UniqueKey } from '../../src/domain/job/extended-job.js';
+import type { JobDetails } from '../../src/contract/job/extended-job.js';
+import type { UniqueKey } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';
 import { EngineFixture } from '../engine/fixture.js';

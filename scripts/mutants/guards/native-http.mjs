@@ -5,7 +5,7 @@ const OWNERS = 'test/api/native-leases.spec.ts';
 const RIGHTS = 'test/api/permissions.spec.ts';
 const PUT = 'test/engine/put-job.spec.ts';
 const CORS = 'test/api/cors.spec.ts';
-const FIELDS = 'src/http/fields/read.spec.ts';
+const FIELDS = 'src/http/request/read-fields.spec.ts';
 
 /**
  * The native API: which requests are admitted, and what happens to leases that do not reach the client.

@@ -1,4 +1,4 @@
-const JSON_FIELDS = 'src/http/json/json-fields.spec.ts';
+const JSON_FIELDS = 'src/contract/json/json-fields.spec.ts';
 const JOBS = 'test/api/native-jobs.spec.ts';
 const PUBLISH = 'publish › a native publish, by %s';
 

@@ -30,7 +30,7 @@ export type DependencyFailure = 'block' | 'ignore' | 'fail' | 'cancel';
 
 /**
  * Begins the unique keys that the server makes itself: those of recurring jobs (lua/modules/extended/unique_keys.lua). No caller may choose one, or it
- * could hold up what it may not see.
+ * could hold up what it may not see: keys in requests have no control character.
  */
 export const SERVER_KEY = '\u0001';
 
@@ -49,41 +49,6 @@ export interface UniqueKey {
   readonly windowMs?: number;
   /** If the holder is in another queue, every mode acts as `reject`. */
   readonly isOwnQueueOnly?: boolean;
-}
-
-/** A job of the native API as a producer publishes it. The queue's defaults apply to omitted fields. */
-export interface NewExtendedJob {
-  readonly queue: string;
-  /** Given by the caller; if omitted, the engine mints a ULID. */
-  readonly id?: string;
-  readonly body: Buffer;
-  /** Omitted: JSON. */
-  readonly contentType?: string;
-  readonly delayMs?: number;
-  /** When it is due, Unix ms; alternative to `delayMs`. */
-  readonly dueMs?: number;
-  /** 0 = no expiry. */
-  readonly ttlMs?: number;
-  readonly tries?: number;
-  /** Duration of its leases, unless the consumer sets one. */
-  readonly ttrMs?: number;
-  /** -128 … 127, lower runs sooner; 0 by default. */
-  readonly priority?: number;
-  readonly type?: string;
-  readonly tags?: readonly string[];
-  readonly attributes?: Readonly<Record<string, string>>;
-  /** Ids of jobs that must be done first. Those that do not exist count as done. */
-  readonly dependsOn?: readonly string[];
-  readonly onDependencyFailure?: DependencyFailure;
-  readonly retry?: RetryPolicy;
-  /** Shortest delay before the next attempt after a lease has expired, in milliseconds; instead of the queue's. */
-  readonly leaseGraceMs?: number;
-  readonly unique?: UniqueKey;
-  readonly concurrencyKey?: string;
-  /** How long it is kept with its result after it is done, in milliseconds; 0 = not at all. */
-  readonly retentionMs?: number;
-  /** Records its timeline from the start, whatever its other options. */
-  readonly history?: boolean;
 }
 
 /** Result of a publish. `existing`: another job holds the unique key, and this is its id. */
@@ -140,31 +105,6 @@ export interface JobSummary {
   readonly failure: Failure | null;
   /** True if a client tracks it. */
   readonly tracked: boolean;
-}
-
-/** All details of a job. */
-export interface JobDetails extends JobSummary {
-  readonly body: Buffer;
-  readonly contentType: string | null;
-  readonly cancelRequested: boolean;
-  readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
-  readonly dependsOn: readonly string[];
-  /** Failed dependencies, and how they ended: `died`, `cancelled`, `expired`, … */
-  readonly failedDependencies: Readonly<Record<string, string>>;
-  /** Up to 100 of them. */
-  readonly dependents: readonly string[];
-  readonly onDependencyFailure: DependencyFailure;
-  readonly uniqueKey: string | null;
-  readonly concurrencyKey: string | null;
-  readonly spawnedFrom: string | null;
-  /** These four as stored; null = a default applies when it is needed. */
-  readonly retry: RetryPolicy | null;
-  readonly ttrMs: number | null;
-  readonly retentionMs: number | null;
-  readonly leaseGraceMs: number | null;
-  /** Null if a handler began since. */
-  readonly noHandler: NoHandler | null;
-  readonly timeline: readonly TimelineEntry[];
 }
 
 /** Where a job is. */

@@ -1,4 +1,5 @@
-import { jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
+import { jsonOfData } from '../../contract/json/stored-json.js';
+import { PLAIN_JSON } from '../../domain/content-type.js';
 import { DATA_TEXT, withLogData } from '../core/log-data.js';
 
 /** Where lua/modules/leases/acknowledge.lua stores the content type of a result; its text is in `DATA_TEXT`. */

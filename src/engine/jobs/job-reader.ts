@@ -1,9 +1,8 @@
 import { QueueError } from '../../domain/errors.js';
+import { type JobDetails } from '../../contract/job/extended-job.js';
 import {
-  type JobDetails,
   type JobPlace,
   type NoHandler,
-  type RetryPolicy,
   SERVER_KEY,
   type TimelineEntry,
 } from '../../domain/job/extended-job.js';
@@ -12,6 +11,7 @@ import { stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
+import { keptOptionsOf } from '../publish/stored-options.js';
 import { withLogData } from '../core/log-data.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { parsed, summaryOf } from './summary.js';
@@ -89,19 +89,11 @@ function detailsOf(
     dependents: idsOf(users),
     onDependencyFailure: (field('onfail') ?? 'block') as JobDetails['onDependencyFailure'],
     uniqueKey: callersKeyOf(field('unique')),
-    concurrencyKey: field('ckey') ?? null,
     spawnedFrom: field('spawned') ?? null,
-    retry: parsed(field('retry')) as RetryPolicy | null,
-    ttrMs: numberOf(field('ttr')),
-    retentionMs: numberOf(field('keep')) || null,
-    leaseGraceMs: numberOf(field('grace')),
+    ...keptOptionsOf(field),
     noHandler: noHandlerOf(field('no_handler')),
     timeline: timelineOf(x, publishedMs, nowMs),
   };
-}
-
-function numberOf(text: string | undefined): number | null {
-  return text === undefined ? null : Number(text);
 }
 
 function noHandlerOf(text: string | undefined): NoHandler | null {

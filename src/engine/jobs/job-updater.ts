@@ -97,7 +97,8 @@ export class JobUpdater {
     checkNames(namespace, ...(queue === undefined ? [] : [queue]));
     checkNumberOf(more);
     checkNumberOf(less);
-    checkFields(change);
+    // A value that is not allowed at publish is not allowed here.
+    checkExtendedJobs([{ ...change, queue: queue ?? '', body: NOTHING }]);
     if (more.includes(id)) throw dependencyError('dependency_cycle');
     const changed = await this.run(namespace, id, {
       options: optionsOf(change),
@@ -141,14 +142,6 @@ export class JobUpdater {
     const dueMs = Math.floor(integerAt(raw, 5));
     return { state: name, dueAtMs: dueMs === 0 ? null : dueMs };
   }
-}
-
-/** @throws {QueueError} `invalid_argument`: a value that is not allowed at publish either */
-function checkFields({ priority, tries, type, dueMs, delayMs, ttlMs, queue = '' }: JobChange): void {
-  const fields = Object.entries({ priority, tries, type, dueMs, delayMs, ttlMs }).filter(
-    ([, value]) => value !== undefined,
-  );
-  checkExtendedJobs([{ queue, body: NOTHING, ...Object.fromEntries(fields) }]);
 }
 
 /** Encodes a change as lua/commands/extended/change.lua reads it. */

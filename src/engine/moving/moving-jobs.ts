@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { JobDetails, NewExtendedJob } from '../../domain/job/extended-job.js';
+import type { JobDetails, NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { JobCalls, SettleCalls } from '../engine.js';
 import {
   as,

@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
 import { MAX_DEPENDENCIES } from '../../domain/limits.js';
-import type { NewExtendedJob } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import { encodeId } from '../core/ids.js';
 
 /** Maximum number of dependencies per call: what a script can store within its time limit. */

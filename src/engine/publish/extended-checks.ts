@@ -1,11 +1,14 @@
+import { problemIn } from '../../contract/fields/check.js';
+import { pick } from '../../contract/fields/derived.js';
+import { PublishFields } from '../../contract/job/options.js';
 import { QueueError } from '../../domain/errors.js';
-import { type NewExtendedJob, SERVER_KEY, type UniqueKey } from '../../domain/job/extended-job.js';
+import { type NewExtendedJob } from '../../contract/job/extended-job.js';
 import {
   isCron,
   type NewIntervalSchedule,
   type NewRecurring,
   type Overlap,
-} from '../../domain/job/recurring.js';
+} from '../../contract/job/recurring.js';
 import {
   MAX_CATCH_UP,
   MAX_BULK_JOBS,
@@ -13,25 +16,13 @@ import {
   MAX_PERIOD_MS,
   MAX_RECURRING_ID,
   MAX_TAGS_IN_CALL,
-  MAX_TRIES,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
-import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
+import { isJobId } from '../../domain/ids.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
-/** Half of a UTF-16 pair: scripts cannot read it, and one job would fail the batch that it travels in. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-/** A priority is 8 bits, signed. */
-const MOST_PRIORITY = 127;
 /** Latest start of a recurring job: scripts compute exactly with it and with the times that follow. */
 const LAST_FIRST_MS = 2 ** 46;
-const UNIQUE_MODES: ReadonlySet<string> = new Set<UniqueKey['mode']>([
-  'reject',
-  'existing',
-  'replace',
-  'debounce',
-]);
-
 const OVERLAPS: ReadonlySet<string> = new Set<Overlap>(['allow', 'skip', 'replace']);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
@@ -45,32 +36,29 @@ export function checkExtendedJobs(jobs: readonly NewExtendedJob[]): void {
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
 }
 
-function checkExtendedJob({
-  id,
-  delayMs,
-  dueMs,
-  ttlMs,
-  tries,
-  ttrMs,
-  leaseGraceMs,
-  priority,
-  unique,
-  type = '',
-  contentType = '',
-  tags = [],
-}: NewExtendedJob): void {
-  for (const [field, text] of Object.entries({ type, contentType, tags: tags.join() }))
-    if (LONE_SURROGATE.test(text)) throw invalid(field, 'is text that UTF-8 can encode');
-  if (unique) checkUniqueKey(unique);
-  if (id !== undefined && !isJobId(id)) throw invalid('id', JOB_ID_RULE);
-  for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs, leaseGraceMs })) {
-    if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
-      throw invalid(field, 'is a whole number of milliseconds, 0 or more');
-  }
-  if (tries !== undefined && !isWhole(tries, 1, MAX_TRIES))
-    throw invalid('tries', `is a whole number from 1 to ${String(MAX_TRIES)}`);
-  if (priority !== undefined && !isWhole(priority, -MOST_PRIORITY - 1, MOST_PRIORITY))
-    throw invalid('priority', 'is a whole number from -128 to 127');
+/** Options with the bounds of requests. Attributes are not among them: those of lmstfy's API have other names. */
+const CheckedOptions = pick(PublishFields, [
+  ...(['id', 'delay_ms', 'ttl_ms', 'tries', 'ttr_ms', 'lease_grace_ms', 'retention_ms', 'priority'] as const),
+  ...([
+    'type',
+    'tags',
+    'content_type',
+    'retry',
+    'unique',
+    'concurrency_key',
+    'on_dependency_failure',
+  ] as const),
+]);
+
+function checkExtendedJob(job: NewExtendedJob): void {
+  // A tag that is given twice is stored once.
+  const tags = job.tags && { tags: [...new Set(job.tags)] };
+  const problem = problemIn(CheckedOptions, tags === undefined ? job : { ...job, ...tags });
+  // Among them that a unique key has no control character: with one begin those of the server (`SERVER_KEY`).
+  // guard: callers-have-no-server-key
+  if (problem !== undefined) throw invalid(problem.field, problem.rule);
+  if (job.dueMs !== undefined && !isWhole(job.dueMs, 0, MAX_TIME_MS))
+    throw invalid('dueMs', 'is a whole number of milliseconds, 0 or more');
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
@@ -99,17 +87,6 @@ function checkInterval({ everyMs, offsetMs = 0, firstAtMs = 0 }: NewIntervalSche
   if (!isWhole(offsetMs, 0, MAX_PERIOD_MS))
     throw invalid('schedule.offsetMs', 'is a whole number of milliseconds, 0 or more');
   if (!isWhole(firstAtMs, 0, LAST_FIRST_MS)) throw invalid('schedule.firstAtMs', 'is a time, Unix ms');
-}
-
-/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkUniqueKey({ key, mode, windowMs = 0 }: UniqueKey): void {
-  if (key.length < 1 || key.length > MAX_LABEL)
-    throw invalid('unique.key', `has 1 to ${String(MAX_LABEL)} characters`);
-  // guard: callers-have-no-server-key
-  if (key.startsWith(SERVER_KEY)) throw invalid('unique.key', 'does not begin with U+0001');
-  if (!UNIQUE_MODES.has(mode)) throw invalid('unique.mode', `is one of ${[...UNIQUE_MODES].join(', ')}`);
-  if (!isWhole(windowMs, 0, MAX_TIME_MS))
-    throw invalid('unique.windowMs', 'is a whole number of milliseconds, 0 or more');
 }
 
 function isWhole(value: number, least: number, most: number): boolean {

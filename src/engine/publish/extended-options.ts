@@ -1,4 +1,5 @@
-import type { NewExtendedJob } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../contract/job/extended-job.js';
+import { fieldsOfJob } from './stored-options.js';
 
 /** An expiry has 48 bits in the header; a longer time is practically unlimited. In milliseconds. */
 export const LONGEST_MS = 2 ** 46;
@@ -33,26 +34,6 @@ export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPla
       own_queue: job.unique.isOwnQueueOnly,
     },
     put: inPlace && { only_new: inPlace.isOnlyNew, own_queue: inPlace.isOwnQueueOnly },
-    x: fieldsOf(job),
+    x: fieldsOfJob(job),
   });
-}
-
-/** The fields of a job's hash that its publish sets, as they are stored. */
-export function fieldsOf(job: NewExtendedJob): Record<string, string> {
-  const fields: Record<string, string | undefined> = {
-    type: job.type,
-    tags: job.tags && job.tags.length > 0 ? JSON.stringify([...new Set(job.tags)]) : undefined,
-    attributes: job.attributes ? JSON.stringify(job.attributes) : undefined,
-    ctype: job.contentType,
-    ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
-    retry: job.retry ? JSON.stringify(job.retry) : undefined,
-    grace: job.leaseGraceMs === undefined ? undefined : String(job.leaseGraceMs),
-    ckey: job.concurrencyKey,
-    onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
-    unique: job.unique?.key,
-    keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
-  };
-  return Object.fromEntries(
-    Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }

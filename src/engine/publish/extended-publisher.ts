@@ -1,7 +1,8 @@
 import type { Durability } from '../../domain/durability.js';
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
 import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
-import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../contract/job/extended-job.js';
+import type { PublishedJob } from '../../domain/job/extended-job.js';
 import { stateOf } from '../../domain/job/states.js';
 import type { UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NewExtendedJob } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import { encodeKeyedCalls, idempotencyRecordOf, nativeIdempotencyRecordOf } from './idempotency-records.js';
 
 const DAY_MS = 86_400_000;

@@ -1,9 +1,10 @@
 import { ExtendedPathError } from '../../domain/errors.js';
-import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../contract/job/extended-job.js';
+import type { PublishedJob } from '../../domain/job/extended-job.js';
 import type { LeftOut, NewJob, PublishOptions } from '../../domain/job/job.js';
 import { DEFAULT_TRIES } from '../../domain/limits.js';
 import { checkExtendedJobs } from './extended-checks.js';
-import { fieldsOf } from './extended-options.js';
+import { fieldsOfJob, pathOf } from './stored-options.js';
 import { nativeIdempotencyRecordOf } from './idempotency-records.js';
 import type { ExtendedPublisher, ExtendedPublishOptions } from './extended-publisher.js';
 
@@ -94,11 +95,12 @@ function simpleJobsOf(
   if (isWhole && retryOf !== undefined) return null;
   const simple: NewJob[] = [];
   for (const job of jobs) {
-    if (needsExtendedPublish(job)) return null;
+    const path = pathOf(job);
+    if (path === 'extended') return null;
     // A repeated call gets the states of the first one, and only the extended path reads them.
     if (job.dueMs !== undefined && (idempotencyRecord !== undefined || job.delayMs !== undefined))
       return null;
-    const isExtended = needsFields(job);
+    const isExtended = path === 'hash';
     const isReadyForever = (job.delayMs ?? 0) === 0 && job.dueMs === undefined && (job.ttlMs ?? 0) === 0;
     if (isExtended && !(isReadyForever && retryOf === undefined)) return null;
     simple.push(simpleJobOf(job, isExtended));
@@ -109,37 +111,12 @@ function simpleJobsOf(
   return { queue: first.queue, jobs: whole };
 }
 
-/** True if a job has options that only the extended publish script knows. */
-function needsExtendedPublish(job: NewExtendedJob): boolean {
-  return (
-    job.onDependencyFailure !== undefined ||
-    job.unique !== undefined ||
-    job.concurrencyKey !== undefined ||
-    (job.priority ?? 0) !== 0 ||
-    (job.dependsOn ?? []).length > 0
-  );
-}
-
-/** True if a job is an extended one because of the fields that are stored with it. */
-function needsFields(job: NewExtendedJob): boolean {
-  return (
-    job.type !== undefined ||
-    job.contentType !== undefined ||
-    job.ttrMs !== undefined ||
-    job.retry !== undefined ||
-    job.leaseGraceMs !== undefined ||
-    (job.tags ?? []).length > 0 ||
-    (job.retentionMs ?? 0) > 0 ||
-    job.history === true
-  );
-}
-
 function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
   const { id, body, delayMs = 0, dueMs, ttlMs = 0, tries = DEFAULT_TRIES, attributes } = job;
   const hasAttributes = attributes !== undefined && Object.keys(attributes).length > 0;
   return {
     ...(id === undefined ? {} : { id }),
-    ...(isExtended ? { extended: fieldsOf(job) } : hasAttributes ? { attributes } : {}),
+    ...(isExtended ? { extended: fieldsOfJob(job) } : hasAttributes ? { attributes } : {}),
     body,
     delayMs,
     ...(dueMs === undefined ? {} : { dueMs }),

@@ -1,5 +1,5 @@
 import { notFound, QueueError } from '../../domain/errors.js';
-import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../domain/queue-settings.js';
+import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../contract/queue-settings.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';

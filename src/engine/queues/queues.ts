@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { notFound, QueueError } from '../../domain/errors.js';
 import { isQueueName } from '../../domain/ids.js';
 import type { QueueCounts } from '../../domain/job/job.js';
-import type { QueueSettings, SettingsChange } from '../../domain/queue-settings.js';
+import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
 import type { QueueControls } from './queue-controls.js';
 import type { QueueInspector } from './queue-inspector.js';

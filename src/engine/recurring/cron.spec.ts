@@ -1,4 +1,4 @@
-import type { CronSchedule } from '../../domain/job/recurring.js';
+import type { CronSchedule } from '../../contract/job/recurring.js';
 import { checkCron, isMoved, slotsAfter, slotsPassed } from './cron.js';
 
 const HOUR_MS = 3_600_000;

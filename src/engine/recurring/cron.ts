@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import type { CronSchedule } from '../../domain/job/recurring.js';
+import type { CronSchedule } from '../../contract/job/recurring.js';
 import { QueueError } from '../../domain/errors.js';
 import { MAX_CRON, MAX_JITTER_MS } from '../../domain/limits.js';
 

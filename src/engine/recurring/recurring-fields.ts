@@ -8,7 +8,7 @@ import {
   type Schedule,
   type SkipReason,
   type Template,
-} from '../../domain/job/recurring.js';
+} from '../../contract/job/recurring.js';
 import { SERVER_KEY, type UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_CATCH_UP } from '../../domain/limits.js';
 import { packIds } from '../publish/dependencies.js';

@@ -9,7 +9,7 @@ import {
   type Recurring,
   type RecurringChange,
   type Schedule,
-} from '../../domain/job/recurring.js';
+} from '../../contract/job/recurring.js';
 import {
   countRecurring,
   deleteRecurring,

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { asciiJson } from './answer.js';
+import { asciiJson } from '../../contract/json/ascii-json.js';
 import { currentResponse } from '../request/connection.js';
 import { nextRequestId, REQUEST_ID_HEADER } from '../request/request-context.js';
 

@@ -1,7 +1,7 @@
 import { HttpException, type HttpStatus } from '@nestjs/common';
 import { type ErrorCode, QueueError, UnconfirmedError } from '../../domain/errors.js';
 import type { Log } from '../../domain/log.js';
-import { asciiJson } from './answer.js';
+import { asciiJson } from '../../contract/json/ascii-json.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
 import { OVERLOADED_JSON, type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 

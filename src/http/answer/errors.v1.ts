@@ -9,9 +9,10 @@ import {
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
+import { type FieldProblem, InputError } from '../../contract/fields/problems.js';
 import type { JobState } from '../../domain/job/states.js';
 import type { Log } from '../../domain/log.js';
-import { asciiJson } from './answer.js';
+import { asciiJson } from '../../contract/json/ascii-json.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
 import { BodyTooLargeError } from '../request/body.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
@@ -25,28 +26,6 @@ const SOON_OVER = new Set<ErrorCode>([
   'too_many_waiters',
   'too_many_streams',
 ]);
-
-/** A problem with one field of a request. */
-export interface FieldProblem {
-  /** Its path, such as `acks[3].id`; empty for the whole body. */
-  readonly field: string;
-  /** What it must be. */
-  readonly rule: string;
-}
-
-/** A request with invalid fields. Nothing was done. */
-export class InputError extends QueueError {
-  constructor(readonly problems: readonly FieldProblem[]) {
-    super('invalid_argument', `invalid request: ${summaryOf(problems)}`);
-  }
-}
-
-/** The first problem, and how many others there are. */
-function summaryOf([first, ...others]: readonly FieldProblem[]): string {
-  const where = first === undefined || first.field === '' ? 'body' : first.field;
-  const more = others.length === 0 ? '' : ` (and ${String(others.length)} more)`;
-  return `${where}: ${first?.rule ?? 'invalid'}${more}`;
-}
 
 /** The status of each code, and a fixed detail text for codes whose message callers must not see. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly detail?: string }>> = {

@@ -1,6 +1,6 @@
 import { JOB_STATES } from '../../domain/job/states.js';
-import { Nullable, Optional } from '../fields/field.js';
-import { JobId, JobIds, OneOf, Parts, Text, Whole } from '../fields/kinds.js';
+import { Nullable, Optional } from '../../contract/fields/field.js';
+import { JobId, JobIds, OneOf, Parts, Text, Whole } from '../../contract/fields/kinds.js';
 
 /* Error responses of the native API, for its OpenAPI document. errors.v1.ts writes them. */
 

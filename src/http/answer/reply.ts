@@ -1,7 +1,7 @@
 import { answer } from './answer.js';
 import type { RequestContext } from '../request/request-context.js';
 import { isoTime } from '../../domain/iso-time.js';
-import { jsonOfTexts } from '../json/json-text.js';
+import { jsonOfTexts } from '../../contract/json/json-text.js';
 
 /** Sends a value as JSON and ends the request context. @param headers further names and values, alternating */
 export function reply(

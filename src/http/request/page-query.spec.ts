@@ -1,5 +1,5 @@
-import { InputError } from '../answer/errors.v1.js';
-import { readQuery } from '../fields/read.js';
+import { InputError } from '../../contract/fields/problems.js';
+import { readQuery } from './query-fields.js';
 import { fromCursor, PageQuery, toCursor } from './page-query.js';
 import { parseQuery } from './head.js';
 

@@ -1,7 +1,7 @@
 import { LIST_ORDERS, type PageRequest } from '../../domain/job/job-lists.js';
-import { InputError } from '../answer/errors.v1.js';
-import { Label, OneOf, Whole } from '../fields/kinds.js';
-import { Optional } from '../fields/field.js';
+import { InputError } from '../../contract/fields/problems.js';
+import { Label, OneOf, Whole } from '../../contract/fields/kinds.js';
+import { Optional } from '../../contract/fields/field.js';
 
 const MAX_PAGE = 1_000;
 const USUAL_PAGE = 100;

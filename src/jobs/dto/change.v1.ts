@@ -11,7 +11,7 @@ import {
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/job/states.js';
-import { Nullable, Optional } from '../../http/fields/field.js';
+import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
   AnyJson,
   Flag,
@@ -26,9 +26,9 @@ import {
   QueueName,
   Text,
   Whole,
-} from '../../http/fields/kinds.js';
-import { DataFields } from '../../http/job-fields/fields.js';
-import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
+} from '../../contract/fields/kinds.js';
+import { DataFields } from '../../contract/job/options.js';
+import { RetryPolicyFields } from '../../contract/job/retry-policy.js';
 
 /** Changes to a waiting job. */
 export class ChangeFields extends DataFields {

@@ -1,7 +1,7 @@
 import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_PERIOD_MS, MAX_LEASE_COUNT } from '../../domain/limits.js';
-import { Optional } from '../../http/fields/field.js';
-import { Label, OneOf, Parts, QueueNames, Whole } from '../../http/fields/kinds.js';
-import { LeasedJobAnswer } from './job.v1.js';
+import { Optional } from '../../contract/fields/field.js';
+import { Label, OneOf, Parts, QueueNames, Whole } from '../../contract/fields/kinds.js';
+import { LeasedJobAnswer } from '../../contract/job/answers.js';
 
 export class LeasesFields {
   @QueueNames('The queues to lease from.', { max: MAX_LEASE_QUEUES }) queues!: string[];

@@ -1,6 +1,6 @@
 import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
 import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
-import { Nullable, Optional } from '../../http/fields/field.js';
+import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
   JobId,
   JobIds,
@@ -12,9 +12,9 @@ import {
   SomeOf,
   Whole,
   Flag,
-} from '../../http/fields/kinds.js';
+} from '../../contract/fields/kinds.js';
 import { JobsPageQuery } from '../../http/request/page-query.js';
-import { JobsPage } from '../../http/job-fields/summary.v1.js';
+import { JobsPage } from '../../contract/job/answers.js';
 
 const MOST_ITEMS = 1_000;
 const MAX_IDS = 100;

@@ -9,7 +9,7 @@ import {
 } from '../../domain/limits.js';
 import { RELEASE_REASONS, type ReleaseReason } from '../../domain/job/extended-job.js';
 import { JOB_STATES } from '../../domain/job/states.js';
-import { Nullable, Optional } from '../../http/fields/field.js';
+import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -26,9 +26,9 @@ import {
   QueueName,
   Text,
   Whole,
-} from '../../http/fields/kinds.js';
+} from '../../contract/fields/kinds.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
-import { CONTENT_TYPE_RULE, DataFields } from '../../http/job-fields/fields.js';
+import { CONTENT_TYPE_RULE, DataFields } from '../../contract/job/options.js';
 
 /** The lease number, which every lease operation must give. */
 export class LeaseFields {

@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
 import { MAX_BULK_JOBS } from '../../domain/limits.js';
-import { splitArray } from '../../http/json/json-array.js';
+import { splitArray } from '../../contract/json/json-array.js';
 
 const NULL = /^[ \t\r\n]*null[ \t\r\n]*$/;
 /** Longest body, in bytes, that is accepted as `null` with whitespace around it. */

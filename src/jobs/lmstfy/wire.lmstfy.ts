@@ -16,7 +16,7 @@ import { type Query, wholeNumber } from '../../http/request/head.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { checkIdCount, publishOptionsOf } from '../publish-options.js';
 import type { PeekedJob } from '../../engine/core/decode.js';
-import { asciiJson, jsonList } from '../../http/answer/answer.js';
+import { asciiJson, jsonList } from '../../contract/json/ascii-json.js';
 
 const ATTRIBUTE_PREFIX = 'job-attr-';
 

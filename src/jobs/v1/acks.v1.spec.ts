@@ -1,4 +1,4 @@
-import { InputError } from '../../http/answer/errors.v1.js';
+import { InputError } from '../../contract/fields/problems.js';
 import { acksOf, resultsJson } from './acks.v1.js';
 
 const LIMITS = { max_body_bytes: 10, max_json_depth: 3 };

@@ -6,7 +6,7 @@ import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import { Describe } from '../../http/describe.js';
-import { given } from '../../http/fields/given.js';
+import { given } from '../../contract/fields/given.js';
 import { ChangesService } from '../changes.service.js';
 import { CancelManyAnswer, CancelManyFields } from '../dto/change.v1.js';
 import { cancelledAnswer } from './changes.v1.js';

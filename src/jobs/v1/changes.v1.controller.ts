@@ -9,7 +9,7 @@ import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
 import { type AnswerDescription, Describe } from '../../http/describe.js';
 import { checkVerb } from '../../domain/rights.js';
-import { given } from '../../http/fields/given.js';
+import { given } from '../../contract/fields/given.js';
 import { isoTimeOrNull } from '../../domain/iso-time.js';
 import { cancelledAnswer, jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';

@@ -2,11 +2,16 @@ import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
 import type { CancelledOne } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
 import { isoTime } from '../../domain/iso-time.js';
-import { given } from '../../http/fields/given.js';
-import { Problems } from '../../http/fields/read.js';
-import type { ChangeFields } from '../dto/change.v1.js';
-import { retryPolicyOf } from '../../http/job-fields/retry-policy.v1.js';
-import { dataOf, jsonText } from '../../http/job-fields/new-job.js';
+import { omit } from '../../contract/fields/derived.js';
+import { toInside } from '../../contract/fields/wire.js';
+import { given } from '../../contract/fields/given.js';
+import { Problems } from '../../contract/fields/problems.js';
+import { ChangeFields } from '../dto/change.v1.js';
+import { retryPolicyOf } from '../../contract/job/retry-policy.js';
+import { dataOf, jsonText } from '../../contract/job/new-job.js';
+
+/** Changes that are as they are given. */
+const PlainChanges = omit(ChangeFields, ['data', 'data_base64', 'content_type', 'retry', 'due_at']);
 
 /**
  * Builds a change from fields that were validated one by one.
@@ -15,7 +20,7 @@ import { dataOf, jsonText } from '../../http/job-fields/new-job.js';
  * @throws {InputError} fields that exclude each other
  */
 export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
-  const { priority, tries, type, tags, due_at, delay_ms, ttl_ms, queue, depends_on } = fields;
+  const { due_at, delay_ms } = fields;
   const problems = new Problems();
   const data = dataOf(fields, '', maxBytes, problems);
   const retry = fields.retry && retryPolicyOf(fields.retry, 'retry.', problems);
@@ -23,17 +28,10 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
     problems.add('due_at', 'must not be set together with delay_ms');
   problems.settle();
   return given<JobChange>({
-    priority,
-    tries,
-    type,
+    ...toInside(PlainChanges, fields),
     retry,
-    tags,
     data,
     dueMs: due_at === undefined ? undefined : Math.max(Date.parse(due_at), 0),
-    delayMs: delay_ms,
-    ttlMs: ttl_ms,
-    queue,
-    dependsOn: depends_on,
   });
 }
 

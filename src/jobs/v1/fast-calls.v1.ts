@@ -4,7 +4,7 @@ import { checkQueue, checkVerb, type Rights } from '../../domain/rights.js';
 import { answer } from '../../http/answer/answer.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { refuseParameters } from '../../http/fields/read.js';
+import { refuseParameters } from '../../http/request/query-fields.js';
 import { acksOf, type BatchAck, resultsJson } from './acks.v1.js';
 import { JobsService } from '../jobs.service.js';
 

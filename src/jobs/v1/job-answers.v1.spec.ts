@@ -1,7 +1,7 @@
 import type { LeasedJob } from '../../domain/job/job.js';
-import { fieldsOf } from '../../http/fields/field.js';
-import { jobFacts } from '../../http/job-fields/job-facts.v1.js';
-import { LeasedJobAnswer } from '../dto/job.v1.js';
+import { fieldsOf } from '../../contract/fields/field.js';
+import { toWire } from '../../contract/fields/wire.js';
+import { JobFacts, LeasedJobAnswer } from '../../contract/job/answers.js';
 import { leasedJson } from './job-answers.v1.js';
 
 const SIMPLE: LeasedJob = {
@@ -47,7 +47,7 @@ describe('the answer to a lease request', () => {
     const { extended = FACTS } = job;
     const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);
     const answer: unknown = {
-      ...jobFacts({ ...job, ...extended, state: 'leased', progress }),
+      ...toWire(JobFacts, { ...job, ...extended, state: 'leased', progress }),
       ...{
         data: { a: [1.5, 'ä'] },
         content_type: extended.contentType ?? 'application/json',

@@ -1,13 +1,13 @@
+import type { JobDetails } from '../../contract/job/extended-job.js';
 import type { LeasedJob, ExtendedFacts } from '../../domain/job/job.js';
-import type { JobDetails, NoHandler, PublishedJob, TimelineEntry } from '../../domain/job/extended-job.js';
-import type { Plain } from '../../http/fields/field.js';
-import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
-import { asciiJson, jsonList } from '../../http/answer/answer.js';
-import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
+import type { PublishedJob } from '../../domain/job/extended-job.js';
+import { isoTime } from '../../domain/iso-time.js';
+import type { Plain } from '../../contract/fields/field.js';
+import { toWire } from '../../contract/fields/wire.js';
+import { EndedAnswer, WholeJobAnswer } from '../../contract/job/answers.js';
+import { asciiJson, jsonList } from '../../contract/json/ascii-json.js';
 import { timeJson } from '../../http/answer/reply.js';
-import type { EndedAnswer, NoHandlerAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
-import { retryFieldsOf } from '../../http/job-fields/retry-policy.v1.js';
-import { dataFields, dataJson, progressJson } from '../../http/job-fields/data-answer.js';
+import { answerData, dataJson, progressJson } from '../../contract/job/data-answer.js';
 
 /** Facts of a job from the simple path, which does not return them. */
 const NO_EXTENDED_FACTS: ExtendedFacts = {
@@ -48,30 +48,12 @@ function jsonOrNull(value: string | object | null): string {
 
 /** A job with all of its facts, in the format of the API. */
 export function wholeJobAnswer(job: JobDetails, maxDepth: number): Plain<WholeJobAnswer> {
-  return {
-    ...jobFacts(job),
-    ...dataFields(job.body, job.contentType, maxDepth),
-    due_at: isoTimeOrNull(job.dueAtMs),
-    ended_at: isoTimeOrNull(job.endedAtMs),
-    leased_by: job.worker,
-    failure: job.failure && failureAnswer(job.failure),
-    cancel_requested: job.cancelRequested,
-    tracked: job.tracked,
-    result: job.result && dataFields(job.result.body, job.result.contentType, maxDepth),
-    depends_on: job.dependsOn,
-    failed_dependencies: job.failedDependencies,
-    dependents: job.dependents,
-    on_dependency_failure: job.onDependencyFailure,
-    unique_key: job.uniqueKey,
-    concurrency_key: job.concurrencyKey,
-    spawned_from: job.spawnedFrom,
-    retry: job.retry && retryFieldsOf(job.retry),
-    ttr_ms: job.ttrMs,
-    retention_ms: job.retentionMs,
-    lease_grace_ms: job.leaseGraceMs,
-    no_handler: job.noHandler && noHandlerAnswer(job.noHandler),
-    timeline: job.timeline.map(timelineAnswer),
-  };
+  return toWire(WholeJobAnswer, {
+    ...job,
+    ...answerData(job.body, job.contentType, maxDepth),
+    leasedBy: job.worker,
+    result: job.result && answerData(job.result.body, job.result.contentType, maxDepth),
+  });
 }
 
 /** How a job ended, or its present state; the state is null if the job is gone. */
@@ -80,22 +62,9 @@ export function endedAnswer(
   job: JobDetails | null,
   maxDepth: number,
 ): Plain<EndedAnswer> {
-  return {
-    id,
-    state: job?.state ?? null,
-    existing,
-    published_at: isoTimeOrNull(job?.publishedAtMs ?? null),
-    tries: job?.tries ?? null,
-    result: job?.result ? dataFields(job.result.body, job.result.contentType, maxDepth) : null,
-    failure: job?.failure ? failureAnswer(job.failure) : null,
-  };
-}
-
-function noHandlerAnswer({ count, worker, atMs }: NoHandler): Plain<NoHandlerAnswer> {
-  return { count, worker, at: isoTime(atMs) };
-}
-
-/** The other facts of an entry become fields next to `what` and `at`. */
-function timelineAnswer({ what, atMs, ...rest }: TimelineEntry): Plain<TimelineAnswer> {
-  return { what, at: isoTime(atMs), ...rest };
+  const { state = null, publishedAtMs = null, tries = null, result, failure = null } = job ?? {};
+  return toWire(EndedAnswer, {
+    ...{ id, state, existing, publishedAtMs, tries, failure },
+    result: result ? answerData(result.body, result.contentType, maxDepth) : null,
+  });
 }

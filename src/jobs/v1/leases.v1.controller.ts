@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { type AnswerDescription, Describe } from '../../http/describe.js';
-import { WholeJobAnswer } from '../dto/job.v1.js';
+import { WholeJobAnswer } from '../../contract/job/answers.js';
 import { LeasesAnswer, LeasesFields } from '../dto/leases.v1.js';
 import {
   AckFields,

@@ -3,7 +3,7 @@ import { Admission } from '../../auth/admission.js';
 import type { LeaseRequest } from '../../domain/job/job.js';
 import { checkQueue } from '../../domain/rights.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { refuseParameters } from '../../http/fields/read.js';
+import { refuseParameters } from '../../http/request/query-fields.js';
 import { readJson } from '../../http/request/json-body.js';
 import { answer } from '../../http/answer/answer.js';
 import { LeasesFields } from '../dto/leases.v1.js';

@@ -12,15 +12,16 @@ import { Engines } from '../../engine/engines.js';
 import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access, type AccessRules } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
-import { InputError } from '../../http/answer/errors.v1.js';
+import { InputError } from '../../contract/fields/problems.js';
 import type { Query } from '../../http/request/head.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { readFields } from '../../http/fields/read.js';
+import { readFields } from '../../contract/fields/read.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
 import { isoTime } from '../../domain/iso-time.js';
 import type { JobSummary } from '../../domain/job/extended-job.js';
-import { JobsPage, jobsPage } from '../../http/job-fields/summary.v1.js';
+import { JobsPage } from '../../contract/job/answers.js';
+import { jobsPage } from '../../http/answer/jobs-page.js';
 import {
   JobsQuery,
   NamedCountsPage,

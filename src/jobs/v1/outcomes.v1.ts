@@ -1,6 +1,6 @@
 import type { Completion, ExtendedAck, JobFailure } from '../../domain/job/extended-job.js';
-import { given } from '../../http/fields/given.js';
-import { Problems } from '../../http/fields/read.js';
+import { given } from '../../contract/fields/given.js';
+import { Problems } from '../../contract/fields/problems.js';
 import type {
   AckFields,
   FailFields,
@@ -9,7 +9,7 @@ import type {
   Outcome,
   RetryFields,
 } from '../dto/settle.v1.js';
-import { dataOf, jsonText, resultOf, tooLong } from '../../http/job-fields/new-job.js';
+import { dataOf, jsonText, resultOf, tooLong } from '../../contract/job/new-job.js';
 import type { Heartbeat } from '../jobs.service.js';
 
 const JSON_TYPE = 'application/json';

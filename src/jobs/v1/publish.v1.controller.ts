@@ -7,14 +7,14 @@ import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { EndedAnswer } from '../dto/job.v1.js';
+import { EndedAnswer } from '../../contract/job/answers.js';
 import {
   PublishedAnswer,
   PublishedManyAnswer,
   PublishFields,
   PublishManyFields,
   PublishQuery,
-} from '../../http/job-fields/fields.js';
+} from '../../contract/job/options.js';
 import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
 import { V1Publishing } from './publishing.v1.js';
 

@@ -1,7 +1,11 @@
-import { BYTES, depthOfData, PLAIN_JSON } from '../../domain/content-type.js';
+import { BYTES, PLAIN_JSON } from '../../domain/content-type.js';
+import { depthOfData } from '../../contract/json/stored-json.js';
 import type { LeasedJob } from '../../domain/job/job.js';
-import { dataFields } from '../../http/job-fields/data-answer.js';
-import { jsonOfTexts } from '../../http/json/json-text.js';
+import { pick } from '../../contract/fields/derived.js';
+import { toWire } from '../../contract/fields/wire.js';
+import { JobAnswer } from '../../contract/job/answers.js';
+import { answerData } from '../../contract/job/data-answer.js';
+import { jsonOfTexts } from '../../contract/json/json-text.js';
 import { isoTimeOrNull } from '../../domain/iso-time.js';
 import { signatureOf } from './signature.js';
 import type { Target, TargetSecrets } from '../target.js';
@@ -69,6 +73,8 @@ function contentTypeOf({ body, extended }: LeasedJob): string {
   return depthOfData(body, null) !== undefined ? PLAIN_JSON : BYTES;
 }
 
+const EnvelopeData = pick(JobAnswer, ['data', 'data_base64', 'content_type']);
+
 function envelopeOf(job: LeasedJob): object {
   const { id, queue, attempts, tries, triesLeft, attributes, extended } = job;
   return {
@@ -76,6 +82,6 @@ function envelopeOf(job: LeasedJob): object {
     ...{ attempt: attempts, tries, tries_left: triesLeft },
     published_at: isoTimeOrNull(job.publishedAtMs),
     expires_at: isoTimeOrNull(job.expiresAtMs),
-    ...dataFields(job.body, extended?.contentType ?? null, Infinity),
+    ...toWire(EnvelopeData, answerData(job.body, extended?.contentType ?? null, Infinity)),
   };
 }

@@ -1,4 +1,5 @@
-import { BYTES, CONTENT_TYPE, depthOfData, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
+import { BYTES, CONTENT_TYPE, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
+import { depthOfData } from '../../contract/json/stored-json.js';
 
 /** What a job can keep of an answer. @param given its content type, as it came @returns null if there is no body */
 export function resultOf(

@@ -1,4 +1,4 @@
-import type { JobDetails } from '../../../src/domain/job/extended-job.js';
+import type { JobDetails } from '../../../src/contract/job/extended-job.js';
 import { isKept, seenDueMs } from './job.js';
 import type { Space } from './space.js';
 import { dependentsOf } from './waiting.js';

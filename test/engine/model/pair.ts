@@ -1,6 +1,6 @@
 import type { Respawn } from '../../../src/domain/job/job-lists.js';
-import type { SettingsChange } from '../../../src/domain/queue-settings.js';
-import type { JobDetails } from '../../../src/domain/job/extended-job.js';
+import type { SettingsChange } from '../../../src/contract/queue-settings.js';
+import type { JobDetails } from '../../../src/contract/job/extended-job.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import type { RemoveRequest } from '../../../src/engine/jobs/job-canceller.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';

@@ -1,4 +1,4 @@
-import type { NewExtendedJob } from '../../../src/domain/job/extended-job.js';
+import type { NewExtendedJob } from '../../../src/contract/job/extended-job.js';
 import { end, goOn } from './ends.js';
 import { isLive, replaceBody, type ModelJob } from './job.js';
 import type { Holding, Space } from './space.js';

@@ -1,4 +1,4 @@
-import type { QueueDefaults } from '../../../src/domain/queue-settings.js';
+import type { QueueDefaults } from '../../../src/contract/queue-settings.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import { isLive, type Failed, type ModelJob } from './job.js';
 

@@ -1,10 +1,10 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
-import { JsonScanner } from '../../domain/json/scanner.js';
-import type { InputError } from '../answer/errors.v1.js';
-import { PublishFields, PublishManyFields } from '../job-fields/fields.js';
-import { publishRequestOf } from '../job-fields/new-job.js';
-import { jsonOf } from '../request/json-body.js';
+import { JsonScanner } from './scanner.js';
+import type { InputError } from '../fields/problems.js';
+import { PublishFields, PublishManyFields } from '../job/options.js';
+import { publishRequestOf } from '../job/new-job.js';
+import { jsonOf } from './body-json.js';
 import { JsonText } from './json-text.js';
 
 const MAX_DEPTH = 64;

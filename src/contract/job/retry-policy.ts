@@ -1,9 +1,9 @@
 import { MAX_GROUP, MAX_PERIOD_MS, MAX_RETRY_DELAYS, MAX_RETRY_GROUPS } from '../../domain/limits.js';
 import type { RetryPolicy } from '../../domain/job/extended-job.js';
 import { Optional } from '../fields/field.js';
-import { given } from '../fields/given.js';
 import { Labels, OneOf, Real, Whole, Wholes } from '../fields/kinds.js';
-import type { Problems } from '../fields/read.js';
+import type { Problems } from '../fields/problems.js';
+import { toInside } from '../fields/wire.js';
 
 /** Fields of each kind of retry policy in addition to the common ones; the first of them is required. */
 const RETRY_FIELDS = {
@@ -14,6 +14,7 @@ const RETRY_FIELDS = {
   list: ['delays_ms'],
 } as const satisfies Record<RetryPolicy['kind'], readonly (keyof RetryPolicyFields)[]>;
 
+/** When a job is tried again. The order of the fields is that of stored policies. */
 export class RetryPolicyFields {
   @OneOf(
     'The backoff; `n` is the number of failed attempts, from 1. `none`: no further attempt, the job is dead. `fixed`: delay_ms. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: the delays of `delays_ms` in order, then the last one again.',
@@ -23,8 +24,8 @@ export class RetryPolicyFields {
   @Optional()
   @Whole('The first delay. Required for `fixed`, `linear` and `exponential`.', 0, MAX_PERIOD_MS)
   delay_ms?: number;
-  @Optional() @Real('For `exponential`; default 2.', 1, 100) factor?: number;
   @Optional() @Whole('The longest delay. For `linear` and `exponential`.', 0, MAX_PERIOD_MS) max_ms?: number;
+  @Optional() @Real('For `exponential`; default 2.', 1, 100) factor?: number;
   @Optional()
   @Real('The fraction of the delay that is randomised. For `exponential`; default 0.', 0, 1)
   jitter?: number;
@@ -41,41 +42,25 @@ export class RetryPolicyFields {
 }
 
 /**
- * Builds a policy from fields that are valid one by one.
+ * Builds a policy from fields that are valid one by one. Its names are in the order in which they are declared: records of
+ * idempotency keys depend on it.
  *
  * @param at their path with a dot at the end
  * @param problems collects contradictions between them
  */
 export function retryPolicyOf(fields: RetryPolicyFields, at: string, problems: Problems): RetryPolicy {
-  const { kind, delay_ms = 0, factor, max_ms, jitter, delays_ms = [], non_retryable } = fields;
-  const own: readonly (keyof RetryPolicyFields)[] = RETRY_FIELDS[kind];
-  const [needed] = own;
-  if (needed !== undefined && fields[needed] === undefined)
-    problems.add(`${at}${needed}`, `is missing: ${kind} needs it`);
-  for (const name of ['delay_ms', 'factor', 'max_ms', 'jitter', 'delays_ms'] as const) {
-    if (fields[name] !== undefined && !own.includes(name))
-      problems.add(`${at}${name}`, `does not go with ${kind}`);
-  }
-  const nonRetryable = non_retryable === undefined ? {} : { nonRetryable: non_retryable };
-  if (kind === 'none') return { kind, ...nonRetryable };
-  if (kind === 'list') return { kind, delaysMs: delays_ms, ...nonRetryable };
-  if (kind === 'fixed') return { kind, delayMs: delay_ms, ...nonRetryable };
-  const capped = max_ms === undefined ? { delayMs: delay_ms } : { delayMs: delay_ms, maxMs: max_ms };
-  if (kind === 'linear') return { kind, ...capped, ...nonRetryable };
-  return given<RetryPolicy>({ kind, ...capped, factor, jitter, ...nonRetryable });
+  checkRetry(fields, at, problems);
+  return toInside(RetryPolicyFields, fields) as RetryPolicy;
 }
 
-/** Encodes a policy for an answer. */
-export function retryFieldsOf(policy: RetryPolicy): RetryPolicyFields {
-  const { kind, nonRetryable } = policy;
-  const fields = {
-    kind,
-    delay_ms: 'delayMs' in policy ? policy.delayMs : undefined,
-    factor: 'factor' in policy ? policy.factor : undefined,
-    max_ms: 'maxMs' in policy ? policy.maxMs : undefined,
-    jitter: 'jitter' in policy ? policy.jitter : undefined,
-    delays_ms: 'delaysMs' in policy ? [...policy.delaysMs] : undefined,
-    non_retryable: nonRetryable && [...nonRetryable],
-  };
-  return given<RetryPolicyFields>(fields);
+/** Checks what the fields of a policy say together. Parameters as of `retryPolicyOf`. */
+export function checkRetry(fields: RetryPolicyFields, at: string, problems: Problems): void {
+  const own: readonly (keyof RetryPolicyFields)[] = RETRY_FIELDS[fields.kind];
+  const [needed] = own;
+  if (needed !== undefined && fields[needed] === undefined)
+    problems.add(`${at}${needed}`, `is missing: ${fields.kind} needs it`);
+  for (const name of ['delay_ms', 'factor', 'max_ms', 'jitter', 'delays_ms'] as const) {
+    if (fields[name] !== undefined && !own.includes(name))
+      problems.add(`${at}${name}`, `does not go with ${fields.kind}`);
+  }
 }

@@ -1,6 +1,14 @@
-import { MAX_LABEL, MAX_MESSAGE, MAX_PERIOD_MS, MAX_TRIES, MAX_UINT32 } from '../../domain/limits.js';
+import {
+  MAX_LABEL,
+  MAX_MESSAGE,
+  MAX_PRIORITY,
+  MAX_TRIES,
+  MAX_UINT32,
+  MIN_PRIORITY,
+} from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/job/states.js';
-import { Nullable, Optional } from '../../http/fields/field.js';
+import { join, orNull } from '../fields/derived.js';
+import { Nullable, Open, Optional } from '../fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -16,10 +24,55 @@ import {
   Text,
   TextsByName,
   Whole,
-} from '../../http/fields/kinds.js';
-import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
-import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
+} from '../fields/kinds.js';
+import { KeptOptions } from './options.js';
 
+/* Jobs in answers of the native API. */
+
+/** Bound for values in answers that we do not limit. */
+export const MANY = 1_000_000_000;
+export const ANY_NAME = /^[^]*$/;
+
+export class FailureAnswer {
+  @Label('Its group.', { min: 0, max: MAX_LABEL }) group!: string;
+  @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message!: string;
+  @Moment('When.') at!: string;
+  @Nullable() @Label('The worker; null if it gave no name.', { min: 0, max: MAX_LABEL }) worker!:
+    | string
+    | null;
+}
+
+/** Fields that every job in an answer of the native API has. */
+export class JobFacts {
+  @JobId('Its id.') id!: string;
+  @Label('Its queue.', { max: MAX_LABEL }) queue!: string;
+  @OneOf('Its state.', Object.keys(JOB_STATES)) state!: string;
+  @Nullable() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type!:
+    | string
+    | null;
+  @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
+  @Nullable()
+  @TextsByName('Its attributes.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
+  attributes!: Readonly<Record<string, string>> | null;
+  @Whole('Its priority; lower runs first.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
+  @Whole(
+    'Leases allowed in all: as published, or as a later change set it. Leases that did not reach a client do not count.',
+    0,
+    MAX_TRIES,
+  )
+  tries!: number;
+  @Whole('Leases still allowed.', 0, MAX_TRIES) tries_left!: number;
+  @Whole('Leases so far, the current one included.', 0, MAX_TRIES) attempts!: number;
+  @Whole('Expired leases.', 0, MANY) crashes!: number;
+  @Whole('Failures that workers reported.', 0, MANY) failures!: number;
+  @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
+  @Nullable() @Moment('When it was published.') published_at!: string | null;
+  @Nullable() @Moment('When it expires.') expires_at!: string | null;
+  @Nullable() @AnyJson('The progress that its worker reported.') progress!: unknown;
+}
+
+/** A step of a job. Others than these fields may be added to it. */
+@Open()
 export class TimelineAnswer {
   @Label('The step.', { max: MAX_LABEL }) what!: string;
   @Moment('When.') at!: string;
@@ -67,7 +120,7 @@ export class NoHandlerAnswer {
 }
 
 /** A job with all of its facts. */
-export class WholeJobAnswer extends JobAnswer {
+export class WholeJobAnswer extends join(JobAnswer, orNull(KeptOptions, 'not set')) {
   @Nullable() @Moment('When it can be leased.') due_at!: string | null;
   @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
   @Nullable()
@@ -89,22 +142,7 @@ export class WholeJobAnswer extends JobAnswer {
   @OneOf('What happens if a dependency fails.', ['block', 'ignore', 'fail', 'cancel'])
   on_dependency_failure!: string;
   @Nullable() @Label('The unique key that it holds.', { max: MAX_LABEL }) unique_key!: string | null;
-  @Nullable() @Label('Its concurrency key.', { max: MAX_LABEL }) concurrency_key!: string | null;
   @Nullable() @Label('The recurring job that published it.', { max: MAX_LABEL }) spawned_from!: string | null;
-  @Nullable()
-  @Part('Its retry policy; null: the default one of the API that published it.', () => RetryPolicyFields)
-  retry!: RetryPolicyFields | null;
-  @Nullable() @Whole('Duration of its leases; null: the default.', 0, MAX_PERIOD_MS) ttr_ms!: number | null;
-  @Nullable()
-  @Whole('How long it and its result are kept when it is done; null: not at all.', 0, MAX_PERIOD_MS)
-  retention_ms!: number | null;
-  @Nullable()
-  @Whole(
-    'Shortest delay before the next attempt after a lease expired; null: the setting of its queue.',
-    0,
-    MAX_PERIOD_MS,
-  )
-  lease_grace_ms!: number | null;
   @Nullable()
   @Part(
     'Releases in a row by workers that have no handler for it; null: none, or a handler began since.',
@@ -128,4 +166,39 @@ export class EndedAnswer {
   tries!: number | null;
   @Nullable() @Part('Its result.', () => ResultAnswer) result!: ResultAnswer | null;
   @Nullable() @Part('The last failure.', () => FailureAnswer) failure!: FailureAnswer | null;
+}
+
+const MOST_ITEMS = 1_000;
+
+/** A job without its data and its timeline. */
+export class ListedJob extends JobFacts {
+  @Nullable() @Moment('When it can be leased; null also if it is scheduled far ahead.') due_at!:
+    | string
+    | null;
+  @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
+  @Nullable()
+  @Label('The worker that has it leased; null also if that gave no name.', { max: MAX_LABEL })
+  leased_by!: string | null;
+  @Nullable() @Part('The last failure.', () => FailureAnswer) failure!: FailureAnswer | null;
+  @Flag('True: it is tracked.') tracked!: boolean;
+  @Optional() @AnyJson('With `fields=data`: its payload, if it is JSON.') data?: unknown;
+  @Optional() @Base64('With `fields=data`: its payload, if it is not JSON.') data_base64?: string;
+  @Optional()
+  @Label('With `fields=data`: the type of its payload.', { max: MAX_LABEL })
+  content_type?: string;
+  @Optional()
+  @Flag('With `fields=data`: true if its payload is omitted, because the answer has 4 MiB of data already.')
+  data_omitted?: boolean;
+}
+
+export class JobsPage {
+  @Parts(
+    'The jobs. A page may have fewer than `limit`, even none, although the list continues.',
+    () => ListedJob,
+    MOST_ITEMS,
+  )
+  items!: readonly ListedJob[];
+  @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
+    | string
+    | null;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { asciiJson, inAscii } from '../answer/answer.js';
+import { asciiJson, inAscii } from './ascii-json.js';
 
 /** JSON that is kept as it was written: numbers beyond the precision of a double, blanks, and repeated names. */
 export class JsonText {

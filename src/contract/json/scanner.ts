@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH } from '../limits.js';
+import { MAX_JSON_DEPTH } from '../../domain/limits.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,7 +33,8 @@ export type Fault = 'syntax' | 'depth' | 'values';
  * Reads JSON byte by byte, in one pass and without recursion. It checks all of JSON's rules, and decodes nothing: bytes
  * in strings need not be UTF-8. It stops at the first mistake, and at the first value that is too deep or one too many.
  *
- * Each method moves `at` behind what it has read. After it has returned false, `fault` says why, and the scan is over.
+ * Each method moves `at` behind what it has read. After it has returned false, `fault` says why, and the scan is over: `at` is where
+ * the mistake is, or where the text or number begins that has it.
  */
 export class JsonScanner {
   at = 0;
@@ -110,6 +111,11 @@ export class JsonScanner {
     }
   }
 
+  /** True if the innermost open bracket is that of an object. */
+  isInObject(): boolean {
+    return this.depth > 0 && isObjectAt[this.depth - 1] === 1;
+  }
+
   stop(fault: Fault): false {
     this.fault = fault;
     return false;
@@ -123,7 +129,10 @@ export class JsonScanner {
       const byte = text[at] ?? -1;
       this.at = at + 1;
       if (byte === COMMA) return !isObject || this.name();
-      if (byte !== (isObject ? CLOSE_OBJECT : CLOSE_OBJECT - 0x20)) return this.stop('syntax');
+      if (byte !== (isObject ? CLOSE_OBJECT : CLOSE_OBJECT - 0x20)) {
+        this.at = at;
+        return this.stop('syntax');
+      }
       this.depth -= 1;
     }
     return false;
@@ -138,7 +147,10 @@ export class JsonScanner {
       values += 1;
       if (values > maxValues) return this.stop('values');
       const end = scalarEnd(text, at, byte);
-      if (end === WRONG) return this.stop('syntax');
+      if (end === WRONG) {
+        this.at = at;
+        return this.stop('syntax');
+      }
       at = end;
       if (!isInList || text[at] !== COMMA) break;
       const next = text[at + 1] ?? -1;

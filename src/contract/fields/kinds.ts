@@ -151,7 +151,7 @@ export function SomeOf(about: string, values: readonly string[]): PropertyDecora
 export function Moment(about: string): PropertyDecorator {
   const rule = 'must be a time such as 2026-01-31T23:59:59.999Z';
   return declare(
-    { schema: { type: 'string', format: 'date-time' }, about },
+    { schema: { type: 'string', format: 'date-time' }, about, isMoment: true },
     rule,
     (value) => typeof value === 'string' && MOMENT.test(value) && !Number.isNaN(Date.parse(value)),
   );

@@ -1,4 +1,4 @@
-import { InputError } from '../answer/errors.v1.js';
+import { InputError } from '../fields/problems.js';
 import { publishRequestOf, type PublishRequest } from './new-job.js';
 
 const MAX_BYTES = 100;

@@ -16,7 +16,8 @@ import { JOB_STATES } from '../../domain/job/states.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_PUSH_URL } from '../../domain/push-url.js';
-import { Optional } from '../fields/field.js';
+import { join } from '../fields/derived.js';
+import { Optional, Stores } from '../fields/field.js';
 import {
   Base64,
   Flag,
@@ -35,7 +36,7 @@ import {
   TextsByName,
   Whole,
 } from '../fields/kinds.js';
-import { RetryPolicyFields } from './retry-policy.v1.js';
+import { RetryPolicyFields } from './retry-policy.js';
 
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
 const ATTRIBUTE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,${String(MAX_ATTRIBUTE_KEY - 1)}}$`);
@@ -48,6 +49,7 @@ export class DataFields {
   data?: unknown;
   @Optional() @Base64('The payload as bytes, instead of `data`.') data_base64?: string;
   @Optional()
+  @Stores({ field: 'ctype', path: 'hash' })
   @Formed(
     'The type of the bytes; default `application/octet-stream`. With `data` only a JSON type.',
     CONTENT_TYPE,
@@ -78,26 +80,54 @@ export class JobPushFields {
   url!: string;
 }
 
-/** Options of a job, for all calls that create one. */
-export class OptionFields extends DataFields {
+/** Options that a job keeps as they are given, and that answers show. */
+export class KeptOptions {
   @Optional()
-  @Whole('How long it may exist, from publish; 0 (default) = no expiry.', 0, MAX_PERIOD_MS)
-  ttl_ms?: number;
-  @Optional() @Whole('How many leases it may have.', 1, MAX_TRIES) tries?: number;
-  @Optional()
+  @Stores({ field: 'ttr', path: 'hash' })
   @Whole('Duration of its leases (visibility timeout), unless the lease request sets one.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional()
+  @Stores({ field: 'grace', path: 'hash' })
   @Whole(
     'Shortest delay before the next attempt after its lease expired; default: the setting of its queue.',
     0,
     MAX_PERIOD_MS,
   )
   lease_grace_ms?: number;
-  @Optional() @Whole('Lower runs first; default 0.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
-  @Optional() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type?: string;
-  @Optional() @Labels('Labels for lists and events.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags?: string[];
   @Optional()
+  @Stores({ field: 'retry', path: 'hash' })
+  @Part('The retry policy (backoff).', () => RetryPolicyFields)
+  retry?: RetryPolicyFields;
+  @Optional()
+  @Stores({ field: 'ckey', path: 'extended' })
+  @Label('Jobs with the same key share the limits per key of their queue.', { max: MAX_LABEL })
+  concurrency_key?: string;
+  @Optional()
+  @Stores({ field: 'keep', path: 'hash', idle: 0 })
+  @Whole('How long the job and its result are kept when it is done; 0 = not kept.', 0, MAX_PERIOD_MS)
+  retention_ms?: number;
+}
+
+/** Options of a job, for all calls that create one. */
+export class JobOptions extends join(DataFields, KeptOptions) {
+  @Optional()
+  @Whole('How long it may exist, from publish; 0 (default) = no expiry.', 0, MAX_PERIOD_MS)
+  ttl_ms?: number;
+  @Optional() @Whole('How many leases it may have.', 1, MAX_TRIES) tries?: number;
+  @Optional()
+  @Stores({ path: 'extended', idle: 0 })
+  @Whole('Lower runs first; default 0.', MIN_PRIORITY, MAX_PRIORITY)
+  priority?: number;
+  @Optional()
+  @Stores({ field: 'type', path: 'hash' })
+  @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL })
+  type?: string;
+  @Optional()
+  @Stores({ field: 'tags', path: 'hash' })
+  @Labels('Labels for lists and events.', { max: MAX_TAGS }, { max: MAX_LABEL })
+  tags?: string[];
+  @Optional()
+  @Stores({ field: 'attributes', path: 'simple' })
   @TextsByName('Metadata of the job.', {
     count: MAX_ATTRIBUTES,
     name: ATTRIBUTE,
@@ -109,12 +139,14 @@ export class OptionFields extends DataFields {
   @Part('Where it is pushed to. Needs the permission `push` too.', () => JobPushFields)
   push?: JobPushFields;
   @Optional()
+  @Stores({ path: 'extended' })
   @JobIds('Jobs that must be done first. An id that does not exist counts as done.', {
     min: 0,
     max: MAX_DEPENDENCIES,
   })
   depends_on?: string[];
   @Optional()
+  @Stores({ field: 'onfail', path: 'extended', idle: 'block' })
   @OneOf('What happens if a dependency fails, is cancelled or expires; default `block`.', [
     'block',
     'ignore',
@@ -122,21 +154,18 @@ export class OptionFields extends DataFields {
     'cancel',
   ])
   on_dependency_failure?: DependencyFailure;
-  @Optional() @Part('The retry policy (backoff).', () => RetryPolicyFields) retry?: RetryPolicyFields;
   @Optional()
+  @Stores({ field: 'unique', part: 'key', path: 'extended' })
   @Part('A key that at most one live job holds (deduplication).', () => UniqueFields)
   unique?: UniqueFields;
   @Optional()
-  @Label('Jobs with the same key share the limits per key of their queue.', { max: MAX_LABEL })
-  concurrency_key?: string;
-  @Optional()
-  @Whole('How long the job and its result are kept when it is done; 0 = not kept.', 0, MAX_PERIOD_MS)
-  retention_ms?: number;
-  @Optional() @Flag('True: its timeline is recorded from the start.') history?: boolean;
+  @Stores({ path: 'hash', idle: false })
+  @Flag('True: its timeline is recorded from the start.')
+  history?: boolean;
 }
 
 /** A job to publish. */
-export class PublishFields extends OptionFields {
+export class PublishFields extends JobOptions {
   @QueueName('The queue.') queue!: string;
   @Optional()
   @JobId('An id of your choice. If a job has this id, the call fails with `job_exists`.')

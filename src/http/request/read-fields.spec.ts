@@ -1,8 +1,8 @@
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { type FieldProblem, InputError } from '../answer/errors.v1.js';
-import { parseQuery } from '../request/head.js';
-import { fieldsOf, Nullable, Optional } from './field.js';
+import { type FieldProblem, InputError } from '../../contract/fields/problems.js';
+import { parseQuery } from './head.js';
+import { fieldsOf, Nullable, Optional } from '../../contract/fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -23,8 +23,9 @@ import {
   TextsByName,
   Whole,
   Wholes,
-} from './kinds.js';
-import { readFields, readQuery } from './read.js';
+} from '../../contract/fields/kinds.js';
+import { readFields } from '../../contract/fields/read.js';
+import { readQuery } from './query-fields.js';
 
 class Leaf {
   @Whole('', 1, 5) depth!: number;

@@ -1,4 +1,4 @@
-import { AROUND, JsonScanner } from '../../domain/json/scanner.js';
+import { AROUND, JsonScanner } from './scanner.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from '../fields/field.js';
 import { isObject } from '../fields/kinds.js';
 import { JsonText } from './json-text.js';

@@ -25,6 +25,25 @@ export interface Field {
   readonly maxItems?: number;
   /** The minimum number of them; default 1. */
   readonly minItems?: number;
+  /** A point in time: ISO 8601 on the wire, Unix ms inside. */
+  readonly isMoment?: true;
+  /** How a job stores it, if it is an option of jobs. */
+  readonly stored?: Stored;
+}
+
+/** How a job stores an option, and what its publish needs. */
+export interface Stored {
+  /** The field of the job's hash in Redis; left out: it has none, as what is in the header. */
+  readonly field?: string;
+  /** Of an object only this field is stored. */
+  readonly part?: string;
+  /**
+   * What stores a job with the option: the simple publish script, the same with a hash for the job, or only the extended
+   * script.
+   */
+  readonly path: 'simple' | 'hash' | 'extended';
+  /** A value that means the same as none. So does an empty list. */
+  readonly idle?: unknown;
 }
 
 /** A field, and whether it is required. */
@@ -35,10 +54,12 @@ export interface DeclaredField extends Field {
 
 interface Declaration {
   field?: Field;
-  isOptional?: true;
-  isNullable?: true;
+  isOptional?: boolean;
+  isNullable?: boolean;
+  stored?: Stored;
 }
 
+const OPEN = new Set<object>();
 const DECLARED = new Map<object, Map<string, Declaration>>();
 const NO_FIELD: Field = { schema: {}, about: '', text: 'text', rule: '', isRight: () => true };
 
@@ -53,9 +74,10 @@ export function fieldsOf({ prototype }: FieldsClass): ReadonlyMap<string, Declar
     level = Object.getPrototypeOf(level) as object | null;
   }
   for (const level of levels) {
-    for (const [name, { field = NO_FIELD, isOptional = false, isNullable = false }] of DECLARED.get(level) ??
-      [])
-      fields.set(name, { ...field, isOptional, isNullable });
+    for (const [name, declaration] of DECLARED.get(level) ?? []) {
+      const { field = NO_FIELD, isOptional = false, isNullable = false, stored } = declaration;
+      fields.set(name, { ...field, isOptional, isNullable, ...(stored && { stored }) });
+    }
   }
   FIELDS.set(prototype as object, fields);
   return fields;
@@ -92,6 +114,29 @@ export function Optional(): PropertyDecorator {
 /** The field may be null. */
 export function Nullable(): PropertyDecorator {
   return (prototype, name) => declareField(prototype, name, { isNullable: true });
+}
+
+/** The field is an option that jobs store. */
+export function Stores(stored: Stored): PropertyDecorator {
+  return (prototype, name) => declareField(prototype, name, { stored });
+}
+
+/** Objects of the class may have further fields, which stay as they are. */
+export function Open(): ClassDecorator {
+  return (of) => {
+    OPEN.add(of);
+  };
+}
+
+/** True if the class is `Open`. */
+export function isOpen(of: FieldsClass): boolean {
+  return OPEN.has(of);
+}
+
+/** Declares fields that another class has declared. */
+export function declareAgain(of: FieldsClass, fields: Iterable<readonly [string, DeclaredField]>): void {
+  for (const [name, { isOptional, isNullable, ...field }] of fields)
+    declareField(of.prototype as object, name, { field, isOptional, isNullable });
 }
 
 function declareField(prototype: object, name: string | symbol, more: Declaration): void {

@@ -1,4 +1,4 @@
-import { JsonScanner } from '../../domain/json/scanner.js';
+import { JsonScanner } from './scanner.js';
 import { MAX_JSON_DEPTH } from '../../domain/limits.js';
 
 const COMMA = 0x2c;

@@ -1,6 +1,6 @@
 import { Optional } from '../fields/field.js';
 import { AnyJson, JsonAsWritten, Parts } from '../fields/kinds.js';
-import { jsonOf } from '../request/json-body.js';
+import { jsonOf } from './body-json.js';
 import { jsonOfTexts, JsonText } from './json-text.js';
 
 describe('JSON as it was written', () => {

@@ -1,18 +1,15 @@
 import { BYTES, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
-import type { NewExtendedJob, UniqueKey } from '../../domain/job/extended-job.js';
+import type { NewExtendedJob, NewJobOptions } from './extended-job.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../../domain/push-url.js';
+import { omit } from '../fields/derived.js';
 import type { Plain } from '../fields/field.js';
-import { Problems, readObject } from '../fields/read.js';
+import { Problems } from '../fields/problems.js';
+import { readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
+import { toInside } from '../fields/wire.js';
 import { JsonText } from '../json/json-text.js';
-import { retryPolicyOf } from './retry-policy.v1.js';
-import {
-  type DataFields,
-  type OptionFields,
-  PublishFields,
-  PublishManyFields,
-  type UniqueFields,
-} from './fields.js';
+import { retryPolicyOf } from './retry-policy.js';
+import { type DataFields, JobOptions, PublishFields, PublishManyFields } from './options.js';
 
 /** The data of a job that has none. */
 export const NULL = Buffer.from('null');
@@ -70,40 +67,21 @@ export function extendedJobOf(
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-type JobOptions = Partial<Omit<NewExtendedJob, 'queue' | 'id' | 'delayMs' | 'dueMs'>>;
 
-/** Fields of a request that are options of a job under another name, or the same one. */
-const COPIED = [
-  ['ttl_ms', 'ttlMs'],
-  ['tries', 'tries'],
-  ['ttr_ms', 'ttrMs'],
-  ['lease_grace_ms', 'leaseGraceMs'],
-  ['priority', 'priority'],
-  ['type', 'type'],
-  ['tags', 'tags'],
-  ['attributes', 'attributes'],
-  ['depends_on', 'dependsOn'],
-  ['on_dependency_failure', 'onDependencyFailure'],
-  ['concurrency_key', 'concurrencyKey'],
-  ['retention_ms', 'retentionMs'],
-  ['history', 'history'],
-] as const satisfies readonly (readonly [keyof OptionFields, keyof JobOptions])[];
+/** Options that a job has as they are given; those with a reader of their own are not among them. */
+const PlainOptions = omit(JobOptions, ['data', 'data_base64', 'content_type', 'push', 'retry']);
 
-/**
- * Builds the options of a job; omitted fields stay omitted. Parameters as of `extendedJobOf`. Most jobs have few of the
- * fields, so it adds those that are there.
- */
+/** Builds the options of a job; omitted fields stay omitted. Parameters as of `extendedJobOf`. */
 export function optionsOf(
-  fields: OptionFields,
+  fields: JobOptions,
   at: string,
   maxBytes: number,
   problems: Problems,
-): JobOptions {
-  const options: Writable<JobOptions> = { ...dataOf(fields, at, maxBytes, problems) };
-  for (const [field, option] of COPIED) {
-    const value = fields[field];
-    if (value !== undefined) Reflect.set(options, option, value);
-  }
+): NewJobOptions {
+  const options: Writable<NewJobOptions> = {
+    ...toInside(PlainOptions, fields),
+    ...dataOf(fields, at, maxBytes, problems),
+  };
   if (fields.retry !== undefined) options.retry = retryPolicyOf(fields.retry, `${at}retry.`, problems);
   if (fields.push !== undefined) {
     const url = pushUrlOf(fields.push.url);
@@ -111,7 +89,6 @@ export function optionsOf(
     // The key lets `max_running_per_key` of the queue hold for each origin, on all servers together.
     else Object.assign(options, withPushUrl(url, options));
   }
-  if (fields.unique !== undefined) options.unique = uniqueOf(fields.unique);
   return options;
 }
 
@@ -209,10 +186,6 @@ export function jsonText(value: unknown): Buffer | undefined {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-function uniqueOf({ key, mode, window_ms }: UniqueFields): UniqueKey {
-  return window_ms === undefined ? { key, mode } : { key, mode, windowMs: window_ms };
 }
 
 function checkIds(jobs: readonly NewExtendedJob[], at: (i: number) => string, problems: Problems): void {

@@ -1,0 +1,63 @@
+import { QueueError } from '../../domain/errors.js';
+import { didYouMean } from '../../domain/similar-name.js';
+
+/**
+ * Maximum number of listed problems: a mistake that is repeated a thousand times need not be listed a thousand times.
+ */
+export const MOST_PROBLEMS = 20;
+/** Max characters of an unknown field name echoed back. */
+const SHOWN_CHARACTERS = 40;
+
+/** A problem with one field of a request. */
+export interface FieldProblem {
+  /** Its path, such as `acks[3].id`; empty for the whole body. */
+  readonly field: string;
+  /** What it must be. */
+  readonly rule: string;
+}
+
+/** A request with invalid fields. Nothing was done. */
+export class InputError extends QueueError {
+  constructor(readonly problems: readonly FieldProblem[]) {
+    super('invalid_argument', `invalid request: ${summaryOf(problems)}`);
+  }
+}
+
+/** The first problem, and how many others there are. */
+function summaryOf([first, ...others]: readonly FieldProblem[]): string {
+  const where = first === undefined || first.field === '' ? 'body' : first.field;
+  const more = others.length === 0 ? '' : ` (and ${String(others.length)} more)`;
+  return `${where}: ${first?.rule ?? 'invalid'}${more}`;
+}
+
+/** Collects the problems of a request, to report them all at once. */
+export class Problems {
+  private readonly list: FieldProblem[] = [];
+
+  get isFull(): boolean {
+    return this.list.length >= MOST_PROBLEMS;
+  }
+
+  isEmpty(): boolean {
+    return this.list.length === 0;
+  }
+
+  addAll({ list }: Problems): void {
+    for (const { field, rule } of list) this.add(field, rule);
+  }
+
+  add(field: string, rule: string): void {
+    if (!this.isFull) this.list.push({ field, rule });
+  }
+
+  /** @throws {InputError} if there are problems */
+  settle(): void {
+    if (this.list.length > 0) throw new InputError(this.list);
+  }
+}
+
+/** The problem of an unknown field, with the known one that may be meant. */
+export function unknownField(name: string, known: Iterable<string>): FieldProblem {
+  const field = name.slice(0, SHOWN_CHARACTERS);
+  return { field, rule: `unknown field${didYouMean(field, known)}` };
+}

@@ -1,0 +1,172 @@
+import { MAX_LABEL, MAX_PERIOD_MS, MAX_UINT32 } from '../domain/limits.js';
+import type { QueueCounts } from '../domain/job/job.js';
+import { changesOf, join, pick } from './fields/derived.js';
+import { Nullable, Optional } from './fields/field.js';
+import { Flag, Label, Moment, OneOf, Part, QueueName, Whole } from './fields/kinds.js';
+import type { Inside } from './fields/wire.js';
+import type { OptionsOf } from './job/extended-job.js';
+import { JobOptions } from './job/options.js';
+
+/** Longest period of a rate limit, in milliseconds: a year. */
+const MAX_RATE_PERIOD_MS = 31_536_000_000;
+/** More running jobs than one Redis can hold. */
+const MAX_RUNNING = 1_000_000_000;
+
+/** Highest rate, in starts per millisecond: Redis computes times in steps of about 1/4000 of a millisecond. */
+const MOST_PER_MS = 10;
+export const RATE_RULE = `must be at most ${String(MOST_PER_MS)} for each millisecond of the period`;
+
+/** True if the rate breaks `RATE_RULE`. */
+export function isTooFast(rate: number, periodMs: number): boolean {
+  return rate > periodMs * MOST_PER_MS;
+}
+
+/** Maximum rate of starts: `rate` in `period_ms`, and `burst` at once after a pause. */
+export class RateFields {
+  @Whole('Leases per period, at most ten per millisecond.', 1, MAX_RUNNING)
+  rate!: number;
+  @Whole('The period.', 1, MAX_RATE_PERIOD_MS) period_ms!: number;
+  @Optional()
+  @Whole('Leases that may begin at once after a pause; default 1.', 1, MAX_RUNNING)
+  burst: number = 1;
+}
+
+/** Defaults of a queue for options that a native publish or lease leaves out. */
+export class DefaultsFields extends pick(JobOptions, [
+  ...(['ttl_ms', 'tries', 'ttr_ms', 'priority', 'retry', 'retention_ms'] as const),
+]) {}
+
+/** Settings of a queue; null = none. */
+export class LimitFields {
+  @Nullable()
+  @Whole('Concurrency limit: jobs of the queue that may be leased at once; null = no limit.', 1, MAX_RUNNING)
+  max_running!: number | null;
+  @Nullable()
+  @Whole('Concurrency limit for jobs with the same concurrency key; null = no limit.', 1, MAX_RUNNING)
+  max_running_per_key!: number | null;
+  @Nullable()
+  @Part('Rate limit for leases of its jobs; null = no limit.', () => RateFields)
+  rate!: RateFields | null;
+  @Nullable()
+  @Part('Rate limit for leases of jobs with the same concurrency key; null = no limit.', () => RateFields)
+  rate_per_key!: RateFields | null;
+  @Part('Defaults for native publishes and leases; replaced as a whole.', () => DefaultsFields)
+  defaults!: DefaultsFields;
+  @Nullable()
+  @Whole('How many done and cancelled jobs are kept, the newest ones; null = no limit.', 0, MAX_RUNNING)
+  max_kept!: number | null;
+  @Flag('False: new jobs keep their tags, but lists by tag do not find them; default true.')
+  index_tags!: boolean;
+  @Nullable()
+  @Whole('Shortest delay before the next attempt after a lease expired; null = none.', 0, MAX_PERIOD_MS)
+  lease_grace_ms!: number | null;
+  @OneOf('Position in the ready list after a lease expired: last (default) or first.', ['back', 'front'])
+  expired!: 'back' | 'front';
+}
+
+/** How the server pushes the jobs of a queue. */
+export class PushFields {
+  @Label('The target of the push.', { max: MAX_LABEL }) target!: string;
+  @Optional()
+  @Whole('The `max_running` of the queue, set with the same call.', 1, MAX_RUNNING)
+  max_running?: number;
+}
+
+/** How the jobs of a queue are pushed. */
+export class PushAnswer extends pick(PushFields, ['target']) {}
+
+/** A change of settings; fields that are left out keep their value, null sets the default. */
+export class SettingsFields extends changesOf(LimitFields) {
+  @Optional()
+  @Nullable()
+  @Part('HTTP push of its jobs; null = off. Needs the permission `push` too.', () => PushFields)
+  push?: PushFields | null;
+}
+
+/** Number of jobs of a queue in each state. */
+export class CountsAnswer {
+  @Whole('Jobs that can be leased now.', 0, MAX_UINT32) ready!: number;
+  @Whole('Jobs that are not due yet.', 0, MAX_UINT32) scheduled!: number;
+  @Whole('Jobs that wait for other jobs.', 0, MAX_UINT32) blocked!: number;
+  @Whole('Blocked jobs with a failed dependency.', 0, MAX_UINT32) stuck!: number;
+  @Whole('Jobs whose concurrency key is at its limit.', 0, MAX_UINT32) held!: number;
+  @Whole('Jobs with a lease.', 0, MAX_UINT32) leased!: number;
+  @Whole(
+    'Jobs of named workers whose lease expired, not leased since. They also count in another state.',
+    0,
+    MAX_UINT32,
+  )
+  stalled!: number;
+  @Whole('Jobs in the dead-letter queue.', 0, MAX_UINT32) dead!: number;
+  @Whole('Done jobs that are kept.', 0, MAX_UINT32) done!: number;
+  @Whole('Cancelled jobs that are kept.', 0, MAX_UINT32) cancelled!: number;
+  @Whole('Recurring jobs of the queue, paused ones included.', 0, MAX_UINT32) recurring!: number;
+}
+
+class QueueFacts {
+  @QueueName('Its name.') queue!: string;
+  @Flag('False: it has neither jobs nor settings.') exists!: boolean;
+  @Whole('Jobs that have not ended: all but dead, done and cancelled ones.', 0, MAX_UINT32) length!: number;
+  @Whole('Jobs for workers now: ready, held and leased ones.', 0, MAX_UINT32) work!: number;
+  @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
+  @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
+  @Nullable()
+  @Moment('Since when it is draining: it accepts no new jobs until it is empty; null = not draining.')
+  draining_at!: string | null;
+}
+
+/** A queue with its settings. */
+export class QueueAnswer extends join(QueueFacts, LimitFields) {
+  @Nullable()
+  @Part('HTTP push of its jobs; null = off.', () => PushAnswer)
+  push!: PushAnswer | null;
+  @Optional() @Flag('True: this call created the queue.') created?: boolean;
+}
+
+/** Maximum rate of starts: `rate` in `periodMs`, and `burst` at once after a pause. */
+export type Rate = Inside<RateFields>;
+/** Defaults of a queue for options that a native publish or lease omits. Milliseconds. */
+export type QueueDefaults = OptionsOf<DefaultsFields>;
+
+/** Settings that an operator may choose for a queue; null = none. */
+export interface QueueLimits extends Omit<Inside<LimitFields>, 'defaults'> {
+  readonly defaults: QueueDefaults;
+}
+
+/** All settings of a queue. */
+export interface QueueSettings extends QueueLimits {
+  /** Paused since, Unix ms: its jobs are not leased; null = not paused. */
+  readonly pausedAtMs: number | null;
+  /** Draining since, Unix ms: it accepts no new jobs until it is empty; null = not draining. */
+  readonly drainingSinceMs: number | null;
+}
+
+/** A change of settings: omitted fields stay unchanged, null removes a limit or all defaults. */
+export type SettingsChange = {
+  readonly [K in keyof QueueLimits]?: QueueLimits[K] | null;
+};
+
+/** A queue as the engine reads it. */
+interface QueueRead extends QueueSettings {
+  readonly counts: QueueCounts;
+  readonly exists: boolean;
+  readonly stalled: number;
+  readonly recurring: number;
+  readonly length: number;
+  readonly pushTarget: string | null;
+  readonly isCreated?: boolean;
+}
+
+/** A queue as answers have it. */
+export function queueFacts(queue: QueueRead): Inside<QueueAnswer> {
+  const { counts, stalled, recurring, pushTarget } = queue;
+  return {
+    ...queue,
+    queue: counts.queue,
+    work: counts.ready + counts.held + counts.leased,
+    counts: { ...counts, stalled, recurring },
+    drainingAtMs: queue.drainingSinceMs,
+    push: pushTarget === null ? null : { target: pushTarget },
+    ...(queue.isCreated === true ? { created: true } : {}),
+  };
+}
