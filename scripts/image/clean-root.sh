@@ -39,6 +39,8 @@ for file in /etc/apt/apt.conf.d/*proxy*; do
 done
 if [ -e "$(npm config get globalconfig)" ]; then cp "$(npm config get globalconfig)" "$dir/usr/local/etc/npmrc"; fi
 echo 'deb http://deb.debian.org/debian bookworm main' >"$dir/etc/apt/sources.list"
+# Every machine and container has this file.
+echo '127.0.0.1 localhost' >"$dir/etc/hosts"
 # Every container image of Debian has this file.
 printf '#!/bin/sh\nexit 101\n' >"$dir/usr/sbin/policy-rc.d"
 chmod 755 "$dir/usr/sbin/policy-rc.d"

@@ -250,7 +250,11 @@ describe('intruders', () => {
       if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
       if (method === 'PATCH') return '{}';
       if (method === 'POST' || method === 'PUT')
-        return JSON.stringify({ schedule: { every_ms: 60_000, offset_ms: 60_000 }, job: { queue: 'mail' } });
+        // Later than this test can last: a job of a slot would change the state.
+        return JSON.stringify({
+          schedule: { every_ms: 3_600_000, offset_ms: 3_600_000 },
+          job: { queue: 'mail' },
+        });
     }
     if (method === 'PUT' && path.includes('/targets/')) return '{"url":"https://example.com/"}';
     if (path.includes('/targets')) return method === 'GET' || method === 'DELETE' ? undefined : '{}';

@@ -7,12 +7,10 @@ import { Throttle } from '../../src/auth/throttle.js';
 import { TokenCache } from '../../src/auth/token-cache.js';
 import { TokenInventory } from '../../src/auth/token-inventory.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
-import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { QueueError } from '../../src/domain/errors.js';
 import type { PoolOptions, PoolTarget } from '../../src/domain/pool.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { loadScript } from '../../src/redis/scripts/texts.js';
 import { randomNamespace, startRedis, testKeys, testTarget, waitFor } from '../support/redis.js';
 import {
   type Answer,
@@ -582,20 +580,6 @@ describe('the token store', () => {
         expect(await throttle.count(token, 'write', limit)).toBeNull();
       });
     });
-
-    it.each(TOKEN_SCRIPTS.map((binding) => [binding.name, binding] as const))(
-      'has a header for %s with the same keys and arguments as its binding, all of them read',
-      (name, binding) => {
-        const lua = loadScript(name);
-        const [header = '', code = ''] = lua.split(']]\n');
-        const named = (name: string) =>
-          [...header.matchAll(RegExp(`^${name}\\[\\d+\\] (\\S+)`, 'gm'))].map((m) => m[1]);
-        expect(named('KEYS')).toEqual(binding.keys);
-        expect(named('ARGV')).toEqual(binding.args);
-        for (const i of binding.keys.keys()) expect(code).toContain(`KEYS[${i + 1}]`);
-        for (const i of binding.args.keys()) expect(code).toContain(`ARGV[${i + 1}]`);
-      },
-    );
   });
 
   describe('a token store that is down or full', () => {

@@ -81,7 +81,7 @@ describe('the package @pumphouse/engine', () => {
       expect.arrayContaining(['README.md', 'LICENSE', 'lua/commands/simple/publish.lua']),
     );
     const folders = files.flatMap((file) => /^dist\/([\w-]+)$/.exec(file)?.[1] ?? []);
-    expect(folders.sort()).toEqual(['domain', 'engine', 'redis', 'worker']);
+    expect(folders.sort()).toEqual(['contract', 'domain', 'engine', 'redis', 'worker']);
     const unwanted = /\.spec\.|\.map$|\.module\.|[^d]\.ts$|luacheckrc/;
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
     const code = files.filter((file) => file.endsWith('.js'));

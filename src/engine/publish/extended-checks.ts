@@ -1,5 +1,5 @@
 import { problemIn } from '../../contract/fields/check.js';
-import { pick } from '../../contract/fields/derived.js';
+import { omit } from '../../contract/fields/derived.js';
 import { PublishFields } from '../../contract/job/options.js';
 import { QueueError } from '../../domain/errors.js';
 import { type NewExtendedJob } from '../../contract/job/extended-job.js';
@@ -36,19 +36,11 @@ export function checkExtendedJobs(jobs: readonly NewExtendedJob[]): void {
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
 }
 
-/** Options with the bounds of requests. Attributes are not among them: those of lmstfy's API have other names. */
-const CheckedOptions = pick(PublishFields, [
-  ...(['id', 'delay_ms', 'ttl_ms', 'tries', 'ttr_ms', 'lease_grace_ms', 'retention_ms', 'priority'] as const),
-  ...([
-    'type',
-    'tags',
-    'content_type',
-    'retry',
-    'unique',
-    'concurrency_key',
-    'on_dependency_failure',
-  ] as const),
-]);
+/**
+ * Options with the bounds of requests: all but the queue, which has a check of its own; attributes, which have other names
+ * in lmstfy's API; and dependencies, which are counted in `dependencies.ts`.
+ */
+const CheckedOptions = omit(PublishFields, ['queue', 'attributes', 'depends_on', 'push']);
 
 function checkExtendedJob(job: NewExtendedJob): void {
   // A tag that is given twice is stored once.
