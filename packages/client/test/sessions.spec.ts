@@ -4,7 +4,7 @@ import { Pumphouse, type WorkerSession } from '../src/node.js';
 import { FaultyProxy } from './faulty-proxy.js';
 import { deferred } from './fixture.js';
 
-const TTR_MS = 4_000;
+const TTR_MS = 8_000;
 const SAFE = ['--appendfsync', 'always'];
 
 describe('a worker session with several servers', () => {
