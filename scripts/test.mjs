@@ -32,6 +32,7 @@ const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;
 const TOOLS = [
   { program: 'cc', specs: 'specs that step the clock of a process', packages: ['gcc', 'libc6-dev'] },
   { program: 'prlimit', specs: 'the spec of a full disk', packages: ['util-linux'] },
+  { program: 'curl', specs: 'the spec of the guide from lmstfy', packages: ['curl'] },
   { program: 'luacheck', specs: 'the check of the Lua scripts', packages: ['lua-check'] },
   ...['haproxy', 'nginx'].map((name) => ({
     ...{ program: name, packages: [name], service: name },
