@@ -1,7 +1,7 @@
 import { MAX_LABEL, MAX_PERIOD_MS, MAX_UINT32 } from '../domain/limits.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import { changesOf, join, pick } from './fields/derived.js';
-import { Nullable, Optional } from './fields/field.js';
+import { Nullable, Optional, Stores } from './fields/field.js';
 import { Flag, Label, Moment, OneOf, Part, QueueName, Whole } from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 import type { OptionsOf } from './job/extended-job.js';
@@ -36,30 +36,39 @@ export class DefaultsFields extends pick(JobOptions, [
   ...(['ttl_ms', 'tries', 'ttr_ms', 'priority', 'retry', 'retention_ms'] as const),
 ]) {}
 
-/** Settings of a queue; null = none. */
+/** Settings of a queue; null = none. The stored names are those of lua/modules/extended/settings.lua. */
 export class LimitFields {
+  @Stores({ field: 'max' })
   @Nullable()
   @Whole('Concurrency limit: jobs of the queue that may be leased at once; null = no limit.', 1, MAX_RUNNING)
   max_running!: number | null;
+  @Stores({ field: 'kmax' })
   @Nullable()
   @Whole('Concurrency limit for jobs with the same concurrency key; null = no limit.', 1, MAX_RUNNING)
   max_running_per_key!: number | null;
+  @Stores({ field: 'rate' })
   @Nullable()
   @Part('Rate limit for leases of its jobs; null = no limit.', () => RateFields)
   rate!: RateFields | null;
+  @Stores({ field: 'krate' })
   @Nullable()
   @Part('Rate limit for leases of jobs with the same concurrency key; null = no limit.', () => RateFields)
   rate_per_key!: RateFields | null;
+  @Stores({ field: 'defaults', idle: {} })
   @Part('Defaults for native publishes and leases; replaced as a whole.', () => DefaultsFields)
   defaults!: DefaultsFields;
+  @Stores({ field: 'kept' })
   @Nullable()
   @Whole('How many done and cancelled jobs are kept, the newest ones; null = no limit.', 0, MAX_RUNNING)
   max_kept!: number | null;
+  @Stores({ field: 'unindexed', idle: true, only: false })
   @Flag('False: new jobs keep their tags, but lists by tag do not find them; default true.')
   index_tags!: boolean;
+  @Stores({ field: 'grace', idle: 0 })
   @Nullable()
   @Whole('Shortest delay before the next attempt after a lease expired; null = none.', 0, MAX_PERIOD_MS)
   lease_grace_ms!: number | null;
+  @Stores({ field: 'front', idle: 'back', only: 'front' })
   @OneOf('Position in the ready list after a lease expired: last (default) or first.', ['back', 'front'])
   expired!: 'back' | 'front';
 }

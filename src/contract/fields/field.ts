@@ -27,23 +27,25 @@ export interface Field {
   readonly minItems?: number;
   /** A point in time: ISO 8601 on the wire, Unix ms inside. */
   readonly isMoment?: true;
-  /** How a job stores it, if it is an option of jobs. */
+  /** How it is stored, if it is. */
   readonly stored?: Stored;
 }
 
-/** How a job stores an option, and what its publish needs. */
+/** How a field is stored in a hash in Redis: an option of a job, or a setting of a queue. */
 export interface Stored {
-  /** The field of the job's hash in Redis; left out: it has none, as what is in the header. */
+  /** The field of the hash; left out: it has none, as what is in the header of a job. */
   readonly field?: string;
   /** Of an object only this field is stored. */
   readonly part?: string;
   /**
-   * What stores a job with the option: the simple publish script, the same with a hash for the job, or only the extended
-   * script.
+   * Of an option of jobs: what stores a job that has it. `hash`: the simple publish script, with a hash for the job. Left out:
+   * that script needs nothing more.
    */
-  readonly path: 'simple' | 'hash' | 'extended';
+  readonly path?: 'hash' | 'extended';
   /** A value that means the same as none. So does an empty list. */
   readonly idle?: unknown;
+  /** The only other value than the idle one: that there is the field says it. */
+  readonly only?: unknown;
 }
 
 /** A field, and whether it is required. */
@@ -116,7 +118,7 @@ export function Nullable(): PropertyDecorator {
   return (prototype, name) => declareField(prototype, name, { isNullable: true });
 }
 
-/** The field is an option that jobs store. */
+/** The field is stored. */
 export function Stores(stored: Stored): PropertyDecorator {
   return (prototype, name) => declareField(prototype, name, { stored });
 }

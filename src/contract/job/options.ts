@@ -127,7 +127,7 @@ export class JobOptions extends join(DataFields, KeptOptions) {
   @Labels('Labels for lists and events.', { max: MAX_TAGS }, { max: MAX_LABEL })
   tags?: string[];
   @Optional()
-  @Stores({ field: 'attributes', path: 'simple' })
+  @Stores({ field: 'attributes' })
   @TextsByName('Metadata of the job.', {
     count: MAX_ATTRIBUTES,
     name: ATTRIBUTE,

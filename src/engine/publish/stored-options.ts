@@ -1,27 +1,19 @@
 import type { KeptValues, NewExtendedJob } from '../../contract/job/extended-job.js';
 import { KeptOptions, PublishFields } from '../../contract/job/options.js';
-import { type FieldsClass, fieldsOf, type Stored } from '../../contract/fields/field.js';
-import { insideName } from '../../contract/fields/wire.js';
+import type { Stored } from '../../contract/fields/field.js';
+import { type StoredField, storedOf } from '../../contract/fields/stored.js';
 
-/** An option that jobs store, as its declaration says. */
-interface StoredOption extends Stored {
-  /** Its name in a new job. */
-  readonly name: string;
-  readonly isNumber: boolean;
-  readonly isText: boolean;
-}
-
-const OPTIONS: ReadonlyMap<string, StoredOption> = new Map(
+const OPTIONS: ReadonlyMap<string, StoredField> = new Map(
   storedOf(PublishFields).map((option) => [option.name, option]),
 );
 const KEPT = storedOf(KeptOptions);
 
 /** What stores a job: see `Stored.path`. Options with a value that means the same as none do not count. */
-export function pathOf(job: NewExtendedJob): Stored['path'] {
-  let path: Stored['path'] = 'simple';
+export function pathOf(job: NewExtendedJob): 'simple' | 'hash' | 'extended' {
+  let path: 'simple' | 'hash' = 'simple';
   for (const name in job) {
     const option = OPTIONS.get(name);
-    if (option === undefined || option.path === 'simple') continue;
+    if (option?.path === undefined) continue;
     if (isIdle(option, job[name as keyof NewExtendedJob])) continue;
     if (option.path === 'extended') return 'extended';
     path = 'hash';
@@ -49,15 +41,6 @@ export function keptOptionsOf(field: (name: string) => string | undefined): Kept
   return values as KeptValues;
 }
 
-function storedOf(of: FieldsClass): StoredOption[] {
-  return [...fieldsOf(of)].flatMap(([name, field]) => {
-    const { stored, schema, text } = field;
-    if (stored === undefined) return [];
-    const kind = { isNumber: text === 'number', isText: schema['type'] === 'string' };
-    return [{ ...stored, ...kind, name: insideName(name, field) }];
-  });
-}
-
 function isIdle({ idle }: Stored, value: unknown): boolean {
   return value === undefined || value === idle || (Array.isArray(value) && value.length === 0);
 }
@@ -70,7 +53,7 @@ function textOf({ part }: Stored, value: unknown): string {
 }
 
 /** The value of a text; null: none, or one that means the same. */
-function valueOf({ isNumber, isText, idle }: StoredOption, text: string | undefined): unknown {
+function valueOf({ isNumber, isText, idle }: StoredField, text: string | undefined): unknown {
   if (text === undefined) return null;
   const value: unknown = isNumber ? Number(text) : isText ? text : JSON.parse(text);
   return value === idle ? null : value;

@@ -1,5 +1,5 @@
 import { notFound, QueueError } from '../../domain/errors.js';
-import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../contract/queue-settings.js';
+import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
@@ -8,19 +8,8 @@ import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkSettings } from './check-settings.js';
 import type { ExtendedQueues } from './extended-queues.js';
+import { settingsIn, storedChange } from './stored-settings.js';
 
-/** Field names in lua/modules/extended/settings.lua. */
-const FIELDS = {
-  maxRunning: 'max',
-  maxRunningPerKey: 'kmax',
-  rate: 'rate',
-  ratePerKey: 'krate',
-  defaults: 'defaults',
-  maxKept: 'kept',
-  indexTags: 'unindexed',
-  leaseGraceMs: 'grace',
-  expired: 'front',
-} as const;
 /** Fields that are the state of limits. */
 const TRANSIENT = ['tat', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
@@ -96,16 +85,7 @@ export class QueueControls {
    */
   async change(namespace: string, queue: string, change: SettingsChange): Promise<boolean> {
     checkSettings(change);
-    const changes: Record<string, string | boolean> = {};
-    for (const [name, field] of Object.entries(FIELDS)) {
-      const value = change[name as keyof SettingsChange];
-      if (value === undefined) continue;
-      // Defaults are not stored.
-      const isDefault = value === 'back' || value === true || (name === 'leaseGraceMs' && value === 0);
-      if (value === null || isDefault) changes[field] = false;
-      else if (value === 'front' || value === false) changes[field] = '1';
-      else changes[field] = JSON.stringify(value);
-    }
+    const changes = storedChange(change);
     // Discards the waiting time that the old rate had imposed.
     if (change.rate !== undefined) changes['tat'] = false;
     return this.send(namespace, queue, changes);
@@ -182,20 +162,5 @@ function settingsOf(found: unknown, list: unknown): QueueSettings | null {
   if (!Array.isArray(list))
     throw new QueueError('internal', `${readQueueSettings.label}: the reply has no settings`);
   if (found !== 1) return null;
-  const texts = textsOf(list);
-  const number = (field: string): number | null => (texts.has(field) ? Number(texts.get(field)) : null);
-  const json = (field: string): unknown => JSON.parse(texts.get(field) ?? 'null');
-  return {
-    maxRunning: number(FIELDS.maxRunning),
-    maxRunningPerKey: number(FIELDS.maxRunningPerKey),
-    rate: json(FIELDS.rate) as Rate | null,
-    ratePerKey: json(FIELDS.ratePerKey) as Rate | null,
-    defaults: (json(FIELDS.defaults) as QueueDefaults | null) ?? {},
-    maxKept: number(FIELDS.maxKept),
-    indexTags: !texts.has(FIELDS.indexTags),
-    leaseGraceMs: number(FIELDS.leaseGraceMs),
-    expired: texts.has(FIELDS.expired) ? 'front' : 'back',
-    pausedAtMs: number('paused'),
-    drainingSinceMs: number('draining'),
-  };
+  return settingsIn(textsOf(list));
 }

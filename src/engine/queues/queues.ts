@@ -7,6 +7,7 @@ import type { JobState } from '../../domain/job/states.js';
 import type { QueueControls } from './queue-controls.js';
 import type { QueueInspector } from './queue-inspector.js';
 import type { Purged, QueuePurger } from './queue-purger.js';
+import { settingsIn } from './stored-settings.js';
 import type { Targets } from './targets.js';
 import type { Workers } from './workers.js';
 
@@ -18,19 +19,7 @@ const CHECK_MS = 200;
 const PURGE_MS = 5_000;
 
 /** Settings of a queue that is not stored. */
-const NO_SETTINGS: QueueSettings = {
-  maxRunning: null,
-  maxRunningPerKey: null,
-  rate: null,
-  ratePerKey: null,
-  defaults: {},
-  maxKept: null,
-  indexTags: true,
-  leaseGraceMs: null,
-  expired: 'back',
-  pausedAtMs: null,
-  drainingSinceMs: null,
-};
+const NO_SETTINGS = settingsIn(new Map());
 
 /** A queue with its settings and counts. */
 export interface QueueView extends QueueSettings {
