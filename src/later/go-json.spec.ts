@@ -1,7 +1,12 @@
-import { goString, hasTwice, readFields } from './go-json.js';
+import { GoInteger, goString, GoText, hasTwice, readStruct } from './go-json.js';
 
-const read = (text: string | Buffer) =>
-  readFields(Buffer.from(text), { topic: 'text', delay: 'integer', callback: 'text' });
+class Struct {
+  @GoText('') topic!: string;
+  @GoInteger('') delay!: bigint;
+  @GoText('') callback!: string;
+}
+
+const read = (text: string | Buffer) => readStruct(Buffer.from(text), Struct);
 
 describe('JSON as Go reads it', () => {
   it.each<[string, string | Buffer, object]>([

@@ -1,3 +1,4 @@
+import { declare, type FieldsClass, fieldsOf, type Plain } from '../contract/fields/field.js';
 import { JsonScanner } from '../contract/json/scanner.js';
 
 /*
@@ -14,27 +15,50 @@ const INTEGER = /^-?\d+$/;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The fields of a Go struct with their types, by their JSON names in lower case. */
-export type Fields = Readonly<Record<string, 'text' | 'integer'>>;
+/** A Go string: any text. */
+export function GoText(about: string): PropertyDecorator {
+  return declare(
+    { schema: { type: 'string' }, about },
+    'must be a text',
+    (value) => typeof value === 'string',
+  );
+}
 
-/** The values of the fields; the zero value of its type if a field is absent. */
-export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends 'text' ? string : bigint };
+/** A Go `int64`, which is a `bigint` here. */
+export function GoInteger(about: string): PropertyDecorator {
+  const schema = { type: 'integer', format: 'int64' };
+  return declare({ schema, about, text: 'number' }, 'must be an integer of 64 bits', (value) =>
+    isInt64(value),
+  );
+}
 
-/** Reads a JSON object into fields; null where Go reports an error. */
-export function readFields<F extends Fields>(bytes: Buffer, fields: F): Values<F> | null {
+/** Reads a JSON object as a Go struct, whose absent fields have the zero value of their type; null where Go reports an error. */
+export function readStruct<T extends object>(bytes: Buffer, of: FieldsClass<T>): Plain<T> | null {
   const members = membersOf(bytes);
   if (members === null) return null;
-  const values = new Map<string, string | bigint>(
-    Object.entries(fields).map(([name, type]) => [name, type === 'text' ? '' : 0n]),
+  const fields = fieldsOf(of);
+  const values = new Map<string, unknown>(
+    [...fields].map(([name, { text }]) => [name, text === 'number' ? 0n : '']),
   );
   for (const [key, literal] of members) {
     const name = folded(JSON.parse(key) as string);
-    if (!Object.hasOwn(fields, name) || literal === 'null') continue;
-    const value = fields[name] === 'text' ? textOf(literal) : integerOf(literal);
+    const field = fields.get(name);
+    if (field === undefined || literal === 'null') continue;
+    const value = field.text === 'number' ? integerOf(literal) : textOf(literal);
     if (value === null) return null;
     values.set(name, value);
   }
-  return Object.fromEntries(values) as Values<F>;
+  return Object.fromEntries(values) as Plain<T>;
+}
+
+/** Writes a Go struct: its fields in the order in which they are declared. @param textOf writes a text as JSON */
+export function structJson<T extends object>(of: FieldsClass<T>, value: Plain<T>, textOf = goString): string {
+  const values = value as Readonly<Record<string, string | bigint>>;
+  const members = [...fieldsOf(of).keys()].map((name) => {
+    const one = values[name] ?? '';
+    return `"${name}":${typeof one === 'string' ? textOf(one) : String(one)}`;
+  });
+  return `{${members.join(',')}}`;
 }
 
 /** True if a valid JSON object has more than one member for a field. */
@@ -70,7 +94,11 @@ function integerOf(literal: string): bigint | null {
   // 20 characters at most: a huge number would take long to convert.
   if (!INTEGER.test(literal) || literal.length > 20) return null;
   const value = BigInt(literal);
-  return value >= MIN_INT64 && value <= MAX_INT64 ? value : null;
+  return isInt64(value) ? value : null;
+}
+
+function isInt64(value: unknown): boolean {
+  return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
 
 /**

@@ -5,8 +5,10 @@ import { Config } from '../config/config.js';
 import { LOG, type Log } from '../domain/log.js';
 import { Drain } from '../http/request/drain.js';
 import { hasForeignCoding, hasTwoHosts } from '../http/request/head.js';
-import { type Fields, readFields, type Values } from './go-json.js';
-import { CREATE, LaterService } from './later.service.js';
+import type { FieldsClass, Plain } from '../contract/fields/field.js';
+import { readStruct } from './go-json.js';
+import { createAnswer, CreateFields, IdFields } from './later-job.js';
+import { LaterService } from './later.service.js';
 
 /** An answer. Without a body there is no content type. */
 interface Answer {
@@ -15,7 +17,6 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const ID = { id: 'text' } as const;
 const BAD: Answer = { status: 400 };
 /** The type that Go finds in the first bytes of a JSON text. */
 const TEXT = 'text/plain; charset=utf-8';
@@ -39,9 +40,9 @@ export class LaterHttp {
     @Inject(LOG) private readonly log: Log,
   ) {
     this.calls = new Map([
-      ['/create', reading(CREATE, (request) => this.create(request))],
-      ['/delete', reading(ID, ({ id }) => this.delete(id))],
-      ['/query', reading(ID, ({ id }) => this.query(id))],
+      ['/create', reading(CreateFields, (request) => this.create(request))],
+      ['/delete', reading(IdFields, ({ id }) => this.delete(id))],
+      ['/query', reading(IdFields, ({ id }) => this.query(id))],
     ]);
   }
 
@@ -72,9 +73,9 @@ export class LaterHttp {
     return Buffer.isBuffer(body) ? call(body) : body;
   }
 
-  private async create(request: Values<typeof CREATE>): Promise<Answer> {
+  private async create(request: CreateFields): Promise<Answer> {
     const id = await this.jobs.create(request);
-    return id === null ? BAD : { status: 200, body: `{"id":"${id}"}` };
+    return id === null ? BAD : { status: 200, body: createAnswer(id) };
   }
 
   private async delete(id: string): Promise<Answer> {
@@ -121,13 +122,13 @@ export class LaterHttp {
   }
 }
 
-function reading<F extends Fields>(
-  fields: F,
-  call: (values: Values<F>) => Promise<Answer>,
+function reading<T extends object>(
+  of: FieldsClass<T>,
+  call: (fields: Plain<T>) => Promise<Answer>,
 ): (body: Buffer) => Promise<Answer> {
   return (body) => {
-    const values = readFields(body, fields);
-    return values === null ? Promise.resolve(BAD) : call(values);
+    const fields = readStruct(body, of);
+    return fields === null ? Promise.resolve(BAD) : call(fields);
   };
 }
 

@@ -1,41 +1,62 @@
-import { goString, readFields, type Values } from './go-json.js';
+import { join, pick } from '../contract/fields/derived.js';
+import type { Plain } from '../contract/fields/field.js';
+import { GoInteger, GoText, readStruct, structJson } from './go-json.js';
 
-/** The data of a job, as it is stored: JSON under these names. Times are Unix seconds. */
-const STORED = {
-  topic: 'text',
-  execute_time: 'integer',
-  max_retry: 'integer',
-  callback: 'text',
-  content: 'text',
-  creat_time: 'integer',
-} as const;
+/* Fields of later's API, by the names of its wire. */
 
-export type LaterJob = Values<typeof STORED>;
+export class IdFields {
+  @GoText('The id of a job.') id!: string;
+}
+
+/** The data of a job, as it is stored: JSON with these fields, in this order. */
+class JobFields {
+  @GoText('Names the kind of job.') topic!: string;
+  @GoInteger('When it is called, Unix seconds.') execute_time!: bigint;
+  @GoInteger('How often it is called again after a failure.') max_retry!: bigint;
+  @GoText('The URL that is called.') callback!: string;
+  @GoText('What the call contains.') content!: string;
+  @GoInteger('When it was created, Unix seconds.') creat_time!: bigint;
+}
+
+export type LaterJob = Plain<JobFields>;
+
+/** What `/create` takes. */
+export class CreateFields extends pick(JobFields, ['topic', 'callback', 'content']) {
+  @GoInteger('Time until it is called, in seconds.') delay!: bigint;
+  @GoInteger('How often it is called again after a failure.') retry!: bigint;
+}
+
+class Retries {
+  @GoInteger('How often it has failed.') has_retry!: bigint;
+}
+
+const QueryAnswer = join(
+  join(join(IdFields, pick(JobFields, ['topic', 'execute_time', 'max_retry'])), Retries),
+  pick(JobFields, ['callback', 'content', 'creat_time']),
+);
+const CallbackFields = join(IdFields, pick(JobFields, ['topic', 'content']));
 
 /** The data of a job of later. */
-export function bodyOf({ topic, execute_time, max_retry, callback, content, creat_time }: LaterJob): Buffer {
-  const text = (value: string): string => JSON.stringify(value);
-  return Buffer.from(
-    `{"topic":${text(topic)},"execute_time":${String(execute_time)},"max_retry":${String(max_retry)},` +
-      `"callback":${text(callback)},"content":${text(content)},"creat_time":${String(creat_time)}}`,
-  );
+export function bodyOf(job: LaterJob): Buffer {
+  return Buffer.from(structJson(JobFields, job, JSON.stringify));
 }
 
 /** Null if another producer has published something else to the queue. */
 export function laterJobOf(body: Buffer): LaterJob | null {
-  return readFields(body, STORED);
+  return readStruct(body, JobFields);
+}
+
+/** The answer of `/create`. */
+export function createAnswer(id: string): string {
+  return structJson(IdFields, { id });
 }
 
 /** The answer of `/query`. */
 export function queryAnswer(id: string, job: LaterJob, failures: number): string {
-  return (
-    `{"id":${goString(id)},"topic":${goString(job.topic)},"execute_time":${String(job.execute_time)},` +
-    `"max_retry":${String(job.max_retry)},"has_retry":${String(failures)},"callback":${goString(job.callback)},` +
-    `"content":${goString(job.content)},"creat_time":${String(job.creat_time)}}`
-  );
+  return structJson(QueryAnswer, { ...job, id, has_retry: BigInt(failures) });
 }
 
 /** The body of a callback. */
-export function callbackBody(id: string, { topic, content }: LaterJob): Buffer {
-  return Buffer.from(`{"id":${goString(id)},"topic":${goString(topic)},"content":${goString(content)}}`);
+export function callbackBody(id: string, job: LaterJob): Buffer {
+  return Buffer.from(structJson(CallbackFields, { ...job, id }));
 }

@@ -12,17 +12,7 @@ import type { Sender } from '../push/send/sender.js';
 import { callbackUrlOf } from './callback-url.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { CallbackWorker } from './callback-worker.js';
-import type { Values } from './go-json.js';
-import { bodyOf, laterJobOf, queryAnswer } from './later-job.js';
-
-/** What `/create` takes. */
-export const CREATE = {
-  topic: 'text',
-  delay: 'integer',
-  retry: 'integer',
-  callback: 'text',
-  content: 'text',
-} as const;
+import { bodyOf, type CreateFields, laterJobOf, queryAnswer } from './later-job.js';
 
 /** The pool that has the namespace. */
 const POOL = 'default';
@@ -79,7 +69,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
    *
    * @throws {QueueError} a quota, or an error of the store
    */
-  async create(request: Values<typeof CREATE>): Promise<string | null> {
+  async create(request: CreateFields): Promise<string | null> {
     const { topic, delay, retry, callback, content } = request;
     const { namespace, queue, allow } = this.config.later;
     if (callbackUrlOf(callback, allow) === null || delay > MAX_DELAY_S) return null;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MAX_PERIOD_MS } from '../domain/limits.js';
 import type { PushAnswer } from '../push/send/sender.js';
-import { hasTwice, readFields } from './go-json.js';
+import { GoInteger, hasTwice, readStruct } from './go-json.js';
 
 /** Codes in the answer of a callback. */
 const DONE = 100n;
@@ -15,13 +15,18 @@ export const MAX_ANSWER_BYTES = 65_536;
 /** Bytes of an answer that are kept with the failure. */
 const SHOWN_BYTES = 1_024;
 
+/** The body of the answer of a callback. */
+class CodeFields {
+  @GoInteger('100: the job is done. 101: too many at once. Else it has failed.') code!: bigint;
+}
+
 /** What an answer says about the job. */
 export type Reply = 'done' | 'throttled' | 'failed';
 
 /** Reads the answer of a callback. Only `code` in its body counts, whatever its status. */
 export function replyOf(answer: PushAnswer): Reply {
   const body = bodyOf(answer);
-  const code = body && readFields(body, { code: 'integer' })?.code;
+  const code = body && readStruct(body, CodeFields)?.code;
   if (code === DONE) return 'done';
   // Codes that contradict each other are a mistake of the target: not a reason to give it more tries.
   return code === TOO_MANY && !hasTwice(body ?? answer.body, 'code') ? 'throttled' : 'failed';
