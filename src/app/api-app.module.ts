@@ -7,7 +7,7 @@ import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
-import { QueryInterceptor } from '../http/query.interceptor.js';
+import { CallInterceptor } from '../http/call.interceptor.js';
 import { version } from '../domain/version.js';
 import { apiAdapter } from '../http/adapter.js';
 import { HttpModule } from '../http/http.module.js';
@@ -49,7 +49,7 @@ export class ApiAppModule {
       ],
       providers: [
         { provide: APP_FILTER, useClass: ApiErrorFilter },
-        { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
+        { provide: APP_INTERCEPTOR, useClass: CallInterceptor },
         ApiContext,
       ],
     };

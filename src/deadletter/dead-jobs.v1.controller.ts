@@ -8,10 +8,10 @@ import type { DeadStep, Respawn } from '../domain/job/job-lists.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { Engines } from '../engine/engines.js';
 import { Describe } from '../http/describe.js';
-import type { Plain } from '../contract/fields/field.js';
+import type { Inside } from '../contract/fields/wire.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
 import { JobsPage } from '../contract/job/answers.js';
-import { jobsPage } from '../http/answer/jobs-page.js';
+import { jobsFacts } from '../http/answer/jobs-page.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
 import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
 
@@ -36,12 +36,12 @@ export class V1DeadJobsController {
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async list(@CurrentCaller() caller: Caller, @QueryFields() query: DeadQuery): Promise<object> {
+  async list(@CurrentCaller() caller: Caller, @QueryFields() query: DeadQuery) {
     const { limit, cursor, order, ...filter } = query;
     const page = { ...pageOf({ limit, cursor }), order };
     checkQueueOrAll(caller.rights, filter.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    return jobsPage(await deadLetter.listDead(caller.namespace, queryFilterOf(filter), page));
+    return jobsFacts(await deadLetter.listDead(caller.namespace, queryFilterOf(filter), page));
   }
 
   @Post('respawn')
@@ -56,10 +56,7 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async respawn(
-    @CurrentCaller() caller: Caller,
-    @BodyFields() fields: RespawnFields,
-  ): Promise<Plain<DeadAnswer>> {
+  async respawn(@CurrentCaller() caller: Caller, @BodyFields() fields: RespawnFields) {
     return this.respawnIn(caller, fields, respawnOf(fields));
   }
 
@@ -75,7 +72,7 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields): Promise<Plain<DeadAnswer>> {
+  async move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields) {
     return this.respawnIn(caller, fields, respawnOf(fields, fields.to_queue));
   }
 
@@ -91,26 +88,23 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async delete(
-    @CurrentCaller() caller: Caller,
-    @BodyFields() fields: DeadFields,
-  ): Promise<Plain<DeadAnswer>> {
+  async delete(@CurrentCaller() caller: Caller, @BodyFields() fields: DeadFields) {
     const selection = deadRequestOf(fields);
     checkQueueOrAll(caller.rights, selection.filter.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    return deadAnswer(await deadLetter.deleteSelected(caller.namespace, selection), fields);
+    return deadFacts(await deadLetter.deleteSelected(caller.namespace, selection), fields);
   }
 
-  private async respawnIn(caller: Caller, fields: DeadFields, options: Respawn): Promise<Plain<DeadAnswer>> {
+  private async respawnIn(caller: Caller, fields: DeadFields, options: Respawn) {
     const selection = deadRequestOf(fields);
     // guard: respawn-checks-target-queue
     if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
     checkQueueOrAll(caller.rights, selection.filter.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    return deadAnswer(await deadLetter.respawnSelected(caller.namespace, selection, options), fields);
+    return deadFacts(await deadLetter.respawnSelected(caller.namespace, selection, options), fields);
   }
 }
 
-function deadAnswer({ done, cursor }: DeadStep, { dry_run = false }: DeadFields): Plain<DeadAnswer> {
-  return { jobs: done, dry_run, next_cursor: cursorOrNull(cursor) };
+function deadFacts({ done, cursor }: DeadStep, { dry_run: dryRun = false }: DeadFields): Inside<DeadAnswer> {
+  return { jobs: done, dryRun, nextCursor: cursorOrNull(cursor) };
 }

@@ -60,7 +60,8 @@ export interface AdapterParts {
 class ApiAdapter extends FastifyAdapter {
   override reply(reply: FastifyReply, result: unknown): FastifyReply {
     const context = contextOf(reply.request, reply);
-    const { body, headers, options } = result instanceof WithHeaders ? result : new WithHeaders(result, []);
+    const own: WithHeaders = result instanceof WithHeaders ? result : new WithHeaders(result, []);
+    const { body, headers, options } = own;
     const { status = reply.statusCode, ...type } = options;
     if (body === undefined) answerNothing(context);
     else answer(context, status, isText(body) ? body : jsonOfTexts(body), { headers, ...type });

@@ -1,6 +1,8 @@
 import { SetMetadata } from '@nestjs/common';
 import type { ErrorCode } from '../domain/errors.js';
 import type { FieldsClass } from '../contract/fields/field.js';
+import type { Facts } from '../contract/fields/wire.js';
+import type { WithHeaders } from './answer/with-headers.js';
 
 /**
  * Description of a call for the OpenAPI document. Programs read it from there; `Incoming` reads from it which
@@ -44,5 +46,23 @@ export interface AnswerDescription {
 /** Metadata key of a `CallDescription`. */
 export const CALL = Symbol('CallDescription');
 
+/** What a handler returns for the answers of a description: `CallInterceptor` writes it. Nothing: it answers itself. */
+type Result<D extends CallDescription> = ResultFor<D['answers'][keyof D['answers']]>;
+type ResultFor<A> = A extends { readonly of: FieldsClass<infer T> }
+  ? Facts<T> | WithHeaders<Facts<T>>
+  : A extends { readonly type: string }
+    ? WithHeaders
+    : Nothing;
+type Nothing = ReturnType<() => void>;
+type HandlerOf<R> = (...parameters: never[]) => R | Nothing | Promise<R | Nothing>;
+
 /** Describes a handler's call. A test checks that every call of the native API has a description. */
-export const Describe = (description: CallDescription): MethodDecorator => SetMetadata(CALL, description);
+export function Describe<const D extends CallDescription>(description: D) {
+  return <H extends HandlerOf<Result<D>>>(
+    owner: object,
+    name: string | symbol,
+    descriptor: TypedPropertyDescriptor<H>,
+  ): void => {
+    SetMetadata(CALL, description)(owner, name, descriptor);
+  };
+}

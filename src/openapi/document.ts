@@ -89,7 +89,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, object>>;
 }
 
-interface Call {
+/** A call of a controller. */
+export interface Call {
   readonly owner: object;
   readonly name: string;
   readonly handler: Handler;
@@ -97,7 +98,7 @@ interface Call {
 }
 
 /** The handlers of all controllers that have a description. */
-function callsOf(app: INestApplication): Call[] {
+export function callsOf(app: INestApplication): Call[] {
   const modules = [...app.get(ModulesContainer).values()];
   const controllersOf = modules.flatMap(({ controllers }) =>
     [...controllers.values()].flatMap(({ metatype }) =>

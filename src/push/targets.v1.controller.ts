@@ -18,8 +18,9 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { hasLegalCharacters } from '../domain/ids.js';
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
+import { toInside } from '../contract/fields/wire.js';
 import { InputError } from '../contract/fields/problems.js';
-import { type AnswerDescription, Describe } from '../http/describe.js';
+import { Describe } from '../http/describe.js';
 import {
   RotateFields,
   TargetAnswer,
@@ -30,7 +31,7 @@ import {
 } from './dto.v1.js';
 import { AckLinks } from './ack-links.js';
 import { PushService } from './push.service.js';
-import { changedTargetAnswer, changesOf, secretOf, targetAnswer, testAnswer } from './targets.v1.js';
+import { changedTargetFacts, changesOf, checkSecret, targetFacts, testFacts } from './targets.v1.js';
 import { TargetsService } from './targets.service.js';
 
 const GROUP = 'Targets';
@@ -38,9 +39,7 @@ const GROUP = 'Targets';
 const LIMIT = { maxBytes: 131_072 };
 const ADMIN = { queues: 'none', verb: 'admin' } as const;
 const USER = { queues: 'none', verb: 'push' } as const;
-const SHOWN: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The target.', of: TargetAnswer },
-};
+const SHOWN = { 200: { about: 'The target.', of: TargetAnswer } };
 
 /** Targets of HTTP push on the native API. */
 @Controller('v1/:namespace/targets')
@@ -62,8 +61,8 @@ export class V1TargetsController {
     answers: { 200: { about: 'All of them.', of: TargetsAnswer } },
     errors: ['pool_moving'],
   })
-  async list(@CurrentCaller() caller: Caller): Promise<object> {
-    return { items: (await this.targets.list(caller)).map(targetAnswer) };
+  async list(@CurrentCaller() caller: Caller) {
+    return { items: (await this.targets.list(caller)).map(targetFacts) };
   }
 
   @Get(':name')
@@ -75,8 +74,8 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
-    return targetAnswer(await this.targets.find(caller, name));
+  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string) {
+    return targetFacts(await this.targets.find(caller, name));
   }
 
   @Put(':name')
@@ -95,10 +94,10 @@ export class V1TargetsController {
     @CurrentCaller() caller: Caller,
     @InPath('name') name: string,
     @BodyFields(LIMIT) fields: TargetFields,
-  ): Promise<object> {
+  ) {
     checkName(name);
     const changes = changesOf(fields, this.config.push, this.links !== null);
-    return changedTargetAnswer(await this.targets.put(caller, name, changes));
+    return changedTargetFacts(await this.targets.put(caller, name, changes));
   }
 
   @Patch(':name')
@@ -116,9 +115,9 @@ export class V1TargetsController {
     @CurrentCaller() caller: Caller,
     @InPath('name') name: string,
     @BodyFields(LIMIT) fields: TargetChangeFields,
-  ): Promise<object> {
+  ) {
     const changes = changesOf(fields, this.config.push, this.links !== null);
-    return changedTargetAnswer(await this.targets.change(caller, name, changes));
+    return changedTargetFacts(await this.targets.change(caller, name, changes));
   }
 
   @Delete(':name')
@@ -149,10 +148,11 @@ export class V1TargetsController {
   async rotate(
     @CurrentCaller() caller: Caller,
     @InPath('name') name: string,
-    @BodyFields(LIMIT) { keep_old_ms, secret }: RotateFields,
-  ): Promise<object> {
-    const rotation = { keepOldMs: keep_old_ms, secret: secretOf(secret) };
-    return changedTargetAnswer(await this.targets.rotate(caller, name, rotation));
+    @BodyFields(LIMIT) fields: RotateFields,
+  ) {
+    const rotation = toInside(RotateFields, fields);
+    checkSecret(rotation.secret);
+    return changedTargetFacts(await this.targets.rotate(caller, name, rotation));
   }
 
   @Post(':name/pause')
@@ -165,8 +165,8 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async pause(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
-    return targetAnswer(await this.targets.pause(caller, name));
+  async pause(@CurrentCaller() caller: Caller, @InPath('name') name: string) {
+    return targetFacts(await this.targets.pause(caller, name));
   }
 
   @Post(':name/resume')
@@ -179,8 +179,8 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async resume(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
-    return targetAnswer(await this.targets.resume(caller, name));
+  async resume(@CurrentCaller() caller: Caller, @InPath('name') name: string) {
+    return targetFacts(await this.targets.resume(caller, name));
   }
 
   @Post(':name/test')
@@ -195,8 +195,8 @@ export class V1TargetsController {
     answers: { 200: { about: 'The answer.', of: TestAnswer } },
     errors: ['target_not_found', 'push_disabled', 'push_key_mismatch', 'pool_moving'],
   })
-  async test(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
-    return testAnswer(await this.push.test(caller, name));
+  async test(@CurrentCaller() caller: Caller, @InPath('name') name: string) {
+    return testFacts(await this.push.test(caller, name));
   }
 }
 

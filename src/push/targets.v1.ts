@@ -1,10 +1,15 @@
 import type { PushConfig } from '../config/config.js';
 import { pushUrlOf } from '../domain/push-url.js';
 import { omit } from '../contract/fields/derived.js';
-import type { Plain } from '../contract/fields/field.js';
 import { Problems } from '../contract/fields/problems.js';
-import { type Inside, toInside, toWire } from '../contract/fields/wire.js';
-import { type BreakerAnswer, BreakerFields, TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
+import { type Inside, toInside } from '../contract/fields/wire.js';
+import {
+  type BreakerAnswer,
+  BreakerFields,
+  type TargetAnswer,
+  TargetChangeFields,
+  type TestAnswer,
+} from './dto.v1.js';
 import type { TestResult } from './push.service.js';
 import { isSecret, SECRET_RULE } from './send/signature.js';
 import { type OpenBreaker, openUntilOf, type TargetView } from './target.js';
@@ -48,11 +53,10 @@ export function changesOf(
 }
 
 /** @throws {InputError} it is no secret */
-export function secretOf(secret: string | undefined): string | undefined {
+export function checkSecret(secret: string | undefined): void {
   const problems = new Problems();
   checkedSecret(secret, problems);
   problems.settle();
-  return secret;
 }
 
 function checkedSecret(secret: string | undefined, problems: Problems): string | undefined {
@@ -97,9 +101,9 @@ function headersOf(headers: Readonly<Record<string, string>>, problems: Problems
   return byName;
 }
 
-/** A target in the format of the API. */
-export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
-  return toWire(TargetAnswer, {
+/** A target as answers have it. */
+export function targetFacts(view: TargetView): Inside<TargetAnswer> {
+  return {
     ...view,
     breaker: {
       ...stateOf(view.breakers.get('') ?? null, view),
@@ -109,19 +113,19 @@ export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
     originBreakers: [...view.breakers].flatMap(([origin, breaker]) =>
       origin === '' ? [] : [{ origin, ...stateOf(breaker, view) }],
     ),
-  });
+  };
 }
 
 /** The same with the secret, if the call has made or set it. */
-export function changedTargetAnswer({ view, secret }: ChangedTarget): Plain<TargetAnswer> {
-  return { ...targetAnswer(view), ...(secret === null ? {} : { secret }) };
+export function changedTargetFacts({ view, secret }: ChangedTarget): Inside<TargetAnswer> {
+  return { ...targetFacts(view), ...(secret === null ? {} : { secret }) };
 }
 
-export function testAnswer({ answer, error, verdict, isSigned, tookMs }: TestResult): Plain<TestAnswer> {
-  return toWire(TestAnswer, {
+export function testFacts({ answer, error, verdict, isSigned, tookMs }: TestResult): Inside<TestAnswer> {
+  return {
     ...{ status: answer?.status ?? null, problem: error?.problem ?? null, message: error?.message ?? null },
     ...{ tookMs, body: answer?.body.toString() ?? '', action: verdict.action, signed: isSigned },
-  });
+  };
 }
 
 function stateOf(

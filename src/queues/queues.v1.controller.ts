@@ -19,19 +19,17 @@ import type { Queues } from '../engine/queues/queues.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { type AnswerDescription, Describe } from '../http/describe.js';
+import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { fromCursor, pageAnswer, PageQuery } from '../http/request/page-query.js';
+import { fromCursor, pageFacts, PageQuery } from '../http/request/page-query.js';
 import { DrainFields, PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
-import { QueueAnswer, SettingsFields } from '../contract/queue-settings.js';
-import { settingsChangeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
+import { QueueAnswer, queueFacts, SettingsFields } from '../contract/queue-settings.js';
+import { settingsChangeOf, isPlaceOfQueues } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
 const LIMIT = { maxBytes: 65_536 };
-const SHOWN: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The queue.', of: QueueAnswer },
-};
+const SHOWN = { 200: { about: 'The queue.', of: QueueAnswer } };
 
 /** Queue calls of the native API. */
 @Controller('v1/:namespace/queues')
@@ -54,13 +52,13 @@ export class V1QueuesController {
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
     errors: ['pool_moving'],
   })
-  async list(@CurrentCaller() caller: Caller, @QueryFields() { limit, cursor }: PageQuery): Promise<object> {
+  async list(@CurrentCaller() caller: Caller, @QueryFields() { limit, cursor }: PageQuery) {
     const after = cursor === undefined ? '' : fromCursor(cursor, isPlaceOfQueues);
     const patterns = caller.rights?.queues ?? null;
     const isVisible = (name: string): boolean =>
       patterns === null || patterns.some((one) => matchesPattern(one, name));
     const { queues, last } = await this.of(caller).list(caller.namespace, { after, limit, isVisible });
-    return pageAnswer(queues.map(queueAnswer), last);
+    return pageFacts(queues.map(queueFacts), last);
   }
 
   @Get(':queue')
@@ -73,8 +71,8 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['pool_moving'],
   })
-  async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.of(caller).find(caller.namespace, queue));
+  async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
+    return queueFacts(await this.of(caller).find(caller.namespace, queue));
   }
 
   @Patch(':queue')
@@ -92,7 +90,7 @@ export class V1QueuesController {
     @CurrentCaller() caller: Caller,
     @InPath('queue') queue: string,
     @BodyFields(LIMIT) fields: SettingsFields,
-  ): Promise<object> {
+  ) {
     const target = fields.push === null ? null : fields.push?.target;
     if (target !== undefined) checkVerb(caller.rights, 'push');
     // Targets belong to the whole namespace: a token for some queues may name none, as it may see none.
@@ -100,7 +98,7 @@ export class V1QueuesController {
     if (typeof target === 'string') checkAllQueues(caller.rights);
     const view = await this.of(caller).change(caller.namespace, queue, settingsChangeOf(fields), target);
     if (target !== undefined) this.auditPush(caller, queue, target);
-    return queueAnswer(view);
+    return queueFacts(view);
   }
 
   @Delete(':queue')
@@ -127,8 +125,8 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['too_many_queues', 'pool_moving'],
   })
-  async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.of(caller).pause(caller.namespace, queue));
+  async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
+    return queueFacts(await this.of(caller).pause(caller.namespace, queue));
   }
 
   @Post(':queue/resume')
@@ -141,8 +139,8 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
   })
-  async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.of(caller).resume(caller.namespace, queue));
+  async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
+    return queueFacts(await this.of(caller).resume(caller.namespace, queue));
   }
 
   @Post(':queue/drain')
@@ -158,13 +156,10 @@ export class V1QueuesController {
     answers: { 200: { about: 'The queue; `length` 0 = it is empty.', of: QueueAnswer } },
     errors: ['queue_not_found', 'too_many_waiters', 'pool_moving'],
   })
-  async drain(
-    @CurrentRequest() context: RequestContext,
-    @BodyFields(LIMIT) { wait_ms }: DrainFields,
-  ): Promise<object> {
+  async drain(@CurrentRequest() context: RequestContext, @BodyFields(LIMIT) { wait_ms }: DrainFields) {
     const { server, caller, queue } = context;
     if (wait_ms > 0) server.loadShedder.park(context);
-    return queueAnswer(await this.of(caller).drain(caller.namespace, queue, wait_ms, () => context.mayWait));
+    return queueFacts(await this.of(caller).drain(caller.namespace, queue, wait_ms, () => context.mayWait));
   }
 
   @Post(':queue/purge')
@@ -185,16 +180,12 @@ export class V1QueuesController {
   async purge(
     @CurrentCaller() caller: Caller,
     @InPath('queue') queue: string,
-    @BodyFields(LIMIT) { states, dry_run }: PurgeFields,
-  ): Promise<object> {
-    if (dry_run)
-      return {
-        jobs: await this.of(caller).count(caller.namespace, queue, states),
-        dry_run,
-        complete: true,
-      };
-    const { removed, isComplete } = await this.of(caller).purge(caller.namespace, queue, states);
-    return { jobs: removed, dry_run, complete: isComplete };
+    @BodyFields(LIMIT) { states, dry_run: dryRun }: PurgeFields,
+  ) {
+    const queues = this.of(caller);
+    if (dryRun) return { jobs: await queues.count(caller.namespace, queue, states), dryRun, complete: true };
+    const { removed, isComplete } = await queues.purge(caller.namespace, queue, states);
+    return { jobs: removed, dryRun, complete: isComplete };
   }
 
   private of({ pool }: Caller): Queues {

@@ -1,20 +1,16 @@
 import { hasLegalCharacters } from '../domain/ids.js';
 import { changesOf } from '../contract/fields/derived.js';
-import type { Plain } from '../contract/fields/field.js';
 import { Problems } from '../contract/fields/problems.js';
-import { toInside, toWire } from '../contract/fields/wire.js';
+import { toInside } from '../contract/fields/wire.js';
 import { checkRetry } from '../contract/job/retry-policy.js';
 import {
   isTooFast,
   LimitFields,
-  QueueAnswer,
-  queueFacts,
   RATE_RULE,
   type RateFields,
   type SettingsChange,
   type SettingsFields,
 } from '../contract/queue-settings.js';
-import type { QueueView } from '../engine/queues/queues.js';
 
 /** Builds a change of settings from a request. @throws {InputError} naming the fields that contradict each other */
 export function settingsChangeOf(fields: SettingsFields): SettingsChange {
@@ -33,11 +29,6 @@ export function settingsChangeOf(fields: SettingsFields): SettingsChange {
 
 /** Changes of settings but for the push. */
 const LimitChanges = changesOf(LimitFields);
-
-/** A queue in the format of the API. */
-export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
-  return toWire(QueueAnswer, queueFacts(view));
-}
 
 /** True if `place` can be the last name of a page of queues. */
 export function isPlaceOfQueues(place: string): boolean {

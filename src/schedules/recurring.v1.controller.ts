@@ -9,8 +9,8 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
 import type { RecurringChange } from '../contract/job/recurring.js';
-import { type AnswerDescription, Describe } from '../http/describe.js';
-import { fromCursor, pageAnswer } from '../http/request/page-query.js';
+import { Describe } from '../http/describe.js';
+import { fromCursor, pageFacts } from '../http/request/page-query.js';
 import {
   PauseFields,
   PreviewFields,
@@ -24,14 +24,12 @@ import {
 } from './dto/recurring.v1.js';
 import { RecurringAnswer, UpcomingAnswer } from '../contract/job/recurring-answers.js';
 import { RecurringService } from './recurring.service.js';
-import { changeOf, newRecurringOf, previewOf, recurringAnswer, upcomingAnswer } from './recurring.v1.js';
+import { changeOf, newRecurringOf, previewOf, recurringFactsOf, upcomingFacts } from './recurring.v1.js';
 
 /** Recurring jobs need permission to publish to their queue. The queue is in the body, or stored with the recurring job. */
 const PUBLISHERS: Partial<AccessRules> = { queues: 'body', verb: 'publish', throttle: 'write' };
 const GROUP = 'Recurring jobs';
-const ONE: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The recurring job.', of: RecurringAnswer },
-};
+const ONE = { 200: { about: 'The recurring job.', of: RecurringAnswer } };
 
 /** Recurring jobs on the native API. */
 @Controller('v1/:namespace/recurring')
@@ -52,11 +50,11 @@ export class V1RecurringController {
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
     errors: ['namespace_full', 'queue_not_allowed', 'pool_moving'],
   })
-  async create(@CurrentCaller() caller: Caller, @BodyFields() fields: RecurringFields): Promise<WithHeaders> {
+  async create(@CurrentCaller() caller: Caller, @BodyFields() fields: RecurringFields) {
     const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, fields.id);
     const stored = await this.recurrings.set(caller, recurring);
     const location = `/v1/${caller.namespace}/recurring/${stored.id}`;
-    return new WithHeaders(this.answerOf(stored), ['Location', location]);
+    return new WithHeaders(this.factsOf(stored), ['Location', location]);
   }
 
   @Get()
@@ -69,14 +67,11 @@ export class V1RecurringController {
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async list(
-    @CurrentCaller() caller: Caller,
-    @QueryFields() { limit, cursor, queue }: RecurringQuery,
-  ): Promise<object> {
+  async list(@CurrentCaller() caller: Caller, @QueryFields() { limit, cursor, queue }: RecurringQuery) {
     const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
     const { items, after } = await this.recurrings.list(caller, { limit, after: from, queue });
-    return pageAnswer(
-      items.map((one) => this.answerOf(one)),
+    return pageFacts(
+      items.map((one) => this.factsOf(one)),
       after,
     );
   }
@@ -92,9 +87,9 @@ export class V1RecurringController {
     answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
     errors: ['pool_moving'],
   })
-  preview(@CurrentCaller() caller: Caller, @BodyFields() { schedule, count }: PreviewFields): object {
+  preview(@CurrentCaller() caller: Caller, @BodyFields() { schedule, count }: PreviewFields) {
     const { slots, timeZone } = this.recurrings.preview(caller, previewOf(schedule), count);
-    return upcomingAnswer(slots, timeZone);
+    return upcomingFacts(slots, timeZone);
   }
 
   @Get(':id')
@@ -106,8 +101,8 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    return this.answerOf(await this.recurrings.get(caller, id));
+  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
+    return this.factsOf(await this.recurrings.get(caller, id));
   }
 
   @Put(':id')
@@ -126,9 +121,9 @@ export class V1RecurringController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @BodyFields() fields: ReplaceRecurringFields,
-  ): Promise<object> {
+  ) {
     const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, id);
-    return this.answerOf(await this.recurrings.set(caller, recurring));
+    return this.factsOf(await this.recurrings.set(caller, recurring));
   }
 
   @Patch(':id')
@@ -146,7 +141,7 @@ export class V1RecurringController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @BodyFields() fields: RecurringChangeFields,
-  ): Promise<object> {
+  ) {
     return this.alter(caller, id, changeOf(fields, this.config.limits.max_body_bytes));
   }
 
@@ -174,11 +169,7 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  pause(
-    @CurrentCaller() caller: Caller,
-    @InPath('id') id: string,
-    @BodyFields() { note }: PauseFields,
-  ): Promise<object> {
+  pause(@CurrentCaller() caller: Caller, @InPath('id') id: string, @BodyFields() { note }: PauseFields) {
     return this.alter(caller, id, { isPaused: true, note: note ?? null });
   }
 
@@ -193,7 +184,7 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  resume(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+  resume(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     return this.alter(caller, id, { isPaused: false });
   }
 
@@ -206,7 +197,7 @@ export class V1RecurringController {
     answers: { 201: { about: 'The published job.', of: RunAnswer } },
     errors: ['recurring_not_found', 'unique_key_taken', 'queue_full', 'pool_moving'],
   })
-  async run(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+  async run(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     return { id: await this.recurrings.run(caller, id) };
   }
 
@@ -224,16 +215,16 @@ export class V1RecurringController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @QueryFields() { count }: UpcomingQuery,
-  ): Promise<object> {
+  ) {
     const { slots, timeZone } = await this.recurrings.next(caller, id, count);
-    return upcomingAnswer(slots, timeZone);
+    return upcomingFacts(slots, timeZone);
   }
 
-  private async alter(caller: Caller, id: string, change: RecurringChange): Promise<object> {
-    return this.answerOf(await this.recurrings.change(caller, id, change));
+  private async alter(caller: Caller, id: string, change: RecurringChange) {
+    return this.factsOf(await this.recurrings.change(caller, id, change));
   }
 
-  private answerOf(recurring: Recurring): object {
-    return recurringAnswer(recurring, this.config.limits.max_json_depth);
+  private factsOf(recurring: Recurring) {
+    return recurringFactsOf(recurring, this.config.limits.max_json_depth);
   }
 }

@@ -3,14 +3,16 @@ import { localTimes } from '../domain/local-time.js';
 import type { UpcomingSlot } from '../engine/recurring/recurring.js';
 import { MAX_CATCH_UP } from '../domain/limits.js';
 import { pick } from '../contract/fields/derived.js';
-import type { Plain } from '../contract/fields/field.js';
 import { given } from '../contract/fields/given.js';
 import { Problems } from '../contract/fields/problems.js';
-import { toInside, toWire } from '../contract/fields/wire.js';
-import { RecurringAnswer, recurringFacts, type UpcomingAnswer } from '../contract/job/recurring-answers.js';
+import { type Inside, toInside } from '../contract/fields/wire.js';
+import {
+  type RecurringAnswer,
+  recurringFacts,
+  type UpcomingAnswer,
+} from '../contract/job/recurring-answers.js';
 import { answerData } from '../contract/job/data-answer.js';
 import { NULL, optionsOf } from '../contract/job/new-job.js';
-import { isoTime } from '../domain/iso-time.js';
 import {
   type RecurringChangeFields,
   type ReplaceRecurringFields,
@@ -115,16 +117,14 @@ function intervalOf(fields: ScheduleFields, problems: Problems): NewSchedule {
   return toInside(IntervalFields, fields) as NewSchedule;
 }
 
-/** A recurring job in the format of the API. @param maxDepth deeper data is given in base64 */
-export function recurringAnswer(recurring: Recurring, maxDepth: number): Plain<RecurringAnswer> {
+/** A recurring job as answers have it. @param maxDepth deeper data is given in base64 */
+export function recurringFactsOf(recurring: Recurring, maxDepth: number): Inside<RecurringAnswer> {
   const { body, contentType = null } = recurring.template;
-  return toWire(RecurringAnswer, recurringFacts(recurring, answerData(body, contentType, maxDepth)));
+  return recurringFacts(recurring, answerData(body, contentType, maxDepth));
 }
 
-/** Upcoming slots in the format of the API. @param timeZone of a cron schedule */
-export function upcomingAnswer(slots: readonly UpcomingSlot[], timeZone?: string): Plain<UpcomingAnswer> {
+/** Upcoming slots as answers have them. @param timeZone of a cron schedule */
+export function upcomingFacts(slots: readonly UpcomingSlot[], timeZone?: string): Inside<UpcomingAnswer> {
   const local = timeZone === undefined ? () => null : localTimes(timeZone);
-  return {
-    slots: slots.map(({ atMs, isMoved }) => ({ at: isoTime(atMs), local: local(atMs), moved: isMoved })),
-  };
+  return { slots: slots.map(({ atMs, isMoved }) => ({ atMs, local: local(atMs), moved: isMoved })) };
 }

@@ -7,12 +7,12 @@ import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Engines } from '../engine/engines.js';
 import type { SettingCalls } from '../engine/engine.js';
-import type { SettingKey } from '../engine/queues/known-settings.js';
+import { SETTING_KEYS, type SettingKey } from '../engine/queues/known-settings.js';
 import { wholeBody } from '../http/request/body.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
-import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
+import { keyOf, settingFacts, valueOf } from './settings.v1.js';
 
 /** Enough for a number and its field name, in bytes. */
 const LIMIT = { maxBytes: 1_024 };
@@ -32,9 +32,10 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
-  async list(@CurrentCaller() caller: Caller): Promise<object> {
+  async list(@CurrentCaller() caller: Caller) {
     const { defaults, chosen } = await this.read(caller);
-    return settingsJson(defaults, chosen);
+    // In the form of every other list; they fit on one page.
+    return { items: SETTING_KEYS.map((key) => settingFacts(key, defaults, chosen)), nextCursor: null };
   }
 
   @Get(':key')
@@ -45,7 +46,7 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  get(@CurrentCaller() caller: Caller, @InPath('key') key: string): Promise<object> {
+  get(@CurrentCaller() caller: Caller, @InPath('key') key: string) {
     return this.show(caller, keyOf(key));
   }
 
@@ -59,7 +60,7 @@ export class V1SettingsController {
     body: ChosenSettingFields,
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  async set(@CurrentRequest() context: RequestContext, @InPath('key') name: string): Promise<object> {
+  async set(@CurrentRequest() context: RequestContext, @InPath('key') name: string) {
     const { caller } = context;
     const key = keyOf(name);
     const body = await wholeBody(context, LIMIT);
@@ -81,9 +82,9 @@ export class V1SettingsController {
     await this.settingsOf(caller).unset(caller.namespace, keyOf(key));
   }
 
-  private async show(caller: Caller, key: SettingKey): Promise<object> {
+  private async show(caller: Caller, key: SettingKey) {
     const { defaults, chosen } = await this.read(caller);
-    return settingJson(key, defaults, chosen);
+    return settingFacts(key, defaults, chosen);
   }
 
   private async read(caller: Caller) {

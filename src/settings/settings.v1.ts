@@ -8,19 +8,9 @@ import {
 } from '../engine/queues/known-settings.js';
 import type { ChosenSettings } from '../engine/queues/settings.js';
 import { InputError } from '../contract/fields/problems.js';
+import type { Inside } from '../contract/fields/wire.js';
 import { jsonOf } from '../contract/json/body-json.js';
-
-/** A setting in the format of the API. */
-interface SettingJson {
-  readonly key: SettingKey;
-  /** The effective value. */
-  readonly value: number;
-  readonly default: number;
-  /** Where the value comes from: the namespace, the server's configuration, or the built-in default. */
-  readonly source: 'namespace' | 'server' | 'built_in';
-  readonly min: number;
-  readonly max: number;
-}
+import type { NamespaceSettingAnswer } from './dto.v1.js';
 
 /**
  * Reads the name of a setting from the path.
@@ -53,18 +43,15 @@ export function valueOf(key: SettingKey, body: Buffer): number {
   return value;
 }
 
-export function settingJson(key: SettingKey, defaults: SettingValues, chosen: ChosenSettings): SettingJson {
+/** A setting as answers have it, with its effective value. */
+export function settingFacts(
+  key: SettingKey,
+  defaults: SettingValues,
+  chosen: ChosenSettings,
+): Inside<NamespaceSettingAnswer> {
   const value = chosen[key] ?? defaults[key];
   const byServer = defaults[key] === BUILT_IN[key] ? 'built_in' : 'server';
   const source = chosen[key] === undefined ? byServer : 'namespace';
   const { min, max } = SETTINGS[key];
   return { key, value, default: defaults[key], source, min, max };
-}
-
-/** All settings as a list, in the form of every other list; they fit on one page. */
-export function settingsJson(
-  defaults: SettingValues,
-  chosen: ChosenSettings,
-): { readonly items: readonly SettingJson[]; readonly next_cursor: null } {
-  return { items: SETTING_KEYS.map((key) => settingJson(key, defaults, chosen)), next_cursor: null };
 }

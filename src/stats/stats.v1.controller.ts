@@ -7,9 +7,9 @@ import { Engines } from '../engine/engines.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { StatsAnswer } from '../contract/stats.js';
+import { StatsAnswer, statsFacts } from '../contract/stats.js';
 import { StatsQuery } from './dto.v1.js';
-import { statsQueryOf, statsAnswer } from './stats.v1.js';
+import { statsQueryOf } from './stats.v1.js';
 
 /** Statistics on the native API. */
 @Controller('v1/:namespace/stats')
@@ -29,7 +29,7 @@ export class V1StatsController {
     answers: { 200: { about: 'Counts, and how long jobs waited and ran.', of: StatsAnswer } },
     errors: ['queue_not_allowed'],
   })
-  async read(@CurrentRequest() { caller, query }: RequestContext): Promise<object> {
+  async read(@CurrentRequest() { caller, query }: RequestContext) {
     const { pool, namespace, rights } = caller;
     const { stats } = this.engines.of(pool);
     const { queue, day } = statsQueryOf(query, stats.today());
@@ -38,6 +38,6 @@ export class V1StatsController {
       stats.read(namespace, queue, day),
       queue === OTHER_QUEUES ? null : stats.stillDead(namespace, queue, day),
     ]);
-    return statsAnswer(queue, day, tally, stillDead);
+    return statsFacts(queue, day, tally, stillDead);
   }
 }

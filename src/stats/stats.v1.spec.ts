@@ -1,6 +1,8 @@
 import { Tally } from '../engine/stats/tally.js';
 import { InputError } from '../contract/fields/problems.js';
-import { statsQueryOf, statsAnswer } from './stats.v1.js';
+import { toWire } from '../contract/fields/wire.js';
+import { StatsAnswer, statsFacts } from '../contract/stats.js';
+import { statsQueryOf } from './stats.v1.js';
 
 const TODAY = 20_000;
 
@@ -38,7 +40,7 @@ describe('a request for statistics', () => {
     const tally = new Tally();
     for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
 
-    expect(statsAnswer('q', TODAY, tally, 3)).toMatchObject({
+    expect(toWire(StatsAnswer, statsFacts('q', TODAY, tally, 3))).toMatchObject({
       queue: 'q',
       day: '2024-10-04',
       waits: {

@@ -1,7 +1,4 @@
-import type { Plain } from '../contract/fields/field.js';
 import { InputError } from '../contract/fields/problems.js';
-import { toWire } from '../contract/fields/wire.js';
-import { StatsAnswer, statsFacts } from '../contract/stats.js';
 import { dayOf } from '../domain/day.js';
 import { isQueueName } from '../domain/ids.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
@@ -29,9 +26,4 @@ export function statsQueryOf(
   if (day === undefined) problems.push({ field: 'day', rule: DAY_RULE });
   if (problems.length > 0 || day === undefined) throw new InputError(problems);
   return { queue, day };
-}
-
-/** Statistics in the format of the API. Parameters as of `statsFacts`. */
-export function statsAnswer(...read: Parameters<typeof statsFacts>): Plain<StatsAnswer> {
-  return toWire(StatsAnswer, statsFacts(...read));
 }

@@ -10,11 +10,11 @@ import { MAX_JOB_ID_LENGTH } from '../domain/limits.js';
 import type { SessionCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
 import { InputError } from '../contract/fields/problems.js';
+import { toInside } from '../contract/fields/wire.js';
 import { Describe } from '../http/describe.js';
-import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
+import { pageFacts, pageOf, PageQuery } from '../http/request/page-query.js';
 import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkersPage } from './dto.v1.js';
-import { WorkerAnswer } from '../contract/workers.js';
-import { sessionHeartbeatAnswer, sessionHeartbeatOf, workerAnswer } from './sessions.v1.js';
+import { WorkerAnswer, workerFacts } from '../contract/workers.js';
 import { WorkersService } from './workers.service.js';
 
 const GROUP = 'Workers';
@@ -41,9 +41,9 @@ export class V1WorkersController {
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
     errors: ['pool_moving'],
   })
-  async list(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+  async list(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
     const { items, cursor } = await this.of(caller).list(caller.namespace, pageOf(query));
-    return pageAnswer(items.map(workerAnswer), cursor);
+    return pageFacts(items.map(workerFacts), cursor);
   }
 
   @Get(':name')
@@ -55,10 +55,10 @@ export class V1WorkersController {
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
     errors: ['worker_not_found', 'pool_moving'],
   })
-  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string) {
     const worker = await this.of(caller).find(caller.namespace, name);
     if (worker === null) throw notFound('worker', name);
-    return workerAnswer(worker);
+    return workerFacts(worker);
   }
 
   @Delete(':name')
@@ -108,10 +108,9 @@ export class V1WorkersController {
     @CurrentCaller() caller: Caller,
     @InPath('name') name: string,
     @BodyFields() fields: SessionHeartbeatFields,
-  ): Promise<object> {
+  ) {
     if (!isJobId(name)) throw new InputError([{ field: 'name', rule: ID_RULE }]);
-    const result = await this.workers.heartbeat(caller, name, sessionHeartbeatOf(fields));
-    return sessionHeartbeatAnswer(result);
+    return this.workers.heartbeat(caller, name, toInside(SessionHeartbeatFields, fields));
   }
 
   @Post(':name/quiet')

@@ -2,15 +2,20 @@ import { type DeclaredField, declareAgain, type FieldsClass, fieldsOf } from './
 
 /* Classes whose fields another class declares: what it says of them is not repeated. */
 
-/** Some fields of a class, with what it says of them, in the order of `names`. */
+/**
+ * Some fields of a class, with what it says of them, in the order of `names`.
+ *
+ * @param about what some of them mean here instead
+ */
 export function pick<T extends object, K extends keyof T & string>(
   of: FieldsClass<T>,
   names: readonly K[],
+  about: { readonly [N in NoInfer<K>]?: string } = {},
 ): FieldsClass<Pick<T, K>> {
   const fields = fieldsOf(of);
   return derived(
     [of],
-    names.flatMap((name) => entryOf(name, fields.get(name))),
+    names.flatMap((name) => entryOf(name, fields.get(name), about[name])),
   ) as FieldsClass<Pick<T, K>>;
 }
 
@@ -44,6 +49,12 @@ export function required<T extends object>(of: FieldsClass<T>): FieldsClass<Requ
   return derived([of], fields) as FieldsClass<Required<T>>;
 }
 
+/** All fields of a class, each of which may be left out. */
+export function optional<T extends object>(of: FieldsClass<T>): FieldsClass<Partial<T>> {
+  const fields = [...fieldsOf(of)].map(([name, field]) => [name, { ...field, isOptional: true }] as const);
+  return derived([of], fields);
+}
+
 /** All fields of a class, for a change: each may be left out, or null. */
 export function changesOf<T extends object>(
   of: FieldsClass<T>,
@@ -64,8 +75,8 @@ export function join<A extends object, B extends object>(
 
 type Entry = readonly [string, DeclaredField];
 
-function entryOf(name: string, field: DeclaredField | undefined): Entry[] {
-  return field === undefined ? [] : [[name, field]];
+function entryOf(name: string, field: DeclaredField | undefined, about = field?.about ?? ''): Entry[] {
+  return field === undefined ? [] : [[name, { ...field, about }]];
 }
 
 /** A class with such fields, and with the defaults that the classes have for them. */

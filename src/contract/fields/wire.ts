@@ -65,13 +65,16 @@ function isTime(name: string, { isMoment }: DeclaredField): boolean {
   return isMoment === true && TIME.test(name);
 }
 
-/** An object of the engine in the format of the API. Optional fields may be undefined, and are left out. */
-export function toWire<T extends object>(of: FieldsClass<T>, value: Loose<Inside<T>>): Plain<T> {
+/** What an answer is written of: its fields as the engine has them. Optional ones may be undefined, and are left out. */
+export type Facts<T extends object> = Loose<Inside<T>>;
+
+/** An object of the engine in the format of the API. */
+export function toWire<T extends object>(of: FieldsClass<T>, value: Facts<T>): Plain<T> {
   return written(of, value, 'wire') as Plain<T>;
 }
 
 /** An object of the engine in the form of the in-process client, likewise. */
-export function toShown<T extends object>(of: FieldsClass<T>, value: Loose<Inside<T>>): Shown<T> {
+export function toShown<T extends object>(of: FieldsClass<T>, value: Facts<T>): Shown<T> {
   return written(of, value, 'shown') as Shown<T>;
 }
 

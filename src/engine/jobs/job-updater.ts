@@ -1,5 +1,8 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
-import type { RetryPolicy } from '../../domain/job/extended-job.js';
+import type { NewData } from '../../domain/job/extended-job.js';
+import type { ChangeFields } from '../../contract/job/changes.js';
+import type { OptionsOf } from '../../contract/job/extended-job.js';
+import type { DataFields } from '../../contract/job/options.js';
 import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { changeJob } from '../../redis/scripts/extended.js';
@@ -16,26 +19,11 @@ import { LONGEST_MS } from '../publish/extended-options.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 
 /** Changes to a job; omitted fields stay unchanged. */
-export interface JobChange {
-  readonly priority?: number;
-  /** How often it may be leased in all, with the leases that it has had. */
-  readonly tries?: number;
-  readonly type?: string;
-  /** Counts from the next failure on: a retry that is scheduled keeps its time. */
-  readonly retry?: RetryPolicy;
-  /** An empty list removes all tags. */
-  readonly tags?: readonly string[];
-  readonly data?: { readonly body: Buffer; readonly contentType?: string };
-  /** Unix ms; in the past: the job is ready now. */
+export interface JobChange extends OptionsOf<Omit<ChangeFields, keyof DataFields | 'due_at'>> {
+  readonly data?: NewData;
+  /** Unix ms; in the past: the job is ready now. Alternative to `delayMs`. */
   readonly dueMs?: number;
-  /** Alternative to `dueMs`: delay from now on. */
-  readonly delayMs?: number;
-  /** How long the job may exist from now on; 0 = no expiry. */
-  readonly ttlMs?: number;
-  readonly queue?: string;
-  /** Replaces all dependencies. */
-  readonly dependsOn?: readonly string[];
-  /** Dependencies to add. */
+  /** Dependencies to add; alternative to `dependsOn`, which replaces all. */
   readonly moreDependencies?: readonly string[];
   /** Dependencies to remove. */
   readonly lessDependencies?: readonly string[];

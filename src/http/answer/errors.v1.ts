@@ -9,12 +9,13 @@ import {
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
-import { type FieldProblem, InputError } from '../../contract/fields/problems.js';
-import type { JobState } from '../../domain/job/states.js';
+import { InputError } from '../../contract/fields/problems.js';
 import type { Log } from '../../domain/log.js';
+import { type Facts, toWire } from '../../contract/fields/wire.js';
 import { asciiJson } from '../../contract/json/ascii-json.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
 import { BodyTooLargeError } from '../request/body.js';
+import { Problem } from './problem.v1.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { AllowedMethods } from '../allowed-methods.js';
 
@@ -121,7 +122,7 @@ function ofQueueError(error: QueueError): Refusal {
     errors: error instanceof InputError ? error.problems : undefined,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
     state: error instanceof LeaseLostError || error instanceof NotLeasedError ? error.state : undefined,
-    holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
+    holderId: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(status, error.code, detail ?? messageOf(error), more);
   if (!hasRetryAfter(error.code)) return refusal;
@@ -137,15 +138,11 @@ function problem(
   status: number,
   code: ErrorCode | HttpCode,
   detail: string,
-  more: {
-    readonly errors?: readonly FieldProblem[] | undefined;
-    readonly dependents?: readonly string[] | undefined;
-    readonly state?: JobState | null | undefined;
-    readonly holder_id?: string | undefined;
-  } = {},
+  more: Pick<Facts<Problem>, 'errors' | 'dependents' | 'state' | 'holderId'> = {},
 ): Refusal {
-  // Undefined members are omitted. `about:blank` means that the title is that of the status; `code` is more specific.
-  const json = asciiJson({ code, detail, ...more, status, title: STATUS_CODES[status], type: 'about:blank' });
+  // `about:blank` means that the title is that of the status; `code` is more specific.
+  const title = STATUS_CODES[status] ?? '';
+  const json = asciiJson(toWire(Problem, { code, detail, ...more, status, title, type: 'about:blank' }));
   return { status, json, type: PROBLEM_TYPE };
 }
 

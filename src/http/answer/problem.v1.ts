@@ -2,7 +2,7 @@ import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../contract/fields/field.js';
 import { JobId, JobIds, OneOf, Parts, Text, Whole } from '../../contract/fields/kinds.js';
 
-/* Error responses of the native API, for its OpenAPI document. errors.v1.ts writes them. */
+/* Error responses of the native API. */
 
 const LONGEST = 1_000_000;
 
@@ -14,9 +14,6 @@ export class FieldProblemAnswer {
 
 /** RFC 9457. */
 export class Problem {
-  @Text('Always `about:blank`: the title is the status in words.', { max: LONGEST }) type!: string;
-  @Text('The status in words.', { max: LONGEST }) title!: string;
-  @Whole('The status.', 400, 599) status!: number;
   @Text('The kind of error, stable: for programs.', { max: LONGEST }) code!: string;
   @Text('What is wrong, for people.', { max: LONGEST }) detail!: string;
   @Optional()
@@ -37,4 +34,7 @@ export class Problem {
   )
   state?: string | null;
   @Optional() @JobId('For `unique_key_taken`: the job that holds the key.') holder_id?: string;
+  @Whole('The status.', 400, 599) status!: number;
+  @Text('The status in words.', { max: LONGEST }) title!: string;
+  @Text('Always `about:blank`: the title is the status in words.', { max: LONGEST }) type!: string;
 }

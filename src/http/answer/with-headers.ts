@@ -7,10 +7,10 @@ export interface ReturnedOptions {
 }
 
 /** Return value of a handler whose answer has its own headers. */
-export class WithHeaders {
+export class WithHeaders<T = unknown> {
   /** @param headers names and values, alternating */
   constructor(
-    readonly body: unknown,
+    readonly body: T,
     readonly headers: readonly string[],
     readonly options: ReturnedOptions = {},
   ) {}

@@ -29,16 +29,9 @@ export class JobsPageQuery extends PageQuery {
   order: (typeof LIST_ORDERS)[number] = 'oldest';
 }
 
-/** One page of a list. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  /** Null on the last page. */
-  readonly next_cursor: string | null;
-}
-
-/** Encodes a page for an answer. @param place where the list continues; null at its end */
-export function pageAnswer<T>(items: readonly T[], place: string | null): Page<T> {
-  return { items, next_cursor: cursorOrNull(place) };
+/** A page as answers have it. @param place where the list continues; null at its end */
+export function pageFacts<T>(items: readonly T[], place: string | null) {
+  return { items, nextCursor: cursorOrNull(place) };
 }
 
 /** The cursor of an optional place. */

@@ -1,6 +1,5 @@
 import {
   MAX_ACKS,
-  MAX_DEPENDENCIES,
   MAX_GROUP,
   MAX_LABEL,
   MAX_MESSAGE,
@@ -9,6 +8,7 @@ import {
 } from '../../domain/limits.js';
 import { RELEASE_REASONS, type ReleaseReason } from '../../domain/job/extended-job.js';
 import { JOB_STATES } from '../../domain/job/states.js';
+import { join, pick } from '../../contract/fields/derived.js';
 import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
   AnyJson,
@@ -16,7 +16,6 @@ import {
   Flag,
   Formed,
   JobId,
-  JobIds,
   JsonAsWritten,
   Label,
   Moment,
@@ -28,7 +27,7 @@ import {
   Whole,
 } from '../../contract/fields/kinds.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
-import { CONTENT_TYPE_RULE, DataFields } from '../../contract/job/options.js';
+import { CONTENT_TYPE_RULE, DataFields, PublishFields } from '../../contract/job/options.js';
 
 /** The lease number, which every lease operation must give. */
 export class LeaseFields {
@@ -36,13 +35,10 @@ export class LeaseFields {
 }
 
 /** The next queue of a job that is acknowledged with `next`. */
-export class NextFields {
-  @QueueName('The next queue. The job keeps its id, data and timeline.') queue!: string;
-  @Optional() @Whole('Time until it can be leased there.', 0, MAX_PERIOD_MS) delay_ms?: number;
-  @Optional()
-  @JobIds('Jobs that must be done first.', { min: 0, max: MAX_DEPENDENCIES })
-  depends_on?: string[];
-}
+export class NextFields extends pick(PublishFields, ['queue', 'delay_ms', 'depends_on'], {
+  queue: 'The next queue. The job keeps its id, data and timeline.',
+  delay_ms: 'Time until it can be leased there.',
+}) {}
 
 /** The outcome of a job: a result or a next queue; and new data. */
 export class Outcome extends DataFields {
@@ -56,9 +52,7 @@ export class Outcome extends DataFields {
   next?: NextFields;
 }
 
-export class AckFields extends Outcome {
-  @Whole('The number of the lease, from the leased job.', 1, MAX_UINT32) lease!: number;
-}
+export class AckFields extends join(Outcome, LeaseFields) {}
 
 export class AckManyItem extends Outcome {
   @QueueName('The queue of the job.') queue!: string;
@@ -97,11 +91,15 @@ export class AckManyAnswer {
   @Parts('One for each id, in order.', () => AckManyResult, MAX_ACKS) results!: AckManyResult[];
 }
 
-export class HeartbeatFields extends LeaseFields {
+/** What a heartbeat says besides data. */
+export class ExtensionFields extends LeaseFields {
   @Optional()
   @Whole('Duration of the lease from now; default: the `ttr_ms` of the job, else a minute.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional() @AnyJson('The progress: any JSON.') progress?: unknown;
+}
+
+export class HeartbeatFields extends ExtensionFields {
   @Optional() @JsonAsWritten('The new payload, with the same content type.') data?: unknown;
   @Optional() @Base64('The new payload as bytes.') data_base64?: string;
 }
@@ -121,12 +119,11 @@ export class ReleaseFields extends LeaseFields {
   worker?: string;
 }
 
-export class FailFields extends DataFields {
-  @Whole('The number of the lease, from the leased job.', 1, MAX_UINT32) lease!: number;
+export class FailFields extends join(DataFields, LeaseFields) {
   @Optional()
   @Label('The kind of failure; default `failed`.', { max: MAX_GROUP })
-  group?: string;
-  @Optional() @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message?: string;
+  group: string = 'failed';
+  @Optional() @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message: string = '';
 }
 
 export class RetryFields extends FailFields {

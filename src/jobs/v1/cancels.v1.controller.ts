@@ -4,12 +4,11 @@ import type { Caller } from '../../domain/caller.js';
 import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
-import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import { Describe } from '../../http/describe.js';
-import { given } from '../../contract/fields/given.js';
+import { toInside } from '../../contract/fields/wire.js';
 import { ChangesService } from '../changes.service.js';
 import { CancelManyAnswer, CancelManyFields } from '../dto/change.v1.js';
-import { cancelledAnswer } from './changes.v1.js';
+import { cancelledFacts } from './changes.v1.js';
 
 /** Cancels of many jobs. */
 @Controller('v1/:namespace/jobs/cancel')
@@ -30,12 +29,9 @@ export class V1CancelsController {
     answers: { 200: { about: 'The outcome of each.', of: CancelManyAnswer } },
     errors: ['queue_not_allowed', 'has_dependents', 'pool_moving'],
   })
-  async cancel(
-    @CurrentCaller() caller: Caller,
-    @BodyFields() { ids, cascade, grace_ms }: CancelManyFields,
-  ): Promise<object> {
-    const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
+  async cancel(@CurrentCaller() caller: Caller, @BodyFields() fields: CancelManyFields) {
+    const { ids, ...request } = toInside(CancelManyFields, fields);
     const results = await this.changes.cancelMany(caller, ids, request);
-    return { results: results.map(([id, cancelled]) => cancelledAnswer(id, cancelled)) };
+    return { results: results.map(([id, cancelled]) => cancelledFacts(id, cancelled)) };
   }
 }

@@ -5,29 +5,18 @@ import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Config } from '../../config/config.js';
-import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
-import { type AnswerDescription, Describe } from '../../http/describe.js';
+import { Describe } from '../../http/describe.js';
 import { checkVerb } from '../../domain/rights.js';
-import { given } from '../../contract/fields/given.js';
-import { isoTimeOrNull } from '../../domain/iso-time.js';
-import { cancelledAnswer, jobChangeOf, logDataOf } from './changes.v1.js';
+import { toInside } from '../../contract/fields/wire.js';
+import { CancelFields, CancelledAnswer, ChangedAnswer, ChangeFields } from '../../contract/job/changes.js';
+import { cancelledFacts, jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';
 import { SettledAnswer } from '../dto/settle.v1.js';
-import {
-  CancelFields,
-  CancelledAnswer,
-  ChangedAnswer,
-  ChangeFields,
-  DeleteJobQuery,
-  DependencyFields,
-  LogFields,
-} from '../dto/change.v1.js';
+import { DeleteJobQuery, DependencyFields, LogFields } from '../dto/change.v1.js';
 
 const GROUP = 'Jobs';
-const CHANGED: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The state of the job.', of: ChangedAnswer },
-};
+const CHANGED = { 200: { about: 'The state of the job.', of: ChangedAnswer } };
 
 /** Operations on a job that need no lease of it. */
 @Controller('v1/:namespace/jobs/:id')
@@ -54,10 +43,10 @@ export class V1ChangesController {
   async cancel(
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
-    @BodyFields() { cascade, grace_ms }: CancelFields,
-  ): Promise<object> {
-    const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
-    return cancelledAnswer(id, await this.changes.cancel(caller, id, request));
+    @BodyFields() fields: CancelFields,
+  ) {
+    const cancelled = await this.changes.cancel(caller, id, toInside(CancelFields, fields));
+    return cancelledFacts(id, cancelled);
   }
 
   @Post('revoke')
@@ -72,9 +61,8 @@ export class V1ChangesController {
     answers: { 200: { about: 'The state of the job.', of: SettledAnswer } },
     errors: ['job_not_found', 'not_leased', 'pool_moving'],
   })
-  async revoke(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    const { state, dueAtMs } = await this.changes.revoke(caller, id);
-    return { id, state, due_at: isoTimeOrNull(dueAtMs) };
+  async revoke(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
+    return { id, ...(await this.changes.revoke(caller, id)) };
   }
 
   @Delete()
@@ -119,11 +107,7 @@ export class V1ChangesController {
       'pool_moving',
     ],
   })
-  change(
-    @CurrentCaller() caller: Caller,
-    @InPath('id') id: string,
-    @BodyFields() fields: ChangeFields,
-  ): Promise<object> {
+  change(@CurrentCaller() caller: Caller, @InPath('id') id: string, @BodyFields() fields: ChangeFields) {
     return this.alter(caller, id, jobChangeOf(fields, this.config.limits.max_body_bytes));
   }
 
@@ -150,7 +134,7 @@ export class V1ChangesController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @BodyFields() { depends_on }: DependencyFields,
-  ): Promise<object> {
+  ) {
     return this.alter(caller, id, { moreDependencies: depends_on });
   }
 
@@ -168,7 +152,7 @@ export class V1ChangesController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @BodyFields() { depends_on }: DependencyFields,
-  ): Promise<object> {
+  ) {
     return this.alter(caller, id, { lessDependencies: depends_on });
   }
 
@@ -190,8 +174,7 @@ export class V1ChangesController {
     await this.changes.log(caller, id, message, logDataOf(data));
   }
 
-  private async alter(caller: Caller, id: string, change: JobChange): Promise<object> {
-    const { state, dueAtMs } = await this.changes.change(caller, id, change);
-    return { id, state, due_at: isoTimeOrNull(dueAtMs) };
+  private async alter(caller: Caller, id: string, change: JobChange) {
+    return { id, ...(await this.changes.change(caller, id, change)) };
   }
 }

@@ -1,12 +1,11 @@
 import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
 import type { CancelledOne } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
-import { isoTime } from '../../domain/iso-time.js';
 import { omit } from '../../contract/fields/derived.js';
-import { toInside } from '../../contract/fields/wire.js';
+import { type Inside, toInside } from '../../contract/fields/wire.js';
 import { given } from '../../contract/fields/given.js';
 import { Problems } from '../../contract/fields/problems.js';
-import { ChangeFields } from '../dto/change.v1.js';
+import { type CancelledAnswer, ChangeFields } from '../../contract/job/changes.js';
 import { retryPolicyOf } from '../../contract/job/retry-policy.js';
 import { dataOf, jsonText } from '../../contract/job/new-job.js';
 
@@ -35,13 +34,9 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
   });
 }
 
-/** What became of a job that was to be cancelled, in the format of the API. */
-export function cancelledAnswer<T extends CancelledOne>(
-  id: string,
-  cancelled: T,
-): { readonly id: string; readonly outcome: T['outcome']; readonly revoked_at: string | null } {
-  const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
-  return { id, outcome: cancelled.outcome, revoked_at };
+/** What became of a job that was to be cancelled, as answers have it. */
+export function cancelledFacts(id: string, cancelled: CancelledOne): Inside<CancelledAnswer> {
+  return { id, revokedAtMs: null, ...cancelled };
 }
 
 /** Checks the data of a timeline entry. @throws {InputError} it is too long, or nested too deeply */

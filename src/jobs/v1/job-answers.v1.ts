@@ -3,8 +3,8 @@ import type { LeasedJob, ExtendedFacts } from '../../domain/job/job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
 import { isoTime } from '../../domain/iso-time.js';
 import type { Plain } from '../../contract/fields/field.js';
-import { toWire } from '../../contract/fields/wire.js';
-import { EndedAnswer, WholeJobAnswer } from '../../contract/job/answers.js';
+import { type Facts, toWire } from '../../contract/fields/wire.js';
+import { EndedAnswer, type WholeJobAnswer } from '../../contract/job/answers.js';
 import { asciiJson, jsonList } from '../../contract/json/ascii-json.js';
 import { timeJson } from '../../http/answer/reply.js';
 import { answerData, dataJson, progressJson } from '../../contract/job/data-answer.js';
@@ -46,14 +46,14 @@ function jsonOrNull(value: string | object | null): string {
   return value === null ? 'null' : asciiJson(value);
 }
 
-/** A job with all of its facts, in the format of the API. */
-export function wholeJobAnswer(job: JobDetails, maxDepth: number): Plain<WholeJobAnswer> {
-  return toWire(WholeJobAnswer, {
+/** A job with all of its facts, as answers have it. */
+export function wholeJobFacts(job: JobDetails, maxDepth: number): Facts<WholeJobAnswer> {
+  return {
     ...job,
     ...answerData(job.body, job.contentType, maxDepth),
     leasedBy: job.worker,
     result: job.result && answerData(job.result.body, job.result.contentType, maxDepth),
-  });
+  };
 }
 
 /** How a job ended, or its present state; the state is null if the job is gone. */

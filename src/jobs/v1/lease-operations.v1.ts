@@ -1,18 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
-import type { Release } from '../../domain/job/extended-job.js';
 import type { SettleOutcome } from '../../engine/settle/lease-operations.js';
 import type { FieldsClass } from '../../contract/fields/field.js';
-import { given } from '../../contract/fields/given.js';
+import { toInside, toWire } from '../../contract/fields/wire.js';
+import { asciiJson } from '../../contract/json/ascii-json.js';
 import { refuseParameters } from '../../http/request/query-fields.js';
 import { answer } from '../../http/answer/answer.js';
-import { isoTime } from '../../domain/iso-time.js';
-import { timeJson } from '../../http/answer/reply.js';
 import { bulkLimit } from '../../http/request/body.js';
 import { readJson } from '../../http/request/json-body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { AckFields, FailFields, HeartbeatFields, ReleaseFields, RetryFields } from '../dto/settle.v1.js';
+import {
+  AckFields,
+  FailFields,
+  HeartbeatAnswer,
+  HeartbeatFields,
+  ReleaseFields,
+  RetryFields,
+  SettledAnswer,
+} from '../dto/settle.v1.js';
 import { JobsService } from '../jobs.service.js';
 import { ackOf, failureOf, heartbeatOf } from './outcomes.v1.js';
 
@@ -37,7 +43,8 @@ export class V1LeaseOperations {
         checkQueue(caller.rights, next.queue);
       }
       await this.jobs.checkJob(caller, id);
-      return `"status":"${await this.jobs.ack(caller, ack)}"`;
+      // The id was found to be that of a job: it needs no escaping.
+      return `{"id":"${id}","status":"${await this.jobs.ack(caller, ack)}"}`;
     });
   }
 
@@ -46,17 +53,13 @@ export class V1LeaseOperations {
       const { caller, jobId: id } = context;
       const heartbeat = heartbeatOf(id, fields, this.config.limits.max_body_bytes);
       await this.jobs.checkJob(caller, id);
-      const { leaseEndsAtMs, cancelRequested } = await this.jobs.heartbeat(caller, heartbeat);
-      return `"lease_ends_at":"${isoTime(leaseEndsAtMs)}","cancel_requested":${String(cancelRequested)}`;
+      return asciiJson(toWire(HeartbeatAnswer, { id, ...(await this.jobs.heartbeat(caller, heartbeat)) }));
     });
   }
 
   release(context: RequestContext): void {
-    this.settle(context, ReleaseFields, ({ lease, delay_ms, reason, worker }) =>
-      this.jobs.release(
-        context.caller,
-        given<Release>({ id: context.jobId, lease, delayMs: delay_ms, reason, worker }),
-      ),
+    this.settle(context, ReleaseFields, (fields) =>
+      this.jobs.release(context.caller, { id: context.jobId, ...toInside(ReleaseFields, fields) }),
     );
   }
 
@@ -79,12 +82,11 @@ export class V1LeaseOperations {
   ): void {
     this.operate(context, of, async (fields) => {
       await this.jobs.checkJob(context.caller, context.jobId);
-      const { state, dueAtMs } = await run(fields);
-      return `"state":"${state}","due_at":${timeJson(dueAtMs)}`;
+      return asciiJson(toWire(SettledAnswer, { id: context.jobId, ...(await run(fields)) }));
     });
   }
 
-  /** @param run returns the members of the answer besides the id, as JSON */
+  /** @param run returns the answer, as JSON in ASCII */
   private operate<T extends object>(
     context: RequestContext,
     of: FieldsClass<T>,
@@ -93,8 +95,7 @@ export class V1LeaseOperations {
     // guard: lease-operation-parameters-refused
     refuseParameters(context.query);
     readJson(context, bulkLimit(this.config.limits), of, (fields) => {
-      // The id was found to be that of a job: it needs no escaping.
-      context.after(run(fields), (members) => answer(context, 200, `{"id":"${context.jobId}",${members}}`));
+      context.after(run(fields), (json) => answer(context, 200, json));
     });
   }
 }

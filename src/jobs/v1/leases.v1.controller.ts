@@ -7,7 +7,7 @@ import { CurrentCaller } from '../../auth/current-caller.js';
 import type { FastifyReply } from 'fastify';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
-import { type AnswerDescription, Describe } from '../../http/describe.js';
+import { Describe } from '../../http/describe.js';
 import { WholeJobAnswer } from '../../contract/job/answers.js';
 import { LeasesAnswer, LeasesFields } from '../dto/leases.v1.js';
 import {
@@ -20,16 +20,14 @@ import {
   RetryFields,
   SettledAnswer,
 } from '../dto/settle.v1.js';
-import { wholeJobAnswer } from './job-answers.v1.js';
+import { wholeJobFacts } from './job-answers.v1.js';
 import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
 import { V1Leasing } from './leasing.v1.js';
 import { V1LeaseOperations } from './lease-operations.v1.js';
 import { JobsService } from '../jobs.service.js';
 
 const GROUP = 'Jobs';
-const SETTLED: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The state of the job.', of: SettledAnswer },
-};
+const SETTLED = { 200: { about: 'The state of the job.', of: SettledAnswer } };
 
 /** Leasing and lease operations. The lease number proves ownership of the lease. */
 @Controller(V1_NAMESPACE)
@@ -64,8 +62,8 @@ export class V1LeasesController {
     answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
     errors: ['job_not_found'],
   })
-  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    return wholeJobAnswer(await this.jobs.find(caller, id), this.config.limits.max_json_depth);
+  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
+    return wholeJobFacts(await this.jobs.find(caller, id), this.config.limits.max_json_depth);
   }
 
   @Route(FAST_ROUTES.v1Ack)

@@ -17,11 +17,10 @@ import type { Query } from '../../http/request/head.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { readFields } from '../../contract/fields/read.js';
-import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
-import { isoTime } from '../../domain/iso-time.js';
+import { pageFacts, pageOf, PageQuery } from '../../http/request/page-query.js';
 import type { JobSummary } from '../../domain/job/extended-job.js';
 import { JobsPage } from '../../contract/job/answers.js';
-import { jobsPage } from '../../http/answer/jobs-page.js';
+import { jobsFacts } from '../../http/answer/jobs-page.js';
 import {
   JobsQuery,
   NamedCountsPage,
@@ -63,7 +62,7 @@ export class V1ListsController {
   async list(
     @CurrentRequest() { caller, query }: RequestContext,
     @QueryFields() { limit, cursor, order, ids, fields, ...filter }: JobsQuery,
-  ): Promise<object> {
+  ) {
     if (ids !== undefined) refuseBesideIds(query);
     const page = { ...pageOf({ limit, cursor }), order };
     if (ids === undefined) checkQueueOrAll(caller.rights, filter.queue);
@@ -76,7 +75,7 @@ export class V1ListsController {
             cursor: null,
           };
     const data = fields && (await jobs.dataOf(caller.namespace, found.items));
-    return jobsPage(found, data, this.config.limits.max_json_depth);
+    return jobsFacts(found, data, this.config.limits.max_json_depth);
   }
 
   @Get('jobs/:id/tags')
@@ -88,7 +87,7 @@ export class V1ListsController {
     answers: TAGS,
     errors: ['job_not_found', 'pool_moving'],
   })
-  async tagsOf(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+  async tagsOf(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     await this.jobs.checkJob(caller, id);
     return { id, tags: await this.jobsOf(caller).tagsOf(caller.namespace, id) };
   }
@@ -109,7 +108,7 @@ export class V1ListsController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @BodyFields(bodyLimit) { tags }: TagsFields,
-  ): Promise<object> {
+  ) {
     await this.jobs.checkJob(caller, id);
     return { id, tags: await this.jobsOf(caller).addTags(caller.namespace, id, tags) };
   }
@@ -128,7 +127,7 @@ export class V1ListsController {
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
     @QueryFields() { tag = [], tags: list = [] }: TagsQuery,
-  ): Promise<object> {
+  ) {
     const { tags } = readFields(TagsFields, { tags: [...tag, ...list] });
     await this.jobs.checkJob(caller, id);
     return { id, tags: await this.jobsOf(caller).removeTags(caller.namespace, id, tags) };
@@ -144,7 +143,7 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
     errors: ['pool_moving'],
   })
-  tags(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+  tags(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
     return this.counts(caller, query, 'tags');
   }
 
@@ -159,7 +158,7 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
     errors: ['pool_moving'],
   })
-  groups(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+  groups(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
     return this.counts(caller, query, 'groups');
   }
 
@@ -173,15 +172,14 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
     errors: ['pool_moving'],
   })
-  async tracked(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+  async tracked(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
     const page = pageOf(query);
     const calls = this.jobsOf(caller);
     const [jobs, traces] = await Promise.all([
       calls.list(caller.namespace, { tracked: true }, page),
       calls.traces(caller.namespace),
     ]);
-    const gone = traces.map(({ id, goneAtMs }) => ({ id, gone_at: isoTime(goneAtMs) }));
-    return { ...jobsPage(jobs), gone };
+    return { ...jobsFacts(jobs), gone: traces };
   }
 
   @Put('tracked/:id')
@@ -193,7 +191,7 @@ export class V1ListsController {
     answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
     errors: ['job_not_found', 'pool_moving'],
   })
-  async track(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+  async track(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     if (!isJobId(id)) throw jobNotFound(id);
     await this.jobsOf(caller).track(caller.namespace, id);
     return { id, tracked: true };
@@ -208,14 +206,14 @@ export class V1ListsController {
     answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
     errors: ['pool_moving'],
   })
-  async untrack(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+  async untrack(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     await this.jobsOf(caller).untrack(caller.namespace, id);
     return { id, tracked: false };
   }
 
-  private async counts(caller: Caller, query: PageQuery, of: 'tags' | 'groups'): Promise<object> {
+  private async counts(caller: Caller, query: PageQuery, of: 'tags' | 'groups') {
     const { items, cursor } = await this.jobsOf(caller)[of](caller.namespace, pageOf(query));
-    return pageAnswer(items, cursor);
+    return pageFacts(items, cursor);
   }
 
   private jobsOf({ pool }: Caller): JobCalls {

@@ -1,19 +1,22 @@
-import type { Completion, ExtendedAck, JobFailure } from '../../domain/job/extended-job.js';
-import { given } from '../../contract/fields/given.js';
+import type { ExtendedAck, JobFailure } from '../../domain/job/extended-job.js';
+import { pick } from '../../contract/fields/derived.js';
 import { Problems } from '../../contract/fields/problems.js';
-import type {
-  AckFields,
-  FailFields,
-  HeartbeatFields,
+import { toInside } from '../../contract/fields/wire.js';
+import {
+  type AckFields,
+  ExtensionFields,
+  type FailFields,
+  type HeartbeatFields,
   NextFields,
-  Outcome,
+  type Outcome,
   RetryFields,
 } from '../dto/settle.v1.js';
 import { dataOf, jsonText, resultOf, tooLong } from '../../contract/job/new-job.js';
 import type { Heartbeat } from '../jobs.service.js';
 
 const JSON_TYPE = 'application/json';
-const USUAL_GROUP = 'failed';
+/** What a report of a failure says besides data. */
+const PlainFailure = pick(RetryFields, ['lease', 'group', 'message', 'delay_ms']);
 
 /**
  * Builds the ack of a job from fields that were validated one by one.
@@ -51,21 +54,21 @@ export function outcomeOf(
   return {
     ...(body === undefined ? {} : { result: { body, contentType } }),
     ...(data === undefined ? {} : { data }),
-    ...(next === undefined ? {} : { next: nextOf(next) }),
+    ...(next === undefined ? {} : { next: toInside(NextFields, next) }),
   };
 }
 
 /** @throws {InputError} data given in two ways, or too long */
 export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: number): Heartbeat {
-  const { lease, ttr_ms, progress } = fields;
+  const { progress } = fields;
   const problems = new Problems();
-  const stored = dataOf(fields, '', maxBytes, problems);
+  const data = dataOf(fields, '', maxBytes, problems);
   const length = progress === undefined ? 0 : jsonText(progress)?.length;
   if (length === undefined || length > maxBytes) {
     problems.add('progress', tooLong(maxBytes));
   }
   problems.settle();
-  return given<Heartbeat>({ id, lease, ttrMs: ttr_ms, progress, data: stored?.body });
+  return { id, ...toInside(ExtensionFields, fields), ...(data && { data: data.body }) };
 }
 
 /** @throws {InputError} data given in two ways, or too long */
@@ -74,17 +77,8 @@ export function failureOf(
   fields: FailFields & Pick<RetryFields, 'delay_ms'>,
   maxBytes: number,
 ): JobFailure {
-  const { lease, group = USUAL_GROUP, message = '', delay_ms } = fields;
   const problems = new Problems();
   const data = dataOf(fields, '', maxBytes, problems);
   problems.settle();
-  return given<JobFailure>({ id, lease, group, message, delayMs: delay_ms, data });
-}
-
-function nextOf({ queue, delay_ms, depends_on }: NextFields): NonNullable<Completion['next']> {
-  return {
-    queue,
-    ...(delay_ms === undefined ? {} : { delayMs: delay_ms }),
-    ...(depends_on === undefined ? {} : { dependsOn: depends_on }),
-  };
+  return { id, ...toInside(PlainFailure, fields), ...(data && { data }) };
 }

@@ -1,5 +1,4 @@
 import { Controller, Put, Res, UseGuards } from '@nestjs/common';
-import type { WithHeaders } from '../../http/answer/with-headers.js';
 import { CurrentRequest } from '../../http/request/current-request.js';
 import { takeOver } from '../../http/request/context-of.js';
 import type { FastifyReply } from 'fastify';
@@ -115,7 +114,7 @@ export class V1PublishController {
       'pool_moving',
     ],
   })
-  put(@CurrentRequest() context: RequestContext): Promise<WithHeaders> {
+  put(@CurrentRequest() context: RequestContext) {
     return this.publishing.put(context);
   }
 }

@@ -18,7 +18,13 @@ import { jsonOf } from '../../contract/json/body-json.js';
 import { answer } from '../../http/answer/answer.js';
 import { reply } from '../../http/answer/reply.js';
 import { Delivery } from '../delivery.js';
-import { PublishFields, PublishManyFields, PublishQuery } from '../../contract/job/options.js';
+import {
+  type PublishedAnswer,
+  PublishFields,
+  PublishManyFields,
+  PublishQuery,
+} from '../../contract/job/options.js';
+import type { Inside } from '../../contract/fields/wire.js';
 import { endedAnswer } from './job-answers.v1.js';
 import { checkIdCount, publishOptionsOf } from '../publish-options.js';
 import { JobsService } from '../jobs.service.js';
@@ -67,7 +73,7 @@ export class V1Publishing {
   }
 
   /** Stores a job under the id of the path, perhaps in the place of another one. */
-  async put(context: RequestContext): Promise<WithHeaders> {
+  async put(context: RequestContext): Promise<WithHeaders<Inside<PublishedAnswer>>> {
     const { caller, jobId: id, request } = context;
     const isOnlyNew = isOnlyNewOf(request.headers['if-none-match']);
     const { durability, idempotencyKey, retryOf } = publishOptionsOf(request) ?? {};
@@ -85,7 +91,7 @@ export class V1Publishing {
     const { state, isReplaced } = await this.jobs.put(caller, job, isOnlyNew, durability);
     const published = { id, state, existing: false };
     const headers = isReplaced ? [] : locationOf(context, published);
-    return new WithHeaders(publishedJson(published), headers, { status: isReplaced ? 200 : 201 });
+    return new WithHeaders(published, headers, { status: isReplaced ? 200 : 201 });
   }
 
   /**

@@ -1,12 +1,13 @@
 import { BYTES, PLAIN_JSON } from '../../domain/content-type.js';
 import { depthOfData } from '../../contract/json/stored-json.js';
 import type { LeasedJob } from '../../domain/job/job.js';
-import { pick } from '../../contract/fields/derived.js';
+import { MAX_TRIES } from '../../domain/limits.js';
+import { join, pick } from '../../contract/fields/derived.js';
+import { Whole } from '../../contract/fields/kinds.js';
 import { toWire } from '../../contract/fields/wire.js';
 import { JobAnswer } from '../../contract/job/answers.js';
 import { answerData } from '../../contract/job/data-answer.js';
 import { jsonOfTexts } from '../../contract/json/json-text.js';
-import { isoTimeOrNull } from '../../domain/iso-time.js';
 import { signatureOf } from './signature.js';
 import type { Target, TargetSecrets } from '../target.js';
 
@@ -73,15 +74,22 @@ function contentTypeOf({ body, extended }: LeasedJob): string {
   return depthOfData(body, null) !== undefined ? PLAIN_JSON : BYTES;
 }
 
-const EnvelopeData = pick(JobAnswer, ['data', 'data_base64', 'content_type']);
+class AttemptFields {
+  @Whole('The number of the attempt.', 1, MAX_TRIES) attempt!: number;
+}
+
+const Head = pick(JobAnswer, ['id', 'queue', 'type', 'tags', 'attributes']);
+const Rest = pick(JobAnswer, [
+  ...(['tries', 'tries_left', 'published_at', 'expires_at'] as const),
+  ...(['data', 'data_base64', 'content_type'] as const),
+]);
+/** The body `job`, in the order in which it is signed. */
+const Envelope = join(join(Head, AttemptFields), Rest);
 
 function envelopeOf(job: LeasedJob): object {
-  const { id, queue, attempts, tries, triesLeft, attributes, extended } = job;
-  return {
-    ...{ id, queue, type: extended?.type ?? null, tags: extended?.tags ?? [], attributes },
-    ...{ attempt: attempts, tries, tries_left: triesLeft },
-    published_at: isoTimeOrNull(job.publishedAtMs),
-    expires_at: isoTimeOrNull(job.expiresAtMs),
-    ...toWire(EnvelopeData, answerData(job.body, extended?.contentType ?? null, Infinity)),
-  };
+  const { attempts: attempt, body, extended } = job;
+  return toWire(Envelope, {
+    ...{ ...job, attempt, type: extended?.type ?? null, tags: extended?.tags ?? [] },
+    ...answerData(body, extended?.contentType ?? null, Infinity),
+  });
 }

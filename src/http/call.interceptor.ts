@@ -1,0 +1,38 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { map, type Observable } from 'rxjs';
+import type { FieldsClass } from '../contract/fields/field.js';
+import { toWire } from '../contract/fields/wire.js';
+import { WithHeaders } from './answer/with-headers.js';
+import { CALL, type CallDescription } from './describe.js';
+import { refuseParameters } from './request/query-fields.js';
+import { contextIn } from './request/context-of.js';
+
+/**
+ * Does for each call what its description says. It refuses the parameters of a call that has none; others are read with their
+ * class. It writes what the handler returns as the class of the answer has it. Calls of lmstfy's API have no description: they ignore
+ * unknown parameters, and write their answers themselves.
+ */
+@Injectable()
+export class CallInterceptor implements NestInterceptor {
+  /** @throws {InputError} naming each parameter */
+  intercept(execution: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const call = Reflect.getMetadata(CALL, execution.getHandler()) as CallDescription | undefined;
+    if (call !== undefined && /* guard: unknown-parameters-are-refused */ call.query === undefined)
+      refuseParameters(contextIn(execution).query);
+    const of = call && answerOf(call);
+    return of === undefined ? next.handle() : next.handle().pipe(map((result) => written(of, result)));
+  }
+}
+
+/** The class that a call answers with; undefined: it has no body, or is one that its handler writes. */
+function answerOf({ answers }: CallDescription): FieldsClass | undefined {
+  const of = Object.values(answers).flatMap((answer) => answer.of ?? []);
+  return of.every((one) => one === of[0]) ? of[0] : undefined;
+}
+
+/** @param result undefined: the handler has answered itself */
+function written(of: FieldsClass, result: unknown): unknown {
+  if (result === undefined) return undefined;
+  if (!(result instanceof WithHeaders)) return toWire(of, result as object);
+  return new WithHeaders(toWire(of, result.body as object), result.headers, result.options);
+}
