@@ -83,7 +83,7 @@ describe('a text that is not JSON', () => {
 
   it('is found in one pass, however deep or long it is', () => {
     const begun = performance.now();
-    expect(jsonFault('['.repeat(10_000))).toContain('column 10001: found the end of the body');
+    expect(jsonFault('['.repeat(1_000_000))).toContain('column 1000001: found the end of the body');
     expect(jsonFault(`"${'a'.repeat(2_000_000)}`)).toContain('column 2000002: found the end of the body');
     expect(jsonFault(`${'\n'.repeat(1_000_000)}x`)).toContain('line 1000001, column 1: found `x`');
     expect(performance.now() - begun).toBeLessThan(60_000);

@@ -27,12 +27,12 @@ interface Mistake {
  *
  * Node's own message has a position only for some mistakes, and repeats a piece of the text.
  *
- * @returns undefined if the text is JSON, or nested deeper than any JSON may be
+ * @returns undefined if the text is JSON
  */
 export function jsonFault(text: string): string | undefined {
   const bytes = Buffer.from(text);
-  const scanner = new JsonScanner(bytes);
-  if ((scanner.value() && scanner.end()) || scanner.fault !== 'syntax') return undefined;
+  const scanner = JsonScanner.ofAnyDepth(bytes);
+  if (scanner.value() && scanner.end()) return undefined;
   const { at, expected } = mistakeOf(scanner);
   const index = bytes.toString('utf8', 0, at).length;
   return `${placeIn(text, index)}: found ${characterAt(text, index)}, expected ${expected}`;

@@ -24,7 +24,7 @@ const WRONG = -1;
 export const AROUND = 8;
 
 /** For each open bracket, whether it is an object's. Scans neither wait nor call one another: all share one stack. */
-const isObjectAt = new Uint8Array(MAX_JSON_DEPTH + AROUND + 1);
+const SHARED_STACK = new Uint8Array(MAX_JSON_DEPTH + AROUND + 1);
 
 /** Why a scan stopped. */
 export type Fault = 'syntax' | 'depth' | 'values';
@@ -50,7 +50,18 @@ export class JsonScanner {
   maxDepth = MAX_JSON_DEPTH;
   maxValues = Infinity;
 
-  constructor(readonly text: Buffer) {}
+  /** @param isObjectAt for each open bracket, whether it is an object's */
+  constructor(
+    readonly text: Buffer,
+    private readonly isObjectAt = SHARED_STACK,
+  ) {}
+
+  /** Without a limit of depth, on a stack of its own: as many bytes as the text has. */
+  static ofAnyDepth(text: Buffer): JsonScanner {
+    const scanner = new JsonScanner(text, new Uint8Array(text.length));
+    scanner.maxDepth = Infinity;
+    return scanner;
+  }
 
   /** Skips blanks. @returns the byte behind them; -1 at the end */
   peek(): number {
@@ -75,7 +86,7 @@ export class JsonScanner {
     this.values += 1;
     if (/* guard: json-values-end-the-scan */ this.values > this.maxValues) return this.stop('values');
     if (/* guard: json-depth-ends-the-scan */ this.depth >= this.maxDepth) return this.stop('depth');
-    isObjectAt[this.depth] = byte === OPEN_OBJECT ? 1 : 0;
+    this.isObjectAt[this.depth] = byte === OPEN_OBJECT ? 1 : 0;
     this.depth += 1;
     if (this.depth > this.deepest) this.deepest = this.depth;
     this.at += 1;
@@ -113,7 +124,7 @@ export class JsonScanner {
 
   /** True if the innermost open bracket is that of an object. */
   isInObject(): boolean {
-    return this.depth > 0 && isObjectAt[this.depth - 1] === 1;
+    return this.depth > 0 && this.isObjectAt[this.depth - 1] === 1;
   }
 
   stop(fault: Fault): false {
@@ -124,7 +135,7 @@ export class JsonScanner {
   /** @returns true if another value must follow; false if the outermost one is complete, or at a mistake */
   private afterValue(text: Buffer, floor: number): boolean {
     while (this.depth > floor) {
-      const isObject = isObjectAt[this.depth - 1] === 1;
+      const isObject = this.isObjectAt[this.depth - 1] === 1;
       const at = afterBlanks(text, this.at);
       const byte = text[at] ?? -1;
       this.at = at + 1;
@@ -141,7 +152,7 @@ export class JsonScanner {
   /** Reads a text, number or word, and in a list all that follow with no blank or bracket between: lists of numbers are long. */
   private scalars(first: number): boolean {
     const { text, maxValues } = this;
-    const isInList = this.depth > 0 && isObjectAt[this.depth - 1] === 0;
+    const isInList = this.depth > 0 && this.isObjectAt[this.depth - 1] === 0;
     let { at, values } = this;
     for (let byte = first; ;) {
       values += 1;
