@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { constants, freemem, setPriority, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
 import { debianSteps, isUsable } from './setup/plan.mjs';
 import { inspectMachine, serversOnPath } from './setup/machine.mjs';
@@ -21,9 +21,6 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 const MINUTE_MS = 60_000;
 /** A step that takes this long hangs. Several times what it takes on two idle cores: a busy or slow machine is no failure. */
 const STEP_MINUTES = 60;
-
-/** Spec files that may fail by chance; more than these have a common cause. */
-const MOST_UNSTEADY = 8;
 
 /** Room that the temporary folders of the specs need in memory, several times what they take at most. */
 const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;
@@ -76,10 +73,6 @@ const STAGES = [
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : ['jest', 'lint', 'smoke'];
 const total = { passed: 0, failed: 0, skipped: 0 };
-/** Spec files that failed, and passed alone. */
-const unsteady = [];
-// A file that is run once more plays the same random plan: what failed by its plan must fail again.
-process.env.PUMPHOUSE_CHAOS_SEED ??= String(Date.now() % 2 ** 31);
 // The specs start their own Redis, whatever Redis the settings name.
 if (prepare([], {})) {
   // The specs' own servers: valkey-server where that is what there is.
@@ -90,7 +83,6 @@ if (prepare([], {})) {
 } else {
   total.failed += 1;
 }
-if (unsteady.length > 0) log(`failed at first, and passed alone: ${unsteady.join(', ')}`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -142,24 +134,8 @@ async function silently(argv) {
   return counts;
 }
 
-/**
- * The specs, counted one by one. A file that fails is run once more, alone: many specs have time limits, and on a busy machine one of
- * thousands may miss its own. One that passes then is named below the result, to be looked into.
- */
+/** The specs, counted one by one. A file that cannot be run counts as a failure, and so does a run without a report. */
 async function jest(args) {
-  const all = await specs(args);
-  const { length } = all.failedFiles;
-  if (length === 0 || length > MOST_UNSTEADY) return all;
-  log(`once more, alone: ${all.failedFiles.join(', ')}`);
-  const again = await specs(['--runInBand', '--runTestsByPath', ...all.failedFiles]);
-  const passedNow = all.failedFiles.filter((file) => !again.failedFiles.includes(file));
-  unsteady.push(...passedNow.map((file) => relative(ROOT, file)));
-  if (again.failed > 0) return { ...all, failed: Math.max(again.failed, 1) };
-  return { ...all, passed: all.passed + all.failed, failed: 0 };
-}
-
-/** One run of Jest. A file that cannot be run counts as a failure, and so does a run without a report. */
-async function specs(args) {
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-jest-'));
   const memory = memoryFolder();
   const report = join(dir, 'report.json');
@@ -170,13 +146,12 @@ async function specs(args) {
   });
   const found = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null;
   for (const folder of [dir, memory]) if (folder !== null) rmSync(folder, { recursive: true, force: true });
-  if (found === null) return { passed: 0, failed: 1, failedFiles: [] };
+  if (found === null) return { passed: 0, failed: 1 };
   const failed = found.numFailedTests + found.numRuntimeErrorTestSuites;
   return {
     passed: found.numPassedTests,
     failed: failed === 0 ? ended.failed : failed,
     skipped: found.numPendingTests,
-    failedFiles: found.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name),
   };
 }
 
