@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { freePort } from '../../scripts/setup/free-port.mjs';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 import { languagesIn } from './languages.js';
-import { Player, type Scenario } from './scenario.js';
+import { Player, type Scenario, type Traffic } from './scenario.js';
 
 const LIMIT_MS = 600_000;
 /** Where Debian has servers, which is not on the PATH of every user. */
@@ -86,12 +87,12 @@ const SCENARIOS: readonly Scenario[] = [
     steps: [
       {
         do: 'work',
-        with: { queues: ['<queue>'], concurrency: 4, handlers: { '*': {} }, ttr_ms: 600 },
+        with: { queues: ['<queue>'], concurrency: 4, handlers: { '*': {} }, ttr_ms: 1_500 },
         gives: { worker: '<worker>' },
       },
       { api: 'GET workers/<worker>' },
       { api: 'POST workers/<worker>/quiet', status: 204 },
-      { pause_ms: 1_500 },
+      { idle: '<worker>' },
       { api: 'POST jobs', body: { queue: '<queue>' }, status: 201, gives: { id: '<job>' } },
       { pause_ms: 300 },
       { api: 'GET jobs/<job>', gives: { state: 'ready', attempts: 0 } },
@@ -99,9 +100,31 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
+/** Requests that have reached the servers. */
+class ServerTraffic {
+  readonly open = new Map([['leases', { now: 0 }]]);
+  private readonly paths: string[] = [];
+
+  watch(server: Server): void {
+    server.on('request', ({ url = '' }, response) => {
+      const [path = ''] = url.split('?');
+      this.paths.push(path);
+      const open = path.endsWith('/leases') ? this.open.get('leases') : undefined;
+      if (open === undefined) return;
+      open.now++;
+      response.on('close', () => open.now--);
+    });
+  }
+
+  of(pathEnd: string): string[] {
+    return this.paths.filter((path) => path.endsWith(pathEnd));
+  }
+}
+
 describe.each(PROXIES)('a worker behind $name, with two servers', (proxy) => {
   const folder = mkdtempSync(join(tmpdir(), 'pumphouse-proxy-'));
   const apps: TestApp[] = [];
+  const traffic = new ServerTraffic();
   const players: Player[] = [];
   let child: ChildProcess | undefined;
   let languages: Awaited<ReturnType<typeof languagesIn>>;
@@ -110,6 +133,7 @@ describe.each(PROXIES)('a worker behind $name, with two servers', (proxy) => {
   beforeAll(async () => {
     languages = await languagesIn(folder);
     apps.push(await TestApp.start(), await TestApp.start());
+    for (const { server } of apps) traffic.watch(server.api.app.getHttpServer());
     const port = await freePort();
     url = `http://127.0.0.1:${String(port)}`;
     const file = join(folder, 'proxy.conf');
@@ -139,7 +163,10 @@ describe.each(PROXIES)('a worker behind $name, with two servers', (proxy) => {
   it.each(SCENARIOS)(
     'passes the scenario $name',
     async (scenario) => {
-      const through = { url, rule: () => 'pass' as const, seen: [], of: () => [] };
+      const through: Traffic = {
+        ...{ url, rule: () => 'pass', seen: [], open: traffic.open },
+        of: (pathEnd) => traffic.of(pathEnd),
+      };
       const own = languages.map((language) => new Player(language, apps[0]!, through));
       players.push(...own);
       // All errors, not the first one alone.

@@ -32,6 +32,8 @@ type Step = {
   /** Waits until a worker has reported this. */
   readonly event?: object;
   readonly pause_ms?: number;
+  /** Waits until the worker leases nothing: from one of its heartbeats to the next no lease request was open. */
+  readonly idle?: string;
   readonly signal?: NodeJS.Signals;
   /** Waits until the program has ended, with this exit code. */
   readonly exits?: number;
@@ -41,6 +43,15 @@ export interface Language {
   readonly name: string;
   readonly argv: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What is between a client and its servers: a `FaultyProxy`, or what can be seen of another one. */
+export interface Traffic {
+  readonly url: string;
+  rule: FaultyProxy['rule'];
+  readonly seen: unknown[];
+  of(pathEnd: string): readonly unknown[];
+  readonly open: ReadonlyMap<string, { readonly now: number }>;
 }
 
 type Line = Record<string, unknown>;
@@ -56,7 +67,7 @@ export class Player {
   constructor(
     readonly language: Language,
     private readonly app: TestApp,
-    private readonly proxy: Pick<FaultyProxy, 'url' | 'rule' | 'seen' | 'of'>,
+    private readonly proxy: Traffic,
   ) {}
 
   /** @throws {Error} a step does not go as it is written */
@@ -104,6 +115,7 @@ export class Player {
     }
     if (step.event) await this.event(filled(step.event, names));
     if (step.pause_ms !== undefined) await sleep(step.pause_ms);
+    if (step.idle !== undefined) await this.idle(`${filledIn(step.idle, names)}/heartbeat`);
     if (step.signal) this.child?.kill(step.signal);
     if (step.exits !== undefined && this.child) {
       const isOver = !this.isRunning;
@@ -154,6 +166,23 @@ export class Player {
 
   private event(shown: object): Promise<Line> {
     return this.line((line) => match(shown, line, new Map()).length === 0);
+  }
+
+  /** A worker that may lease has a request open, but for moments. */
+  private async idle(heartbeat: string): Promise<void> {
+    const { proxy } = this;
+    const endMs = performance.now() + WITHIN_MS;
+    const now = (): number[] => [proxy.of('/leases').length, proxy.open.get('leases')?.now ?? 0];
+    for (let isIdle = false; !isIdle;) {
+      const [before, beats] = [now(), proxy.of(heartbeat).length];
+      isIdle = before[1] === 0;
+      while (isIdle && proxy.of(heartbeat).length < beats + 2) {
+        await sleep(5);
+        isIdle = now().join() === before.join() && performance.now() < endMs;
+      }
+      if (performance.now() > endMs) throw new Error('lease requests go on');
+      await sleep(5);
+    }
   }
 
   private async command(name: string, fields: object): Promise<Line> {

@@ -4,8 +4,9 @@ import { Redis } from 'ioredis';
 import { Audit } from '../engine/audit.js';
 import { EngineFixture, newJob } from '../engine/fixture.js';
 import { randomFrom } from '../support/random.js';
+import { Starvation } from '../support/own-time.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
-import { IS_LONG, SEED, SLOWNESS } from '../support/scale.js';
+import { IS_LONG, SEED } from '../support/scale.js';
 
 /** Jobs, and the longest delay, in ms. */
 const [JOBS, DELAY_MS] = IS_LONG ? [10_000, 5_000] : [400, 2_000];
@@ -13,8 +14,10 @@ const [JOBS, DELAY_MS] = IS_LONG ? [10_000, 5_000] : [400, 2_000];
 const LOAD = IS_LONG ? 2_000 : 500;
 /** Jobs of one instant. */
 const HERD = IS_LONG ? 1_000_000 : 20_000;
-/** A lost timer is not that late: the sweep of each second would find the job. A busy machine alone may take long. */
-const LATE_P50_MS = 250 * SLOWNESS;
+/** A lost timer is later: the sweep of each second would find the job. */
+const LATE_P50_MS = 250;
+/** A job that is due is not later than so many times what a job without a delay takes on this machine, at the same time. */
+const UNDELAYED = 5;
 
 const random = randomFrom(SEED);
 
@@ -47,13 +50,17 @@ describe('two servers with many delayed jobs', () => {
       const load = how === 'idle' ? Promise.resolve() : work(() => !state.isOver);
       const sent = new Map<string, { sentMs: number; delayMs: number }>();
       const late: number[] = [];
+      const undelayed: number[] = [];
+      const starvation = new Starvation();
       const consumers = Array.from({ length: 20 }, async (_, i) => {
         const server = i % 2 === 0 ? f : g;
         const request = { queues: ['timed'], count: 1, ttrMs: 60_000, waitMs: 500 };
         while (late.length < JOBS) {
           for (const { body } of await server.engine.lease(f.ns, request)) {
             const { sentMs, delayMs } = sent.get(body.toString())!;
-            late.push(performance.now() - sentMs - delayMs);
+            expect(performance.now() - sentMs).toBeGreaterThanOrEqual(delayMs);
+            const dueMs = sentMs + delayMs;
+            (delayMs === 0 ? undelayed : late).push(performance.now() - dueMs - starvation.since(dueMs));
           }
         }
       });
@@ -63,12 +70,14 @@ describe('two servers with many delayed jobs', () => {
           sent.set(String(i + k), { sentMs: performance.now(), delayMs });
           return f.publish('timed', { text: String(i + k), delayMs });
         });
-        await Promise.all(jobs);
+        sent.set(`undelayed ${i}`, { sentMs: performance.now(), delayMs: 0 });
+        await Promise.all([...jobs, f.publish('timed', { text: `undelayed ${i}` })]);
         await sleep(random() * 40);
       }
       await Promise.all(consumers);
       state.isOver = true;
       await load;
+      starvation.stop();
 
       const at = shares(late);
       const [first, p50, p99, last] = [0, 0.5, 0.99, 1].map((share) => at(share).toFixed(1));
@@ -76,11 +85,17 @@ describe('two servers with many delayed jobs', () => {
         `PUMPHOUSE_CHAOS_SEED=${SEED}, ${how}: ${JOBS} jobs, ms late: min ${first} p50 ${p50} p99 ${p99} max ${last}`,
       );
       expect(late).toHaveLength(JOBS);
-      expect(at(0)).toBeGreaterThanOrEqual(0);
-      expect(at(0.5)).toBeLessThan(LATE_P50_MS);
+      expect(at(0.5)).toBeLessThan(Math.max(LATE_P50_MS, UNDELAYED * shares(undelayed)(0.5)));
     },
     120_000,
   );
+
+  /** Milliseconds of one publish to another queue. */
+  async function timeOfPublish(): Promise<number> {
+    const sentMs = performance.now();
+    await f.publish('other');
+    return performance.now() - sentMs;
+  }
 
   /** Publishes and consumes at a steady rate meanwhile. */
   async function work(goesOn: () => boolean): Promise<void> {
@@ -120,6 +135,8 @@ describe('two servers with many delayed jobs', () => {
         ),
       );
     }
+    const undisturbed: number[] = [];
+    for (let i = 0; i < 20; i++) undisturbed.push(await timeOfPublish());
     await sleep(Math.max(dueMs - Date.now() - 50, 0));
     const beganMs = performance.now();
     f.engine.start();
@@ -127,10 +144,8 @@ describe('two servers with many delayed jobs', () => {
     const took: number[] = [];
     const ready = async (): Promise<number> =>
       (await g.engine.queues.counts(f.ns, names)).reduce((sum, count) => sum + count.ready, 0);
-    while ((await ready()) < HERD && performance.now() - beganMs < 60_000) {
-      const sentMs = performance.now();
-      await f.publish('other');
-      took.push(performance.now() - sentMs);
+    while ((await ready()) < HERD) {
+      took.push(await timeOfPublish());
       await sleep(2);
     }
     const seconds = (performance.now() - beganMs) / 1_000;
@@ -138,10 +153,8 @@ describe('two servers with many delayed jobs', () => {
     console.log(
       `${HERD} due at once: ready after ${seconds.toFixed(2)} s; publishes meanwhile, ms: p50 ${at(0.5).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)}`,
     );
-    expect(await ready()).toBe(HERD);
-    // Of a quiet machine: 30 s for a million, and 50 ms.
-    expect(seconds).toBeLessThan(60);
-    expect(at(0.5)).toBeLessThan(250);
+    // Of a quiet machine: 50 ms.
+    expect(at(0.5)).toBeLessThan(Math.max(250, 50 * shares(undisturbed)(0.5)));
     if (IS_LONG) return;
     await waitFor(() => f.engine.pumpNow(f.ns).then(() => true));
     const client = new Redis(redis.url, { protocol: 2 });

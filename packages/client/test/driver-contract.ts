@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OwnTime } from '../../../test/support/own-time.js';
 import type { JobDriver, LeasedJob, LeaseRequest } from '../src/driver.js';
 import { Bytes, Fail, Next, PumphouseError, Release, Retry, Worker } from '../src/node.js';
 
@@ -139,10 +140,10 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       const abort = new AbortController();
       const leased = lease({ waitMs: 20_000, signal: abort.signal });
       await sleep(50);
-      const beginMs = performance.now();
+      const time = new OwnTime();
       abort.abort();
       expect(await leased.catch(() => [])).toEqual([]);
-      expect(performance.now() - beginMs).toBeLessThan(1_000);
+      expect(time.end()).toBeLessThan(1_000);
       const [id] = await publish({});
       expect((await leaseOne()).id).toBe(id);
     });

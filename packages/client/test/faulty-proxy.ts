@@ -34,6 +34,7 @@ export type Fault =
       readonly text?: string;
     }
   | { readonly afterMs: number }
+  | { readonly after: Promise<void> }
   /** It is forwarded, and texts in its answer are replaced, by another one or by a list in a list …, so many. */
   | { readonly changes: readonly { readonly from: string; readonly to?: string; readonly nests?: number }[] };
 
@@ -117,6 +118,7 @@ export class FaultyProxy {
     if (fault === 'drop') response.destroy();
     else if (fault === 'pass' || fault === 'lose' || fault === 'keep') this.forward(seen, response, fault);
     else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, 'pass'), fault.afterMs);
+    else if ('after' in fault) void fault.after.then(() => this.forward(seen, response, 'pass'));
     else if ('changes' in fault) this.forward(seen, response, 'pass', changer(fault.changes));
     else {
       const { status, headers, body, text } = fault;

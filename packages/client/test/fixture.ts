@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TestApp } from '../../../test/support/app.js';
+import { waitFor } from '../../../test/support/redis.js';
 import { FaultyProxy } from './faulty-proxy.js';
 import { Pumphouse, type PumphouseOptions, type Worker, type WorkerOptions } from '../src/node.js';
+import { clock } from '../src/worker/clock.js';
 
 /** The server of a spec file, a proxy in front of it, and clients of both. */
 export let app: TestApp;
@@ -32,6 +35,7 @@ export function useServer(env: Record<string, string> = {}): void {
   afterEach(async () => {
     proxy.rule = () => 'pass';
     await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+    clock.nowMs = machineMs;
   });
   afterAll(async () => {
     client.close();
@@ -75,6 +79,34 @@ export function workerOf(
   });
   workers.push(worker);
   return { worker, log };
+}
+
+/** A lease that no machine is too slow for: what ends it is `passTime`. */
+export const TTR_MS = 30_000;
+const machineMs = clock.nowMs;
+
+/** For workers so much time passes at once, in ms. Their timers, and the server, stay in the time of the machine. */
+export function passTime(ms: number): void {
+  const before = clock.nowMs;
+  clock.nowMs = () => before() + ms;
+}
+
+/** Heartbeats that have reached the proxy, of sessions and of jobs; with an id those that name this job. */
+export function heartbeats(id = ''): number {
+  return proxy.of('/heartbeat').filter(({ path, body }) => (path + body).includes(id)).length;
+}
+
+/**
+ * Lets a part of a lease of `TTR_MS` pass, by default a third and its jitter, and waits for the heartbeat that is due then, and for its end.
+ *
+ * @param id of a job that it names
+ */
+export async function nextHeartbeat(id?: string, part = 0.37): Promise<void> {
+  const sent = heartbeats(id);
+  passTime(TTR_MS * part);
+  await waitFor(() => heartbeats(id) > sent && proxy.open.get('heartbeat')?.now === 0);
+  // The worker has its end, too: the next one is due from then on.
+  await sleep(20);
 }
 
 export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {

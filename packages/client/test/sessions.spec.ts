@@ -76,6 +76,8 @@ describe('a worker session with several servers', () => {
     await client.workers.quiet(worker.id);
     balancer.targetPort = other.apiPort;
     await heartbeat();
+    // It is sent when the one before is answered.
+    await heartbeat();
     const later = await client.publish({ queue: 'q' });
     end.resolve();
     await waitFor(async () => (await client.jobs.get(id)).state === 'done', 5_000);

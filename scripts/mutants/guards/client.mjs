@@ -77,7 +77,7 @@ export const CLIENT = [
     id: 'retry-pause-has-full-jitter',
     name: 'client: the pause before the next attempt has full jitter',
     off: { with: 'spreadMs' },
-    spec: RETRIES,
+    spec: 'packages/client/test/pauses.spec.ts',
     test: 'the pause before a next attempt › is random between 0 and its bound, so clients do not return at once',
   },
   {
@@ -202,7 +202,7 @@ export const CLIENT = [
   {
     id: 'leases-count-from-the-answer',
     name: 'client: the leases of one answer count from that answer',
-    off: { with: 'Math.max($&, performance.now())' },
+    off: { with: 'Math.max($&, clock.nowMs())' },
     spec: PROCESSES,
     test: 'a worker process › begins no handler under a lease that was lost while the event loop was blocked',
   },

@@ -1,5 +1,6 @@
 import type { ExtendedLease, SessionAnswer, WorkerDriver } from '../driver.js';
 import { isPumphouseError } from '../errors.js';
+import { clock } from './clock.js';
 import type { HeldJob, Progress } from './held-job.js';
 import { errorText, type Logger } from './logger.js';
 import type { LoopGuard } from './loop-guard.js';
@@ -74,7 +75,7 @@ export class LeaseKeeper {
 
   /** True if no heartbeat was answered for so long that another worker may have the job soon. */
   isDoubtful({ confirmedMs }: HeldJob): boolean {
-    return performance.now() - confirmedMs > this.options.ttrMs * UNCONFIRMED_PART;
+    return clock.nowMs() - confirmedMs > this.options.ttrMs * UNCONFIRMED_PART;
   }
 
   /** Extends one lease now. @returns true if that was answered, and the lease is there */
@@ -102,7 +103,7 @@ export class LeaseKeeper {
   private tick(): void {
     const { guard } = this.options;
     guard.tick(this.held.size > 0);
-    const nowMs = performance.now();
+    const nowMs = clock.nowMs();
     for (const held of this.held) {
       // guard: client-unanswered-heartbeat-aborts
       if (this.isDoubtful(held)) held.abort('lease_unconfirmed');
@@ -125,13 +126,13 @@ export class LeaseKeeper {
     const pauseMs = areAnswered.every((isAnswered) => isAnswered)
       ? ttrMs * HEARTBEAT_PART * (1 - JITTER + 2 * JITTER * Math.random())
       : ttrMs * /* guard: lost-heartbeat-is-sent-soon */ AGAIN_PART;
-    this.nextHeartbeatMs = performance.now() + pauseMs;
+    this.nextHeartbeatMs = clock.nowMs() + pauseMs;
   }
 
   /** @returns false if it was not answered */
   private async beatFor(all: readonly HeldJob[], jobsAtHand: number | undefined): Promise<boolean> {
     const { driver, session, ttrMs } = this.options;
-    const sentMs = performance.now();
+    const sentMs = clock.nowMs();
     let answer: SessionAnswer;
     try {
       answer = await driver.heartbeatSession({
@@ -180,7 +181,7 @@ export class LeaseKeeper {
     held.progress = undefined;
     held.isStoringProgress = true;
     let isStored = false;
-    const sentMs = performance.now();
+    const sentMs = clock.nowMs();
     const options = { ttrMs, timeoutMs: this.attemptMs };
     try {
       const { cancelRequested } = await driver.heartbeat(
@@ -192,7 +193,7 @@ export class LeaseKeeper {
       stored(progress);
       isStored = true;
     } catch (error) {
-      held.progressDueMs = performance.now() + ttrMs * AGAIN_PART;
+      held.progressDueMs = clock.nowMs() + ttrMs * AGAIN_PART;
       if (isPumphouseError(error, 'lease_lost', 'job_not_found')) {
         lost(held);
         stored(progress);

@@ -1,3 +1,4 @@
+import { clock } from './clock.js';
 import type { Logger } from './logger.js';
 
 /** A part of the lease: so long a block of the event loop delays heartbeats by too much. */
@@ -25,17 +26,17 @@ export class LoopGuard {
 
   begin(tickMs: number): void {
     this.tickMs = tickMs;
-    this.expectedMs = performance.now() + tickMs;
+    this.expectedMs = clock.nowMs() + tickMs;
   }
 
   /** True if the process stood still for a part of the lease at some time since then. */
   stoodStillSince(ms: number): boolean {
-    return this.lateTickMs >= ms || performance.now() - this.expectedMs > this.lateMs;
+    return this.lateTickMs >= ms || clock.nowMs() - this.expectedMs > this.lateMs;
   }
 
   /** To be called every `tickMs`. */
   tick(holdsJobs: boolean): void {
-    const nowMs = performance.now();
+    const nowMs = clock.nowMs();
     const lateMs = nowMs - this.expectedMs;
     if (lateMs > this.lateMs) this.lateTickMs = nowMs;
     if (lateMs > this.lateMs && holdsJobs && this.reportedMs < this.expectedMs) {
@@ -51,11 +52,11 @@ export class LoopGuard {
 
   /** Calls a handler; what it does before its first `await` is measured by itself. */
   run<T>(name: string, handler: () => T): T {
-    const begunMs = performance.now();
+    const begunMs = clock.nowMs();
     try {
       return handler();
     } finally {
-      const tookMs = performance.now() - begunMs;
+      const tookMs = clock.nowMs() - begunMs;
       if (tookMs > this.lateMs) this.report(tookMs, [name]);
     }
   }
@@ -68,7 +69,7 @@ export class LoopGuard {
   }
 
   private report(blockedMs: number, handlers: readonly string[]): void {
-    this.reportedMs = performance.now();
+    this.reportedMs = clock.nowMs();
     this.logger.warn('the event loop was blocked, and no heartbeat could be sent', {
       blockedMs: Math.round(blockedMs),
       handlers,

@@ -4,6 +4,7 @@ import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDr
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { sleep, timerMs } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
+import { clock } from './clock.js';
 import {
   compose,
   type Handler,
@@ -240,13 +241,13 @@ export class Worker {
         await this.change();
         continue;
       }
-      const begunMs = performance.now();
+      const begunMs = clock.nowMs();
       const jobs = await this.lease(Math.min(free, MAX_LEASES));
       const isDoubtful = this.guard.stoodStillSince(begunMs);
       // Of all of them now: the first handler may block the event loop.
-      const answeredMs = performance.now();
+      const answeredMs = clock.nowMs();
       for (const job of jobs ?? []) this.take(job, answeredMs, isDoubtful);
-      const tookMs = performance.now() - begunMs;
+      const tookMs = clock.nowMs() - begunMs;
       const isEmpty = jobs?.length === 0;
       let pauseMs = 0;
       if (jobs === undefined || (isEmpty && tookMs < this.options.waitMs * SOON_PART)) {
@@ -466,8 +467,7 @@ export class Worker {
           this.warnGone(held);
           return;
         }
-        const isOver =
-          performance.now() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
+        const isOver = clock.nowMs() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
         if (isOver || !isPumphouseError(error) || !error.retryable) {
           const { id, queue } = held.job;
           this.logger.error('a job could not be settled; it comes again when its lease ends', {
@@ -528,9 +528,9 @@ export class Worker {
 
   /** Waits until no job is held, for `withinMs` at most; not at all when all is to end at once. */
   private async empty(withinMs: number, canHurry = true): Promise<void> {
-    const endMs = performance.now() + withinMs;
+    const endMs = clock.nowMs() + withinMs;
     while (this.held.size > 0 && !(canHurry && this.atOnce.signal.aborted)) {
-      const leftMs = endMs - performance.now();
+      const leftMs = endMs - clock.nowMs();
       if (leftMs <= 0) return;
       const change = this.change();
       if (leftMs === Infinity) await change;

@@ -1,0 +1,56 @@
+import { jest } from '@jest/globals';
+import { ApiClient, RETRY_LIMITS } from '../src/transport/api-client.js';
+import type { WireResponse } from '../src/transport/transport.js';
+
+const CALLS = 60;
+
+/** A call that a server without any delay refuses, until so many attempts were made. */
+class RefusedCall {
+  /** When each attempt was made. */
+  readonly atMs: number[] = [];
+  /** The error of the call, or its answer. */
+  readonly outcome: Promise<unknown>;
+
+  constructor(refusals: number, retryAfter: string | null = null) {
+    const send = (): Promise<WireResponse> => {
+      const status = this.atMs.push(performance.now()) <= refusals ? 503 : 200;
+      return Promise.resolve({ status, text: '{"code":"overloaded"}', header: () => retryAfter });
+    };
+    const api = new ApiClient({
+      ...{ url: new URL('http://localhost'), namespace: 'n', token: 't', limits: RETRY_LIMITS },
+      transport: { send, stream: () => Promise.reject(new Error('no stream')), close: () => undefined },
+    });
+    const call = { method: 'GET', path: 'jobs', isRepeatable: true } as const;
+    this.outcome = api.call(call).catch((error: unknown) => error);
+  }
+
+  get pausesMs(): number[] {
+    return this.atMs.slice(1).map((atMs, i) => atMs - this.atMs[i]!);
+  }
+}
+
+// The clock moves from timer to timer: what is measured is what the client waits for, and no time of the machine.
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+describe('the pause before a next attempt', () => {
+  it('is random between 0 and its bound, so clients do not return at once', async () => {
+    const calls = Array.from({ length: CALLS }, () => new RefusedCall(3));
+    await jest.runAllTimersAsync();
+    for (const [i, boundMs] of [100, 200, 400].entries()) {
+      const pauses = calls.map(({ pausesMs }) => pausesMs[i]!);
+      expect(Math.min(...pauses)).toBeLessThan(boundMs / 4);
+      expect(Math.max(...pauses)).toBeGreaterThan(boundMs * 0.75);
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(boundMs);
+    }
+  });
+});
+
+describe('a Retry-After beyond the timeout of the call', () => {
+  it('ends the call without a pause', async () => {
+    const call = new RefusedCall(9, '3600');
+    const begunMs = performance.now();
+    expect(await call.outcome).toMatchObject({ code: 'overloaded', attempts: 1, retryable: true });
+    expect([call.atMs.length, performance.now() - begunMs]).toEqual([1, 0]);
+  });
+});
