@@ -10,17 +10,18 @@ const RANKS = [
   ['config'],
   ['redis'],
   ['engine'],
-  ['worker'],
   ['metrics'],
   ['http'],
   ['auth'],
   [
     ...['jobs', 'deadletter', 'pump', 'queues', 'schedules', 'events', 'workers', 'stats', 'settings'],
-    ...['admin', 'health', 'openapi', 'cli', 'push'],
+    ...['admin', 'health', 'openapi', 'push'],
   ],
   ['later'],
   ['app'],
 ];
+/** The first rank that knows what a feature does. */
+const FEATURES = RANKS.findIndex((names) => names.includes('jobs'));
 /** Folders of src/engine likewise. Files at its root see all of them; `moving` sees the root, too. */
 const ENGINE_RANKS = [
   ['core'],
@@ -73,22 +74,22 @@ export default {
       name: 'Redis and the engine know nothing of Nest',
       severity: 'error',
       from: {
-        path: '^src/(domain|contract|redis|engine|worker|cli/import)/',
+        path: '^src/(domain|contract|redis|engine)/|^packages/engine/|^packages/cli/src/import/',
         pathNot: '^src/redis/redis\\.module\\.ts$',
       },
       to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },
     },
     {
-      name: 'the worker is for programs without a server',
+      name: 'the server imports no package of this repository',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/worker/' },
-      to: { path: '^src/worker/' },
+      from: { path: '^src/' },
+      to: { path: '^packages/' },
     },
     {
-      name: 'only the worker and the command line know the client',
+      name: 'the in-process client is for programs without a server',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(worker|cli)/' },
-      to: { path: '^packages/client/' },
+      from: { path: '^packages/engine/src/' },
+      to: { path: '^src/|^packages/cli/', pathNot: dirs('src', ['domain', 'contract', 'redis', 'engine']) },
     },
     {
       name: 'the client runs in browsers: only its Node.js entry and its test kit know Node.js',
@@ -111,8 +112,14 @@ export default {
     {
       name: 'the command line starts fast: it knows the domain and the configuration',
       severity: 'error',
-      from: { path: '^src/cli/([^/]+|commands/[^/]+)$' },
-      to: { path: '^src/', pathNot: '^src/(cli|domain|config)/' },
+      from: { path: '^packages/cli/src/([^/]+|commands/[^/]+)$' },
+      to: { path: '^src/|^packages/engine/', pathNot: dirs('src', ['domain', 'config']) },
+    },
+    {
+      name: 'the import from lmstfy knows no feature of the server',
+      severity: 'error',
+      from: { path: '^packages/cli/src/import/' },
+      to: { path: `${dirs('src', RANKS.slice(FEATURES).flat())}|^packages/engine/` },
     },
   ],
   options: {

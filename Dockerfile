@@ -5,6 +5,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
+COPY packages/cli/package.json packages/cli/
 COPY packages/client/package.json packages/client/
 COPY packages/engine/package.json packages/engine/
 RUN npm ci --ignore-scripts --no-audit --no-fund

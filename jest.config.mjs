@@ -21,6 +21,8 @@ export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    // As `paths` of tsconfig.json.
+    '^#src/(.*)$': '<rootDir>/src/$1',
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // The build links its dist; specs run the sources.
     '^@pumphouse/client$': '<rootDir>/packages/client/src/node.ts',
@@ -28,7 +30,7 @@ export default {
   },
   transform: { '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }] },
   testMatch: [
-    '<rootDir>/src/**/*.spec.ts',
+    '<rootDir>/{src,packages/*/src}/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
     '<rootDir>/packages/*/test/**/*.spec.ts',
     '<rootDir>/{bench,scripts}/**/*.spec.mjs',

@@ -38,6 +38,11 @@ describe('the rules of imports', () => {
     ['parts of the engine do not import its root', 'src/engine/lease/a.ts', 'src/engine/engine.ts'],
     ['the Lua loader knows no script', 'src/redis/lua/a.ts', 'src/redis/scripts/b.ts'],
     ['every folder has a rank', 'src/unknown/a.ts', 'src/domain/b.ts'],
+    ['the server imports no package', 'src/engine/a.ts', 'packages/engine/src/b.ts'],
+    ['the in-process client is for programs', 'packages/engine/src/a.ts', 'src/http/b.ts'],
+    ['the command line starts fast', 'packages/cli/src/commands/a.ts', 'src/engine/b.ts'],
+    ['the import from lmstfy knows no feature', 'packages/cli/src/import/a.ts', 'src/jobs/b.ts'],
+    ['the client needs no package', 'packages/client/src/a.ts', 'src/domain/b.ts'],
   ])('refuse an import against “%s”', (rule, from, to) => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-imports-'));
     const write = (path: string, text: string): void => {
@@ -45,11 +50,16 @@ describe('the rules of imports', () => {
       writeFileSync(join(folder, path), text);
     };
     const up = '../'.repeat(from.split('/').length - 1);
-    write('tsconfig.json', '{}');
-    write(from, `import type { B } from '${up}${to.replace('.ts', '.js')}';\nexport type A = B;\n`);
+    const isOfServer = from.startsWith('packages/') && to.startsWith('src/');
+    const imported = isOfServer ? `#${to.replace('.ts', '')}` : `${up}${to.replace('.ts', '.js')}`;
+    for (const file of ['tsconfig.json', 'package.json']) write(file, readFileSync(join(ROOT, file), 'utf8'));
+    write(from, `import type { B } from '${imported}';\nexport type A = B;\n`);
     write(to, 'export type B = 1;\n');
+    // In a built tree `#src/` has a target for Node.js, too: rules are about sources.
+    write(to.replace(/^src/, 'dist').replace('.ts', '.js'), 'export {};\n');
     const program = join(ROOT, 'node_modules/.bin/depcruise');
-    const args = ['--config', join(ROOT, '.dependency-cruiser.mjs'), '--output-type', 'err-long', 'src'];
+    const config = ['--config', join(ROOT, '.dependency-cruiser.mjs'), '--output-type', 'err-long'];
+    const args = [...config, ...['src', 'packages'].filter((name) => existsSync(join(folder, name)))];
     const { status, stdout } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
     rmSync(folder, { recursive: true, force: true });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { program } from '../src/cli/program.js';
+import { program } from '../packages/cli/src/program.js';
 import { loadConfig } from '../src/config/load.js';
 import { TestApp } from './support/app.js';
 

@@ -1,5 +1,5 @@
-// Assembles packages/engine from the server's build: the compiled files that its two exports reach, their types, and
-// the Lua scripts. `npm run build` runs it. There is no second copy of the sources.
+// Assembles packages/engine from the build: the compiled files that its two exports reach, their types, and the Lua
+// scripts. `npm run build` runs it. There is no second copy of the engine's sources.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,10 +37,20 @@ function collect(file) {
   files.set(file, text);
   const extension = file.endsWith('.d.ts') ? '.d.ts' : '.js';
   for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
-    if (fileName.startsWith('.')) collect(join(dirname(file), fileName).replace(/\.js$/, extension));
+    const path = pathOf(fileName, file);
+    if (path !== null) collect(path + extension);
     else if (!fileName.startsWith('node:') && !(packageOf(fileName) in dependencies))
       undeclared.add(fileName);
   }
+}
+
+/**
+ * The path that an import names, without its extension; null for a package. `#src/` is dist here and in the package, as `imports` of
+ * package.json says.
+ */
+function pathOf(name, importer) {
+  if (name.startsWith('#src/')) return join(BUILD, name.slice('#src/'.length));
+  return name.startsWith('.') ? join(dirname(importer), name).replace(/\.js$/, '') : null;
 }
 
 /** `a` of `a/b`, `@a/b` of `@a/b/c`. */

@@ -16,8 +16,10 @@ const FOLDERS = [
   'test',
   'bench',
   'scripts',
+  'packages/cli/src',
   'packages/client/src',
   'packages/client/test',
+  'packages/engine/src',
   'packages/python',
   'packages/go',
   'examples',
@@ -44,7 +46,7 @@ export function refusedIn(line) {
 }
 
 /** Folders whose test names follow CONTRIBUTING.md. */
-const NAMED_FOLDERS = ['src', 'packages/client/test', 'scripts', 'bench', 'test'];
+const NAMED_FOLDERS = ['src', 'packages/cli/src', 'packages/client/test', 'scripts', 'bench', 'test'];
 const FIRST_WORD = /^[^\s,:;]+/;
 
 /** @param {string} name of a test, its titles joined by ` › ` @returns {string[]} what is wrong with it */

@@ -11,12 +11,13 @@ const SETTINGS = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+  'tsconfig.types.json',
   '.swcrc',
   'nest-cli.json',
   'packages/client/package.json',
   'packages/client/tsconfig.json',
   'packages/engine/package.json',
-  'scripts/build/engine-package.mjs',
+  'scripts/build.mjs',
 ];
 
 /**
@@ -44,7 +45,12 @@ function buildCommand() {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = ['src', 'lua', 'packages/client/src']
+  const sources = [
+    'src',
+    'lua',
+    'scripts/build',
+    ...['cli', 'client', 'engine'].map((name) => `packages/${name}/src`),
+  ]
     .filter((folder) => existsSync(join(ROOT, folder)))
     .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import dns from 'node:dns';
-import { run } from '../../src/cli/program.js';
+import { run } from '../../packages/cli/src/program.js';
 import { startRedis } from '../support/redis.js';
 import { type LogLine, request, startAdmin, testParts, testPools } from './admin-fixture.js';
 

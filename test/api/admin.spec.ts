@@ -1,4 +1,4 @@
-import { run } from '../../src/cli/program.js';
+import { run } from '../../packages/cli/src/program.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { DATA_FORMAT } from '../../src/redis/inspect.js';

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { importLmstfy, type ImportOptions } from '../../src/cli/import/command.js';
-import { ImportLock } from '../../src/cli/import/lock.js';
-import { LmstfySource } from '../../src/cli/import/source.js';
+import { importLmstfy, type ImportOptions } from '../../packages/cli/src/import/command.js';
+import { ImportLock } from '../../packages/cli/src/import/lock.js';
+import { LmstfySource } from '../../packages/cli/src/import/source.js';
 import type { PeekedJob } from '../../src/engine/core/decode.js';
-import type { Output } from '../../src/cli/print.js';
+import type { Output } from '../../packages/cli/src/print.js';
 import { EngineFixture } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { LmstfyStore } from '../support/lmstfy-store.js';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { run } from '../../src/cli/program.js';
+import { run } from '../../packages/cli/src/program.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Engines } from '../../src/engine/engines.js';
 import { type Answer, head, type RawConnection, TestApp } from '../support/app.js';

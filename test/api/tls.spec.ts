@@ -17,7 +17,7 @@ import {
 } from 'node:net';
 import { join, relative } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { run } from '../../src/cli/program.js';
+import { run } from '../../packages/cli/src/program.js';
 import { TlsListenerConfig } from '../../src/config/config.js';
 import { Connections, portOf } from '../../src/app/server-lifecycle.js';
 import { TlsFiles } from '../../src/app/listener/tls-files.js';

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import type { ImportedJob } from '../../src/domain/job/job.js';
 import type { PoolEngine } from '../../src/engine/pool-engine.js';
-import { Tally } from '../../src/cli/import/counts.js';
-import { ImportLock } from '../../src/cli/import/lock.js';
-import { LmstfySource } from '../../src/cli/import/source.js';
-import { Transfer } from '../../src/cli/import/transfer.js';
+import { Tally } from '../../packages/cli/src/import/counts.js';
+import { ImportLock } from '../../packages/cli/src/import/lock.js';
+import { LmstfySource } from '../../packages/cli/src/import/source.js';
+import { Transfer } from '../../packages/cli/src/import/transfer.js';
 import { LmstfyStore } from '../support/lmstfy-store.js';
 import { type RedisProcess, startRedis, testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';

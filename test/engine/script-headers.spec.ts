@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
-import { LMSTFY_SCRIPTS } from '../../src/cli/import/source.js';
+import { LMSTFY_SCRIPTS } from '../../packages/cli/src/import/source.js';
 import { type Signature, signatureOf, splitHeader } from '../../src/redis/lua/signature.js';
 import { SIGNATURES } from '../../src/redis/scripts/signatures.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';

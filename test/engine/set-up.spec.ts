@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import { LmstfySource } from '../../src/cli/import/source.js';
+import { LmstfySource } from '../../packages/cli/src/import/source.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { MasterFinder } from '../../src/redis/sentinel.js';
-import { connect } from '../../src/worker/index.js';
+import { connect } from '../../packages/engine/src/index.js';
 import { TestApp } from '../support/app.js';
 import { TestCluster } from '../support/cluster.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';

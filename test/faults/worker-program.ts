@@ -87,7 +87,7 @@ async function open() {
     const { url, namespace, token } = settings;
     return new Pumphouse({ url, namespace, token });
   }
-  const { connect } = (await import(settings.library)) as typeof import('../../src/worker/index.js');
+  const { connect } = (await import(settings.library)) as typeof import('../../packages/engine/src/index.js');
   return connect({ redis: settings.url, namespace: settings.namespace, commandTimeoutMs: 500 });
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { isPumphouseError, type NewJob, Pumphouse } from '../../packages/client/src/node.js';
-import { connect, type EnginePumphouse } from '../../src/worker/index.js';
+import { connect, type EnginePumphouse } from '../../packages/engine/src/index.js';
 import { Audit } from '../engine/audit.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomFrom } from '../support/random.js';

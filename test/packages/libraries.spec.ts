@@ -50,6 +50,46 @@ await pumphouse.close();
 console.log(JSON.stringify({ ran, gone }));
 `;
 
+/** Each import path that a release has had. The types of one package are those of the other. */
+const PATHS = `
+import * as engine from 'pumphouse/engine';
+import * as worker from 'pumphouse/worker';
+import * as sameEngine from '@pumphouse/engine';
+import * as sameWorker from '@pumphouse/engine/worker';
+
+export const jobs = ({ jobs }: worker.EnginePumphouse): Pick<sameWorker.EngineJobs, keyof sameWorker.EngineJobs> => jobs;
+export const answer: Awaited<ReturnType<worker.EngineJobs['get']>> | undefined = undefined as
+  Awaited<ReturnType<sameWorker.EngineJobs['get']>> | undefined;
+export const newJob: engine.NewJob | undefined = undefined as sameEngine.NewJob | undefined;
+const [first, ...others] = [[engine, worker], [sameEngine, sameWorker]].map((both) => both.map((one) => Object.keys(one).sort()));
+console.log(JSON.stringify({ first, others }));
+`;
+
+describe('the packed packages', () => {
+  const project = new Project();
+  afterAll(() => project.remove());
+
+  it(
+    'have the same exports at each import path, with types',
+    async () => {
+      const links = ['croner', 'ioredis', 'ulid', '@types/node'];
+      await project.unpack(['pumphouse', '@pumphouse/engine', '@pumphouse/client'], links);
+      project.write('paths.ts', PATHS);
+      await project.compile('paths.ts');
+      const { first, others } = JSON.parse(await project.node('paths.js')) as {
+        first: string[][];
+        others: string[][][];
+      };
+      expect(others).toEqual([first]);
+      expect(first).toEqual([
+        expect.arrayContaining(['PoolEngine', 'QueueError', 'RedisPool']),
+        expect.arrayContaining(['connect', 'defineJob', 'EngineDriver', 'EnginePumphouse', 'Worker']),
+      ]);
+    },
+    LIMIT_MS,
+  );
+});
+
 describe('the packed library in a project without the server', () => {
   const project = new Project();
   beforeAll(async () => {

@@ -102,6 +102,12 @@ describe('packages in an empty folder', () => {
       await project.install(['pumphouse', '@pumphouse/client']);
       const help = await run('npx', ['--no-install', 'pumphouse', '--help'], project.dir);
       expect(help).toContain('serve');
+      const { version } = manifestOf('pumphouse');
+      for (const command of [
+        ['npx', '--no-install', 'pumphouse'],
+        ['node', 'node_modules/pumphouse/dist/cli/pumphouse.js'],
+      ])
+        expect(await run(command[0]!, [...command.slice(1), '--version'], project.dir)).toContain(version);
       project.write(
         'serve.js',
         `import { startTestServer } from '@pumphouse/client/testing';

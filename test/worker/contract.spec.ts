@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
 import { follow, producerContract } from '../../packages/client/test/producer-contract.js';
-import { connect, type EnginePumphouse, isPumphouseError, Next, Retry } from '../../src/worker/index.js';
+import {
+  connect,
+  type EnginePumphouse,
+  isPumphouseError,
+  Next,
+  Retry,
+} from '../../packages/engine/src/index.js';
 import { OwnTime } from '../support/own-time.js';
 import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { connect } from '../../src/worker/index.js';
+import { connect } from '../../packages/engine/src/index.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { SentinelGroup } from '../support/sentinel.js';
 

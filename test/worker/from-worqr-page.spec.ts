@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import * as client from '../../packages/client/src/node.js';
-import * as inProcess from '../../src/worker/index.js';
+import * as inProcess from '../../packages/engine/src/index.js';
 import { TestApp } from '../support/app.js';
 import { sectionsOf } from '../support/guide.js';
 import { randomNamespace, testTarget } from '../support/redis.js';

@@ -1,5 +1,5 @@
 /** A worker over Redis alone: `killed-process.ts REDIS NAMESPACE QUEUE`. Its first handler kills the process. */
-import { connect } from '../../src/worker/index.js';
+import { connect } from '../../packages/engine/src/index.js';
 
 const [redis = '', namespace = '', queue = ''] = process.argv.slice(2);
 const pumphouse = await connect({ redis, namespace });

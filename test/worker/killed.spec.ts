@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { connect, type EnginePumphouse, type JobDetails } from '../../src/worker/index.js';
+import { connect, type EnginePumphouse, type JobDetails } from '../../packages/engine/src/index.js';
 import { ROOT } from '../support/packed.js';
 import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
 

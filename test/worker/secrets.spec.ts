@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { inspect } from 'node:util';
 import { freePort } from '../../scripts/setup/free-port.mjs';
-import { connect } from '../../src/worker/index.js';
+import { connect } from '../../packages/engine/src/index.js';
 import { randomNamespace, type RedisProcess, startRedis } from '../support/redis.js';
 
 const PASSWORD = 'hidden-word';

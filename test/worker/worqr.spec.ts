@@ -11,7 +11,7 @@ import {
   Release,
   type Worker,
 } from '../../packages/client/src/node.js';
-import { connect, type EnginePumphouse } from '../../src/worker/index.js';
+import { connect, type EnginePumphouse } from '../../packages/engine/src/index.js';
 import { TestApp } from '../support/app.js';
 import { randomNamespace, testTarget, waitFor } from '../support/redis.js';
 
@@ -366,7 +366,7 @@ describe.each([
 });
 
 it('W9: no command depends on others of the same connection, and none scans all keys', () => {
-  const files = ['src', 'lua'].flatMap((folder) =>
+  const files = ['src', 'packages/engine/src', 'packages/cli/src', 'lua'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => /\.(ts|lua)$/.test(path) && !path.endsWith('.spec.ts'))
       .map((path) => join(folder, path)),
@@ -379,7 +379,7 @@ it('W9: no command depends on others of the same connection, and none scans all 
   const found = files.filter((file) => COMMAND.test(readFileSync(join(ROOT, file), 'utf8')));
   expect(files.length).toBeGreaterThan(100);
   // The import from a store of lmstfy has a connection of its own, and sends one transaction at once, without WATCH.
-  expect(found).toEqual(['src/cli/import/source.ts']);
+  expect(found).toEqual(['packages/cli/src/import/source.ts']);
   expect(readFileSync(join(ROOT, found[0]!), 'utf8')).not.toMatch(/watch\(/i);
 });
 

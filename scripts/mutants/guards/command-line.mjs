@@ -1,4 +1,4 @@
-const SPEC = 'src/cli/bulk.spec.ts';
+const SPEC = 'packages/cli/src/bulk.spec.ts';
 const TLS = 'test/api/tls.spec.ts';
 
 /**
@@ -32,7 +32,7 @@ export const COMMAND_LINE = [
     id: 'json-has-no-progress-bar',
     name: 'command line: JSON has no progress bar',
     off: 'false',
-    spec: 'src/cli/jobs.spec.ts',
+    spec: 'packages/cli/src/jobs.spec.ts',
     test: 'pumphouse job, queue and dead › draws the progress of a purge on a terminal',
   },
   {
@@ -67,14 +67,14 @@ export const COMMAND_LINE = [
     id: 'dry-run-compares-the-offset',
     name: 'command line: a dry run compares the offset of an interval',
     off: { with: 'fields' },
-    spec: 'src/cli/commands/recurring-command.spec.ts',
+    spec: 'packages/cli/src/commands/recurring-command.spec.ts',
     test: 'pumphouse recurring › recurring apply --dry-run › lists the changes that apply then makes: %j to %j',
   },
   {
     id: 'dry-run-knows-the-defaults',
     name: 'command line: a dry run knows the defaults of a recurring job',
     off: 'remove',
-    spec: 'src/cli/commands/recurring-command.spec.ts',
+    spec: 'packages/cli/src/commands/recurring-command.spec.ts',
     test: 'pumphouse recurring › recurring apply --dry-run › lists the entries that would not change',
   },
   {

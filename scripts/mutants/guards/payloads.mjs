@@ -58,7 +58,7 @@ export const PAYLOADS = [
     id: 'hidden-characters-escaped',
     name: 'command line: characters without width are escaped',
     off: { with: '/[\\p{Cc}]/gu' },
-    spec: 'src/cli/print.spec.ts',
+    spec: 'packages/cli/src/print.spec.ts',
     test: 'the output of the command line › shows characters without width in escaped form',
   },
   {

@@ -1,0 +1,171 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { TestApp } from '../../../../test/support/app.js';
+import { Cli } from '../../../../test/support/cli.js';
+
+describe('pumphouse login', () => {
+  let app: TestApp;
+  let cli: Cli;
+  let url: string;
+  let file: string;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    url = `http://127.0.0.1:${String(app.port)}/`;
+  });
+  afterAll(() => app.stop());
+  beforeEach(() => {
+    cli = new Cli();
+    file = join(cli.configHome, 'pumphouse', 'context.json');
+  });
+  afterEach(() => cli.remove());
+
+  const login = (...more: string[]) =>
+    cli.callWith(`${app.token}\n`, 'login', '--url', url, '--namespace', app.namespace, ...more);
+
+  it('stores the token from the standard input in a file of mode 0600', async () => {
+    const { code, out, err } = await login();
+    expect({ code, out, err }).toEqual({
+      ...{ code: 0, out: `logged in to ${url}, namespace ${app.namespace}\n`, err: '' },
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+    expect(readdirSync(dirname(file))).toEqual(['context.json']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      url,
+      namespace: app.namespace,
+      token: app.token,
+    });
+    expect(await cli.call('queue', 'ls', '--json')).toEqual({ code: 0, out: '[]\n', err: '' });
+  });
+
+  it('replaces a file that other users can read, which other commands refuse', async () => {
+    mkdirSync(dirname(file));
+    writeFileSync(file, '{"token":"old-token-of-another-server"}');
+    chmodSync(file, 0o644);
+    const refused = await cli.call('queue', 'ls');
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toContain('other users can read it. Run: chmod 600');
+    expect(refused.err).not.toContain('old-token');
+    expect((await login()).code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await cli.call('queue', 'ls')).code).toBe(0);
+  });
+
+  it('reports a damaged file without its content', async () => {
+    mkdirSync(dirname(file));
+    writeFileSync(file, 'secret-token-1', { mode: 0o600 });
+    const { code, err } = await cli.call('queue', 'ls');
+    expect(code).toBe(2);
+    expect(err).toContain('it is not JSON. Log in again');
+    expect(err).not.toContain('secret-token-1');
+  });
+
+  it('stores and prints no token that the server refuses', async () => {
+    const { code, out, err } = await cli.call(
+      ...['login', '--url', url, '--namespace', app.namespace, '--token', 'secret-token-1'],
+    );
+    expect([code, out, existsSync(file)]).toEqual([1, '', false]);
+    expect(err).toContain('token_invalid');
+    expect(err).not.toContain('secret-token-1');
+    expect((await cli.callWith('', 'login', '--url', url, '--namespace', 'x')).err).toContain('no token:');
+    expect((await cli.callWith('', 'login')).err).toContain('--namespace is needed');
+  });
+
+  it('accepts a token with fewer rights', async () => {
+    const made = await app.admin('POST', `/token/${app.namespace}?description=x&verbs=publish&queues=mail`);
+    const { token } = made.json as { token: string };
+    expect((await login('--token', token)).code).toBe(0);
+    expect((await cli.call('job', 'publish', 'mail', '{}')).code).toBe(0);
+    expect((await cli.call('queue', 'ls')).err).toMatch(/verb_missing|queue_not_allowed/);
+  });
+
+  it('is undone by logout', async () => {
+    await login();
+    expect(await cli.call('logout')).toEqual({ code: 0, out: 'logged out\n', err: '' });
+    expect(existsSync(file)).toBe(false);
+    expect((await cli.call('logout')).out).toBe('Nothing was deleted: there is no login.\n');
+    expect((await cli.call('logout', '--json')).out).toBe('{"deleted":false}\n');
+    const { code, err } = await cli.call('queue', 'ls');
+    expect([code, err]).toEqual([
+      ...[
+        2,
+        'pumphouse: no namespace: give --namespace, set PUMPHOUSE_NAMESPACE, or run `pumphouse login` once\n',
+      ],
+    ]);
+  });
+
+  it('is not used by `serve`, also with a wrong address in the environment', async () => {
+    cli.env['PUMPHOUSE_URL'] = 'nonsense';
+    cli.env['PUMPHOUSE_ADMIN_URL'] = 'nonsense';
+    expect((await cli.call('queue', 'ls')).code).toBe(2);
+    const { code, out } = await cli.call('serve', '--print-default-config');
+    expect([code, out]).toEqual([0, expect.stringContaining('[server]')]);
+    expect((await cli.call('serve', '--check-config')).code).toBe(0);
+  });
+
+  it('has a lower priority than the environment and options', async () => {
+    await login();
+    cli.env['PUMPHOUSE_URL'] = 'http://127.0.0.1:1';
+    cli.env['PUMPHOUSE_NAMESPACE'] = app.namespace;
+    cli.env['PUMPHOUSE_TOKEN'] = app.token;
+    expect((await cli.call('queue', 'ls', '--timeout', '0.3')).code).toBe(2);
+    expect((await cli.call('queue', 'ls', '--url', url)).code).toBe(0);
+    expect((await cli.call('--url', url, 'queue', 'ls')).code).toBe(0);
+    cli.env['PUMPHOUSE_URL'] = url;
+    cli.env['PUMPHOUSE_TOKEN'] = 'another-token';
+    expect((await cli.call('queue', 'ls')).err).toContain('token_invalid');
+  });
+
+  describe('the login of another server', () => {
+    let other: Server;
+    let received: string[];
+
+    beforeEach(async () => {
+      received = [];
+      other = createServer((request, response) => {
+        received.push(JSON.stringify(request.headers));
+        response.writeHead(404).end('{}');
+      });
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    });
+    afterEach(() => {
+      other.closeAllConnections();
+      other.close();
+    });
+
+    it('does not receive the token or the account of the first server', async () => {
+      const admin = adminUrlOf(app);
+      await login('--admin', admin, '--account', 'ops:hidden-password');
+      const elsewhere = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`;
+      const { code, err } = await cli.call('queue', 'ls', '--url', elsewhere, '--namespace', app.namespace);
+      expect([code, err]).toEqual([2, expect.stringContaining('no token: give --token')]);
+      expect(received).toEqual([]);
+      await cli.call('pools', '--admin', elsewhere);
+      expect(received).toHaveLength(1);
+      expect(received[0]).not.toContain('authorization');
+      expect((await cli.call('pools')).out).toBe('default\n');
+    });
+
+    it('does not store an address that is no admin port', async () => {
+      const elsewhere = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`;
+      expect((await login('--admin', elsewhere)).code).toBe(1);
+      expect(existsSync(file)).toBe(false);
+    });
+  });
+});
+
+function adminUrlOf(app: TestApp): string {
+  const { port } = app.server.admin.app.getHttpServer().address() as AddressInfo;
+  return `http://127.0.0.1:${String(port)}`;
+}

@@ -1,0 +1,410 @@
+import { Pumphouse } from '@pumphouse/client';
+import { TestApp } from '../../../test/support/app.js';
+import { Cli } from '../../../test/support/cli.js';
+import { TestTerminal } from '../../../test/support/terminal.js';
+import { run } from './program.js';
+
+const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202e\r\nnext';
+
+describe('pumphouse job, queue and dead', () => {
+  let app: TestApp;
+  let cli: Cli;
+  let client: Pumphouse;
+  let queue: string;
+  let count = 0;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    const url = `http://127.0.0.1:${String(app.port)}`;
+    const { namespace, token } = app;
+    cli = new Cli({ PUMPHOUSE_URL: url, PUMPHOUSE_NAMESPACE: namespace, PUMPHOUSE_TOKEN: token });
+    client = new Pumphouse({ url, namespace, token });
+  });
+  afterAll(async () => {
+    client.close();
+    cli.remove();
+    await app.stop();
+  });
+  beforeEach(() => (queue = `q${String(count++)}`));
+
+  /** The columns of each line. */
+  const cellsOf = (text: string): string[][] =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/\s{2,}/));
+
+  async function dead(of: string, group: string, message = 'no'): Promise<string> {
+    const { id } = await client.publish({ queue: of, type: 'mail', data: {} });
+    const { signal } = new AbortController();
+    const [job] = await client.driver.lease({ queues: [of], count: 1, waitMs: 0, ttrMs: 5_000, signal });
+    await client.driver.fail(job!, { group, message });
+    return id;
+  }
+
+  describe('job publish', () => {
+    it('publishes an argument with options, and prints the id', async () => {
+      const { code, out, err } = await cli.call(
+        ...['job', 'publish', queue, '{"big":12345678901234567890}', '--type', 'welcome', '--delay', '1h'],
+        ...['--ttl', '2d', '--tries', '3', '--priority', '-4', '--tag', 'a,b', '--tag', 'c'],
+        ...['--attribute', 'shop=north=1', '--unique', `key-${queue}`, '--id', `job-${queue}`],
+      );
+      expect({ code, out, err }).toEqual({ code: 0, out: `job-${queue}\n`, err: '' });
+      const shown = await app.get(`/v1/${app.namespace}/jobs/job-${queue}`);
+      expect(shown.text).toContain('{"big":12345678901234567890}');
+      expect(shown.json).toMatchObject({
+        ...{ state: 'scheduled', type: 'welcome', tries: 3, priority: -4, tags: ['a', 'b', 'c'] },
+        ...{ attributes: { shop: 'north=1' }, unique_key: `key-${queue}` },
+      });
+    });
+
+    it('reads JSON, bytes of a type, or a job per line from the standard input', async () => {
+      const one = await cli.callWith('{"n":1}\n', 'job', 'publish', queue, '--json');
+      const { id } = JSON.parse(one.out) as { id: string };
+      expect(await client.jobs.get(id)).toMatchObject({ data: { n: 1 } });
+      const bytes = Buffer.from([0, 255, 10, 13]);
+      const binary = await cli.callWith(bytes, 'job', 'publish', queue, '-', '--content-type', 'image/png');
+      const stored = await client.jobs.get(binary.out.trim());
+      expect([stored.contentType, Buffer.from(stored.data as Uint8Array)]).toEqual(['image/png', bytes]);
+      const shown = await cli.call('job', 'get', stored.id, '--json');
+      expect(JSON.parse(shown.out)).toMatchObject({ data: { base64: bytes.toString('base64') } });
+      const lines = Array.from({ length: 130 }, (_, i) => `{"line":${String(i)}}`).join('\r\n');
+      const many = await cli.callWith(`${lines}\n`, 'job', 'publish', queue, '--lines');
+      expect([many.code, many.err]).toEqual([0, '']);
+      const ids = many.out.trimEnd().split('\n');
+      expect(ids).toHaveLength(130);
+      expect(await client.jobs.get(ids[129]!)).toMatchObject({ data: { line: 129 } });
+    });
+
+    it('stores no job if a line is no JSON, and names the line', async () => {
+      const { code, out, err } = await cli.callWith('{}\nhello\n', 'job', 'publish', queue, '--lines');
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toBe(
+        `pumphouse: line 2 is not JSON: quote text ('"hello"'), or give --content-type text/plain\n`,
+      );
+      expect((await client.queues.get(queue)).exists).toBe(false);
+      expect((await cli.callWith('', 'job', 'publish', queue)).code).toBe(2);
+      expect((await cli.callWith('', 'job', 'publish', queue, '--lines')).code).toBe(0);
+    });
+
+    it('stores one job for one idempotency key', async () => {
+      const once = ['job', 'publish', queue, '1', '--idempotency-key', `k-${queue}`];
+      const [first, second] = [await cli.call(...once), await cli.call(...once)];
+      expect(second).toEqual(first);
+      expect((await client.queues.get(queue)).length).toBe(1);
+    });
+  });
+
+  it('lists jobs and reports whether there are more', async () => {
+    for (let i = 0; i < 3; i++)
+      await client.publish({ queue, type: 't', tags: ['x', 'y'], id: `${queue}-${String(i)}` });
+    const all = await cli.call('job', 'ls', '--queue', queue, '--state', 'ready');
+    expect(all.err).toBe('');
+    const [headings, first, ...rest] = cellsOf(all.out);
+    expect(headings).toEqual(['ID', 'QUEUE', 'STATE', 'TYPE', 'TRIES LEFT', 'PUBLISHED', 'DUE', 'TAGS']);
+    expect(first).toEqual([`${queue}-0`, queue, 'ready', 't', '5', expect.stringMatching(/^20/), '-', 'x,y']);
+    expect(rest).toHaveLength(2);
+    const two = await cli.call('job', 'ls', '--queue', queue, '--limit', '2', '--order', 'newest', '--json');
+    expect((JSON.parse(two.out) as { id: string }[]).map(({ id }) => id)).toEqual([
+      `${queue}-2`,
+      `${queue}-1`,
+    ]);
+    expect(two.err).toBe('There are more: these are the first 2 (--limit).\n');
+  });
+
+  it('shows control characters of job data in escaped form', async () => {
+    const { id } = await client.publish({ queue, type: 'x', data: { text: HOSTILE }, history: true });
+    await client.jobs.log(id, HOSTILE);
+    const died = await dead(`${queue}-b`, 'smtp', HOSTILE);
+    for (const args of [
+      ...[
+        ['job', 'get', id],
+        ['job', 'get', id, '--json'],
+        ['dead', 'ls', '--queue', `${queue}-b`],
+      ],
+      ['job', 'get', died],
+    ]) {
+      const { out } = await cli.call(...args);
+      expect(out).toContain('owned');
+      expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
+    }
+    expect((await cli.call('job', 'get', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
+  });
+
+  it('cancels, moves, revokes and deletes jobs', async () => {
+    const publish = async (): Promise<string> => (await client.publish({ queue, type: 'x' })).id;
+    const [one, two, three] = [await publish(), await publish(), await publish()];
+    expect((await cli.call('job', 'cancel', one)).out).toBe(`cancelled  ${one}\n`);
+    expect((await cli.call('job', 'move', `${queue}-b`, two)).out).toBe(`moved 1 job to ${queue}-b\n`);
+    expect(await client.jobs.get(two)).toMatchObject({ queue: `${queue}-b` });
+    const { signal } = new AbortController();
+    await client.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 60_000, signal });
+    expect((await cli.call('job', 'rm', three)).code).toBe(1);
+    expect((await cli.call('job', 'revoke', three)).out).toBe(`ready  ${three}\n`);
+    expect((await cli.call('job', 'rm', three, two)).out).toBe('deleted 2 jobs\n');
+    const gone = await cli.call('job', 'get', three);
+    expect([gone.code, gone.out]).toEqual([1, '']);
+    expect(gone.err).toContain('job_not_found');
+  });
+
+  describe('calls with several names', () => {
+    const publish = async (): Promise<string> => (await client.publish({ queue, type: 'x' })).id;
+
+    it.each([
+      ['cancel', [], 'cancelled'],
+      ['move', ['other-queue'], 'other-queue'],
+      ['rm', [], 'deleted'],
+    ])('report each job of job %s, continue after a failure, and exit with 1', async (what, before, done) => {
+      const [one, two] = [await publish(), await publish()];
+      const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
+      expect([code, out]).toEqual([1, expect.stringContaining(done)]);
+      expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
+      const [three, four] = [await publish(), await publish()];
+      const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
+      expect(asJson.code).toBe(1);
+      expect(JSON.parse(asJson.out)).toEqual([
+        expect.objectContaining({ id: three }),
+        { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
+        expect.objectContaining({ id: four }),
+      ]);
+      expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
+    });
+
+    it('report each name of job revoke, queue rm and queue pause', async () => {
+      const id = await publish();
+      const { signal } = new AbortController();
+      await client.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 60_000, signal });
+      const revoked = await cli.call('job', 'revoke', 'gone', id);
+      expect([revoked.code, revoked.out]).toEqual([1, `ready  ${id}\n`]);
+      expect(revoked.err).toContain('pumphouse: gone: job_not_found');
+      const paused = await cli.call('queue', 'pause', 'no/name', queue);
+      expect([paused.code, paused.out]).toEqual([1, `paused ${queue}\n`]);
+      await client.jobs.delete(id);
+      const deleted = await cli.call('queue', 'rm', `${queue}-none`, queue);
+      expect([deleted.code, deleted.out]).toEqual([1, `deleted ${queue}\n`]);
+      expect(deleted.err).toContain(`pumphouse: ${queue}-none: queue_not_found`);
+    });
+
+    it('exit with 2 at a server that does not answer', async () => {
+      const away = ['--url', 'http://127.0.0.1:1', '--timeout', '0.3'];
+      const { code, out, err } = await cli.call('job', 'rm', 'a', 'b', 'c', ...away);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(/\npumphouse: 1 of 3 failed, 2 were not tried\n$/);
+    });
+  });
+
+  it('prints errors as JSON with --json', async () => {
+    const errorOf = async (...args: string[]): Promise<unknown> => {
+      const { out, err } = await cli.call(...args, '--json');
+      expect(out).toBe('');
+      return (JSON.parse(err) as { error: unknown }).error;
+    };
+    expect(await errorOf('job', 'get', 'gone')).toMatchObject({ code: 'job_not_found', status: 404 });
+    expect(await errorOf('queue', 'ls', '--token', 'x')).toMatchObject({
+      ...{
+        code: 'token_invalid',
+        status: 401,
+        hint: expect.stringContaining('pumphouse token create') as unknown,
+      },
+    });
+    expect(await errorOf('queue', 'set', queue, 'max_runing=1')).toMatchObject({
+      fields: [{ field: 'max_runing', rule: expect.any(String) as unknown }],
+    });
+    expect(await errorOf('queue', 'shwo', queue)).toMatchObject({
+      ...{ code: 'usage', message: expect.stringContaining('unknown command') as unknown },
+    });
+    expect(await errorOf('pools', '--admin', 'http://127.0.0.1:1')).toMatchObject({ code: 'failed' });
+  });
+
+  it('prints the ids of stored lines when a later line is refused', async () => {
+    const tooLong = `"${'x'.repeat(70_000)}"`;
+    const lines = `${'1\n'.repeat(64)}${tooLong}\n`;
+    const { code, out, err } = await cli.callWith(lines, 'job', 'publish', queue, '--lines');
+    expect(code).toBe(1);
+    expect(out.trimEnd().split('\n')).toHaveLength(64);
+    expect(err).toContain('pumphouse: lines 1 to 64 are stored; continue after them\n');
+  });
+
+  it('draws the progress of a purge on a terminal', async () => {
+    await client.publishMany([{ queue }, { queue }]);
+    const terminal = new TestTerminal();
+    let [out, err] = ['', ''];
+    const output = {
+      out: (text: string) => void (out += text),
+      err: (text: string) => void (err += text),
+      progressTo: terminal,
+    };
+    const server = ['--url', `http://127.0.0.1:${String(app.port)}`, '--namespace', app.namespace];
+    const purge = ['queue', 'purge', queue, '--state', 'all', '--yes', '--token', app.token];
+    expect(await run([...purge, ...server], output)).toBe(0);
+    expect([out, err]).toEqual([expect.stringContaining('deleted 2 jobs\n'), '']);
+    expect(terminal.bars).toEqual([`[${'-'.repeat(30)}] 0/2`, `[${'='.repeat(30)}] 2/2`]);
+    await client.publish({ queue });
+    terminal.text = '';
+    expect(await run([...purge, ...server, '--json'], output)).toBe(0);
+    expect(terminal.text).toBe('');
+  });
+
+  it('retries and moves dead jobs by their ids', async () => {
+    const [one, two] = [await dead(queue, 'a'), await dead(queue, 'a')];
+    expect((await cli.call('job', 'retry', one)).out).toBe('respawned 1 job\n');
+    expect(await client.jobs.get(one)).toMatchObject({ state: 'ready' });
+    const again = await cli.call('job', 'retry', one, 'unknown', '--json');
+    expect(again).toEqual({
+      code: 1,
+      out: '{"jobs":0}\n',
+      err: '{"error":{"code":"refused","message":"2 of 2 jobs not: no such dead job","status":404}}\n',
+    });
+    await cli.call('job', 'move', `${queue}-b`, two);
+    expect(await client.jobs.get(two)).toMatchObject({ state: 'ready', queue: `${queue}-b` });
+  });
+
+  describe('dead', () => {
+    it('lists dead jobs and their groups by filters', async () => {
+      const id = await dead(queue, 'smtp', '554 Refused by policy');
+      await dead(queue, 'address');
+      const { out } = await cli.call('dead', 'ls', '--queue', queue, '--group', 'smtp', '--text', 'refused');
+      const [headings, row, ...others] = cellsOf(out);
+      expect(headings).toEqual(['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE']);
+      expect([row?.[0], row?.[5], row?.[6], others]).toEqual([id, 'smtp', '554 Refused by policy', []]);
+      expect((await cli.call('dead', 'groups')).out).toMatch(/^GROUP +JOBS\n/);
+      expect((await cli.call('dead', 'ls', '--queue', 'none')).out.trimEnd().split('\n')).toHaveLength(1);
+    });
+
+    it('changes nothing without --yes', async () => {
+      await dead(queue, 'smtp');
+      for (const [args, text] of [
+        [['dead', 'rm', '--queue', queue], 'would delete 1 job\n'],
+        [['dead', 'rm', '--queue', queue, '--yes', '--dry-run'], 'would delete 1 job\n'],
+        [['dead', 'respawn', '--queue', queue], 'would respawn 1 job\n'],
+        [['dead', 'move', 'other', '--queue', queue], 'would move 1 job\n'],
+      ] as const) {
+        const { code, out, err } = await cli.call(...args);
+        expect({ code, out }).toEqual({ code: 0, out: text });
+        expect(err).toBe('Nothing was changed. Run it again with --yes to do it.\n');
+      }
+      expect((await client.queues.get(queue)).counts.dead).toBe(1);
+    });
+
+    it('respawns, moves and deletes with --yes', async () => {
+      const [one, two, three] = [await dead(queue, 'a'), await dead(queue, 'b'), await dead(queue, 'c')];
+      const respawn = await cli.call('dead', 'respawn', '--id', one, '--tries', '2', '--yes');
+      expect(respawn).toEqual({ code: 0, out: 'respawned 1 job\n', err: '' });
+      expect(await client.jobs.get(one)).toMatchObject({ state: 'ready', triesLeft: 2 });
+      expect((await cli.call('dead', 'move', `${queue}-b`, '--group', 'b', '--yes')).out).toBe(
+        'moved 1 job\n',
+      );
+      expect(await client.jobs.get(two)).toMatchObject({ queue: `${queue}-b` });
+      const rm = ['dead', 'rm', '--queue', queue, '--group', 'c'];
+      expect((await cli.call(...rm, '--yes', '--json')).out).toBe('{"jobs":1,"dryRun":false}\n');
+      expect((await cli.call('job', 'get', three)).code).toBe(1);
+      expect(await cli.call(...rm, '--yes')).toEqual({ code: 0, out: 'Nothing was deleted.\n', err: '' });
+    });
+
+    it('requires --all for all dead jobs', async () => {
+      await dead(queue, 'x');
+      for (const args of [
+        ['dead', 'rm', '--yes'],
+        ['dead', 'rm', '--all', '--queue', queue, '--yes'],
+      ]) {
+        const { code, err } = await cli.call(...args);
+        expect([code, err]).toEqual([2, expect.stringContaining('choose the jobs by filters')]);
+      }
+      expect((await client.queues.get(queue)).counts.dead).toBe(1);
+      expect((await cli.call('dead', 'rm', '--all', '--yes')).out).toMatch(/^deleted \d+ jobs?\n$/);
+      expect((await cli.call('dead', 'rm', '--all', '--yes')).out).toBe('Nothing was deleted.\n');
+    });
+  });
+
+  describe('queue', () => {
+    it('lists, shows, pauses, resumes and drains queues', async () => {
+      await client.publish({ queue, data: 1 });
+      expect((await cli.call('queue', 'pause', queue)).out).toBe(`paused ${queue}\n`);
+      const listed = cellsOf((await cli.call('queue', 'ls')).out);
+      expect(listed[0]).toEqual([
+        'QUEUE',
+        'STATE',
+        'READY',
+        'SCHEDULED',
+        'BLOCKED',
+        'LEASED',
+        'DEAD',
+        'DONE',
+      ]);
+      expect(listed).toContainEqual([queue, 'paused', '1', '0', '0', '0', '0', '0']);
+      expect((await cli.call('queue', 'resume', queue)).out).toBe(`resumed ${queue}\n`);
+      expect((await cli.call('queue', 'drain', queue, '--wait', '100ms')).out).toBe(
+        `draining ${queue}: 1 job left\n`,
+      );
+      const show = (await cli.call('queue', 'show', queue)).out;
+      expect(show).toMatch(/^drainingAt +20/m);
+      expect(show).toMatch(/^ready +1$/m);
+    });
+
+    it('purges the named states with --yes', async () => {
+      await client.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
+      expect((await cli.call('queue', 'purge', queue)).err).toContain("required option '--state <states>'");
+      expect((await cli.call('queue', 'purge', queue, '--state', 'redy')).err).toContain(
+        'It must be all, or',
+      );
+      const dry = await cli.call('queue', 'purge', queue, '--state', 'ready');
+      expect(dry.out).toMatch(/^ready +2\n(.*\n)*would delete 2 jobs\n$/);
+      expect((await client.queues.get(queue)).length).toBe(3);
+      expect((await cli.call('queue', 'purge', queue, '--state', 'ready', '--yes')).out).toContain(
+        'deleted 2 jobs',
+      );
+      expect((await cli.call('queue', 'purge', queue, '--state', 'ready', '--yes')).out).toBe(
+        'Nothing was deleted.\n',
+      );
+      const rest = await cli.call('queue', 'purge', queue, '--state', 'all', '--yes', '--json');
+      expect(JSON.parse(rest.out)).toMatchObject({ queue, jobs: 1, dryRun: false });
+      expect((await cli.call('queue', 'rm', queue)).out).toBe(`deleted ${queue}\n`);
+      expect((await cli.call('queue', 'rm', queue)).err).toContain('queue_not_found');
+    });
+
+    it('sets settings by their API names, and names an invalid one', async () => {
+      const set = await cli.call(
+        ...['queue', 'set', queue, 'max_running=20', 'expired=front', 'rate={"rate":10,"period_ms":1000}'],
+        '--json',
+      );
+      expect(JSON.parse(set.out)).toMatchObject({
+        ...{ maxRunning: 20, expired: 'front', rate: { rate: 10, periodMs: 1_000 } },
+      });
+      await cli.call('queue', 'set', queue, 'max_running=null');
+      expect(await client.queues.get(queue)).toMatchObject({ maxRunning: null, expired: 'front' });
+      const wrong = await cli.call('queue', 'set', queue, 'max_runing=1');
+      expect([wrong.code, wrong.out]).toEqual([1, '']);
+      expect(wrong.err).toMatch(/^ {2}max_runing: .*/m);
+      expect((await cli.call('queue', 'set', queue, 'max_running')).err).toContain('must be setting=value');
+    });
+  });
+
+  it('exits with 2 if the server is unavailable, with 1 if it refuses, and prints no token', async () => {
+    const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
+    expect([away.code, away.out]).toEqual([2, '']);
+    expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nIs the server running, .*--url/);
+    const refused = await cli.call('queue', 'ls', '--token', 'secret-token-1');
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('token_invalid')]);
+    expect(refused.err).toContain('\nIs it a token of this namespace? Make one: pumphouse token create');
+    for (const { out, err } of [away, refused]) {
+      expect(out + err).not.toContain(app.token);
+      expect(out + err).not.toContain('secret-token-1');
+    }
+  });
+
+  it.each([
+    ['job', 'publish'],
+    ['job', 'publish', 'q', '1', '--delay', '5'],
+    ['job', 'publish', 'q', '1', '--tries', '0'],
+    ['job', 'publish', 'q', '1', '--lines'],
+    ['job', 'ls', '--order', 'random'],
+    ['job', 'ls', '--limit', '-1'],
+    ['queue', 'shwo', 'q'],
+    ['target', 'set', 'x', '--header', 'nocolon'],
+    ['queue', 'ls', '--url', 'ftp://x'],
+  ])('exits with 2 on wrong usage: %s %s %s %s %s', async (...args) => {
+    const { code, out, err } = await cli.call(...args);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('error:');
+  });
+});

@@ -1,0 +1,140 @@
+import { Command, CommanderError } from 'commander';
+import { version } from '#src/domain/version';
+import { benchCommand } from './commands/bench-command.js';
+import { COMPLETE, completeCommand, completionCommand } from './commands/completion-command.js';
+import { deadCommand } from './commands/dead-command.js';
+import { doctorCommand } from './commands/doctor-command.js';
+import { importCommand } from './commands/import-command.js';
+import { jobCommand } from './commands/job-command.js';
+import { limitCommand } from './commands/limit-command.js';
+import { loginCommand, logoutCommand } from './commands/login-command.js';
+import { loopsCommand } from './commands/loops-command.js';
+import { namespaceCommand } from './commands/namespace-command.js';
+import { EXIT, failureJson, failureOf, failureText } from './failures.js';
+import { columns, entriesOf, json, type Output } from './print.js';
+import { quotaCommand } from './commands/quota-command.js';
+import { queueCommand } from './commands/queue-command.js';
+import { recurringCommand } from './commands/recurring-command.js';
+import { serve } from './serve.js';
+import { configHomeOption, openSession, type OpenSession, withConnectionOptions } from './session.js';
+import { statsCommand } from './commands/stats-command.js';
+import { tailCommand } from './commands/tail-command.js';
+import { targetCommand } from './commands/target-command.js';
+import { tokenCommand } from './commands/token-command.js';
+import { workersCommand } from './commands/workers-command.js';
+
+/** Commands that call no server, or have those options of their own. */
+const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', COMPLETE];
+const EXAMPLES = `
+Examples:
+  pumphouse serve -c /etc/pumphouse.toml
+  pumphouse token create mail --description "the mailer"
+  pumphouse login --namespace mail
+  pumphouse job publish mail '{"to":"ada@example.com"}'
+  pumphouse queue ls
+  pumphouse dead respawn --queue mail
+  pumphouse tail --queue mail
+  pumphouse doctor
+
+Exit status: 0 done, 1 refused by the server, 2 wrong usage or no answer.
+
+Connection options override their environment variables, and these override what \`pumphouse login\`
+stored.`;
+
+/**
+ * Runs one command line.
+ *
+ * @param args without the program's name
+ * @returns the exit code
+ */
+export async function run(args: readonly string[], output: Output): Promise<number> {
+  const isJson = args.includes('--json');
+  try {
+    await program(output, isJson).parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    if (failure.exit === EXIT.ok) return EXIT.ok;
+    if (isJson) output.err(failureJson(failure));
+    // Commander has already printed its own errors.
+    else if (!(error instanceof CommanderError)) output.err(failureText(failure));
+    return failure.exit;
+  }
+}
+
+/** All commands. @param isJson errors are printed as JSON, by the caller */
+export function program(output: Output, isJson = false): Command {
+  const root = new Command('pumphouse')
+    .description('Runs a Pumphouse server, or manages one through its API and its admin port.')
+    .version(version.number, '-V, --version', 'print the version')
+    .exitOverride()
+    .configureOutput({
+      ...{ writeOut: output.out, writeErr: output.err },
+      outputError: (text, write) => (isJson ? undefined : write(text)),
+    })
+    .enablePositionalOptions()
+    .showHelpAfterError(isJson ? false : '(see --help)')
+    .addHelpText('after', EXAMPLES)
+    .addOption(configHomeOption());
+  withConnectionOptions(root);
+  const open: OpenSession = (command) => openSession(command, output);
+  const groups: readonly (readonly [heading: string, ...commands: Command[]])[] = [
+    ['Server:', serveCommand(), doctorCommand(open), benchCommand(open), importCommand(output)],
+    ['Jobs and queues:', jobCommand(open), queueCommand(open), deadCommand(open), recurringCommand(open)],
+    ['Push and workers:', targetCommand(open), workersCommand(open)],
+    ['Monitoring:', statsCommand(open), tailCommand(open), loopsCommand(open)],
+    ['Access:', tokenCommand(open), limitCommand(open), quotaCommand(open), namespaceCommand(open)],
+    ['Pools:', poolsCommand(open), infoCommand(open)],
+    ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
+  ];
+  for (const [heading, ...commands] of groups) {
+    for (const command of commands) root.addCommand(command.helpGroup(heading));
+  }
+  root.addCommand(completeCommand(output), { hidden: true });
+  for (const command of everyCommand(root)) {
+    command.copyInheritedSettings(root);
+    const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
+    if (isCall) withConnectionOptions(command);
+  }
+  return root;
+}
+
+/** A command and all below it. */
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
+}
+
+function serveCommand(): Command {
+  return new Command('serve')
+    .description('run a server; it gets all options')
+    .argument('[options...]', '-c FILE: its configuration; --check-config, --print-default-config, -v')
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (args: string[]) => serve(args));
+}
+
+function poolsCommand(open: OpenSession): Command {
+  return new Command('pools')
+    .description('list the pools')
+    .action(async (_options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const pools = await admin.call({ method: 'GET', path: ['pools'] });
+      out(isJson ? json(pools) : columns((Array.isArray(pools) ? pools : []).map((pool) => [String(pool)])));
+    });
+}
+
+function infoCommand(open: OpenSession): Command {
+  return new Command('info')
+    .description('list the namespaces of a pool, with their queues')
+    .option('--pool <name>', 'the pool (default: the default pool)')
+    .action(async ({ pool }: { pool?: string }, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const info = await admin.call({ method: 'GET', path: ['info'], query: { pool } });
+      const rows = entriesOf(info).map(([namespace, queues]) => [
+        namespace,
+        Array.isArray(queues) ? queues.join(' ') : '',
+      ]);
+      out(isJson ? json(info) : columns(rows));
+    });
+}

@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { Pumphouse, type TlsOptions } from '@pumphouse/client';
+import { type Command, Option } from 'commander';
+import { AdminClient, Unreachable } from './admin-client.js';
+import { PemError, readPemFile } from '#src/config/pem-files';
+import { type Context, contextFile, readContext, type TlsFiles } from './context.js';
+import { known, parseSeconds } from './parse.js';
+import type { Output } from './print.js';
+
+/** The environment of a command: the clients of a server, and the output. */
+export interface Session extends Output {
+  /** Print answers as JSON. */
+  readonly isJson: boolean;
+  readonly timeoutMs: number;
+  /** Of the native API. @throws {Unreachable} no namespace, or no token */
+  readonly client: Pumphouse;
+  readonly admin: AdminClient;
+  readonly namespace: string | undefined;
+}
+
+/** Opens a session with the options before or after the command's name. */
+export type OpenSession = (command: Command) => Session;
+
+export const DEFAULT_URL = 'http://127.0.0.1:7777';
+const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
+export const DEFAULT_TIMEOUT_S = 10;
+const GROUP = 'Connection:';
+
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly namespace?: string;
+  readonly token?: string;
+  readonly admin?: string;
+  readonly account?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly json?: boolean;
+  readonly timeout?: number;
+  readonly configHome?: string;
+}
+
+/** Options of every command that calls a server. They are allowed anywhere on the line, so the root has them, too. */
+export function withConnectionOptions(command: Command): void {
+  const options = [
+    new Option('--url <url>', `URL of the API (default: ${DEFAULT_URL})`).env('PUMPHOUSE_URL'),
+    new Option('--namespace <name>', 'the namespace').env('PUMPHOUSE_NAMESPACE'),
+    new Option('--token <token>', 'a token of the namespace; @FILE reads it from a file').env(
+      'PUMPHOUSE_TOKEN',
+    ),
+    new Option('--admin <url>', `URL of the admin port (default: ${DEFAULT_ADMIN})`).env(
+      'PUMPHOUSE_ADMIN_URL',
+    ),
+    new Option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file').env(
+      'PUMPHOUSE_ADMIN_AUTH',
+    ),
+    new Option('--ca <file>', 'for https: the CA of the certificate of the server, PEM').env('PUMPHOUSE_CA'),
+    new Option('--cert <file>', 'for https: the client certificate, if the server requires one, PEM').env(
+      'PUMPHOUSE_CERT',
+    ),
+    new Option('--key <file>', 'the private key of the client certificate, PEM').env('PUMPHOUSE_KEY'),
+    new Option('--json', 'print the answer as JSON'),
+    new Option(
+      '--timeout <seconds>',
+      `maximum duration of a call (default: ${String(DEFAULT_TIMEOUT_S)})`,
+    ).argParser(parseSeconds),
+  ];
+  for (const option of options) {
+    // `token create --token` is that command's own.
+    if (command.options.some(({ long }) => long === option.long)) continue;
+    command.addOption(option.helpGroup(GROUP));
+  }
+}
+
+/** The folder of the context: the environment alone names it. */
+export function configHomeOption(): Option {
+  return new Option('--config-home <folder>').env('XDG_CONFIG_HOME').hideHelp();
+}
+
+/** What the command line and the environment give; an option on the line counts before the environment. */
+export function givenOptions(command: Command): ConnectionOptions {
+  const levels: Command[] = [];
+  for (let at: Command | null = command; at; at = at.parent) levels.unshift(at);
+  const given: Record<string, unknown> = {};
+  for (const source of ['env', 'cli']) {
+    for (const level of levels) {
+      for (const [name, value] of Object.entries(level.opts())) {
+        if (level.getOptionValueSource(name) === source) given[name] = value;
+      }
+    }
+  }
+  checkUrls(command, given);
+  return given;
+}
+
+/**
+ * Here and not while options are parsed: a wrong one in the environment is no reason for `serve` not to start. The error
+ * does not print the URL, which may have a password.
+ */
+function checkUrls(command: Command, { url, admin }: ConnectionOptions): void {
+  for (const [name, text] of Object.entries({ url, admin })) {
+    const { protocol } = URL.parse(text ?? DEFAULT_URL) ?? {};
+    if (protocol !== 'http:' && protocol !== 'https:')
+      command.error(`error: --${name} (or its environment variable) must begin with http:// or https://`);
+  }
+}
+
+export function openSession(command: Command, output: Output): Session {
+  const given = givenOptions(command);
+  const timeoutMs = (given.timeout ?? DEFAULT_TIMEOUT_S) * 1_000;
+  const context = readContext(contextFile(given.configHome));
+  const isJson = given.json === true;
+  return {
+    ...output,
+    isJson,
+    // JSON is for programs: no progress bars.
+    progressTo: /* guard: json-has-no-progress-bar */ isJson ? undefined : output.progressTo,
+    timeoutMs,
+    namespace: given.namespace ?? context.namespace,
+    get client() {
+      return clientOf(given, context, timeoutMs);
+    },
+    get admin() {
+      return adminOf(given, context, timeoutMs);
+    },
+  };
+}
+
+function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Pumphouse {
+  // Credentials of one server are not sent to another.
+  const context = isSameServer(given.url, kept.url ?? DEFAULT_URL) ? kept : {};
+  const { namespace = context.namespace } = given;
+  const token = given.token ?? (namespace === context.namespace ? context.token : undefined);
+  if (namespace === undefined) throw missing('namespace', '--namespace', 'PUMPHOUSE_NAMESPACE');
+  if (token === undefined) throw missing('token', '--token', 'PUMPHOUSE_TOKEN');
+  const options = {
+    ...{ url: given.url ?? context.url ?? DEFAULT_URL, namespace },
+    token: secretOf(token, 'the token'),
+    retry: { withinMs: timeoutMs, attemptMs: timeoutMs },
+    tls: /* guard: cli-api-ca */ tlsOf(filesOf(given, context)),
+  };
+  try {
+    return new Pumphouse(options);
+  } catch (error) {
+    throw error instanceof TypeError ? new Unreachable(error.message.replace('new Pumphouse: ', '')) : error;
+  }
+}
+
+function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): AdminClient {
+  const context = /* guard: stored-ca-is-of-one-server */ isSameServer(
+    given.admin,
+    kept.admin ?? DEFAULT_ADMIN,
+  )
+    ? kept
+    : {};
+  const url = new URL(given.admin ?? context.admin ?? DEFAULT_ADMIN);
+  const account = accountOf(given.account, url) ?? context.account;
+  return new AdminClient({ url, account, timeoutMs, tls: tlsOf(filesOf(given, context)) });
+}
+
+function isSameServer(given: string | undefined, kept: string): boolean {
+  return given === undefined || new URL(given).origin === URL.parse(kept)?.origin;
+}
+
+function missing(what: string, option: string, variable: string): Unreachable {
+  return new Unreachable(`no ${what}: give ${option}, set ${variable}, or run \`pumphouse login\` once`);
+}
+
+/** The files that were given, else those that `pumphouse login` stored; a certificate and its key together. */
+export function filesOf(given: ConnectionOptions, context: TlsFiles = {}): TlsFiles {
+  const fullName = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : resolve(file);
+  const { cert, key } = given.cert === undefined && given.key === undefined ? context : given;
+  return known({ ca: fullName(given.ca) ?? context.ca, cert: fullName(cert), key: fullName(key) });
+}
+
+/** @throws {Unreachable} a file cannot be used; the message names its option */
+export function tlsOf(files: TlsFiles): TlsOptions {
+  const tls: TlsOptions = Object.fromEntries(
+    Object.entries(files).map(([name, file]: [string, string]) => [name, pemOf(name, file)]),
+  );
+  const { cert, key } = tls;
+  if (cert === undefined && key === undefined) return tls;
+  if (cert === undefined || key === undefined)
+    throw new Unreachable('--cert and --key must be given together');
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Unreachable(`--cert and --key cannot be used together: ${why}`);
+  }
+  return tls;
+}
+
+function pemOf(option: string, file: string): string {
+  try {
+    return readPemFile(file, option === 'key');
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    const variable = `PUMPHOUSE_${option.toUpperCase()}`;
+    throw new Unreachable(`--${option} (or ${variable}, or \`pumphouse login\`): ${error.message}`);
+  }
+}
+
+/** @param what describes the file in error messages */
+export function textOf(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Unreachable(`cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Any user of the machine can read a secret on the command line; a file can be protected. */
+export function secretOf(given: string, what: string): string {
+  return given.startsWith('@') ? textOf(given.slice(1), what).trim() : given;
+}
+
+export function accountOf(option: string | undefined, { username, password }: URL): string | undefined {
+  if (option !== undefined) return secretOf(option, 'the account');
+  if (username === '') return undefined;
+  return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+}

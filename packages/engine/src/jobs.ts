@@ -1,0 +1,142 @@
+import type {
+  CancelledJob,
+  ChangedJob,
+  JobChange,
+  JobDetails,
+  JobFilter,
+  JobState,
+  JobSummary,
+  NewJob,
+  Page,
+  PublishedJob,
+} from '@pumphouse/client';
+import { isoTimeOrNull } from '#src/domain/iso-time';
+import { jobNotFound, QueueError } from '#src/domain/errors';
+import type { JobFilter as EngineFilter } from '#src/domain/job/job-lists';
+import type { Engine } from '#src/engine/engine';
+import type { JobChange as EngineChange } from '#src/engine/jobs/job-updater';
+import { detailsOf, summaryOf } from './answers.js';
+import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+import { engineJobOf, timeOf } from './new-job.js';
+import { dataOf, givenData } from './payload.js';
+
+const PAGE = 100;
+
+/** Jobs of the namespace by their ids, and lists of them: the methods that `jobs` of the HTTP client has. */
+export class EngineJobs {
+  constructor(
+    private readonly engine: Engine,
+    private readonly namespace: string,
+  ) {}
+
+  /** All that is known of a job. @throws {PumphouseError} `job_not_found` */
+  get(id: string, { signal }: CallOptions = {}): Promise<JobDetails> {
+    return repeat(async () => {
+      const found = await this.engine.jobs.find(this.namespace, id);
+      if (found === null) throw jobNotFound(id);
+      return detailsOf(found);
+    }, signal);
+  }
+
+  /** A page of jobs. */
+  list(filter: JobFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
+    const { ids, fields, limit = PAGE, cursor, order, state, ...rest } = filter;
+    const { jobs: lists } = this.engine;
+    return repeat(async () => {
+      const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
+      const chosen: EngineFilter = { ...rest, ...(state === undefined ? {} : { state }) };
+      const page = ids
+        ? { items: await lists.listByIds(this.namespace, ids), cursor: null }
+        : await lists.list(this.namespace, chosen, request);
+      const items = page.items.map(summaryOf);
+      return {
+        items: fields === undefined ? items : await this.withData(items),
+        nextCursor: page.cursor,
+      };
+    }, signal);
+  }
+
+  /** The jobs of all pages. */
+  each(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
+    return itemsOf((request) => this.list(request, options), filter);
+  }
+
+  /** Changes a job that waits. */
+  update(id: string, change: JobChange, { signal }: CallOptions = {}): Promise<ChangedJob> {
+    return repeat(async () => {
+      const { state, dueAtMs } = await this.engine.jobs.change(this.namespace, id, changeOf(change));
+      return { id, state: state as JobState, dueAt: isoTimeOrNull(dueAtMs) };
+    }, signal);
+  }
+
+  /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
+  cancel(
+    id: string,
+    { signal, ...request }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
+  ): Promise<CancelledJob> {
+    return repeat(async () => {
+      const cancelled = await this.engine.jobs.cancel(this.namespace, id, request);
+      const revokedAt = cancelled.outcome === 'requested' ? isoTimeOrNull(cancelled.revokedAtMs) : null;
+      return { id, outcome: cancelled.outcome, revokedAt };
+    }, signal);
+  }
+
+  /** Deletes a job in any state but leased; with `force` a leased one, too. */
+  delete(
+    id: string,
+    { force = false, signal }: CallOptions & { readonly force?: boolean } = {},
+  ): Promise<void> {
+    const request = { force, withDependents: force };
+    const remove = (): Promise<unknown> => this.engine.jobs.remove(this.namespace, id, request);
+    return repeatRemoval('job_not_found', remove, signal);
+  }
+
+  /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */
+  put(
+    id: string,
+    job: Omit<NewJob, 'id'>,
+    { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean } = {},
+  ): Promise<PublishedJob> {
+    const put = async (): Promise<PublishedJob> => {
+      const stored = { ...engineJobOf(job), id };
+      const { state } = await this.engine.jobs.put(this.namespace, stored, { isOnlyNew: onlyNew });
+      return { id, state, existing: false };
+    };
+    // A job of an earlier attempt would be refused.
+    return onlyNew ? call(put, signal) : repeat(put, signal);
+  }
+
+  /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */
+  revoke(id: string, { signal }: CallOptions = {}): Promise<ChangedJob> {
+    return call(async () => {
+      const { state, dueAtMs } = await this.engine.settle.revoke(this.namespace, id);
+      return { id, state, dueAt: isoTimeOrNull(dueAtMs) };
+    }, signal);
+  }
+
+  /** Writes a line into the timeline of a job. */
+  log(id: string, message: string, data?: unknown, { signal }: CallOptions = {}): Promise<void> {
+    return call(() => this.engine.jobs.log(this.namespace, id, message, data), signal);
+  }
+
+  private async withData(jobs: readonly JobSummary[]): Promise<JobSummary[]> {
+    const found = await this.engine.jobs.dataOf(this.namespace, jobs);
+    return jobs.flatMap((job, i): JobSummary[] => {
+      const data = found[i];
+      if (data === undefined) return [];
+      if (data === null) return [{ ...job, dataOmitted: true }];
+      return [{ ...job, ...dataOf(data.body, data.contentType), dataOmitted: false }];
+    });
+  }
+}
+
+function changeOf({ dueAt, data, json, contentType, ...rest }: JobChange): EngineChange {
+  if (dueAt !== undefined && rest.delayMs !== undefined)
+    throw new QueueError('invalid_argument', 'give one of `delayMs` and `dueAt`');
+  const stored = givenData({ data, json, contentType });
+  return {
+    ...rest,
+    ...(dueAt === undefined ? {} : { dueMs: timeOf(dueAt) }),
+    ...(stored === undefined ? {} : { data: stored }),
+  };
+}

@@ -1,0 +1,82 @@
+import type { LeasedJob } from '@pumphouse/client';
+import { isoTimeOrNull } from '#src/domain/iso-time';
+import type { LeasedJob as EngineJob } from '#src/domain/job/job';
+import { readData, type ReadData } from './payload.js';
+
+/** Read when it is first wanted. Private at run time, too: a job that is logged shows no data. */
+class LeasedPayload {
+  readonly #body: Buffer;
+  readonly #contentType: string | null;
+  #read: ReadData | undefined;
+
+  constructor(body: Buffer, contentType: string | null) {
+    this.#body = body;
+    this.#contentType = contentType;
+  }
+
+  get read(): ReadData {
+    return (this.#read ??= readData(this.#body, this.#contentType));
+  }
+
+  get body(): Buffer {
+    return this.#body;
+  }
+}
+
+/** A job that the engine has leased, as the worker runtime has it. */
+export class EngineLeasedJob implements LeasedJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly lease: number;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly tries: number;
+  readonly triesLeft: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  readonly publishedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly progress: unknown;
+
+  private readonly payload: LeasedPayload;
+
+  constructor(job: EngineJob) {
+    const { extended } = job;
+    this.payload = new LeasedPayload(job.body, extended?.contentType ?? null);
+    this.id = job.id;
+    this.queue = job.queue;
+    this.lease = job.lease;
+    this.type = extended?.type ?? null;
+    this.tags = extended?.tags ?? [];
+    this.attributes = job.attributes;
+    this.priority = extended?.priority ?? 0;
+    this.tries = job.tries;
+    this.triesLeft = job.triesLeft;
+    this.attempts = job.attempts;
+    this.crashes = extended?.crashes ?? 0;
+    this.failures = extended?.failures ?? 0;
+    this.publishedAt = isoTimeOrNull(job.publishedAtMs);
+    this.expiresAt = isoTimeOrNull(job.expiresAtMs);
+    const progress = extended?.progress ?? null;
+    this.progress = progress === null ? null : (JSON.parse(progress) as unknown);
+  }
+
+  get contentType(): string {
+    return this.payload.read.contentType;
+  }
+
+  get data(): unknown {
+    return this.payload.read.value;
+  }
+
+  get text(): string {
+    return this.payload.read.json ?? this.payload.body.toString();
+  }
+
+  get bytes(): Uint8Array {
+    return this.payload.body;
+  }
+}

@@ -1,0 +1,37 @@
+import type { NewJob } from '@pumphouse/client';
+import type { NewExtendedJob } from '#src/contract/job/extended-job';
+import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '#src/domain/push-url';
+import { invalid } from './errors.js';
+import { newData } from './payload.js';
+
+/**
+ * A job of the client as the engine stores it.
+ *
+ * @throws {TypeError} its data is no JSON, or does not fit its content type
+ * @throws {QueueError} `invalid_argument`: options that exclude each other
+ */
+export function engineJobOf(job: NewJob): NewExtendedJob {
+  const { runAt, unique, push, data, json, contentType, ...options } = job;
+  const { delayMs, ttlMs = 0 } = options;
+  if (runAt !== undefined && delayMs !== undefined) throw invalid('give one of `delayMs` and `runAt`');
+  if (ttlMs > 0 && ttlMs < (delayMs ?? 0)) throw invalid('ttlMs is 0, or at least delayMs');
+  const made: { -readonly [K in keyof NewExtendedJob]: NewExtendedJob[K] } = {
+    ...options,
+    ...newData({ data, json, contentType }),
+  };
+  if (runAt !== undefined) made.dueMs = timeOf(runAt);
+  if (push !== undefined) {
+    const url = pushUrlOf(push.url);
+    if (url === null) throw invalid(`push.url ${PUSH_URL_RULE}`);
+    Object.assign(made, withPushUrl(url, options));
+  }
+  if (unique !== undefined) made.unique = { mode: 'existing', ...unique };
+  return made;
+}
+
+/** Unix ms; times before 1970 are as any time that is over. @throws {QueueError} `invalid_argument` */
+export function timeOf(time: Date | string): number {
+  const ms = new Date(time).getTime();
+  if (Number.isNaN(ms)) throw invalid(`${String(time)} is no time`);
+  return Math.max(ms, 0);
+}

@@ -1,0 +1,133 @@
+import type {
+  JobState,
+  Page,
+  PageOptions,
+  PurgedQueue,
+  QueueDetails,
+  QueueSettings,
+  Rate,
+} from '@pumphouse/client';
+import { QueueError } from '#src/domain/errors';
+import { toShown } from '#src/contract/fields/wire';
+import { QueueAnswer, queueFacts, type SettingsChange } from '#src/contract/queue-settings';
+import { checkNames } from '#src/domain/ids';
+import { JOB_STATES, STATE_NAMES } from '#src/domain/job/states';
+import { checkNumber } from '#src/engine/core/checks';
+import type { Engine } from '#src/engine/engine';
+import type { Queues, QueueView } from '#src/engine/queues/queues';
+import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+
+const PAGE = 100;
+const MAX_PAGE = 1_000;
+const MAX_DRAIN_WAIT_MS = 60_000;
+
+/** Queues of the namespace: the methods that `queues` of the HTTP client has. */
+export class EngineQueues {
+  private readonly queues: Queues;
+
+  constructor(
+    engine: Engine,
+    private readonly namespace: string,
+  ) {
+    this.queues = engine.queues;
+  }
+
+  list(
+    { limit = PAGE, cursor = '' }: PageOptions = {},
+    { signal }: CallOptions = {},
+  ): Promise<Page<QueueDetails>> {
+    return repeat(async () => {
+      checkNumber('limit', limit, 1, MAX_PAGE);
+      const { queues, last } = await this.queues.list(this.namespace, { after: cursor, limit });
+      return { items: queues.map(detailsOf), nextCursor: last };
+    }, signal);
+  }
+
+  /** The queues of all pages. */
+  each(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<QueueDetails, void, void> {
+    return itemsOf((request) => this.list(request, options), page);
+  }
+
+  /** Any legal name has an answer: `exists` says whether there is such a queue. */
+  get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.queues.find(this.namespace, queue));
+  }
+
+  /** Changes settings: what is left out stays, null takes away. */
+  update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
+    const { push, ...rest } = settings;
+    const target = push === undefined ? undefined : (push?.target ?? null);
+    return this.send(queue, options, () => this.queues.change(this.namespace, queue, changeOf(rest), target));
+  }
+
+  /** Forgets an empty queue and its settings. @throws {PumphouseError} `queue_not_empty`, `queue_not_found` */
+  delete(queue: string, { signal }: CallOptions = {}): Promise<void> {
+    return repeatRemoval('queue_not_found', () => this.queues.forget(this.namespace, queue), signal);
+  }
+
+  pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.queues.pause(this.namespace, queue));
+  }
+
+  resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.queues.resume(this.namespace, queue));
+  }
+
+  /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
+  drain(
+    queue: string,
+    { waitMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
+  ): Promise<QueueDetails> {
+    const isWanted = (): boolean => options.signal?.aborted !== true;
+    return this.send(queue, options, () => {
+      checkNumber('waitMs', waitMs, 0, MAX_DRAIN_WAIT_MS);
+      return this.queues.drain(this.namespace, queue, waitMs, isWanted);
+    });
+  }
+
+  /** Removes all jobs in these states; call it again while `complete` is false. */
+  purge(
+    queue: string,
+    states: readonly JobState[],
+    { dryRun = false, signal }: CallOptions & { readonly dryRun?: boolean } = {},
+  ): Promise<PurgedQueue> {
+    return call(async () => {
+      checkStates(states);
+      if (dryRun) {
+        const jobs = await this.queues.count(this.namespace, queue, states);
+        return { jobs, dryRun, complete: true };
+      }
+      const { removed, isComplete } = await this.queues.purge(this.namespace, queue, states);
+      return { jobs: removed, dryRun, complete: isComplete };
+    }, signal);
+  }
+
+  private send(queue: string, { signal }: CallOptions, run: () => Promise<QueueView>): Promise<QueueDetails> {
+    return repeat(async () => {
+      checkNames(this.namespace, queue);
+      return detailsOf(await run());
+    }, signal);
+  }
+}
+
+function detailsOf(view: QueueView): QueueDetails {
+  return toShown(QueueAnswer, queueFacts(view)) as QueueDetails;
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkStates(states: readonly string[]): void {
+  const isRight = states.length > 0 && states.every((state) => Object.hasOwn(JOB_STATES, state));
+  if (!isRight) throw new QueueError('invalid_argument', `states must be some of ${STATE_NAMES.join(', ')}`);
+}
+
+function changeOf({ rate, ratePerKey, ...rest }: Partial<Omit<QueueSettings, 'push'>>): SettingsChange {
+  return {
+    ...rest,
+    ...(rate === undefined ? {} : { rate: rate && rateOf(rate) }),
+    ...(ratePerKey === undefined ? {} : { ratePerKey: ratePerKey && rateOf(ratePerKey) }),
+  };
+}
+
+function rateOf({ rate, periodMs, burst = 1 }: Rate): Required<Rate> {
+  return { rate, periodMs, burst };
+}
