@@ -14,7 +14,7 @@ const RANKS = [
   ['http'],
   ['auth'],
   [
-    ...['jobs', 'deadletter', 'pump', 'queues', 'schedules', 'events', 'workers', 'stats', 'settings'],
+    ...['jobs', 'deadletter', 'pump', 'queues', 'recurring', 'events', 'sessions', 'stats', 'settings'],
     ...['admin', 'health', 'openapi', 'push'],
   ],
   ['later'],

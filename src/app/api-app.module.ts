@@ -14,12 +14,12 @@ import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
-import { WorkersModule } from '../workers/workers.module.js';
+import { SessionsModule } from '../sessions/sessions.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
 import { PumpModule } from '../pump/pump.module.js';
 import { PushModule } from '../push/push.module.js';
 import { QueuesModule } from '../queues/queues.module.js';
-import { SchedulesModule } from '../schedules/schedules.module.js';
+import { RecurringModule } from '../recurring/recurring.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
 
@@ -42,8 +42,8 @@ export class ApiAppModule {
         EventsModule,
         HealthModule,
         OpenApiModule.forRoot(() => apiDocumentOf(parts)),
-        SchedulesModule,
-        WorkersModule,
+        RecurringModule,
+        SessionsModule,
         PushModule,
         LaterModule,
       ],

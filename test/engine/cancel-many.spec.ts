@@ -28,7 +28,7 @@ describe('a cancel of many jobs', () => {
   });
 
   const cancel = (ids: readonly string[], request: CancelRequest = {}) =>
-    f.path.jobCanceller.cancelMany(f.ns, ids, request);
+    f.components.jobCanceller.cancelMany(f.ns, ids, request);
   const outcomes = async (ids: readonly string[], request: CancelRequest = {}) =>
     (await cancel(ids, request)).map(({ outcome }) => outcome);
   const states = (ids: readonly string[]) =>
@@ -41,7 +41,7 @@ describe('a cancel of many jobs', () => {
   };
 
   it('ends waiting jobs of every state and queue, with a result for each', async () => {
-    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     await f.put('done', KEPT);
     await f.work();
     await f.put('dead', { ...KEPT, tries: 1 });
@@ -133,7 +133,7 @@ describe('a cancel of many jobs', () => {
     await f.put('b');
     await f.put('waits', { queue: 'r', dependsOn: ['a'], onDependencyFailure: 'block' });
     // Its dependents have not heard of the end yet.
-    await f.path.leaseOperations.complete(f.ns, await f.lease('q', 1));
+    await f.components.leaseOperations.complete(f.ns, await f.lease('q', 1));
 
     expect(await outcomes(['a', 'b'])).toEqual(['done', 'cancelled']);
     expect(await states(['waits'])).toEqual(['blocked']);
@@ -165,7 +165,7 @@ describe('a cancel of many jobs', () => {
     for (const id of ids) await f.put(id, { dependsOn: ['a'] });
     await f.put('other', { dependsOn: ['a'] });
     await expect(cancel([...ids, 'a'])).rejects.toMatchObject({ dependents: ['other'], ids: ['a'] });
-    await f.path.jobCanceller.cancel(f.ns, 'other');
+    await f.components.jobCanceller.cancel(f.ns, 'other');
 
     expect(new Set(await outcomes([...ids, 'a']))).toEqual(new Set(['cancelled']));
     expect(await f.leftovers()).toEqual([]);
@@ -183,7 +183,7 @@ describe('a cancel of many jobs', () => {
   });
 
   it('cancels the running and held jobs of a concurrency key, and releases the next', async () => {
-    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     for (const id of ['runs', 'h1', 'h2', 'h3', 'h4']) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
     await f.lease();
@@ -210,7 +210,7 @@ describe('a cancel of many jobs', () => {
   });
 
   it('cancels 64 held jobs of a key and its running one, and releases the rest', async () => {
-    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const ids = Array.from({ length: 66 }, (_, i) => `k${String(i).padStart(2, '0')}`);
     for (const id of ids) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
@@ -241,7 +241,7 @@ describe('a cancel of many jobs', () => {
 
   it('cancels a job of a recurring job, which makes the next one', async () => {
     const job = { queue: 'q', body: Buffer.from('x') };
-    await f.path.recurrings.set(f.ns, { id: 'rec', schedule: { everyMs: 1_000 }, template: job });
+    await f.components.recurrings.set(f.ns, { id: 'rec', schedule: { everyMs: 1_000 }, template: job });
     await f.pass(1_000);
     const [made] = await f.lease();
     await f.put('other');
@@ -281,7 +281,7 @@ describe('a cancel of many jobs', () => {
           await f.put(id, { ...KEPT, concurrencyKey: `k${i % 3}`, ...(i > 5 && { dependsOn: [ids[0]!] }) });
         const leased = await f.lease();
         const [results, settled] = await Promise.all([
-          f.path.jobCanceller.cancelMany(f.ns, ids, { graceMs: 0 }),
+          f.components.jobCanceller.cancelMany(f.ns, ids, { graceMs: 0 }),
           other.engine.settle.complete(f.ns, leased),
         ]);
         await f.pump();

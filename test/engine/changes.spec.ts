@@ -26,8 +26,8 @@ describe('an update of a job', () => {
       await f.put(id, { priority: i % 2 === 0 ? 5 : 0 });
       await f.pass(1);
     }
-    await f.path.jobUpdater.change(f.ns, 'd', { priority: 5 });
-    await f.path.jobUpdater.change(f.ns, 'c', { priority: 0 });
+    await f.components.jobUpdater.change(f.ns, 'd', { priority: 5 });
+    await f.components.jobUpdater.change(f.ns, 'c', { priority: 0 });
     expect(await audit()).toEqual([]);
 
     expect((await f.lease()).map(({ id }) => id)).toEqual(['b', 'c', 'f', 'a', 'd', 'e']);
@@ -38,7 +38,7 @@ describe('an update of a job', () => {
     async (id) => {
       const publish = async (priority: number, own?: string): Promise<string> => {
         const given = own === undefined ? {} : { id: own };
-        const [job] = await f.path.extendedPublisher.publish(f.ns, [
+        const [job] = await f.components.extendedPublisher.publish(f.ns, [
           { queue: 'q', body: Buffer.from('x'), priority, type: 't', ...given },
         ]);
         await f.pass(1);
@@ -47,7 +47,7 @@ describe('an update of a job', () => {
       const first = await publish(3);
       await publish(0, id);
       const last = await publish(3);
-      await f.path.jobUpdater.change(f.ns, id, { priority: 3 });
+      await f.components.jobUpdater.change(f.ns, id, { priority: 3 });
       expect((await f.lease()).map((job) => job.id)).toEqual([first, id, last]);
     },
   );
@@ -56,7 +56,7 @@ describe('an update of a job', () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await f.fixture.publish('q'));
     for (const priority of [-4, 7, 0]) {
-      await f.path.jobUpdater.change(f.ns, ids[2] ?? '', { priority });
+      await f.components.jobUpdater.change(f.ns, ids[2] ?? '', { priority });
       expect(await audit()).toEqual([]);
     }
 
@@ -67,7 +67,7 @@ describe('an update of a job', () => {
   it('sets the priority of a scheduled job', async () => {
     await f.put('late', { delayMs: 1_000 });
     await f.put('a', { delayMs: 1_000 });
-    await f.path.jobUpdater.change(f.ns, 'late', { priority: 1 });
+    await f.components.jobUpdater.change(f.ns, 'late', { priority: 1 });
     await f.pass(1_000);
 
     expect((await f.lease()).map(({ id }) => id)).toEqual(['a', 'late']);
@@ -76,10 +76,10 @@ describe('an update of a job', () => {
   it('lists blocked and held jobs by publish time, also former simple ones', async () => {
     const listed = async (state: 'blocked' | 'held'): Promise<string[]> => {
       const filter = { queue: 'q', state };
-      return (await f.path.lists.list(f.ns, filter, { limit: 10 })).items.map(({ id }) => id);
+      return (await f.components.lists.list(f.ns, filter, { limit: 10 })).items.map(({ id }) => id);
     };
     await f.put('running', { concurrencyKey: 'k' });
-    await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     expect(await f.lease()).toHaveLength(1);
     const simple = await f.fixture.publish('q', { delayMs: 60_000 });
     await f.put('second', { concurrencyKey: 'k', priority: 5 });
@@ -87,7 +87,7 @@ describe('an update of a job', () => {
     await f.put('blocked', { dependsOn: ['running'] });
     await f.put('a-third', { concurrencyKey: 'k' });
     await f.pass(10);
-    await f.path.jobUpdater.change(f.ns, simple, { dependsOn: ['running'] });
+    await f.components.jobUpdater.change(f.ns, simple, { dependsOn: ['running'] });
     expect(await f.lease()).toEqual([]);
 
     expect(await listed('blocked')).toEqual([simple, 'blocked']);
@@ -96,7 +96,7 @@ describe('an update of a job', () => {
 
   it('changes data, tags and ttl, with an entry in the timeline', async () => {
     await f.put('a', { tags: ['x'] });
-    await f.path.jobUpdater.change(f.ns, 'a', {
+    await f.components.jobUpdater.change(f.ns, 'a', {
       data: { body: Buffer.from('new'), contentType: 'text/plain' },
       tags: ['y', 'z'],
       ttlMs: 1_000,
@@ -106,10 +106,10 @@ describe('an update of a job', () => {
     expect(job).toMatchObject({ tags: ['y', 'z'], contentType: 'text/plain', expiresAtMs: f.nowMs + 1_000 });
     expect(job?.body.toString()).toBe('new');
     expect(job?.timeline.map(({ what }) => what)).toEqual(['published', 'changed']);
-    await f.path.jobUpdater.change(f.ns, 'a', { ttlMs: 0, tags: [] });
+    await f.components.jobUpdater.change(f.ns, 'a', { ttlMs: 0, tags: [] });
     await f.pass(1_000);
     expect(await f.find('a')).toMatchObject({ state: 'ready', tags: [], expiresAtMs: null });
-    await f.path.jobUpdater.change(f.ns, 'a', { ttlMs: 10 });
+    await f.components.jobUpdater.change(f.ns, 'a', { ttlMs: 10 });
     await f.pass(10);
     expect(await f.find('a')).toBeNull();
   });
@@ -122,11 +122,11 @@ describe('an update of a job', () => {
     const far = await f.fixture.publish('q', { delayMs: 3_600_000 });
     const dueMs = f.nowMs + 5_000;
     for (const id of ['ready', 'scheduled', far])
-      expect(await f.path.jobUpdater.change(f.ns, id, { dueMs })).toEqual({
+      expect(await f.components.jobUpdater.change(f.ns, id, { dueMs })).toEqual({
         state: 'scheduled',
         dueAtMs: dueMs,
       });
-    await f.path.jobUpdater.change(f.ns, 'blocked', { dueMs });
+    await f.components.jobUpdater.change(f.ns, 'blocked', { dueMs });
     expect(await audit()).toEqual([]);
     expect(await f.work()).toEqual(['a']);
     await f.pass(4_999);
@@ -137,7 +137,9 @@ describe('an update of a job', () => {
     );
 
     await f.put('now', { delayMs: 1_000 });
-    expect(await f.path.jobUpdater.change(f.ns, 'now', { delayMs: 0 })).toMatchObject({ state: 'ready' });
+    expect(await f.components.jobUpdater.change(f.ns, 'now', { delayMs: 0 })).toMatchObject({
+      state: 'ready',
+    });
     await f.pass(3_600_000);
     expect(await audit()).toEqual([]);
   });
@@ -146,7 +148,7 @@ describe('an update of a job', () => {
     await f.put('a');
     await f.put('b', { delayMs: 1_000 });
     await f.put('c', { dependsOn: ['a'] });
-    for (const id of ['a', 'b', 'c']) await f.path.jobUpdater.change(f.ns, id, { queue: 'other' });
+    for (const id of ['a', 'b', 'c']) await f.components.jobUpdater.change(f.ns, id, { queue: 'other' });
     expect(await audit()).toEqual([]);
 
     expect(await f.counts()).toMatchObject({ ready: 0, scheduled: 0, blocked: 0 });
@@ -158,10 +160,10 @@ describe('an update of a job', () => {
 
   it('changes a far job in place, and moves it only to a new due time', async () => {
     const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
-    await f.path.jobUpdater.change(f.ns, id, { tags: ['t'], priority: 3 });
+    await f.components.jobUpdater.change(f.ns, id, { tags: ['t'], priority: 3 });
     expect(await f.find(id)).toMatchObject({ state: 'scheduled', tags: ['t'], priority: 3 });
     expect(await audit()).toEqual([]);
-    await expect(f.path.jobUpdater.change(f.ns, id, { queue: 'other' })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, id, { queue: 'other' })).rejects.toMatchObject({
       code: 'due_unknown',
     });
     await f.pass(3_599_999);
@@ -176,7 +178,7 @@ describe('an update of a job', () => {
     ['a simple job', {}],
     ['an extended job', { type: 'old', priority: 2 }],
   ])('changes tries, type and retry policy of %s in each waiting state', async (_, more) => {
-    const { jobUpdater } = f.path;
+    const { jobUpdater } = f.components;
     const publish = (queue: string, extra: object = {}): Promise<string> =>
       Object.keys(more).length === 0 && !('dependsOn' in extra)
         ? f.fixture.publish(queue, { tries: 3, ...extra })
@@ -196,9 +198,9 @@ describe('an update of a job', () => {
         ...{ state, tries: 2, triesLeft: 2, attempts: 0, type: 'new' },
         ...{ priority: published?.priority, publishedAtMs: published?.publishedAtMs },
       });
-      const { items } = await f.path.lists.list(f.ns, { type: 'new' }, { limit: 100 });
+      const { items } = await f.components.lists.list(f.ns, { type: 'new' }, { limit: 100 });
       expect(items.map((one) => one.id)).toContain(id);
-      expect((await f.path.lists.list(f.ns, { type: 'old' }, { limit: 100 })).items).not.toContainEqual(
+      expect((await f.components.lists.list(f.ns, { type: 'old' }, { limit: 100 })).items).not.toContainEqual(
         expect.objectContaining({ id }),
       );
       const changed = (await f.find(id))?.timeline.at(-1);
@@ -213,7 +215,7 @@ describe('an update of a job', () => {
     const fail = async (): Promise<void> => {
       const [job] = await f.fixture.lease('q', { ttrMs: 10_000 });
       expect(job).toMatchObject({ id });
-      await f.path.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
+      await f.components.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
     };
     await fail();
     expect(await f.find(id)).toMatchObject({ state: 'scheduled', triesLeft: 1, attempts: 1 });
@@ -233,10 +235,10 @@ describe('an update of a job', () => {
   it('refuses tries that a publish refuses, and changes nothing', async () => {
     const id = await f.fixture.publish('q', { tries: 3 });
     for (const tries of [0, -1, 1.5, 65_536, Number.NaN])
-      await expect(f.path.jobUpdater.change(f.ns, id, { tries, priority: 9 })).rejects.toMatchObject({
+      await expect(f.components.jobUpdater.change(f.ns, id, { tries, priority: 9 })).rejects.toMatchObject({
         code: 'invalid_argument',
       });
-    await expect(f.path.jobUpdater.change(f.ns, id, { type: '\ud800' })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, id, { type: '\ud800' })).rejects.toMatchObject({
       code: 'invalid_argument',
     });
     expect(await f.find(id)).toMatchObject({ tries: 3, triesLeft: 3, priority: 0 });
@@ -246,24 +248,24 @@ describe('an update of a job', () => {
     await f.put('a', { retentionMs: 1_000 });
     await f.lease();
 
-    await expect(f.path.jobUpdater.change(f.ns, 'a', { priority: 1 })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, 'a', { priority: 1 })).rejects.toMatchObject({
       code: 'not_waiting',
     });
-    await expect(f.path.jobUpdater.change(f.ns, 'b', { priority: 1 })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, 'b', { priority: 1 })).rejects.toMatchObject({
       code: 'job_not_found',
     });
-    await expect(f.path.jobUpdater.change(f.ns, 'a', { priority: 128 })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, 'a', { priority: 128 })).rejects.toMatchObject({
       code: 'invalid_argument',
     });
   });
 
   it('adds a line to the timeline of a job in any state', async () => {
     await f.put('a');
-    await f.path.jobUpdater.log(f.ns, 'a', 'hello', { n: 1 });
+    await f.components.jobUpdater.log(f.ns, 'a', 'hello', { n: 1 });
     await f.lease();
-    await f.path.jobUpdater.log(f.ns, 'a', 'again');
+    await f.components.jobUpdater.log(f.ns, 'a', 'again');
     const simple = await f.fixture.publish('p');
-    await f.path.jobUpdater.log(f.ns, simple, 'plain');
+    await f.components.jobUpdater.log(f.ns, simple, 'plain');
 
     const lines = (await f.find('a'))?.timeline.filter(({ what }) => what === 'log');
     expect(lines).toEqual([
@@ -281,7 +283,7 @@ describe('the cancel of a job', () => {
   afterEach(() => f.close());
 
   const cancel = (id: string, request: { cascade?: boolean; graceMs?: number } = {}) =>
-    f.path.jobCanceller.cancel(f.ns, id, request);
+    f.components.jobCanceller.cancel(f.ns, id, request);
 
   it.each([
     ['ready', {}],
@@ -338,14 +340,18 @@ describe('the cancel of a job', () => {
       outcome: 'requested',
       revokedAtMs: f.nowMs + 5_000,
     });
-    expect(await f.path.leaseOperations.heartbeat(f.ns, lease)).toMatchObject({ cancelRequested: true });
+    expect(await f.components.leaseOperations.heartbeat(f.ns, lease)).toMatchObject({
+      cancelRequested: true,
+    });
     await f.pass(4_999);
     expect(await f.find('a')).toMatchObject({ state: 'leased', cancelRequested: true });
     await f.pass(1);
 
     expect(await f.find('a')).toMatchObject({ state: 'cancelled', cancelRequested: false });
-    await expect(f.path.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({ code: 'lease_lost' });
-    expect(await f.path.leaseOperations.complete(f.ns, [lease])).toEqual(['lease_lost']);
+    await expect(f.components.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    expect(await f.components.leaseOperations.complete(f.ns, [lease])).toEqual(['lease_lost']);
     await f.pass(60_000);
     expect(await f.lease()).toEqual([]);
   });
@@ -367,7 +373,7 @@ describe('the cancel of a job', () => {
     await f.put('a', { retentionMs: 60_000 });
     const [job] = await f.lease();
     await cancel('a');
-    expect(await f.path.leaseOperations.complete(f.ns, [{ id: 'a', lease: job?.lease ?? 0 }])).toEqual([
+    expect(await f.components.leaseOperations.complete(f.ns, [{ id: 'a', lease: job?.lease ?? 0 }])).toEqual([
       'done',
     ]);
     await f.pass(30_000);
@@ -380,12 +386,15 @@ describe('the cancel of a job', () => {
     const [job] = await f.lease();
     const lease = { id: 'a', lease: job?.lease ?? 0 };
     await cancel('a', { graceMs: 20_000 });
-    if (how === 'release') await f.path.leaseOperations.release(f.ns, lease);
-    else if (how === 'retry') await f.path.leaseOperations.retry(f.ns, { ...lease, group: 'g', message: '' });
+    if (how === 'release') await f.components.leaseOperations.release(f.ns, lease);
+    else if (how === 'retry')
+      await f.components.leaseOperations.retry(f.ns, { ...lease, group: 'g', message: '' });
     else await f.pass(10_001);
 
     expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
-    await expect(f.path.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({ code: 'lease_lost' });
+    await expect(f.components.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
     expect(await f.lease()).toEqual([]);
   });
 
@@ -399,7 +408,7 @@ describe('the cancel of a job', () => {
     expect(refusal).toBeInstanceOf(DependentsError);
     expect((refusal as DependentsError).dependents.toSorted()).toEqual(['b', 'c']);
     expect(await f.find('a')).toMatchObject({ state: 'ready' });
-    await f.path.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
+    await f.components.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
     await cancel('c');
     expect(await cancel('a')).toEqual({ outcome: 'cancelled' });
     expect(await f.work()).toEqual(['b']);

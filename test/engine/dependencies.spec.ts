@@ -41,7 +41,7 @@ describe('dependencies', () => {
       id,
       dependsOn,
     });
-    const published = await f.path.extendedPublisher.publish(f.ns, [
+    const published = await f.components.extendedPublisher.publish(f.ns, [
       job('c', ['b']),
       job('b', ['a']),
       job('a', []),
@@ -77,7 +77,7 @@ describe('dependencies', () => {
       id,
       dependsOn,
     });
-    const publish = (...jobs: NewExtendedJob[]) => f.path.extendedPublisher.publish(f.ns, jobs);
+    const publish = (...jobs: NewExtendedJob[]) => f.components.extendedPublisher.publish(f.ns, jobs);
 
     await expect(publish(job('a', ['a']))).rejects.toMatchObject({ code: 'dependency_cycle' });
     await expect(publish(job('a', ['b']), job('b', ['c']), job('c', ['a']))).rejects.toMatchObject({
@@ -86,10 +86,12 @@ describe('dependencies', () => {
     expect(await f.find('a')).toBeNull();
 
     await publish(job('a', []), job('b', ['a']), job('c', ['b']));
-    await expect(f.path.jobUpdater.change(f.ns, 'a', { moreDependencies: ['c'] })).rejects.toMatchObject({
+    await expect(
+      f.components.jobUpdater.change(f.ns, 'a', { moreDependencies: ['c'] }),
+    ).rejects.toMatchObject({
       code: 'dependency_cycle',
     });
-    await expect(f.path.jobUpdater.change(f.ns, 'a', { dependsOn: ['a'] })).rejects.toMatchObject({
+    await expect(f.components.jobUpdater.change(f.ns, 'a', { dependsOn: ['a'] })).rejects.toMatchObject({
       code: 'dependency_cycle',
     });
     expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
@@ -100,7 +102,7 @@ describe('dependencies', () => {
     await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });
     await f.put('c', { dependsOn: ['a'], delayMs: 60_000 });
 
-    await f.path.jobUpdater.change(f.ns, 'c', { dependsOn: [] });
+    await f.components.jobUpdater.change(f.ns, 'c', { dependsOn: [] });
     expect(await f.find('c')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
     expect(await f.work()).toEqual(['a']);
     expect(await f.find('b')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
@@ -171,7 +173,7 @@ describe('dependencies', () => {
     await f.put('a');
     await f.put('b');
     await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'fail' });
-    await f.path.jobCanceller.cancel(f.ns, 'c');
+    await f.components.jobCanceller.cancel(f.ns, 'c');
     await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'fail' });
     await f.fail('a');
 
@@ -202,7 +204,7 @@ describe('dependencies', () => {
 
     expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { a: 'deleted' } });
     expect(await f.work()).toEqual(['c']);
-    expect(await f.path.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+    expect(await f.components.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
       state: 'ready',
     });
     expect(await f.work()).toEqual(['b']);
@@ -225,16 +227,16 @@ describe('dependencies', () => {
     await f.put('s', { delayMs: 60_000 });
     const far = await f.fixture.publish('q', { delayMs: 3_600_000 });
 
-    expect(await f.path.jobUpdater.change(f.ns, 'b', { moreDependencies: ['a'] })).toMatchObject({
+    expect(await f.components.jobUpdater.change(f.ns, 'b', { moreDependencies: ['a'] })).toMatchObject({
       state: 'blocked',
     });
-    expect(await f.path.jobUpdater.change(f.ns, 's', { moreDependencies: ['a'] })).toMatchObject({
+    expect(await f.components.jobUpdater.change(f.ns, 's', { moreDependencies: ['a'] })).toMatchObject({
       state: 'blocked',
     });
-    expect(await f.path.jobUpdater.change(f.ns, far, { moreDependencies: ['a'] })).toMatchObject({
+    expect(await f.components.jobUpdater.change(f.ns, far, { moreDependencies: ['a'] })).toMatchObject({
       state: 'scheduled',
     });
-    expect(await f.path.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+    expect(await f.components.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
       state: 'ready',
     });
     await f.pass(3_600_000);
@@ -255,11 +257,11 @@ describe('dependencies', () => {
 
     const lost = { id: 'a', lease: job?.lease ?? 0 };
     expect(
-      await f.path.leaseOperations.complete(f.ns, [
+      await f.components.leaseOperations.complete(f.ns, [
         { ...lost, next: { queue: 'next', dependsOn: ['user'] } },
       ]),
     ).toEqual(['dependency_cycle']);
-    expect(await f.path.leaseOperations.complete(f.ns, [{ ...lost, next }])).toEqual(['done']);
+    expect(await f.components.leaseOperations.complete(f.ns, [{ ...lost, next }])).toEqual(['done']);
     expect(await f.find('a')).toMatchObject({ state: 'blocked', queue: 'next', dependsOn: ['b'] });
     expect(await f.work('slow')).toEqual(['b']);
     expect(await f.find('a')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 1_000 });
@@ -276,7 +278,7 @@ describe('dependencies', () => {
       const ids: string[] = [];
       for (let left = MANY; left > 0; left -= 50) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'many', body: Buffer.from('x'), ...job }));
-        ids.push(...(await f.path.extendedPublisher.publish(f.ns, jobs)).map(({ id }) => id));
+        ids.push(...(await f.components.extendedPublisher.publish(f.ns, jobs)).map(({ id }) => id));
       }
       return ids;
     };

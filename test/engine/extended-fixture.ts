@@ -5,7 +5,7 @@ import type { EngineFixture, ExtendedJob } from './fixture.js';
 export class ExtendedFixture {
   constructor(readonly f: EngineFixture) {}
 
-  get path() {
+  get components() {
     return this.f.engine.components;
   }
 
@@ -21,18 +21,18 @@ export class ExtendedFixture {
   async fail(queue: string, group: string, message = 'boom', count = 1): Promise<number> {
     const jobs = await this.lease(queue, count);
     for (const { id, lease } of jobs) {
-      await this.path.leaseOperations.fail(this.f.ns, { id, lease, group, message });
+      await this.components.leaseOperations.fail(this.f.ns, { id, lease, group, message });
     }
     return jobs.length;
   }
 
   /** Each name and its number of jobs. */
   async tags(): Promise<Record<string, number>> {
-    return countsOf((await this.path.tags.tags(this.f.ns, { limit: 100 })).items);
+    return countsOf((await this.components.tags.tags(this.f.ns, { limit: 100 })).items);
   }
 
   async groups(): Promise<Record<string, number>> {
-    return countsOf((await this.path.tags.groups(this.f.ns, { limit: 100 })).items);
+    return countsOf((await this.components.tags.groups(this.f.ns, { limit: 100 })).items);
   }
 }
 

@@ -18,7 +18,7 @@ export class ExtendedPathFixture {
     return this.fixture.nowMs;
   }
 
-  get path(): EngineFixture['engine']['components'] {
+  get components(): EngineFixture['engine']['components'] {
     return this.fixture.engine.components;
   }
 
@@ -28,7 +28,7 @@ export class ExtendedPathFixture {
 
   /** @returns its state */
   async put(id: string, job: Partial<NewExtendedJob> = {}): Promise<string> {
-    const [published] = await this.path.extendedPublisher.publish(this.ns, [
+    const [published] = await this.components.extendedPublisher.publish(this.ns, [
       { queue: 'q', body: Buffer.from(id), id, retry: AT_ONCE, ...job },
     ]);
     return published?.state ?? '';
@@ -67,7 +67,7 @@ export class ExtendedPathFixture {
   async fail(id: string, queue = 'q'): Promise<void> {
     const jobs = await this.lease(queue);
     const lease = jobs.find((job) => job.id === id)?.lease ?? 0;
-    await this.path.leaseOperations.fail(this.ns, { id, lease, group: 'g', message: 'm' });
+    await this.components.leaseOperations.fail(this.ns, { id, lease, group: 'g', message: 'm' });
     await this.fixture.engine.undo(
       this.ns,
       jobs.filter((job) => job.id !== id),
@@ -77,7 +77,7 @@ export class ExtendedPathFixture {
 
   /** Brings dead jobs back, with their tries as they were at first. */
   async revive(...ids: string[]): Promise<void> {
-    await this.path.deadJobs.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
+    await this.components.deadJobs.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
     await this.pump();
   }
 

@@ -431,11 +431,11 @@ describe('parts of a lease', () => {
     it('refuses more tags in one call than a script has time for', async () => {
       const tags = Array.from({ length: 32 }, (_, i) => `tag${String(i)}`);
       const jobs = Array.from({ length: 32 }, () => ({ queue: 'q', body: Buffer.from('x'), tags }));
-      await expect(extended.path.extendedPublisher.publish(f.ns, jobs)).rejects.toMatchObject({
+      await expect(extended.components.extendedPublisher.publish(f.ns, jobs)).rejects.toMatchObject({
         code: 'invalid_argument',
         message: 'tags are at most 1000 in one call, of all of its jobs together',
       });
-      await extended.path.extendedPublisher.publish(f.ns, jobs.slice(0, 31));
+      await extended.components.extendedPublisher.publish(f.ns, jobs.slice(0, 31));
     });
   });
 });

@@ -20,7 +20,11 @@ describe('lists of jobs', () => {
     const ids: string[] = [];
     let cursor: string | undefined;
     for (let pages = 0; pages < 100; pages++) {
-      const page = await extended.path.lists.list(f.ns, filter, { limit, cursor, ...(order && { order }) });
+      const page = await extended.components.lists.list(f.ns, filter, {
+        limit,
+        cursor,
+        ...(order && { order }),
+      });
       expect(page.items.length).toBeLessThanOrEqual(limit);
       ids.push(...page.items.map(({ id }) => id));
       if (page.cursor === null) return ids;
@@ -56,7 +60,7 @@ describe('lists of jobs', () => {
       const ready = await extended.put('q');
       const done = await extended.put('other', { retentionMs: 60_000 });
       const [job] = await extended.lease('other');
-      await extended.path.leaseOperations.complete(f.ns, [{ id: done, lease: job?.lease ?? 0 }]);
+      await extended.components.leaseOperations.complete(f.ns, [{ id: done, lease: job?.lease ?? 0 }]);
 
       expect(await list({ queue: 'q', state: 'dead' })).toEqual([dead]);
       expect(await list({ queue: 'q', state: 'leased' })).toEqual([leased]);
@@ -67,7 +71,11 @@ describe('lists of jobs', () => {
       expect(new Set(await list({}, 3))).toEqual(
         new Set([dead, leased, simple, far, scheduled, ready, done]),
       );
-      const { items } = await extended.path.lists.list(f.ns, { queue: 'q', state: 'leased' }, { limit: 1 });
+      const { items } = await extended.components.lists.list(
+        f.ns,
+        { queue: 'q', state: 'leased' },
+        { limit: 1 },
+      );
       expect(items[0]).toMatchObject({
         id: leased,
         worker: 'w',
@@ -84,15 +92,15 @@ describe('lists of jobs', () => {
         const ids = { done: [] as string[], cancelled: [] as string[] };
         for (let i = 0; i < count; i++) {
           const id = await extended.put('q', { retentionMs: 60_000, type: 'x' });
-          if (i % 2 === 1) await extended.path.jobCanceller.cancel(f.ns, id);
-          else await extended.path.leaseOperations.complete(f.ns, await extended.lease('q'));
+          if (i % 2 === 1) await extended.components.jobCanceller.cancel(f.ns, id);
+          else await extended.components.leaseOperations.complete(f.ns, await extended.lease('q'));
           ids[i % 2 === 1 ? 'cancelled' : 'done'].push(id);
           if (i % 4 === 3) f.nowMs++;
         }
         return ids;
       }
       const endsOf = async (filter: JobFilter, order: 'oldest' | 'newest') =>
-        (await extended.path.lists.list(f.ns, filter, { limit: 100, order })).items.map(
+        (await extended.components.lists.list(f.ns, filter, { limit: 100, order })).items.map(
           ({ endedAtMs }) => endedAtMs ?? 0,
         );
 
@@ -128,14 +136,14 @@ describe('lists of jobs', () => {
           for (const state of ['done', 'cancelled'] as const) {
             const filter = { queue: 'q', state };
             const all = await list(filter, 100, order);
-            const page = await extended.path.lists.list(f.ns, filter, { limit: 3, order });
+            const page = await extended.components.lists.list(f.ns, filter, { limit: 3, order });
             const [last] = all.slice(-1);
-            await extended.path.jobCanceller.remove(f.ns, last ?? '');
-            await extended.path.jobCanceller.remove(f.ns, all[2] ?? '');
+            await extended.components.jobCanceller.remove(f.ns, last ?? '');
+            await extended.components.jobCanceller.remove(f.ns, all[2] ?? '');
             await end(4);
             const rest: string[] = [];
             for (let cursor = page.cursor; cursor !== null;) {
-              const next = await extended.path.lists.list(f.ns, filter, { limit: 2, cursor, order });
+              const next = await extended.components.lists.list(f.ns, filter, { limit: 2, cursor, order });
               rest.push(...next.items.map(({ id }) => id));
               cursor = next.cursor;
             }
@@ -161,11 +169,11 @@ describe('lists of jobs', () => {
         expect(await list({ queue: 'q', state: 'done' })).not.toContain(old);
         for (const filter of [{ queue: 'q' }, { queue: 'q', state: BOTH }])
           expect(await endsOf(filter, 'oldest')).toEqual(new Array(4).fill(f.nowMs - 1));
-        expect(await extended.path.queuePurger.count(f.ns, 'q', ['done', 'cancelled'])).toEqual({
+        expect(await extended.components.queuePurger.count(f.ns, 'q', ['done', 'cancelled'])).toEqual({
           done: 2,
           cancelled: 2,
         });
-        await extended.path.queuePurger.purge(f.ns, 'q', ['cancelled']);
+        await extended.components.queuePurger.purge(f.ns, 'q', ['cancelled']);
         expect(await f.find(old)).toBeNull();
         expect(await f.counts()).toMatchObject({ done: 2, cancelled: 0 });
       });
@@ -173,7 +181,7 @@ describe('lists of jobs', () => {
 
     describe('a list in reverse', () => {
       const page = (filter: JobFilter, limit: number, cursor?: string) =>
-        extended.path.lists.list(f.ns, filter, { limit, cursor, order: 'newest' });
+        extended.components.lists.list(f.ns, filter, { limit, cursor, order: 'newest' });
       /** The ids of a list from a cursor on. */
       const rest = async (filter: JobFilter, limit: number, from: string | null): Promise<string[]> => {
         const ids: string[] = [];
@@ -186,7 +194,7 @@ describe('lists of jobs', () => {
       };
 
       it('shows the same jobs as forward, each once, with any filter and page size', async () => {
-        const { queueControls: controls, leaseOperations, jobCanceller } = extended.path;
+        const { queueControls: controls, leaseOperations, jobCanceller } = extended.components;
         await controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
         for (const queue of ['a', 'b', 'held']) {
           const ends = { retentionMs: 60_000, tags: ['t'], type: 'x' };
@@ -200,8 +208,8 @@ describe('lists of jobs', () => {
           await extended.lease(queue, 2, 'w');
           for (const priority of [-3, -3, 0, 0, 0, 7, 7]) await extended.put(queue, { ...ends, priority });
           const plain = await inOrder(3, () => f.publish(queue));
-          await extended.path.jobUpdater.change(f.ns, plain[0]!, { priority: 2 });
-          await extended.path.jobUpdater.change(f.ns, plain[0]!, { priority: 0 });
+          await extended.components.jobUpdater.change(f.ns, plain[0]!, { priority: 2 });
+          await extended.components.jobUpdater.change(f.ns, plain[0]!, { priority: 0 });
           await inOrder(2, () => extended.put(queue, { delayMs: 20_000 }));
           await inOrder(2, (i) => f.publish(queue, { delayMs: 30_000 + i }));
           await inOrder(3, () => f.publish(queue, { delayMs: 3_600_000 }));
@@ -306,7 +314,7 @@ describe('lists of jobs', () => {
           const found: string[] = [];
           let cursor: string | undefined;
           do {
-            const dead = await extended.path.lists.listDead(f.ns, filter, {
+            const dead = await extended.components.lists.listDead(f.ns, filter, {
               limit: 3,
               cursor,
               order: 'newest',
@@ -321,10 +329,10 @@ describe('lists of jobs', () => {
       it('refuses a cursor of the other order', async () => {
         await inOrder(3, () => f.publish('q'));
         for (const order of ['oldest', 'newest'] as const) {
-          const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q' }, { limit: 1, order });
+          const { cursor } = await extended.components.lists.list(f.ns, { queue: 'q' }, { limit: 1, order });
           const other = order === 'oldest' ? 'newest' : 'oldest';
           const request = { limit: 1, cursor: cursor!, order: other } as const;
-          await expect(extended.path.lists.list(f.ns, { queue: 'q' }, request)).rejects.toMatchObject({
+          await expect(extended.components.lists.list(f.ns, { queue: 'q' }, request)).rejects.toMatchObject({
             code: 'invalid_argument',
           });
         }
@@ -346,7 +354,7 @@ describe('lists of jobs', () => {
     it('skips and repeats nothing while jobs are removed, with equal scores', async () => {
       const ids = await inOrder(30, () => extended.put('q', { tags: ['same'] }));
       const order = [...ids].sort();
-      const first = await extended.path.lists.list(f.ns, { tag: 'same' }, { limit: 10 });
+      const first = await extended.components.lists.list(f.ns, { tag: 'same' }, { limit: 10 });
       // The job at the cursor is gone, and others before and behind it.
       const gone = [0, 3, 9, 10, 17].map((i) => order[i] ?? '');
       await f.engine.ackMany(
@@ -356,7 +364,7 @@ describe('lists of jobs', () => {
 
       const rest: string[] = [];
       for (let { cursor } = first; cursor !== null;) {
-        const page = await extended.path.lists.list(f.ns, { tag: 'same' }, { limit: 7, cursor });
+        const page = await extended.components.lists.list(f.ns, { tag: 'same' }, { limit: 7, cursor });
         rest.push(...page.items.map(({ id }) => id));
         cursor = page.cursor;
       }
@@ -367,10 +375,14 @@ describe('lists of jobs', () => {
 
     it('continues in a ready list whose head was leased meanwhile', async () => {
       const ids = await inOrder(12, () => extended.put('q'));
-      const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 6 });
+      const { cursor } = await extended.components.lists.list(
+        f.ns,
+        { queue: 'q', state: 'ready' },
+        { limit: 6 },
+      );
       await extended.lease('q', 3);
 
-      const { items } = await extended.path.lists.list(
+      const { items } = await extended.components.lists.list(
         f.ns,
         { queue: 'q', state: 'ready' },
         { limit: 6, cursor: cursor ?? '' },
@@ -397,7 +409,11 @@ describe('lists of jobs', () => {
       const seen: string[] = [];
       let cursor: string | undefined;
       for (const limit of [1_000, 1_000, 620, 100, 100, 1_000]) {
-        const page = await extended.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit, cursor });
+        const page = await extended.components.lists.list(
+          f.ns,
+          { queue: 'q', state: 'ready' },
+          { limit, cursor },
+        );
         seen.push(...page.items.map(({ id }) => id));
         cursor = page.cursor ?? undefined;
         if (seen.length !== 2_620) continue;
@@ -410,7 +426,7 @@ describe('lists of jobs', () => {
 
     it('refuses a cursor that the server did not issue', async () => {
       for (const cursor of ['', 'x', '0/1', '0//!/q']) {
-        await expect(extended.path.lists.list(f.ns, {}, { limit: 1, cursor })).rejects.toMatchObject({
+        await expect(extended.components.lists.list(f.ns, {}, { limit: 1, cursor })).rejects.toMatchObject({
           code: 'invalid_argument',
         });
       }
@@ -421,7 +437,7 @@ describe('lists of jobs', () => {
     it('are counted exactly, however often one is added (Q10)', async () => {
       const id = await extended.put('q', { tags: ['a'] });
       const simple = await f.publish('p');
-      const { tags } = extended.path;
+      const { tags } = extended.components;
 
       expect(await tags.addTags(f.ns, id, ['a', 'b', 'a'])).toEqual(['a', 'b']);
       expect(await tags.addTags(f.ns, id, ['a', 'b'])).toEqual(['a', 'b']);
@@ -434,7 +450,7 @@ describe('lists of jobs', () => {
     });
 
     it('are removed with their jobs in every way', async () => {
-      const { tags, leaseOperations } = extended.path;
+      const { tags, leaseOperations } = extended.components;
       const ids = await inOrder(5, (i) =>
         extended.put('q', { tags: ['t', `own${String(i)}`], ttlMs: i === 4 ? 5_000 : 0 }),
       );
@@ -450,7 +466,7 @@ describe('lists of jobs', () => {
       await f.engine.ack(f.ns, 'q', ids[2] ?? '');
       f.nowMs += 5_001;
       await f.engine.pumpNow(f.ns);
-      await extended.path.deadJobs.deleteIds(f.ns, [ids[1] ?? '']);
+      await extended.components.deadJobs.deleteIds(f.ns, [ids[1] ?? '']);
 
       expect(await extended.tags()).toEqual({ t: 1, own3: 1 });
       await tags.removeTags(f.ns, ids[3] ?? '', ['t', 'own3']);
@@ -465,11 +481,14 @@ describe('lists of jobs', () => {
       const id = await f.publish('q');
       const far = await f.publish('q', { delayMs: 3_600_000 });
       const [job] = await f.lease('q');
-      await extended.path.tags.addTags(f.ns, id, ['hot']);
-      await extended.path.tags.addTags(f.ns, far, ['later']);
+      await extended.components.tags.addTags(f.ns, id, ['hot']);
+      await extended.components.tags.addTags(f.ns, far, ['later']);
 
       expect(await list({ tag: 'hot' })).toEqual([id]);
-      expect(await extended.path.jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', tags: ['hot'] });
+      expect(await extended.components.jobReader.find(f.ns, id)).toMatchObject({
+        state: 'leased',
+        tags: ['hot'],
+      });
       expect(await f.engine.ack(f.ns, 'q', id, job?.lease)).toBe(true);
       expect(await list({ queue: 'q', state: 'scheduled' })).toEqual([far]);
       expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
@@ -479,7 +498,7 @@ describe('lists of jobs', () => {
     it('are at most 32, and of existing jobs only', async () => {
       const id = await extended.put('q');
       const many = Array.from({ length: 33 }, (_, i) => `t${String(i)}`);
-      const { tags } = extended.path;
+      const { tags } = extended.components;
 
       await expect(tags.addTags(f.ns, id, many)).rejects.toMatchObject({ code: 'invalid_argument' });
       expect(await tags.tagsOf(f.ns, id)).toEqual([]);
@@ -506,7 +525,7 @@ describe('lists of jobs', () => {
 
   describe('tracked jobs', () => {
     it('are listed until they are untracked or gone for a day', async () => {
-      const { tags } = extended.path;
+      const { tags } = extended.components;
       const extendedId = await extended.put('q');
       const simple = await f.publish('p');
       await tags.track(f.ns, extendedId);
@@ -525,22 +544,22 @@ describe('lists of jobs', () => {
 
     it('can be untracked when they are gone (Q15)', async () => {
       const id = await extended.put('q');
-      await extended.path.tags.track(f.ns, id);
+      await extended.components.tags.track(f.ns, id);
       await f.engine.ack(f.ns, 'q', id);
-      expect(await extended.path.tags.traces(f.ns)).toHaveLength(1);
+      expect(await extended.components.tags.traces(f.ns)).toHaveLength(1);
 
-      expect(await extended.path.tags.untrack(f.ns, id)).toBe(false);
-      expect(await extended.path.tags.untrack(f.ns, 'missing')).toBe(false);
-      expect(await extended.path.tags.traces(f.ns)).toEqual([]);
+      expect(await extended.components.tags.untrack(f.ns, id)).toBe(false);
+      expect(await extended.components.tags.untrack(f.ns, 'missing')).toBe(false);
+      expect(await extended.components.tags.traces(f.ns)).toEqual([]);
     });
 
     it('have a mark in their events', async () => {
       const id = await extended.put('q');
       await f.pool.read('SET', `{${f.ns}}:listening`, '1');
       await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', '');
-      await extended.path.tags.track(f.ns, id);
+      await extended.components.tags.track(f.ns, id);
       await extended.lease('q');
-      await extended.path.tags.untrack(f.ns, id);
+      await extended.components.tags.untrack(f.ns, id);
       const entries = (await f.pool.read('XRANGE', `{${f.ns}}:events`, '-', '+')) as [Buffer, Buffer[]][];
 
       const changes = entries
@@ -560,7 +579,7 @@ describe('lists of jobs', () => {
         ['leased', true],
         ['untracked', true],
       ]);
-      const job = await extended.path.jobReader.find(f.ns, id);
+      const job = await extended.components.jobReader.find(f.ns, id);
       expect(job?.timeline.every((entry) => !('tracked' in entry))).toBe(true);
     });
   });
@@ -569,11 +588,11 @@ describe('lists of jobs', () => {
     it('do not keep a job that is cancelled when its lease expires', async () => {
       const id = await f.put('q', { retentionMs: 60_000 });
       await f.lease('q', { worker: 'one', ttrMs: 1_000 });
-      await extended.path.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+      await extended.components.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
       await f.pass(1_001);
 
       expect(await f.find(id)).toMatchObject({ state: 'cancelled' });
-      expect(await extended.path.workers.find(f.ns, 'one')).toMatchObject({ leased: 0, stalled: 0 });
+      expect(await extended.components.workers.find(f.ns, 'one')).toMatchObject({ leased: 0, stalled: 0 });
       expect(await list({ worker: 'one' })).toEqual([]);
     });
 
@@ -583,7 +602,7 @@ describe('lists of jobs', () => {
       await extended.lease('q', 1, 'two', 60_000);
       f.nowMs += 1_001;
       await f.engine.pumpNow(f.ns);
-      const { workers, leaseOperations } = extended.path;
+      const { workers, leaseOperations } = extended.components;
 
       expect(
         (await workers.list(f.ns, { limit: 10 })).items
@@ -612,7 +631,7 @@ describe('lists of jobs', () => {
     it('are removed on request or after a day', async () => {
       await extended.put('q');
       const [job] = await extended.lease('q', 1, 'one');
-      const { workers, leaseOperations } = extended.path;
+      const { workers, leaseOperations } = extended.components;
 
       expect(await workers.deregister(f.ns, 'one')).toBe(true);
       expect(await workers.deregister(f.ns, 'one')).toBe(false);
@@ -670,8 +689,11 @@ describe('dead jobs', () => {
     return id;
   }
 
-  async function idsOf(filter: Parameters<ExtendedFixture['path']['lists']['listDead']>[1], limit = 100) {
-    const { items, cursor } = await extended.path.lists.listDead(f.ns, filter, { limit });
+  async function idsOf(
+    filter: Parameters<ExtendedFixture['components']['lists']['listDead']>[1],
+    limit = 100,
+  ) {
+    const { items, cursor } = await extended.components.lists.listDead(f.ns, filter, { limit });
     return { ids: items.map(({ id }) => id), cursor };
   }
 
@@ -695,7 +717,7 @@ describe('dead jobs', () => {
     expect(await list({ fromMs: start + 1 })).toEqual([two, three]);
     expect(await list({ toMs: start + 1, group: 'smtp' })).toEqual([one, two]);
     expect(await list({ fromMs: start + 1, toMs: start + 1 })).toEqual([two]);
-    const { items } = await extended.path.lists.listDead(f.ns, { tag: 'vip' }, { limit: 1 });
+    const { items } = await extended.components.lists.listDead(f.ns, { tag: 'vip' }, { limit: 1 });
     expect(items[0]).toMatchObject({
       state: 'dead',
       endedAtMs: start,
@@ -716,21 +738,24 @@ describe('dead jobs', () => {
     expect((await idsOf({ text: 'Ärger' })).ids).toEqual(ids);
     expect(pages).toBe(3);
     expect((await idsOf({ queue: 'q' })).ids).toEqual(ids);
-    expect(await extended.path.deadJobs.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
-    expect(await extended.path.deadJobs.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
+    expect(await extended.components.deadJobs.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
+    expect(await extended.components.deadJobs.count(f.ns, { text: 'Ärger 3' })).toEqual({
+      done: 11,
+      cursor: null,
+    });
   });
 
   it('are counted exactly by group: a respawned job is not counted, and its failure is gone (Q4)', async () => {
     const ids = [await dead('q', 'a'), await dead('q', 'a'), await dead('q', 'b')];
     expect(await extended.groups()).toEqual({ a: 2, b: 1 });
 
-    expect(await extended.path.deadJobs.respawn(f.ns, { group: 'a' }, RESET)).toEqual({
+    expect(await extended.components.deadJobs.respawn(f.ns, { group: 'a' }, RESET)).toEqual({
       done: 2,
       cursor: null,
     });
 
     expect(await extended.groups()).toEqual({ b: 1 });
-    const job = await extended.path.jobReader.find(f.ns, ids[0] ?? '');
+    const job = await extended.components.jobReader.find(f.ns, ids[0] ?? '');
     expect(job).toMatchObject({
       state: 'ready',
       failure: null,
@@ -755,9 +780,11 @@ describe('dead jobs', () => {
     await extended.put('q', { tries: 3 });
     const [job] = await extended.lease('q', 1);
     const failed = { id: job?.id ?? '', lease: job?.lease ?? 0, group: 'smtp', message: 'refused' };
-    await extended.path.leaseOperations.retry(f.ns, failed);
+    await extended.components.leaseOperations.retry(f.ns, failed);
 
-    expect(await extended.path.jobReader.find(f.ns, failed.id)).toMatchObject({ failure: { group: 'smtp' } });
+    expect(await extended.components.jobReader.find(f.ns, failed.id)).toMatchObject({
+      failure: { group: 'smtp' },
+    });
     expect(await extended.groups()).toEqual({});
   });
 
@@ -768,7 +795,7 @@ describe('dead jobs', () => {
     await f.engine.pumpNow(f.ns);
 
     expect(await extended.groups()).toEqual({ lease_expired: 1 });
-    expect(await extended.path.jobReader.find(f.ns, id)).toMatchObject({
+    expect(await extended.components.jobReader.find(f.ns, id)).toMatchObject({
       failure: { group: 'lease_expired', worker: 'w' },
     });
   });
@@ -777,8 +804,8 @@ describe('dead jobs', () => {
     for (let i = 0; i < 5; i++) await dead('q', i < 3 ? 'a' : 'b');
     const before = await f.keys();
 
-    expect(await extended.path.deadJobs.count(f.ns, { group: 'a' })).toEqual({ done: 3, cursor: null });
-    expect(await extended.path.deadJobs.count(f.ns, {})).toEqual({ done: 5, cursor: null });
+    expect(await extended.components.deadJobs.count(f.ns, { group: 'a' })).toEqual({ done: 3, cursor: null });
+    expect(await extended.components.deadJobs.count(f.ns, {})).toEqual({ done: 5, cursor: null });
     expect(await f.keys()).toEqual(before);
     expect(await extended.groups()).toEqual({ a: 3, b: 2 });
   });
@@ -787,7 +814,7 @@ describe('dead jobs', () => {
     const keep = await dead('q', 'keep', { tries: 5 });
     const number = await dead('q', 'number', { tries: 5 });
     const used = await dead('q', 'used', { tries: 1 });
-    const { deadJobs: letter, jobReader } = extended.path;
+    const { deadJobs: letter, jobReader } = extended.components;
     await letter.respawn(f.ns, { group: 'keep' }, { ttlMs: 0, tries: 'keep' });
     await letter.respawn(f.ns, { group: 'number' }, { ttlMs: 1_000, tries: 2 });
     await letter.respawn(f.ns, { group: 'used' }, { ttlMs: 0, tries: 'keep' });
@@ -808,7 +835,9 @@ describe('dead jobs', () => {
     await f.engine.pumpNow(f.ns);
     f.nowMs += 1;
 
-    expect(await extended.path.deadJobs.respawn(f.ns, { queue: 'q' }, { ...RESET, queue: 'fresh' })).toEqual({
+    expect(
+      await extended.components.deadJobs.respawn(f.ns, { queue: 'q' }, { ...RESET, queue: 'fresh' }),
+    ).toEqual({
       done: 2,
       cursor: null,
     });
@@ -823,23 +852,23 @@ describe('dead jobs', () => {
     const ids = [await dead('q', 'g'), await dead('q', 'g'), await extended.put('q')];
     const all = [...ids, 'missing', ids[0] ?? ''];
 
-    expect(await extended.path.deadJobs.respawnIds(f.ns, all.slice(1), RESET)).toBe(2);
-    expect(await extended.path.deadJobs.deleteIds(f.ns, all)).toBe(0);
+    expect(await extended.components.deadJobs.respawnIds(f.ns, all.slice(1), RESET)).toBe(2);
+    expect(await extended.components.deadJobs.deleteIds(f.ns, all)).toBe(0);
     expect(await extended.fail('q', 'g', 'm', 3)).toBe(3);
-    expect(await extended.path.deadJobs.deleteIds(f.ns, [ids[1] ?? ''])).toBe(1);
+    expect(await extended.components.deadJobs.deleteIds(f.ns, [ids[1] ?? ''])).toBe(1);
     expect(await extended.groups()).toEqual({ g: 2 });
-    expect(await extended.path.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
+    expect(await extended.components.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
   });
 
   it('are changed by a resumed operation without those that died meanwhile', async () => {
     for (let i = 0; i < 7; i++) await dead(i < 4 ? 'p' : 'q', 'g');
-    const first = await extended.path.deadJobs.respawn(f.ns, {}, RESET, 3);
+    const first = await extended.components.deadJobs.respawn(f.ns, {}, RESET, 3);
     expect(first.done).toBe(3);
     // Those that came back die again: this operation is not to meet them.
     f.nowMs += 1;
     expect(await extended.fail('p', 'again', 'm', 3)).toBe(3);
 
-    const rest = await extended.path.deadJobs.respawn(f.ns, {}, RESET, Infinity, first.cursor ?? '');
+    const rest = await extended.components.deadJobs.respawn(f.ns, {}, RESET, Infinity, first.cursor ?? '');
 
     expect(rest).toEqual({ done: 4, cursor: null });
     expect(await extended.groups()).toEqual({ again: 3 });
@@ -851,7 +880,7 @@ describe('dead jobs', () => {
     expect(await f.engine.deadLetter.head(f.ns, 'q')).toEqual({ id: ids[0], size: 5 });
 
     expect(await f.engine.deadLetter.respawn(f.ns, 'q', 2, 60_000)).toBe(2);
-    expect(await extended.path.jobReader.find(f.ns, ids[0] ?? '')).toMatchObject({
+    expect(await extended.components.jobReader.find(f.ns, ids[0] ?? '')).toMatchObject({
       state: 'ready',
       triesLeft: 1,
       failure: null,
@@ -868,14 +897,14 @@ describe('dead jobs', () => {
     const waits = (parent: string | undefined, onDependencyFailure: 'block' | 'cancel') =>
       extended.put('child', { dependsOn: [parent ?? ''], onDependencyFailure });
     const [first, second] = [await waits(parents[0], 'block'), await waits(parents[1], 'cancel')];
-    const stateOf = async (id: string) => (await extended.path.jobReader.find(f.ns, id))?.state ?? null;
-    await extended.path.deadJobs.respawn(f.ns, { group: 'back' }, RESET);
+    const stateOf = async (id: string) => (await extended.components.jobReader.find(f.ns, id))?.state ?? null;
+    await extended.components.deadJobs.respawn(f.ns, { group: 'back' }, RESET);
     const [job] = await extended.lease('q');
-    await extended.path.leaseOperations.complete(f.ns, [{ id: job?.id ?? '', lease: job?.lease ?? 0 }]);
+    await extended.components.leaseOperations.complete(f.ns, [{ id: job?.id ?? '', lease: job?.lease ?? 0 }]);
     await f.engine.pumpNow(f.ns);
     expect(await stateOf(first)).toBe('ready');
 
-    expect(await extended.path.deadJobs.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
+    expect(await extended.components.deadJobs.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
     await f.engine.pumpNow(f.ns);
 
     expect(await stateOf(second)).toBeNull();
@@ -887,17 +916,17 @@ describe('dead jobs', () => {
     const [job] = await extended.lease('q', 1, 'w');
     f.nowMs += 10_001;
     await f.engine.pumpNow(f.ns);
-    await extended.path.deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
+    await extended.components.deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
 
     await expect(
-      extended.path.leaseOperations.heartbeat(f.ns, { id, lease: job?.lease ?? 0 }),
+      extended.components.leaseOperations.heartbeat(f.ns, { id, lease: job?.lease ?? 0 }),
     ).rejects.toMatchObject({
       code: 'lease_lost',
     });
   });
 
   it('refuse an invalid way to respawn', async () => {
-    const { deadJobs: letter } = extended.path;
+    const { deadJobs: letter } = extended.components;
     for (const options of [
       { ttlMs: -1, tries: 'reset' },
       { ttlMs: 0, tries: 0 },

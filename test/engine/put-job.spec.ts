@@ -22,8 +22,12 @@ describe('a job that is put under an id', () => {
   });
 
   const put = (id: string, job: Partial<NewExtendedJob> = {}, inPlace?: InPlace) =>
-    extended.path.extendedPublisher.put(f.ns, { queue: 'q', body: Buffer.from('new'), ...job, id }, inPlace);
-  const find = (id: string) => extended.path.jobReader.find(f.ns, id);
+    extended.components.extendedPublisher.put(
+      f.ns,
+      { queue: 'q', body: Buffer.from('new'), ...job, id },
+      inPlace,
+    );
+  const find = (id: string) => extended.components.jobReader.find(f.ns, id);
 
   /** Has a job with each id in the state of its name. */
   async function inEachState(): Promise<Record<string, JobState>> {
@@ -32,7 +36,7 @@ describe('a job that is put under an id', () => {
       queueControls: controls,
       jobCanceller,
       leaseOperations,
-    } = extended.path;
+    } = extended.components;
     await controls.change(f.ns, 'h', { maxRunningPerKey: 1 });
     const make = (id: string, job: Partial<NewExtendedJob> = {}) =>
       publishing.publish(f.ns, [{ queue: 'q', body: Buffer.from('old'), id, ...job }]);

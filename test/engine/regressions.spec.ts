@@ -207,7 +207,7 @@ describe('regressions of extended jobs', () => {
       await f.fail('on');
       expect(await f.find('waits')).toMatchObject({ dependsOn: [], failedDependencies: { on: 'died' } });
 
-      await f.path.queuePurger.purge(f.ns, 'q', ['dead']);
+      await f.components.queuePurger.purge(f.ns, 'q', ['dead']);
       await f.pump();
 
       expect(await f.find('waits')).toMatchObject({ dependsOn: [], failedDependencies: { on: 'deleted' } });
@@ -217,7 +217,7 @@ describe('regressions of extended jobs', () => {
       await f.put('on');
       await f.put('waits', { dependsOn: ['on'] });
       await f.fail('on');
-      await f.path.queuePurger.purge(f.ns, 'q', ['dead', 'blocked']);
+      await f.components.queuePurger.purge(f.ns, 'q', ['dead', 'blocked']);
       await f.pump();
       expect(await f.leftovers()).toEqual([]);
     });
@@ -226,13 +226,13 @@ describe('regressions of extended jobs', () => {
       await f.put('a', { unique: { key: 'k', mode: 'debounce' }, tries: 5 });
       for (const change of [
         () => f.put('b', { unique: { key: 'k', mode: 'debounce' } }),
-        () => f.path.jobUpdater.change(f.ns, 'a', { data: { body: Buffer.from('other') } }),
+        () => f.components.jobUpdater.change(f.ns, 'a', { data: { body: Buffer.from('other') } }),
       ]) {
         const [late] = await f.lease();
         await f.pass(10_000);
         await change();
         const ref = { id: 'a', lease: late?.lease ?? 0 };
-        await expect(f.path.leaseOperations.heartbeat(f.ns, ref)).rejects.toMatchObject({
+        await expect(f.components.leaseOperations.heartbeat(f.ns, ref)).rejects.toMatchObject({
           code: 'lease_lost',
         });
       }
@@ -242,7 +242,7 @@ describe('regressions of extended jobs', () => {
     it('are cancelled when their last lease expires during the grace', async () => {
       await f.put('a', { tries: 1, retentionMs: 60_000 });
       await f.lease();
-      await f.path.jobCanceller.cancel(f.ns, 'a', { graceMs: 30_000 });
+      await f.components.jobCanceller.cancel(f.ns, 'a', { graceMs: 30_000 });
       await f.pass(10_000);
       expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
     });
@@ -254,7 +254,7 @@ describe('regressions of extended jobs', () => {
         none: [],
         deep: JSON.parse('['.repeat(1_500) + ']'.repeat(1_500)) as unknown,
       };
-      await f.path.jobUpdater.log(f.ns, 'a', 'line', data);
+      await f.components.jobUpdater.log(f.ns, 'a', 'line', data);
       expect((await f.find('a'))?.timeline.at(-1)).toEqual({
         what: 'log',
         atMs: f.nowMs,
@@ -282,7 +282,7 @@ describe('regressions of extended jobs', () => {
     afterEach(() => f.close());
 
     it('ends although the clock is set back by a day', async () => {
-      await f.path.queueControls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 100, burst: 2 } });
+      await f.components.queueControls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 100, burst: 2 } });
       for (const id of 'abcdef') await f.put(id);
       expect(await f.lease()).toHaveLength(2);
 
@@ -297,10 +297,12 @@ describe('regressions of extended jobs', () => {
     });
 
     it('is not inherited from another rate of the key', async () => {
-      await f.path.queueControls.change(f.ns, 'q', { ratePerKey: RATE });
+      await f.components.queueControls.change(f.ns, 'q', { ratePerKey: RATE });
       for (const id of 'abcd') await f.put(id, { concurrencyKey: 'k' });
       expect(await f.lease()).toHaveLength(2);
-      await f.path.queueControls.change(f.ns, 'q', { ratePerKey: { rate: 10, periodMs: 1_000, burst: 2 } });
+      await f.components.queueControls.change(f.ns, 'q', {
+        ratePerKey: { rate: 10, periodMs: 1_000, burst: 2 },
+      });
       await f.pump();
 
       await f.pass(200);
@@ -439,14 +441,19 @@ describe('qless defects that the engine does not have', () => {
 
     await f.put('a', { tries: 5, tags: ['t'], unique: { key: 'u', mode: 'reject' }, concurrencyKey: 'c' });
     await f.put('b', { dependsOn: ['a'] });
-    await f.path.recurrings.set(f.ns, {
+    await f.components.recurrings.set(f.ns, {
       id: 'r',
       schedule: { everyMs: SECOND },
       template: { queue: 'q', body },
     });
     await f.pass(1);
     const [job] = (await f.lease()).filter(({ id }) => id === 'a');
-    await f.path.leaseOperations.retry(f.ns, { id: 'a', lease: job?.lease ?? 0, group: 'g', message: 'm' });
+    await f.components.leaseOperations.retry(f.ns, {
+      id: 'a',
+      lease: job?.lease ?? 0,
+      group: 'g',
+      message: 'm',
+    });
 
     expect(await f.work()).toEqual(['a']);
     expect(await f.work()).toEqual(['b']);
@@ -459,19 +466,19 @@ describe('qless defects that the engine does not have', () => {
     for (let times = 0; times < 3; times++) {
       await f.pass(10_000);
       expect(await f.find('a')).toMatchObject({ state: 'ready', crashes: times + 1 });
-      await f.path.leaseOperations.heartbeat(f.ns, { id: 'a', lease }, { ttrMs: 10_000 });
+      await f.components.leaseOperations.heartbeat(f.ns, { id: 'a', lease }, { ttrMs: 10_000 });
       await f.pass(9_999);
       expect(await f.find('a')).toMatchObject({ state: 'leased', lease });
       expect(await f.lease()).toEqual([]);
     }
-    expect(await f.path.leaseOperations.complete(f.ns, [{ id: 'a', lease }])).toEqual(['done']);
+    expect(await f.components.leaseOperations.complete(f.ns, [{ id: 'a', lease }])).toEqual(['done']);
   });
 
   it('Q8: a job moved by any call shows its new queue everywhere', async () => {
     const isAllIn = async (queue: string): Promise<void> => {
       expect(await f.find('a')).toMatchObject({ queue });
       for (const one of ['q', 'next', 'other', 'again']) {
-        const { items } = await f.path.lists.list(f.ns, { queue: one }, { limit: 10 });
+        const { items } = await f.components.lists.list(f.ns, { queue: one }, { limit: 10 });
         const counts = await f.counts(one);
         const all = (counts?.ready ?? 0) + (counts?.leased ?? 0) + (counts?.dead ?? 0);
         const isHere = one === queue ? 1 : 0;
@@ -480,17 +487,19 @@ describe('qless defects that the engine does not have', () => {
     };
     await f.put('a', { tries: 9 });
     const [owned] = await f.lease();
-    await f.path.leaseOperations.complete(f.ns, [{ id: 'a', lease: owned!.lease, next: { queue: 'next' } }]);
+    await f.components.leaseOperations.complete(f.ns, [
+      { id: 'a', lease: owned!.lease, next: { queue: 'next' } },
+    ]);
     await isAllIn('next');
     const [moved] = await f.lease('next');
     const given = { id: 'a', lease: moved?.lease ?? 0, group: 'g', message: 'm' };
-    await f.path.leaseOperations.retry(f.ns, given);
+    await f.components.leaseOperations.retry(f.ns, given);
     await isAllIn('next');
-    await f.path.jobUpdater.change(f.ns, 'a', { queue: 'other' });
+    await f.components.jobUpdater.change(f.ns, 'a', { queue: 'other' });
     await isAllIn('other');
     await f.fail('a', 'other');
     await isAllIn('other');
-    await f.path.deadJobs.respawnIds(f.ns, ['a'], { tries: 'reset', ttlMs: 0, queue: 'again' });
+    await f.components.deadJobs.respawnIds(f.ns, ['a'], { tries: 'reset', ttlMs: 0, queue: 'again' });
     await isAllIn('again');
     expect((await f.lease('again')).map(({ id }) => id)).toEqual(['a']);
   });
@@ -566,12 +575,12 @@ describe('qless defects that the engine does not have', () => {
     try {
       const jobs = Array.from({ length: 320 }, () => ({ queue: 'q', body, retentionMs: SECOND }));
       for (let i = 0; i < jobs.length; i += 64)
-        await f.path.extendedPublisher.publish(f.ns, jobs.slice(i, i + 64));
+        await f.components.extendedPublisher.publish(f.ns, jobs.slice(i, i + 64));
       for (let i = 0; i < jobs.length; i += 64)
-        await f.path.leaseOperations.complete(f.ns, await f.lease('q', 64));
+        await f.components.leaseOperations.complete(f.ns, await f.lease('q', 64));
       f.fixture.nowMs += 2 * SECOND;
       await f.put('last', { retentionMs: SECOND });
-      await f.path.leaseOperations.complete(f.ns, await f.lease());
+      await f.components.leaseOperations.complete(f.ns, await f.lease());
       expect(await f.counts()).toMatchObject({ done: 321 });
 
       await pumper.engine.pumpNow(f.ns);
@@ -587,7 +596,7 @@ describe('qless defects that the engine does not have', () => {
     await f.put('gate', { queue: 'gates' });
     const listening = await Listening.to(f.fixture.engine, f.ns);
     const template = { queue: 'q', body, dependsOn: ['gate'] };
-    await f.path.recurrings.set(f.ns, { id: 'r', schedule: { everyMs: DAY_MS }, template });
+    await f.components.recurrings.set(f.ns, { id: 'r', schedule: { everyMs: DAY_MS }, template });
     await f.pass(1);
 
     expect(await listening.received(1)).toEqual(['published q r-1']);
@@ -605,7 +614,7 @@ describe('qless defects that the engine does not have', () => {
     await f.pass(10_000);
     const [second] = await f.fixture.engine.lease(f.ns, request);
     const stale = { id: 'a', lease: first?.lease ?? 0 };
-    const { leaseOperations } = f.path;
+    const { leaseOperations } = f.components;
 
     await expect(leaseOperations.heartbeat(f.ns, stale)).rejects.toMatchObject(lost);
     await expect(leaseOperations.release(f.ns, stale)).rejects.toMatchObject(lost);
@@ -630,7 +639,7 @@ describe('regressions of the model', () => {
   }
 
   const revokedAt = async (id: string, graceMs: number): Promise<number> => {
-    const answer = await f.path.jobCanceller.cancel(f.ns, id, { graceMs });
+    const answer = await f.components.jobCanceller.cancel(f.ns, id, { graceMs });
     return answer.outcome === 'requested' ? answer.revokedAtMs - f.nowMs : 0;
   };
 
@@ -647,11 +656,11 @@ describe('regressions of the model', () => {
 
     it('the grace of a former job does not shorten that of the present one', async () => {
       await f.put('a');
-      await f.path.jobCanceller.cancel(f.ns, 'a', { graceMs: 0 }).catch(() => undefined);
+      await f.components.jobCanceller.cancel(f.ns, 'a', { graceMs: 0 }).catch(() => undefined);
       await f.put('b');
       const lease = await leaseOf('b');
       await revokedAt('b', 500);
-      await f.path.leaseOperations.fail(f.ns, { ...lease, group: 'g', message: 'm' });
+      await f.components.leaseOperations.fail(f.ns, { ...lease, group: 'g', message: 'm' });
       await f.revive('b');
       await leaseOf('b');
       expect(await revokedAt('b', 2_000)).toBe(2_000);
@@ -669,11 +678,11 @@ describe('regressions of the model', () => {
 
     it('a job that is to be cancelled and moves behind a dead one is cancelled, and is not dead', async () => {
       await f.put('dead');
-      await f.path.leaseOperations.fail(f.ns, { ...(await leaseOf('dead')), group: 'g', message: 'm' });
+      await f.components.leaseOperations.fail(f.ns, { ...(await leaseOf('dead')), group: 'g', message: 'm' });
       await f.put('a', { onDependencyFailure: 'fail', retentionMs: 60_000 });
       const lease = await leaseOf('a');
       await revokedAt('a', 60_000);
-      await f.path.leaseOperations.complete(f.ns, [
+      await f.components.leaseOperations.complete(f.ns, [
         { ...lease, queue: 'q', next: { queue: 'q', dependsOn: ['dead'] } },
       ]);
       expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
@@ -683,7 +692,7 @@ describe('regressions of the model', () => {
       await f.put('a', { tries: 2 });
       const lease = await leaseOf('a');
       await revokedAt('a', 60_000);
-      const received = await f.path.leaseOperations.retry(f.ns, {
+      const received = await f.components.leaseOperations.retry(f.ns, {
         ...lease,
         group: 'g',
         message: 'm',
@@ -693,9 +702,9 @@ describe('regressions of the model', () => {
     });
 
     it('a simple job released for longer than its ttl is gone when its ttl ends', async () => {
-      await f.path.queueControls.change(f.ns, 'q', {});
+      await f.components.queueControls.change(f.ns, 'q', {});
       const id = await f.fixture.publish('q', { ttlMs: 1_000 });
-      await f.path.leaseOperations.release(f.ns, { ...(await leaseOf(id)), delayMs: 3_600_000 });
+      await f.components.leaseOperations.release(f.ns, { ...(await leaseOf(id)), delayMs: 3_600_000 });
       expect(await f.counts()).toMatchObject({ scheduled: 1 });
       await f.pass(1_000);
       expect(await f.counts()).toMatchObject({ scheduled: 0 });
@@ -704,7 +713,7 @@ describe('regressions of the model', () => {
     it('a cancel with dependents includes those added during the grace', async () => {
       await f.put('a');
       await leaseOf('a');
-      await f.path.jobCanceller.cancel(f.ns, 'a', { cascade: true, graceMs: 500 });
+      await f.components.jobCanceller.cancel(f.ns, 'a', { cascade: true, graceMs: 500 });
       await f.put('b', { dependsOn: ['a'], retentionMs: 60_000 });
       await f.pass(500);
       expect(await f.find('b')).toMatchObject({ state: 'cancelled' });
@@ -713,11 +722,11 @@ describe('regressions of the model', () => {
     it('a job may depend on a former dependent', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'] });
-      await f.path.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
-      expect(await f.path.jobUpdater.change(f.ns, 'a', { dependsOn: ['b'] })).toMatchObject({
+      await f.components.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
+      expect(await f.components.jobUpdater.change(f.ns, 'a', { dependsOn: ['b'] })).toMatchObject({
         state: 'blocked',
       });
-      await expect(f.path.jobUpdater.change(f.ns, 'b', { dependsOn: ['a'] })).rejects.toMatchObject({
+      await expect(f.components.jobUpdater.change(f.ns, 'b', { dependsOn: ['a'] })).rejects.toMatchObject({
         code: 'dependency_cycle',
       });
       expect(await f.work()).toEqual(['b']);
@@ -728,7 +737,7 @@ describe('regressions of the model', () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'] });
       await f.fail('a');
-      await f.path.queuePurger.purge(f.ns, 'q', ['dead']);
+      await f.components.queuePurger.purge(f.ns, 'q', ['dead']);
       await f.pump();
       expect(await f.find('b')).toMatchObject({
         state: 'blocked',
@@ -736,14 +745,14 @@ describe('regressions of the model', () => {
         failedDependencies: { a: 'deleted' },
       });
       expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
-      await f.path.jobCanceller.cancel(f.ns, 'b');
+      await f.components.jobCanceller.cancel(f.ns, 'b');
       expect(await f.leftovers()).toEqual([]);
     });
 
     it('a job made due now is not delayed again by a later change', async () => {
       await f.put('a', { delayMs: 60_000 });
-      await f.path.jobUpdater.change(f.ns, 'a', { delayMs: 0 });
-      expect(await f.path.jobUpdater.change(f.ns, 'a', { queue: 'r' })).toEqual({
+      await f.components.jobUpdater.change(f.ns, 'a', { delayMs: 0 });
+      expect(await f.components.jobUpdater.change(f.ns, 'a', { queue: 'r' })).toEqual({
         state: 'ready',
         dueAtMs: null,
       });
@@ -754,7 +763,7 @@ describe('regressions of the model', () => {
       await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'fail', delayMs: 60_000 });
       await f.fail('a');
       await f.revive('b');
-      expect(await f.path.jobUpdater.change(f.ns, 'b', { queue: 'r' })).toEqual({
+      expect(await f.components.jobUpdater.change(f.ns, 'b', { queue: 'r' })).toEqual({
         state: 'ready',
         dueAtMs: null,
       });
@@ -762,13 +771,13 @@ describe('regressions of the model', () => {
 
     it('an update shows when a retried job is due', async () => {
       await f.put('a');
-      await f.path.leaseOperations.retry(f.ns, {
+      await f.components.leaseOperations.retry(f.ns, {
         ...(await leaseOf('a')),
         group: 'g',
         message: 'm',
         delayMs: 700,
       });
-      expect(await f.path.jobUpdater.change(f.ns, 'a', { priority: 1 })).toEqual({
+      expect(await f.components.jobUpdater.change(f.ns, 'a', { priority: 1 })).toEqual({
         state: 'scheduled',
         dueAtMs: f.nowMs + 700,
       });
@@ -780,7 +789,7 @@ describe('regressions of the model', () => {
         Promise.all(ids.map(async (id) => (await f.find(id))?.state));
 
       beforeEach(async () => {
-        await f.path.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+        await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
         await put('runs');
         await leaseOf('runs');
         for (const id of ['a', 'b']) await put(id);
@@ -789,7 +798,7 @@ describe('regressions of the model', () => {
       });
 
       it('are released by their present priority if held', async () => {
-        await f.path.jobUpdater.change(f.ns, 'b', { priority: -1 });
+        await f.components.jobUpdater.change(f.ns, 'b', { priority: -1 });
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['held', 'ready']);
       });
@@ -797,17 +806,17 @@ describe('regressions of the model', () => {
       it("keep a released job's slot when its priority is changed", async () => {
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
-        await f.path.jobUpdater.change(f.ns, 'a', { priority: 5 });
+        await f.components.jobUpdater.change(f.ns, 'a', { priority: 5 });
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
         expect(await f.work()).toEqual(['a']);
         expect(await f.work()).toEqual(['b']);
       });
 
       it('take no place along when a held job moves to another queue', async () => {
-        await f.path.queueControls.change(f.ns, 'r', { maxRunningPerKey: 1 });
+        await f.components.queueControls.change(f.ns, 'r', { maxRunningPerKey: 1 });
         for (const id of ['r1', 'r2', 'r3']) await f.put(id, { queue: 'r', concurrencyKey: 'k' });
         expect((await f.lease('r')).map(({ id }) => id)).toEqual(['r1']);
-        await f.path.jobUpdater.change(f.ns, 'a', { queue: 'r' });
+        await f.components.jobUpdater.change(f.ns, 'a', { queue: 'r' });
         await f.lease('r');
         expect(await states('r2', 'r3', 'a')).toEqual(['held', 'held', 'held']);
         await f.fixture.engine.ack(f.ns, 'r', 'r1');

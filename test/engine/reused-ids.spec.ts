@@ -25,18 +25,18 @@ describe('ids used again', () => {
   /** Every way for `j1`, ready behind nothing in `q`, to leave the ready list other than by a lease. */
   const LEAVE: Record<string, () => Promise<unknown>> = {
     'is acknowledged without a lease': () => engine().ack(f.ns, 'q', 'j1'),
-    'is cancelled': () => f.path.jobCanceller.cancel(f.ns, 'j1'),
+    'is cancelled': () => f.components.jobCanceller.cancel(f.ns, 'j1'),
     'moves to another queue and is cancelled there': async () => {
-      await f.path.jobUpdater.change(f.ns, 'j1', { queue: 'elsewhere' });
-      await f.path.jobCanceller.cancel(f.ns, 'j1');
+      await f.components.jobUpdater.change(f.ns, 'j1', { queue: 'elsewhere' });
+      await f.components.jobCanceller.cancel(f.ns, 'j1');
     },
     'gets another priority and is cancelled': async () => {
-      await f.path.jobUpdater.change(f.ns, 'j1', { priority: 5 });
-      await f.path.jobCanceller.cancel(f.ns, 'j1');
+      await f.components.jobUpdater.change(f.ns, 'j1', { priority: 5 });
+      await f.components.jobCanceller.cancel(f.ns, 'j1');
     },
     'is scheduled and cancelled': async () => {
-      await f.path.jobUpdater.change(f.ns, 'j1', { delayMs: 5_000 });
-      await f.path.jobCanceller.cancel(f.ns, 'j1');
+      await f.components.jobUpdater.change(f.ns, 'j1', { delayMs: 5_000 });
+      await f.components.jobCanceller.cancel(f.ns, 'j1');
     },
     'gives its unique key to another job': async () => {
       await f.put('j2', { queue: 'elsewhere', unique: { key: 'k', mode: 'replace' } });
@@ -50,11 +50,11 @@ describe('ids used again', () => {
       });
     },
     'is blocked by a dependency and cancelled': async () => {
-      await f.path.jobUpdater.change(f.ns, 'j1', { dependsOn: ['blocker'] });
-      await f.path.jobCanceller.cancel(f.ns, 'j1');
+      await f.components.jobUpdater.change(f.ns, 'j1', { dependsOn: ['blocker'] });
+      await f.components.jobCanceller.cancel(f.ns, 'j1');
     },
     expires: async () => {
-      await f.path.jobUpdater.change(f.ns, 'j1', { ttlMs: 1_000 });
+      await f.components.jobUpdater.change(f.ns, 'j1', { ttlMs: 1_000 });
       await f.pass(1_000);
     },
   };
@@ -90,14 +90,14 @@ describe('ids used again', () => {
     'with a priority that is changed': {
       come: async () => {
         await f.put('j1', { priority: 9 });
-        await f.path.jobUpdater.change(f.ns, 'j1', { priority: -9 });
+        await f.components.jobUpdater.change(f.ns, 'j1', { priority: -9 });
       },
       place: 0,
     },
     'with a priority that is taken back': {
       come: async () => {
         await f.put('j1', { priority: 9 });
-        await f.path.jobUpdater.change(f.ns, 'j1', { priority: 0 });
+        await f.components.jobUpdater.change(f.ns, 'j1', { priority: 0 });
       },
       place: 2,
     },
@@ -112,7 +112,7 @@ describe('ids used again', () => {
     'from another queue, with a priority': {
       come: async () => {
         await f.put('j1', { queue: 'elsewhere', priority: 9 });
-        await f.path.jobUpdater.change(f.ns, 'j1', { queue: 'q' });
+        await f.components.jobUpdater.change(f.ns, 'j1', { queue: 'q' });
       },
       place: 3,
     },
@@ -142,13 +142,13 @@ describe('ids used again', () => {
         expect(await audit()).toEqual([]);
         expect(await f.counts()).toMatchObject({ ready: 4 });
         expect(await f.fixture.size('q')).toBe(4);
-        const listed = await f.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 100 });
+        const listed = await f.components.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 100 });
         expect(listed.items.map(({ id }) => id).sort()).toEqual([...expected].sort());
         const jobs = await f.lease();
         expect(jobs.map(({ id }) => id)).toEqual(expected);
         expect(await f.lease()).toEqual([]);
         const acks = jobs.map(({ id, lease }) => ({ id, lease }));
-        expect(await f.path.leaseOperations.complete(f.ns, acks)).toEqual(acks.map(() => 'done'));
+        expect(await f.components.leaseOperations.complete(f.ns, acks)).toEqual(acks.map(() => 'done'));
         await f.pump();
         expect(await audit()).toEqual([]);
         expect(await f.counts()).toMatchObject({ ready: 0, leased: 0 });
@@ -160,19 +160,23 @@ describe('ids used again', () => {
     beforeEach(async () => {
       await f.put('j1');
       await f.put('other');
-      await f.path.jobCanceller.cancel(f.ns, 'j1');
+      await f.components.jobCanceller.cancel(f.ns, 'j1');
       await f.put('j1', { priority: 9 });
     });
 
     it('is removed by a complete purge', async () => {
-      expect(await f.path.queuePurger.purge(f.ns, 'q', ['ready'])).toMatchObject({ removed: { ready: 2 } });
+      expect(await f.components.queuePurger.purge(f.ns, 'q', ['ready'])).toMatchObject({
+        removed: { ready: 2 },
+      });
       expect(await audit()).toEqual([]);
       expect([await f.find('j1'), await f.find('other')]).toEqual([null, null]);
     });
 
     it('keeps its queue from being removed until it is gone', async () => {
       await f.lease('q', 1);
-      await expect(f.path.queueControls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
+      await expect(f.components.queueControls.forget(f.ns, 'q')).rejects.toMatchObject({
+        code: 'queue_not_empty',
+      });
     });
   });
 
@@ -201,7 +205,7 @@ describe('ids used again', () => {
   describe('an id that was scheduled far ahead and cancelled', () => {
     it('is due at its own time when it is used again, not at the former one', async () => {
       const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
-      await f.path.jobCanceller.cancel(f.ns, id);
+      await f.components.jobCanceller.cancel(f.ns, id);
       await f.put(id, { type: 't', delayMs: 7_200_000 });
       expect(await audit()).toEqual([]);
       await f.pass(3_600_000);
@@ -229,7 +233,7 @@ describe('ids used again', () => {
       await f.put('first');
       await f.put('waits', { queue: 'elsewhere', dependsOn: ['first'] });
       await f.fail('first');
-      await f.path.deadJobs.deleteIds(f.ns, ['first']);
+      await f.components.deadJobs.deleteIds(f.ns, ['first']);
       await f.pump();
       await f.put('first');
       expect(await f.find('waits')).toMatchObject({
@@ -237,7 +241,7 @@ describe('ids used again', () => {
         failedDependencies: { first: 'deleted' },
       });
 
-      await f.path.jobUpdater.change(f.ns, 'waits', { moreDependencies: ['first'] });
+      await f.components.jobUpdater.change(f.ns, 'waits', { moreDependencies: ['first'] });
       expect(await f.find('waits')).toMatchObject({ dependsOn: ['first'], failedDependencies: {} });
       expect(await f.work()).toEqual(['first']);
       expect(await f.work('elsewhere')).toEqual(['waits']);

@@ -21,7 +21,7 @@ afterEach(async () => {
 afterAll(() => redis.quit());
 
 const setIndex = (queue: string, indexTags: boolean | null): Promise<boolean> =>
-  extended.path.queueControls.change(f.ns, queue, { indexTags });
+  extended.components.queueControls.change(f.ns, queue, { indexTags });
 
 /** Publishes as the native API does: simply if the simple script can store it. */
 async function publish(queue: string, id: string, more: Partial<NewExtendedJob> = {}): Promise<void> {
@@ -30,7 +30,9 @@ async function publish(queue: string, id: string, more: Partial<NewExtendedJob> 
 
 const tagsOf = async (id: string): Promise<readonly string[] | undefined> => (await f.find(id))?.tags;
 const indexed = async (tag = 'a', filter: object = {}): Promise<string[]> =>
-  (await extended.path.lists.list(f.ns, { tag, ...filter }, { limit: 100 })).items.map(({ id }) => id).sort();
+  (await extended.components.lists.list(f.ns, { tag, ...filter }, { limit: 100 })).items
+    .map(({ id }) => id)
+    .sort();
 
 /** Jobs that each of the two publish scripts stores. */
 const WAYS: readonly [string, Partial<NewExtendedJob>][] = [
@@ -61,7 +63,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     await setIndex('q', false);
     const leases = await extended.lease('q', 3);
     for (const { id, lease } of leases)
-      await extended.path.leaseOperations.retry(f.ns, { id, lease, group: 'g', message: '' });
+      await extended.components.leaseOperations.retry(f.ns, { id, lease, group: 'g', message: '' });
     expect(await indexed()).toEqual(['after', 'before']);
   });
 
@@ -71,7 +73,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     await publish('q', 'out', { retentionMs: 1_000, ...more });
     await setIndex('q', true);
     for (const { id, lease } of await extended.lease('q', 2))
-      await extended.path.leaseOperations.complete(f.ns, [{ id, lease }]);
+      await extended.components.leaseOperations.complete(f.ns, [{ id, lease }]);
     expect(await indexed()).toEqual(['before']);
     await f.pass(5_000);
     await f.engine.pumpNow(f.ns);
@@ -82,11 +84,11 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
   it('follow the setting when an id is used again', async () => {
     await setIndex('q', false);
     await publish('q', 'again', more);
-    await extended.path.jobCanceller.cancel(f.ns, 'again');
+    await extended.components.jobCanceller.cancel(f.ns, 'again');
     await setIndex('q', true);
     await publish('q', 'again', more);
     expect(await indexed()).toEqual(['again']);
-    await extended.path.jobCanceller.cancel(f.ns, 'again');
+    await extended.components.jobCanceller.cancel(f.ns, 'again');
     await setIndex('q', false);
     await publish('q', 'again', more);
     expect(await indexed()).toEqual([]);
@@ -106,12 +108,12 @@ it('an index of tags follows the queue of each job in a batch with shared tags',
   ]);
   expect(await indexed()).toEqual(['n1', 'r1']);
   expect(await extended.tags()).toEqual({ a: 2 });
-  const byType = await extended.path.lists.list(f.ns, { type: 't' }, { limit: 100 });
+  const byType = await extended.components.lists.list(f.ns, { type: 't' }, { limit: 100 });
   expect(byType.items).toHaveLength(5);
 });
 
 it('an index of tags ignores tags added later while it is off, and keeps none of before', async () => {
-  const { tags, jobUpdater } = extended.path;
+  const { tags, jobUpdater } = extended.components;
   await publish('q', 'was-in');
   await publish('q', 'no-tags', { tags: [], type: 't' });
   const simple = await f.publish('q');
@@ -140,13 +142,24 @@ it('an index of tags follows the queue that a job moves to', async () => {
   await setIndex('off', false);
   for (const id of ['change', 'ack', 'respawn']) await publish('on', id, { priority: 1 });
   const [ack, respawn] = [await leaseNamed('on', 'ack'), await leaseNamed('on', 'respawn')];
-  await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'off' });
-  await extended.path.leaseOperations.complete(f.ns, [{ id: 'ack', lease: ack, next: { queue: 'off' } }]);
-  await extended.path.leaseOperations.fail(f.ns, { id: 'respawn', lease: respawn, group: 'g', message: '' });
-  await extended.path.deadJobs.respawnIds(f.ns, ['respawn'], { ttlMs: 0, tries: 'reset', queue: 'off' });
+  await extended.components.jobUpdater.change(f.ns, 'change', { queue: 'off' });
+  await extended.components.leaseOperations.complete(f.ns, [
+    { id: 'ack', lease: ack, next: { queue: 'off' } },
+  ]);
+  await extended.components.leaseOperations.fail(f.ns, {
+    id: 'respawn',
+    lease: respawn,
+    group: 'g',
+    message: '',
+  });
+  await extended.components.deadJobs.respawnIds(f.ns, ['respawn'], {
+    ttlMs: 0,
+    tries: 'reset',
+    queue: 'off',
+  });
   expect(await indexed()).toEqual([]);
 
-  await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'on' });
+  await extended.components.jobUpdater.change(f.ns, 'change', { queue: 'on' });
   expect(await indexed()).toEqual(['change']);
 });
 
@@ -155,7 +168,7 @@ it('an index of tags follows the setting at a respawn', async () => {
   await setIndex('q', false);
   expect(await extended.fail('q', 'g')).toBe(1);
   expect(await indexed()).toEqual(['x']);
-  await extended.path.deadJobs.respawnIds(f.ns, ['x'], { ttlMs: 0, tries: 'reset' });
+  await extended.components.deadJobs.respawnIds(f.ns, ['x'], { ttlMs: 0, tries: 'reset' });
   expect(await indexed()).toEqual([]);
 });
 
@@ -170,9 +183,9 @@ it('an index of tags does not find unindexed jobs through another index or the d
   await f.pass(1_000);
   await extended.fail('q', 'g');
   await extended.fail('r', 'g');
-  const dead = await extended.path.lists.listDead(f.ns, { tag: 'a', group: 'g' }, { limit: 10 });
+  const dead = await extended.components.lists.listDead(f.ns, { tag: 'a', group: 'g' }, { limit: 10 });
   expect(dead.items.map(({ id }) => id)).toEqual(['in']);
-  await extended.path.deadJobs.delete(f.ns, { tag: 'a' }, 10);
+  await extended.components.deadJobs.delete(f.ns, { tag: 'a' }, 10);
   expect(await f.find('in')).toBeNull();
   expect(await tagsOf('out')).toEqual(['a']);
 });

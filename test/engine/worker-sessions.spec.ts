@@ -40,8 +40,8 @@ describe('worker sessions', () => {
     leases: readonly Pick<LeasedJob, 'id' | 'lease'>[] = [],
     info?: WorkerInfo,
   ): Promise<SessionHeartbeatResult> =>
-    extended.path.workers.heartbeat(f.ns, id, { ttrMs: TTR_MS, leases, ...(info && { info }) });
-  const find = (id: string) => extended.path.workers.find(f.ns, id);
+    extended.components.workers.heartbeat(f.ns, id, { ttrMs: TTR_MS, leases, ...(info && { info }) });
+  const find = (id: string) => extended.components.workers.find(f.ns, id);
   const statuses = ({ jobs }: SessionHeartbeatResult): string[] => jobs.map(({ status }) => status);
   const record = (id: string) => redis.hgetall(f.pool.keys.session(f.ns, id));
 
@@ -137,7 +137,7 @@ describe('worker sessions', () => {
     for (let i = 0; i < 5; i++) ids.push(await extended.put('q', { tries: 5 }));
     const held = await extended.lease('q', 5, 'mailer-a', TTR_MS);
     const [kept, revoked, acked, cancelled, other] = held.map(({ id, lease }) => ({ id, lease }));
-    const { leaseOperations, jobCanceller } = extended.path;
+    const { leaseOperations, jobCanceller } = extended.components;
     await leaseOperations.revoke(f.ns, revoked!.id);
     await f.engine.ack(f.ns, 'q', acked!.id, acked!.lease);
     await jobCanceller.cancel(f.ns, cancelled!.id, { graceMs: 60_000 });
@@ -196,13 +196,18 @@ describe('worker sessions', () => {
     ['an id that is too long', 'x'.repeat(129), {}],
     ['no time', 'ok', { ttrMs: 0 }],
   ])('refuse %s', async (_what, id, more) => {
-    const call = extended.path.workers.heartbeat(f.ns, id, { ttrMs: 1, leases: [], info: INFO, ...more });
+    const call = extended.components.workers.heartbeat(f.ns, id, {
+      ttrMs: 1,
+      leases: [],
+      info: INFO,
+      ...more,
+    });
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
     expect(await f.keys()).toEqual([]);
   });
 
   it('learn of quiet and stop, whatever they report later', async () => {
-    const { workers } = extended.path;
+    const { workers } = extended.components;
     for (const id of ['gone', 'by-name']) {
       await expect(workers.quiet(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });
       await expect(workers.stop(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });
@@ -224,12 +229,12 @@ describe('worker sessions', () => {
     await extended.put('q');
     const leases = await extended.lease('q', 1, 'mailer-1', TTR_MS);
     await beat('mailer-1', leases, INFO);
-    await extended.path.workers.stop(f.ns, 'mailer-1');
-    expect(await extended.path.workers.deregister(f.ns, 'mailer-1')).toBe(true);
+    await extended.components.workers.stop(f.ns, 'mailer-1');
+    expect(await extended.components.workers.deregister(f.ns, 'mailer-1')).toBe(true);
     expect(await record('mailer-1')).toEqual({});
     expect(await f.engine.sessions.countSessions(f.ns)).toBe(0);
     await expect(beat('mailer-1', leases)).rejects.toMatchObject({ code: 'worker_not_found' });
-    await expect(extended.path.workers.quiet(f.ns, 'mailer-1')).rejects.toMatchObject({
+    await expect(extended.components.workers.quiet(f.ns, 'mailer-1')).rejects.toMatchObject({
       code: 'worker_not_found',
     });
     // It says all again, and is a new session.
@@ -280,7 +285,7 @@ describe('worker sessions', () => {
   });
 
   it('have events: started, quieted, stopping, ended, each once, also for repeated requests', async () => {
-    const { workers } = extended.path;
+    const { workers } = extended.components;
     const listening = await Listening.to(f.engine, f.ns);
     await beat('mailer-1', [], INFO);
     await beat('mailer-1', [], INFO);
@@ -335,7 +340,7 @@ describe('worker sessions', () => {
 
   it('are removed before they are lost, if their leases outlast the record of their worker', async () => {
     const heartbeat = { ttrMs: 2 * DAY_MS, leases: [], info: INFO };
-    await extended.path.workers.heartbeat(f.ns, 'mailer-1', heartbeat);
+    await extended.components.workers.heartbeat(f.ns, 'mailer-1', heartbeat);
     await f.pass(DAY_MS);
     expect(await record('mailer-1')).toEqual({});
     expect(await f.engine.sessions.countSessions(f.ns)).toBe(0);

@@ -52,14 +52,14 @@ class World {
   async end(how: 'complete' | 'fail' | 'release' | 'retry', chance: number): Promise<void> {
     const [lease] = this.leases.splice(chance % Math.max(this.leases.length, 1), 1);
     if (lease === undefined) return;
-    const { leaseOperations } = this.f.path;
+    const { leaseOperations } = this.f.components;
     if (how === 'complete') await leaseOperations.complete(this.f.ns, [lease]);
     else if (how === 'release') await leaseOperations.release(this.f.ns, lease);
     else await leaseOperations[how](this.f.ns, { ...lease, group: 'g', message: '' });
   }
 
   async revive(): Promise<void> {
-    const found = await this.f.path.jobReader.findMany(this.f.ns, this.ids.slice(-60));
+    const found = await this.f.components.jobReader.findMany(this.f.ns, this.ids.slice(-60));
     await this.f.revive(...found.flatMap((job) => (job?.state === 'dead' ? [job.id] : [])));
   }
 }
@@ -102,7 +102,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.tuple(chance, fc.boolean(), fc.constantFrom(0, 3_000)).map(
       ([which, cascade, graceMs]): Step =>
         (world) =>
-          world.f.path.jobCanceller.cancel(world.f.ns, world.pick(which), { cascade, graceMs }),
+          world.f.components.jobCanceller.cancel(world.f.ns, world.pick(which), { cascade, graceMs }),
     ),
   },
   {
@@ -146,7 +146,7 @@ function changes(): fc.Arbitrary<(ids: readonly string[]) => JobChange> {
 function change([which, others, of]: [number, number[], (ids: readonly string[]) => JobChange]): Step {
   return (world) => {
     const ids = others.map((other) => world.pick(other));
-    return world.f.path.jobUpdater.change(world.f.ns, world.pick(which), of(ids));
+    return world.f.components.jobUpdater.change(world.f.ns, world.pick(which), of(ids));
   };
 }
 

@@ -81,11 +81,11 @@ class Run {
     }));
     for (const [i, id] of this.ids.entries()) {
       if (this.nodes[i]?.isSimple === true) await this.f.fixture.publish('q', { id, tries: 1 });
-      else if (order === null) await this.f.path.extendedPublisher.publish(this.f.ns, [jobs[i]!]);
+      else if (order === null) await this.f.components.extendedPublisher.publish(this.f.ns, [jobs[i]!]);
     }
     const together = (order ?? []).filter((i) => this.nodes[i]?.isSimple !== true);
     if (together.length > 0)
-      await this.f.path.extendedPublisher.publish(
+      await this.f.components.extendedPublisher.publish(
         this.f.ns,
         together.map((i) => jobs[i]!),
       );
@@ -102,7 +102,7 @@ class Run {
   }
 
   async outcomes(): Promise<Outcome[]> {
-    const found = await this.f.path.jobReader.findMany(this.f.ns, this.ids);
+    const found = await this.f.components.jobReader.findMany(this.f.ns, this.ids);
     // A simple job that is done is not kept.
     return found.map((job, i) => {
       const isGoneAsDone = job === null && this.nodes[i]?.isSimple === true && this.fateOf(i) === 'done';
@@ -118,12 +118,12 @@ class Run {
     this.leases[i] = (this.leases[i] ?? 0) + 1;
     const ref = { id: this.ids[i]!, lease };
     const fate = this.fateOf(i);
-    if (fate === 'done') await this.f.path.leaseOperations.complete(this.f.ns, [ref]);
+    if (fate === 'done') await this.f.components.leaseOperations.complete(this.f.ns, [ref]);
     if (fate === 'failed')
-      await this.f.path.leaseOperations.fail(this.f.ns, { ...ref, group: 'g', message: '' });
+      await this.f.components.leaseOperations.fail(this.f.ns, { ...ref, group: 'g', message: '' });
     if (fate !== 'expired') return;
-    await this.f.path.leaseOperations.release(this.f.ns, ref);
-    await this.f.path.jobUpdater.change(this.f.ns, ref.id, { ttlMs: 1 });
+    await this.f.components.leaseOperations.release(this.f.ns, ref);
+    await this.f.components.jobUpdater.change(this.f.ns, ref.id, { ttlMs: 1 });
     await this.f.pass(1);
   }
 }
@@ -173,7 +173,7 @@ async function compare(run: Run, nodes: readonly Node[]): Promise<void> {
 
 /** Blocked jobs, each with what it waits for in vain. All others wait for blocked ones. */
 async function stuckOnes(run: Run): Promise<[string, string[]][]> {
-  const jobs = (await run.f.path.jobReader.findMany(run.f.ns, run.ids)).flatMap((job) => job ?? []);
+  const jobs = (await run.f.components.jobReader.findMany(run.f.ns, run.ids)).flatMap((job) => job ?? []);
   const blocked = new Set(jobs.filter(({ state }) => state === 'blocked').map(({ id }) => id));
   const stuck: [string, string[]][] = [];
   for (const { id, state, dependsOn, failedDependencies } of jobs) {
@@ -190,11 +190,13 @@ async function reviveAll(run: Run): Promise<void> {
   const { f } = run;
   run.isHappy = true;
   for (let left = run.ids.length; left >= 0; left--) {
-    const dead = (await f.path.jobReader.findMany(f.ns, run.ids)).filter((job) => job?.state === 'dead');
+    const dead = (await f.components.jobReader.findMany(f.ns, run.ids)).filter(
+      (job) => job?.state === 'dead',
+    );
     await f.revive(...dead.flatMap((job) => job?.id ?? []));
     await run.work();
     for (const [id, failed] of await stuckOnes(run))
-      await f.path.jobUpdater.change(f.ns, id, { lessDependencies: failed });
+      await f.components.jobUpdater.change(f.ns, id, { lessDependencies: failed });
     if ((await f.counts())?.blocked === 0 && dead.length === 0) break;
   }
   await run.work();

@@ -116,27 +116,27 @@ const respawn = step(
     to: fc.option(queue),
   }),
   ({ extended, f }, { filter, to }) =>
-    extended.path.deadJobs.respawn(f.ns, filter, {
+    extended.components.deadJobs.respawn(f.ns, filter, {
       ttlMs: 2_000,
       tries: 'reset',
       ...(to === null ? {} : { queue: to }),
     }),
 );
 const setTags = step('indexTags', fc.record({ queue, indexTags: fc.boolean() }), ({ extended, f }, given) =>
-  extended.path.queueControls.change(f.ns, given.queue, { indexTags: given.indexTags }),
+  extended.components.queueControls.change(f.ns, given.queue, { indexTags: given.indexTags }),
 );
 const change = step('change', fc.record({ pick, tags, to: fc.option(queue) }), async (world, given) => {
   const id = world.ids[given.pick % Math.max(world.ids.length, 1)];
   if (id === undefined) return;
   const where = given.to === null ? {} : { queue: given.to };
-  await world.extended.path.jobUpdater
+  await world.extended.components.jobUpdater
     .change(world.f.ns, id, { tags: given.tags, ...where })
     .catch((error: unknown) => {
       if (!(error instanceof QueueError)) throw error;
     });
 });
 const drop = step('delete', fc.record({ group }), ({ extended, f }, filter) =>
-  extended.path.deadJobs.delete(f.ns, filter, 2),
+  extended.components.deadJobs.delete(f.ns, filter, 2),
 );
 
 const operation = fc.oneof(
@@ -149,27 +149,27 @@ const operation = fc.oneof(
   { weight: 2, arbitrary: setTags },
   { weight: 2, arbitrary: change },
   settle('complete', ({ extended, f }, { id, lease: n }) =>
-    extended.path.leaseOperations.complete(f.ns, [{ id, lease: n }]),
+    extended.components.leaseOperations.complete(f.ns, [{ id, lease: n }]),
   ),
   settle('move', ({ extended, f }, { id, lease: n }) =>
-    extended.path.leaseOperations.complete(f.ns, [{ id, lease: n, next: { queue: 'p' } }]),
+    extended.components.leaseOperations.complete(f.ns, [{ id, lease: n, next: { queue: 'p' } }]),
   ),
   settle('fail', ({ extended, f }, { id, lease: n }, { group: g }) =>
-    extended.path.leaseOperations.fail(f.ns, { id, lease: n, group: g, message: 'm' }),
+    extended.components.leaseOperations.fail(f.ns, { id, lease: n, group: g, message: 'm' }),
   ),
   settle('retry', ({ extended, f }, { id, lease: n }, { group: g, delayMs }) =>
-    extended.path.leaseOperations.retry(f.ns, { id, lease: n, group: g, message: 'm', delayMs }),
+    extended.components.leaseOperations.retry(f.ns, { id, lease: n, group: g, message: 'm', delayMs }),
   ),
   settle('release', ({ extended, f }, { id, lease: n }, { delayMs }) =>
-    extended.path.leaseOperations.release(f.ns, { id, lease: n, delayMs }),
+    extended.components.leaseOperations.release(f.ns, { id, lease: n, delayMs }),
   ),
   settle('heartbeat', ({ extended, f }, { id, lease: n }) =>
-    extended.path.leaseOperations.heartbeat(f.ns, { id, lease: n }),
+    extended.components.leaseOperations.heartbeat(f.ns, { id, lease: n }),
   ),
-  tag('tag', ({ extended, f }, id, given) => extended.path.tags.addTags(f.ns, id, given)),
-  tag('untag', ({ extended, f }, id, given) => extended.path.tags.removeTags(f.ns, id, given)),
-  tag('track', ({ extended, f }, id) => extended.path.tags.track(f.ns, id)),
-  tag('untrack', ({ extended, f }, id) => extended.path.tags.untrack(f.ns, id)),
+  tag('tag', ({ extended, f }, id, given) => extended.components.tags.addTags(f.ns, id, given)),
+  tag('untag', ({ extended, f }, id, given) => extended.components.tags.removeTags(f.ns, id, given)),
+  tag('track', ({ extended, f }, id) => extended.components.tags.track(f.ns, id)),
+  tag('untrack', ({ extended, f }, id) => extended.components.tags.untrack(f.ns, id)),
 );
 
 it(

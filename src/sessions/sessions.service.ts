@@ -9,7 +9,7 @@ import type { SessionCalls } from '../engine/engine.js';
 
 /** Calls of workers on their own sessions, within the rights of their tokens. */
 @Injectable()
-export class WorkersService {
+export class SessionsService {
   constructor(private readonly engines: Engines) {}
 
   /**

@@ -9,4 +9,4 @@ import { V1RecurringController } from './recurring.v1.controller.js';
   controllers: [V1RecurringController],
   providers: [RecurringService],
 })
-export class SchedulesModule {}
+export class RecurringModule {}

@@ -15,7 +15,7 @@ import { Describe } from '../http/describe.js';
 import { pageFacts, pageOf, PageQuery } from '../http/request/page-query.js';
 import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkersPage } from './dto.v1.js';
 import { WorkerAnswer, workerFacts } from '../contract/workers.js';
-import { WorkersService } from './workers.service.js';
+import { SessionsService } from './sessions.service.js';
 
 const GROUP = 'Workers';
 const ID_RULE = `must have 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - and _, the first a letter or a digit`;
@@ -23,9 +23,9 @@ const ID_RULE = `must have 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - 
 /** Workers that lease jobs under a name, and their sessions. */
 @Controller('v1/:namespace/workers')
 @UseGuards(TokenGuard)
-export class V1WorkersController {
+export class V1SessionsController {
   constructor(
-    private readonly workers: WorkersService,
+    private readonly workers: SessionsService,
     private readonly engines: Engines,
   ) {}
 
