@@ -34,7 +34,7 @@ const dir = resolve(dirName);
 const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
 const base = join(dir, 'base');
 mkdirSync(dir, { recursive: true });
-run(join(ROOT, 'scripts', 'clean-root.sh'), base);
+run(join(import.meta.dirname, 'clean-root.sh'), base);
 // The image of Node.js has this user; its number is that of the user of clean-root.sh.
 const hasUser = spawnSync('chroot', [base, 'id', 'node']).status === 0;
 if (!hasUser)
