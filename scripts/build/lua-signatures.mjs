@@ -1,5 +1,5 @@
 /**
- * Writes src/redis/scripts/signatures.ts: what each Lua command takes, by the header of its file. `npm run build` runs it. The file is
+ * Writes src/redis/scripts/signatures.generated.ts: what each Lua command takes, by the header of its file. `npm run build` runs it. The file is
  * committed, so that all tools work in a new clone; test/engine/script-headers.spec.ts shows that it is current.
  */
 import { transformFileSync } from '@swc/core';
@@ -8,10 +8,10 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const COMMANDS = join(ROOT, 'lua', 'commands');
-const FILE = join(ROOT, 'src', 'redis', 'scripts', 'signatures.ts');
+const FILE = join(ROOT, 'src', 'redis', 'scripts', 'signatures.generated.ts');
 
 // The build comes after this.
-const { code } = transformFileSync(join(ROOT, 'src', 'redis', 'lua', 'signature.ts'), {
+const { code } = transformFileSync(join(ROOT, 'src', 'redis', 'lua', 'command-header.ts'), {
   swcrc: false,
   jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
 });

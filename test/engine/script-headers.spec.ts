@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { LMSTFY_SCRIPTS } from '../../packages/cli/src/import/source.js';
-import { type Signature, signatureOf, splitHeader } from '../../src/redis/lua/signature.js';
-import { SIGNATURES } from '../../src/redis/scripts/signatures.js';
+import { type Signature, signatureOf, splitHeader } from '../../src/redis/lua/command-header.js';
+import { SIGNATURES } from '../../src/redis/scripts/signatures.generated.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';
 
 const BINDINGS = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS, ...LMSTFY_SCRIPTS];

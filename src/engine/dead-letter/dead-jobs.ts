@@ -1,7 +1,7 @@
 import type { DeadFilter, DeadSelection, DeadStep, Respawn } from '../../domain/job/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
-import { deadLetterStep } from '../../redis/scripts/lists.js';
+import { deadLetterStep } from '../../redis/scripts/extended.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';

@@ -1,7 +1,7 @@
 import type { DeadFilter, JobFilter, ListedData, JobsRequest, ListPage } from '../../domain/job/job-lists.js';
 import type { JobSummary } from '../../domain/job/extended-job.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { listByIds, listJobs, readData } from '../../redis/scripts/lists.js';
+import { listByIds, listJobs, readData } from '../../redis/scripts/extended.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';

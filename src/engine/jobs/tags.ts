@@ -4,7 +4,7 @@ import { MAX_TAGS } from '../../domain/limits.js';
 import { storeFull } from '../../redis/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { tagJobs, listEndedTracked } from '../../redis/scripts/lists.js';
+import { tagJobs, listEndedTracked } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';

@@ -1,7 +1,6 @@
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt } from '../../redis/scripts/script.js';
-import { recoverJobs } from '../../redis/scripts/extended.js';
-import { backfillRecurring } from '../../redis/scripts/recurring.js';
+import { backfillRecurring, recoverJobs } from '../../redis/scripts/extended.js';
 import { backfillQuota } from '../../redis/scripts/simple.js';
 import { JobWalk } from './job-walk.js';
 import type { EngineObserver } from '../core/observer.js';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RedisPool } from '../../redis/pool.js';
-import { arriveRecurring, endLeaving, leaveRecurring, leaveStatistics } from '../../redis/scripts/moves.js';
+import { arriveRecurring, endLeaving, leaveRecurring } from '../../redis/scripts/extended.js';
+import { leaveStatistics } from '../../redis/scripts/simple.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { addStatistics } from '../../redis/scripts/simple.js';
 import { hashEntries } from '../core/hash-entries.js';

@@ -20,7 +20,7 @@ import {
   recordSession,
   recordWorkers,
   workersScript,
-} from '../../redis/scripts/lists.js';
+} from '../../redis/scripts/extended.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import type { EngineObserver } from '../core/observer.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';

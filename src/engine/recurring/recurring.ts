@@ -18,7 +18,7 @@ import {
   runRecurring,
   setRecurring,
   setSlots,
-} from '../../redis/scripts/recurring.js';
+} from '../../redis/scripts/extended.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { blockMaker } from './blocks.js';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
-import { itemConstants, preambleOf, signatureOf, splitHeader } from './signature.js';
+import { itemConstants, preambleOf, signatureOf, splitHeader } from './command-header.js';
 import { RESETS, withReset } from './state.js';
 import { leaveOutUnused } from './unused.js';
 

@@ -1,4 +1,3 @@
-import { LIST_SCRIPTS } from './lists.js';
 import { answer, bytesAt, codes, expiredLeasesOf, flatReply, integerAt, script, whole } from './script.js';
 
 /* The scripts of the extended path (ADR 18). */
@@ -94,6 +93,74 @@ export const jobQueues = script('maintenance/read_job_queues', {
   reply: whole,
 });
 
+/* What lists jobs, and what the lists show. */
+
+export const tagJobs = script('extended/tag_jobs', { repeatable: true, reply: whole });
+
+export const listJobs = script('queries/list_jobs', { repeatable: true, reply: whole });
+
+export const deadLetterStep = script('queries/dead_letter', {
+  /** A step that ran twice would act on twice as many jobs as the call allows. */
+  repeatable: false,
+  reply: whole,
+});
+
+export const workersScript = script('extended/workers', { repeatable: true, reply: whole });
+
+export const recordWorkers = script('extended/record_workers', { repeatable: true, reply: whole });
+
+export const recordSession = script('extended/record_session', { repeatable: true, reply: whole });
+
+export const listByIds = script('queries/list_by_ids', { repeatable: true, reply: whole });
+
+export const readData = script('queries/read_data', { repeatable: true, reply: whole });
+
+export const countStalled = script('queries/count_stalled', { repeatable: true, reply: whole });
+
+export const stalledWorkers = script('queries/stalled_workers', { repeatable: true, reply: whole });
+
+export const listEndedTracked = script('queries/list_ended_tracked', { repeatable: true, reply: whole });
+
+/* Recurring jobs. `runTimers` runs their timer. */
+
+export const setRecurring = script('extended/set_recurring', { repeatable: false, reply: whole });
+
+/** Returns whether they were stored, and when the timer is due. */
+export const setSlots = script('extended/set_slots', { repeatable: true, reply: whole });
+
+export const runRecurring = script('extended/run_recurring', { repeatable: false, reply: whole });
+
+export const backfillRecurring = script('maintenance/backfill_recurring', { repeatable: true, reply: whole });
+
+export const deleteRecurring = script('extended/delete_recurring', { repeatable: false, reply: whole });
+
+export const repairTimes = script('extended/repair_times', { repeatable: true, reply: whole });
+
+export const readRecurring = script('queries/read_recurring', {
+  repeatable: true,
+  /** Id and list of fields of each, in turn. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), hasMore: reply[2] === 1, items: reply.slice(3) };
+  },
+});
+
+export const countRecurring = script('queries/count_recurring', { repeatable: true, reply: whole });
+
+/* The moves of recurring jobs from one Redis to another. */
+
+export const leaveRecurring = script('extended/leave_recurring', {
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), found: reply[2], fields: reply[3] };
+  },
+});
+
+export const arriveRecurring = script('extended/arrive_recurring', { repeatable: true, reply: whole });
+
+export const endLeaving = script('extended/end_leaving', { repeatable: true, reply: whole });
+
 export const EXTENDED_SCRIPTS = [
   extendedPublish,
   extendedLease,
@@ -110,5 +177,26 @@ export const EXTENDED_SCRIPTS = [
   changeJob,
   readStates,
   jobQueues,
-  ...LIST_SCRIPTS,
+  tagJobs,
+  listEndedTracked,
+  listJobs,
+  deadLetterStep,
+  workersScript,
+  recordWorkers,
+  recordSession,
+  countStalled,
+  stalledWorkers,
+  listByIds,
+  readData,
+  setRecurring,
+  setSlots,
+  runRecurring,
+  deleteRecurring,
+  readRecurring,
+  countRecurring,
+  repairTimes,
+  backfillRecurring,
+  leaveRecurring,
+  arriveRecurring,
+  endLeaving,
 ] as const;

@@ -1,7 +1,7 @@
 import { faultOf } from '../errors.js';
 import type { Library } from '../lua/loader.js';
-import type { Signature } from '../lua/signature.js';
-import { SIGNATURES } from './signatures.js';
+import type { Signature } from '../lua/command-header.js';
+import { SIGNATURES } from './signatures.generated.js';
 import {
   functionsOf,
   labelOf,

@@ -1,7 +1,5 @@
 import { dueSoon } from './due-soon.js';
 import { EXTENDED_SCRIPTS } from './extended.js';
-import { MOVE_SCRIPTS } from './moves.js';
-import { RECURRING_SCRIPTS } from './recurring.js';
 import { TARGET_SCRIPTS } from './targets.js';
 import {
   answer,
@@ -134,6 +132,15 @@ export const addStatistics = script('maintenance/add_statistics', {
   },
 });
 
+/** Takes statistics to another Redis. */
+export const leaveStatistics = script('maintenance/leave_statistics', {
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), number: String(reply[2] ?? ''), fields: reply[3] };
+  },
+});
+
 export const changeSetting = script('maintenance/change_setting', {
   repeatable: true,
   reply: (raw) => {
@@ -222,6 +229,7 @@ export const ENGINE_SCRIPTS = [
   writeEvents,
   readEvents,
   addStatistics,
+  leaveStatistics,
   changeSetting,
   ...TARGET_SCRIPTS,
   purge,
@@ -233,6 +241,4 @@ export const ENGINE_SCRIPTS = [
   beginRun,
   checkRights,
   ...EXTENDED_SCRIPTS,
-  ...RECURRING_SCRIPTS,
-  ...MOVE_SCRIPTS,
 ] as const;
