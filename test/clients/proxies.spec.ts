@@ -87,7 +87,11 @@ const SCENARIOS: readonly Scenario[] = [
     steps: [
       {
         do: 'work',
-        with: { queues: ['<queue>'], concurrency: 4, handlers: { '*': {} }, ttr_ms: 1_500 },
+        with: {
+          ...{ queues: ['<queue>'], concurrency: 4, handlers: { '*': {} }, ttr_ms: 1_500 },
+          // Longer than the step `idle` waits: the worker must end its request.
+          wait_ms: 50_000,
+        },
         gives: { worker: '<worker>' },
       },
       { api: 'GET workers/<worker>' },
