@@ -4,16 +4,24 @@ import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import type { DeadStep, Respawn } from '../domain/job/job-lists.js';
+import type { DeadStep } from '../domain/job/job-lists.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { Engines } from '../engine/engines.js';
 import { Describe } from '../http/describe.js';
-import type { Inside } from '../contract/fields/wire.js';
+import { type Inside, toInside } from '../contract/fields/wire.js';
+import {
+  DeadAnswer,
+  deadFacts,
+  DeadFields,
+  type DeadSelection,
+  RespawnFields,
+  respawnOf,
+} from '../contract/job/dead-jobs.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
 import { JobsPage } from '../contract/job/answers.js';
 import { jobsFacts } from '../http/answer/jobs-page.js';
-import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
-import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
+import { checkRespawn, deadSelectionOf, queryFilterOf } from './dead-request.js';
+import { DeadQuery, MoveFields } from './dto.v1.js';
 
 const GROUP = 'Dead letter';
 const DONE = { 200: { about: 'The number of jobs, and whether there are more.', of: DeadAnswer } };
@@ -56,8 +64,8 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async respawn(@CurrentCaller() caller: Caller, @BodyFields() fields: RespawnFields) {
-    return this.respawnIn(caller, fields, respawnOf(fields));
+  respawn(@CurrentCaller() caller: Caller, @BodyFields() fields: RespawnFields) {
+    return this.respawnIn(caller, fields);
   }
 
   @Post('move')
@@ -72,8 +80,8 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields) {
-    return this.respawnIn(caller, fields, respawnOf(fields, fields.to_queue));
+  move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields) {
+    return this.respawnIn(caller, fields, fields.to_queue);
   }
 
   @Post('delete')
@@ -89,22 +97,24 @@ export class V1DeadJobsController {
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   async delete(@CurrentCaller() caller: Caller, @BodyFields() fields: DeadFields) {
-    const selection = deadRequestOf(fields);
-    checkQueueOrAll(caller.rights, selection.filter.queue);
+    const selection = deadSelectionOf(fields);
+    checkQueueOrAll(caller.rights, selection.filter?.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    return deadFacts(await deadLetter.deleteSelected(caller.namespace, selection), fields);
+    return answerOf(await deadLetter.deleteSelected(caller.namespace, selection), selection);
   }
 
-  private async respawnIn(caller: Caller, fields: DeadFields, options: Respawn) {
-    const selection = deadRequestOf(fields);
+  private async respawnIn(caller: Caller, fields: RespawnFields, queue?: string) {
+    checkRespawn(fields);
+    const selection = deadSelectionOf(fields);
     // guard: respawn-checks-target-queue
-    if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
-    checkQueueOrAll(caller.rights, selection.filter.queue);
+    if (queue !== undefined) checkQueue(caller.rights, queue);
+    checkQueueOrAll(caller.rights, selection.filter?.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    return deadFacts(await deadLetter.respawnSelected(caller.namespace, selection, options), fields);
+    const options = respawnOf(toInside(RespawnFields, fields), queue);
+    return answerOf(await deadLetter.respawnSelected(caller.namespace, selection, options), selection);
   }
 }
 
-function deadFacts({ done, cursor }: DeadStep, { dry_run: dryRun = false }: DeadFields): Inside<DeadAnswer> {
-  return { jobs: done, dryRun, nextCursor: cursorOrNull(cursor) };
+function answerOf(step: DeadStep, selection: DeadSelection): Inside<DeadAnswer> {
+  return { ...deadFacts(step, selection), nextCursor: cursorOrNull(step.cursor) };
 }

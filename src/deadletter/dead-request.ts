@@ -1,12 +1,23 @@
-import type { DeadFilter, DeadSelection, Respawn } from '../domain/job/job-lists.js';
-import type { Plain } from '../contract/fields/field.js';
-import { given } from '../contract/fields/given.js';
+import { omit } from '../contract/fields/derived.js';
 import { Problems } from '../contract/fields/problems.js';
+import { toInside } from '../contract/fields/wire.js';
+import {
+  DeadFields,
+  type DeadFilterFields,
+  type DeadSelection,
+  type RespawnFields,
+} from '../contract/job/dead-jobs.js';
+import type { Plain } from '../contract/fields/field.js';
+import type { DeadFilter } from '../domain/job/job-lists.js';
 import { fromCursor } from '../http/request/page-query.js';
-import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
+import type { DeadQuery } from './dto.v1.js';
+
+/** What a selection says besides its filter. */
+const PlainSelection = omit(DeadFields, ['filter', 'cursor']);
 
 /** @throws {InputError} naming all that is wrong */
-export function deadRequestOf({ filter, ids, dry_run, limit, cursor }: DeadFields): DeadSelection {
+export function deadSelectionOf(fields: DeadFields): DeadSelection {
+  const { filter, ids, limit, cursor } = fields;
   const problems = new Problems();
   if (filter === undefined && ids === undefined)
     problems.add('filter', 'is missing: one of filter and ids must be there');
@@ -14,24 +25,17 @@ export function deadRequestOf({ filter, ids, dry_run, limit, cursor }: DeadField
   if (ids !== undefined && cursor !== undefined) problems.add('cursor', 'does not go with ids');
   problems.settle();
   return {
-    filter: filterOf(filter ?? {}),
-    ids: ids ?? null,
-    isDry: dry_run ?? false,
-    limit,
-    cursor: cursor === undefined ? undefined : fromCursor(cursor, () => true),
+    ...toInside(PlainSelection, fields),
+    ...(filter && { filter: filterOf(filter) }),
+    ...(cursor === undefined ? {} : { cursor: fromCursor(cursor, () => true) }),
   };
 }
 
-/** @throws {InputError} naming all that is wrong */
-export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queue?: string): Respawn {
+/** @throws {InputError} both numbers of tries are given */
+export function checkRespawn({ tries, keep_tries }: RespawnFields): void {
   const problems = new Problems();
   if (tries !== undefined && keep_tries === true) problems.add('tries', 'does not go with keep_tries');
   problems.settle();
-  return given<Respawn>({
-    ttlMs: ttl_ms,
-    tries: keep_tries === true ? 'keep' : (tries ?? 'reset'),
-    queue,
-  });
 }
 
 /** Reads the filter from a query, where the attribute is a single text. */
@@ -44,10 +48,11 @@ export function queryFilterOf({
   return filterOf({ ...rest, attributes: { [attribute.slice(0, at)]: attribute.slice(at + 1) } });
 }
 
+/** The times have names of their own. */
 function filterOf({ from, to, ...rest }: Plain<DeadFilterFields>): DeadFilter {
-  return given<DeadFilter>({
+  return {
     ...rest,
-    fromMs: from === undefined ? undefined : Date.parse(from),
-    toMs: to === undefined ? undefined : Date.parse(to),
-  });
+    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
+    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
+  };
 }

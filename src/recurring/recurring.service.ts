@@ -1,20 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import {
-  isCron,
-  type NewRecurring,
-  type NewSchedule,
-  type Recurring,
-  type RecurringChange,
-  type Schedule,
-} from '../contract/job/recurring.js';
+import type { Inside } from '../contract/fields/wire.js';
+import type { NewRecurring, NewSchedule, Recurring, RecurringChange } from '../contract/job/recurring.js';
+import { type UpcomingAnswer, upcomingFacts } from '../contract/job/recurring-answers.js';
 import { checkDependencies } from '../auth/job-rights.js';
 import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { checkPushUrl, withinRights } from '../domain/unique-rights.js';
 import type { RecurringCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
-import type { RecurringPage, UpcomingSlot } from '../engine/recurring/recurring.js';
+import type { RecurringPage } from '../engine/recurring/recurring.js';
 
 /** Filter and page of a list of recurring jobs. */
 export interface RecurringListing {
@@ -22,13 +17,6 @@ export interface RecurringListing {
   /** Id of the last recurring job of the previous page. */
   readonly after: string | undefined;
   readonly queue: string | undefined;
-}
-
-/** The next slots of a schedule. */
-export interface Upcoming {
-  readonly slots: readonly UpcomingSlot[];
-  /** Of a cron schedule. */
-  readonly timeZone: string | undefined;
 }
 
 const USUAL_COUNT = 10;
@@ -100,14 +88,14 @@ export class RecurringService {
   }
 
   /** The next slots, also while it is paused. @throws as `change` */
-  async next(caller: Caller, id: string, count = USUAL_COUNT): Promise<Upcoming> {
+  async next(caller: Caller, id: string, count = USUAL_COUNT): Promise<Inside<UpcomingAnswer>> {
     const recurring = await this.get(caller, id);
-    return upcomingOf(this.of(caller).nextOf(recurring, count), recurring.schedule);
+    return upcomingFacts(this.of(caller).nextOf(recurring, count), recurring.schedule);
   }
 
   /** The next slots of a schedule that is not stored. @throws {QueueError} `invalid_argument` */
-  preview(caller: Caller, schedule: NewSchedule, count = USUAL_COUNT): Upcoming {
-    return upcomingOf(this.of(caller).preview(schedule, count), schedule);
+  preview(caller: Caller, schedule: NewSchedule, count = USUAL_COUNT): Inside<UpcomingAnswer> {
+    return upcomingFacts(this.of(caller).preview(schedule, count), schedule);
   }
 
   /** Removes a recurring job; jobs that it has published stay. @throws as `change` */
@@ -127,8 +115,4 @@ export class RecurringService {
   private of({ pool }: Caller): RecurringCalls {
     return this.engines.of(pool).recurring;
   }
-}
-
-function upcomingOf(slots: readonly UpcomingSlot[], schedule: Schedule | NewSchedule): Upcoming {
-  return { slots, timeZone: isCron(schedule) ? schedule.timeZone : undefined };
 }

@@ -2,29 +2,31 @@ import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, Put, UseGua
 import { WithHeaders } from '../http/answer/with-headers.js';
 import { BodyFields, InPath, QueryFields } from '../http/params.js';
 import type { Caller } from '../domain/caller.js';
-import type { Recurring } from '../contract/job/recurring.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
-import type { RecurringChange } from '../contract/job/recurring.js';
+import {
+  type Recurring,
+  type RecurringChange,
+  RecurringChangeFields,
+  ReplaceRecurringFields,
+} from '../contract/job/recurring.js';
 import { Describe } from '../http/describe.js';
 import { fromCursor, pageFacts } from '../http/request/page-query.js';
 import {
   PauseFields,
   PreviewFields,
-  RecurringChangeFields,
   RecurringFields,
   RecurringPageAnswer,
   RecurringQuery,
-  ReplaceRecurringFields,
   RunAnswer,
   UpcomingQuery,
 } from './dto/recurring.v1.js';
 import { RecurringAnswer, UpcomingAnswer } from '../contract/job/recurring-answers.js';
 import { RecurringService } from './recurring.service.js';
-import { changeOf, newRecurringOf, previewOf, recurringFactsOf, upcomingFacts } from './recurring.v1.js';
+import { changeOf, newRecurringOf, previewOf, recurringFactsOf } from './recurring.v1.js';
 
 /** Recurring jobs need permission to publish to their queue. The queue is in the body, or stored with the recurring job. */
 const PUBLISHERS: Partial<AccessRules> = { queues: 'body', verb: 'publish', throttle: 'write' };
@@ -88,8 +90,7 @@ export class V1RecurringController {
     errors: ['pool_moving'],
   })
   preview(@CurrentCaller() caller: Caller, @BodyFields() { schedule, count }: PreviewFields) {
-    const { slots, timeZone } = this.recurrings.preview(caller, previewOf(schedule), count);
-    return upcomingFacts(slots, timeZone);
+    return this.recurrings.preview(caller, previewOf(schedule), count);
   }
 
   @Get(':id')
@@ -170,7 +171,7 @@ export class V1RecurringController {
     errors: ['recurring_not_found', 'pool_moving'],
   })
   pause(@CurrentCaller() caller: Caller, @InPath('id') id: string, @BodyFields() { note }: PauseFields) {
-    return this.alter(caller, id, { isPaused: true, note: note ?? null });
+    return this.alter(caller, id, { paused: true, note: note ?? null });
   }
 
   @Post(':id/resume')
@@ -185,7 +186,7 @@ export class V1RecurringController {
     errors: ['recurring_not_found', 'pool_moving'],
   })
   resume(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
-    return this.alter(caller, id, { isPaused: false });
+    return this.alter(caller, id, { paused: false });
   }
 
   @Post(':id/run')
@@ -211,13 +212,8 @@ export class V1RecurringController {
     answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async next(
-    @CurrentCaller() caller: Caller,
-    @InPath('id') id: string,
-    @QueryFields() { count }: UpcomingQuery,
-  ) {
-    const { slots, timeZone } = await this.recurrings.next(caller, id, count);
-    return upcomingFacts(slots, timeZone);
+  next(@CurrentCaller() caller: Caller, @InPath('id') id: string, @QueryFields() { count }: UpcomingQuery) {
+    return this.recurrings.next(caller, id, count);
   }
 
   private async alter(caller: Caller, id: string, change: RecurringChange) {

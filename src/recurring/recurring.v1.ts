@@ -1,75 +1,69 @@
-import type { NewRecurring, NewSchedule, Recurring, RecurringChange } from '../contract/job/recurring.js';
-import { localTimes } from '../domain/local-time.js';
-import type { UpcomingSlot } from '../engine/recurring/recurring.js';
-import { MAX_CATCH_UP } from '../domain/limits.js';
 import { pick } from '../contract/fields/derived.js';
-import { given } from '../contract/fields/given.js';
 import { Problems } from '../contract/fields/problems.js';
 import { type Inside, toInside } from '../contract/fields/wire.js';
-import {
-  type RecurringAnswer,
-  recurringFacts,
-  type UpcomingAnswer,
-} from '../contract/job/recurring-answers.js';
 import { answerData } from '../contract/job/data-answer.js';
 import { NULL, optionsOf } from '../contract/job/new-job.js';
 import {
+  type GivenOptions,
+  type NewRecurring,
+  type NewSchedule,
+  type Recurring,
+  type RecurringChange,
   type RecurringChangeFields,
+  RecurringOptions,
   type ReplaceRecurringFields,
   ScheduleFields,
-} from './dto/recurring.v1.js';
+  type Template,
+  type TemplateChangeFields,
+} from '../contract/job/recurring.js';
+import { type RecurringAnswer, recurringFacts } from '../contract/job/recurring-answers.js';
+import { MAX_CATCH_UP } from '../domain/limits.js';
 
 /**
  * @param maxBytes the longest data, as stored
  * @throws {InputError} naming the fields that contradict each other
  */
-export function newRecurringOf(
-  { schedule, job, paused, catch_up_ms, overlap, note, ...rest }: ReplaceRecurringFields,
-  maxBytes: number,
-  id?: string,
-): NewRecurring {
+export function newRecurringOf(fields: ReplaceRecurringFields, maxBytes: number, id?: string): NewRecurring {
   const problems = new Problems();
-  const options = optionsOf(job, 'job.', maxBytes, problems);
-  const recurring = given<NewRecurring>({
-    id,
-    schedule: scheduleOf(schedule, problems),
-    template: { ...options, queue: job.queue, body: options.body ?? NULL },
-    maxCatchUp: maxCatchUpOf(rest, problems),
-    ...{ catchUpMs: catch_up_ms, overlap, note },
-    isPaused: paused ?? false,
-  });
+  const { queue } = fields.job;
+  const options = optionsOf(fields.job, 'job.', maxBytes, problems);
+  const recurring: NewRecurring = {
+    ...(id === undefined ? {} : { id }),
+    schedule: scheduleOf(fields.schedule, problems),
+    template: { ...options, queue, body: options.body ?? NULL },
+    ...recurringOptionsOf(fields, problems),
+  };
   problems.settle();
   return recurring;
 }
 
 /** @param maxBytes and @throws as `newRecurringOf` */
-export function changeOf(
-  { schedule, job, paused, catch_up_ms, overlap, note, ...rest }: RecurringChangeFields,
-  maxBytes: number,
-): RecurringChange {
+export function changeOf(fields: RecurringChangeFields, maxBytes: number): RecurringChange {
   const problems = new Problems();
-  const change = given<RecurringChange>({
-    schedule: schedule && scheduleOf(schedule, problems),
-    template: job && optionsOf(job, 'job.', maxBytes, problems),
-    maxCatchUp: maxCatchUpOf(rest, problems),
-    ...{ catchUpMs: catch_up_ms, overlap, note },
-    isPaused: paused,
-  });
+  const { schedule, job } = fields;
+  const change: RecurringChange = {
+    ...(schedule && { schedule: scheduleOf(schedule, problems) }),
+    ...(job && { template: templateOf(job, maxBytes, problems) }),
+    ...recurringOptionsOf(fields, problems),
+  };
   problems.settle();
-  if (job?.queue === undefined) return change;
-  return { ...change, template: { ...change.template, queue: job.queue } };
+  return change;
 }
 
-/** Reads `max_catch_up`, or `backlog`, its old name, in which 0 means as many as possible. */
-function maxCatchUpOf(
-  { max_catch_up, backlog }: Pick<RecurringChangeFields, 'max_catch_up' | 'backlog'>,
-  problems: Problems,
-): number | undefined {
-  if (backlog === undefined) return max_catch_up;
+function templateOf(job: TemplateChangeFields, maxBytes: number, problems: Problems): Partial<Template> {
+  const { queue } = job;
+  return { ...optionsOf(job, 'job.', maxBytes, problems), ...(queue === undefined ? {} : { queue }) };
+}
+
+/** `backlog` is the old name of `max_catch_up`, in which 0 means as many as possible. */
+function recurringOptionsOf(fields: GivenOptions, problems: Problems): Inside<RecurringOptions> {
+  const { backlog, max_catch_up } = fields;
+  const options = toInside(RecurringOptions, fields);
+  if (backlog === undefined) return options;
   if (max_catch_up !== undefined) {
     problems.add('backlog', 'must not be set together with max_catch_up, whose old name it is');
   }
-  return Math.min(backlog === 0 ? MAX_CATCH_UP : backlog, MAX_CATCH_UP);
+  return { ...options, maxCatchUp: Math.min(backlog === 0 ? MAX_CATCH_UP : backlog, MAX_CATCH_UP) };
 }
 
 /** A schedule to look at. @throws {InputError} naming the fields that contradict each other */
@@ -121,10 +115,4 @@ function intervalOf(fields: ScheduleFields, problems: Problems): NewSchedule {
 export function recurringFactsOf(recurring: Recurring, maxDepth: number): Inside<RecurringAnswer> {
   const { body, contentType = null } = recurring.template;
   return recurringFacts(recurring, answerData(body, contentType, maxDepth));
-}
-
-/** Upcoming slots as answers have them. @param timeZone of a cron schedule */
-export function upcomingFacts(slots: readonly UpcomingSlot[], timeZone?: string): Inside<UpcomingAnswer> {
-  const local = timeZone === undefined ? () => null : localTimes(timeZone);
-  return { slots: slots.map(({ atMs, isMoved }) => ({ atMs, local: local(atMs), moved: isMoved })) };
 }

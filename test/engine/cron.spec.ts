@@ -267,11 +267,11 @@ describe('a pause of a cron schedule', () => {
   it('skips slots, and keeps its note until the resume', async () => {
     await set('* * * * *');
     expect(await recurrings().pause(f.ns, 'r', 'the mail server moves')).toMatchObject({
-      ...{ isPaused: true, note: 'the mail server moves', nextAtMs: null },
+      ...{ paused: true, note: 'the mail server moves', nextAtMs: null },
     });
     await f.pass(100 * MINUTE);
     const resumed = await recurrings().resume(f.ns, 'r');
-    expect(resumed).toMatchObject({ isPaused: false, note: null, made: 0, skipped: 0 });
+    expect(resumed).toMatchObject({ paused: false, note: null, made: 0, skipped: 0 });
     expect(resumed.nextAtMs).toBe(f.nowMs + 30 * SECOND);
     await f.pass(MINUTE);
     expect(await made()).toBe(1);

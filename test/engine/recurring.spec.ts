@@ -185,7 +185,7 @@ describe('a recurring job after an outage', () => {
   it('makes up for one slot on earlier servers, and is reset by a change', async () => {
     await set(SECOND, { maxCatchUp: 0 });
     expect(await f.pool.read('HGET', `{${f.ns}}Rr`, 'backlog')).toBe('1');
-    expect(await recurrings().change(f.ns, 'r', { isPaused: true })).toMatchObject({ maxCatchUp: 0 });
+    expect(await recurrings().change(f.ns, 'r', { paused: true })).toMatchObject({ maxCatchUp: 0 });
     expect(await recurrings().change(f.ns, 'r', { maxCatchUp: 3 })).toMatchObject({ maxCatchUp: 3 });
     expect(await f.pool.read('HMGET', `{${f.ns}}Rr`, 'backlog', 'skips_late')).toEqual(['3', '0']);
   });
@@ -262,7 +262,7 @@ describe('a running recurring job', () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(1);
-    expect(await recurrings().pause(f.ns, 'r')).toMatchObject({ isPaused: true, nextAtMs: null });
+    expect(await recurrings().pause(f.ns, 'r')).toMatchObject({ paused: true, nextAtMs: null });
     await pass(55 * SECOND);
     expect(await get()).toMatchObject({ made: 1 });
     expect(await recurrings().resume(f.ns, 'r')).toMatchObject({ nextAtMs: beganMs + 60 * SECOND });
@@ -293,7 +293,7 @@ describe('a running recurring job', () => {
       recurrings().pause(f.ns, 'r'),
     ]);
 
-    expect(await get()).toMatchObject({ maxCatchUp: 7, template: { type: 't' }, isPaused: true });
+    expect(await get()).toMatchObject({ maxCatchUp: 7, template: { type: 't' }, paused: true });
   });
 
   it('is removed, and its jobs stay', async () => {

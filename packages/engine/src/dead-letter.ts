@@ -9,6 +9,7 @@ import type {
   Pumphouse,
   RespawnOptions,
 } from '@pumphouse/client';
+import { deadFacts, type DeadSelection as EngineSelection, respawnOf } from '#src/contract/job/dead-jobs';
 import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '#src/domain/job/job-lists';
 import type { DeadLetterCalls, Engine, JobCalls } from '#src/engine/engine';
 import { invalid } from './errors.js';
@@ -66,7 +67,7 @@ export class EngineDeadLetter {
   /** Makes dead jobs ready again, as new. */
   respawn(selection: RespawnOptions, options: CallOptions = {}): Promise<DeadOutcome> {
     return this.act(selection, options, (chosen) =>
-      this.dead.respawnSelected(this.namespace, chosen, respawnOf(selection)),
+      this.dead.respawnSelected(this.namespace, chosen, checkedRespawn(selection)),
     );
   }
 
@@ -76,10 +77,7 @@ export class EngineDeadLetter {
     options: CallOptions = {},
   ): Promise<DeadOutcome> {
     return this.act(selection, options, (chosen) =>
-      this.dead.respawnSelected(this.namespace, chosen, {
-        ...respawnOf(selection),
-        queue: selection.toQueue,
-      }),
+      this.dead.respawnSelected(this.namespace, chosen, checkedRespawn(selection, selection.toQueue)),
     );
   }
 
@@ -91,23 +89,23 @@ export class EngineDeadLetter {
   private act(
     selection: DeadSelection,
     { signal }: CallOptions,
-    step: (selection: ReturnType<typeof selectionOf>) => Promise<DeadStep>,
+    step: (selection: EngineSelection) => Promise<DeadStep>,
   ): Promise<DeadOutcome> {
-    const { dryRun = false } = selection;
     const run = async (): Promise<DeadOutcome> => {
-      const { done, cursor } = await step(selectionOf(selection));
-      return { jobs: done, dryRun, nextCursor: cursor };
+      const chosen = selectionOf(selection);
+      return deadFacts(await step(chosen), chosen);
     };
-    return dryRun ? repeat(run, signal) : call(run, signal);
+    return selection.dryRun === true ? repeat(run, signal) : call(run, signal);
   }
 }
 
 /** @throws {QueueError} `invalid_argument` */
-function selectionOf({ filter, ids, dryRun = false, limit, cursor }: DeadSelection) {
+function selectionOf(selection: DeadSelection): EngineSelection {
+  const { filter, ids, limit, cursor } = selection;
   if (filter === undefined && ids === undefined) throw invalid('give `filter` ({} = all dead jobs) or `ids`');
   if (ids !== undefined && (limit !== undefined || cursor !== undefined))
     throw invalid('leave out `limit` and `cursor` with `ids`');
-  return { filter: filterOf(filter ?? {}), ids: ids ?? null, isDry: dryRun, limit, cursor };
+  return { ...selection, filter: filterOf(filter ?? {}) };
 }
 
 function filterOf({ from, to, ...rest }: DeadFilter): EngineFilter {
@@ -126,7 +124,8 @@ function attributeOf(text: string): Record<string, string> {
 }
 
 /** @throws {QueueError} `invalid_argument` */
-function respawnOf({ tries, keepTries = false, ttlMs = 0 }: RespawnOptions): Respawn {
-  if (tries !== undefined && keepTries) throw invalid('give one of `tries` and `keepTries`');
-  return { ttlMs, tries: keepTries ? 'keep' : (tries ?? 'reset') };
+function checkedRespawn(options: RespawnOptions, queue?: string): Respawn {
+  if (options.tries !== undefined && options.keepTries === true)
+    throw invalid('give one of `tries` and `keepTries`');
+  return respawnOf(options, queue);
 }

@@ -4,13 +4,13 @@ import type {
   JobChange,
   JobDetails,
   JobFilter,
-  JobState,
   JobSummary,
   NewJob,
   Page,
   PublishedJob,
 } from '@pumphouse/client';
-import { isoTimeOrNull } from '#src/domain/iso-time';
+import { toShown } from '#src/contract/fields/wire';
+import { CancelledAnswer, ChangedAnswer } from '#src/contract/job/changes';
 import { jobNotFound, QueueError } from '#src/domain/errors';
 import type { JobFilter as EngineFilter } from '#src/domain/job/job-lists';
 import type { Engine } from '#src/engine/engine';
@@ -64,8 +64,8 @@ export class EngineJobs {
   /** Changes a job that waits. */
   update(id: string, change: JobChange, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return repeat(async () => {
-      const { state, dueAtMs } = await this.engine.jobs.change(this.namespace, id, changeOf(change));
-      return { id, state: state as JobState, dueAt: isoTimeOrNull(dueAtMs) };
+      const changed = await this.engine.jobs.change(this.namespace, id, changeOf(change));
+      return toShown(ChangedAnswer, { id, ...changed }) as ChangedJob;
     }, signal);
   }
 
@@ -76,8 +76,7 @@ export class EngineJobs {
   ): Promise<CancelledJob> {
     return repeat(async () => {
       const cancelled = await this.engine.jobs.cancel(this.namespace, id, request);
-      const revokedAt = cancelled.outcome === 'requested' ? isoTimeOrNull(cancelled.revokedAtMs) : null;
-      return { id, outcome: cancelled.outcome, revokedAt };
+      return toShown(CancelledAnswer, { id, revokedAtMs: null, ...cancelled }) as CancelledJob;
     }, signal);
   }
 
@@ -109,8 +108,8 @@ export class EngineJobs {
   /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */
   revoke(id: string, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return call(async () => {
-      const { state, dueAtMs } = await this.engine.settle.revoke(this.namespace, id);
-      return { id, state, dueAt: isoTimeOrNull(dueAtMs) };
+      const revoked = await this.engine.settle.revoke(this.namespace, id);
+      return toShown(ChangedAnswer, { id, ...revoked }) as ChangedJob;
     }, signal);
   }
 

@@ -8,18 +8,14 @@ import type {
   UpcomingSlot,
 } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
-import { RecurringAnswer, recurringFacts } from '#src/contract/job/recurring-answers';
-import { isoTime } from '#src/domain/iso-time';
-import { notFound, QueueError } from '#src/domain/errors';
-import { localTimes } from '#src/domain/local-time';
 import {
-  isCron,
-  type NewRecurring,
-  type NewSchedule,
-  type Recurring,
-  type RecurringChange,
-  type Schedule,
-} from '#src/contract/job/recurring';
+  RecurringAnswer,
+  recurringFacts,
+  UpcomingAnswer,
+  upcomingFacts,
+} from '#src/contract/job/recurring-answers';
+import { notFound, QueueError } from '#src/domain/errors';
+import type { NewRecurring, NewSchedule, Recurring, RecurringChange } from '#src/contract/job/recurring';
 import { checkNumber } from '#src/engine/core/checks';
 import type { Engine, RecurringCalls } from '#src/engine/engine';
 import type { UpcomingSlot as EngineSlot } from '#src/engine/recurring/recurring';
@@ -126,22 +122,16 @@ export class EngineRecurring {
 }
 
 /** @throws {QueueError} `invalid_argument` */
-function newRecurringOf({ schedule, job, paused, ...rest }: RecurringFields): NewRecurring {
-  return {
-    ...rest,
-    schedule: scheduleOf(schedule),
-    template: engineJobOf(job),
-    ...(paused === undefined ? {} : { isPaused: paused }),
-  };
+function newRecurringOf({ schedule, job, ...rest }: RecurringFields): NewRecurring {
+  return { ...rest, schedule: scheduleOf(schedule), template: engineJobOf(job) };
 }
 
 /** @throws as `newRecurringOf` */
-function changeOf({ schedule, job, paused, ...rest }: Change): RecurringChange {
+function changeOf({ schedule, job, ...rest }: Change): RecurringChange {
   return {
     ...rest,
     ...(schedule === undefined ? {} : { schedule: scheduleOf(schedule) }),
     ...(job === undefined ? {} : { template: templateChangeOf(job) }),
-    ...(paused === undefined ? {} : { isPaused: paused }),
   };
 }
 
@@ -175,13 +165,8 @@ function shown(recurring: Recurring): RecurringJob {
   return toShown(RecurringAnswer, recurringFacts(recurring, dataOf(body, contentType))) as RecurringJob;
 }
 
-function slotsOf(slots: readonly EngineSlot[], schedule: Schedule | NewSchedule): UpcomingSlot[] {
-  const local = isCron(schedule) ? localTimes(schedule.timeZone) : undefined;
-  return slots.map(({ atMs, isMoved }) => ({
-    at: isoTime(atMs),
-    local: local?.(atMs) ?? null,
-    moved: isMoved,
-  }));
+function slotsOf(slots: readonly EngineSlot[], schedule: NewSchedule): readonly UpcomingSlot[] {
+  return toShown(UpcomingAnswer, upcomingFacts(slots, schedule)).slots;
 }
 
 /** @throws {QueueError} `invalid_argument` */

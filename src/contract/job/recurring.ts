@@ -1,4 +1,105 @@
+import {
+  MAX_BACKLOG,
+  MAX_CATCH_UP,
+  MAX_CRON,
+  MAX_JITTER_MS,
+  MAX_LABEL,
+  MAX_PERIOD_MS,
+  MIN_RECURRING_MS,
+} from '../../domain/limits.js';
+import { optional } from '../fields/derived.js';
+import { Nullable, Optional } from '../fields/field.js';
+import { Flag, Label, Moment, OneOf, Part, QueueName, Whole } from '../fields/kinds.js';
+import type { Inside } from '../fields/wire.js';
 import type { NewExtendedJob } from './extended-job.js';
+import { JobOptions } from './options.js';
+
+/* Recurring jobs in requests and in the engine. */
+
+const CATCH_UP =
+  'Maximum number of jobs published for missed slots, as after an outage: those of the latest slots; default 1. 0: a slot publishes a job only within a minute of its time.';
+const CATCH_UP_MS =
+  'A slot that passed longer ago publishes no job; null: no limit. Applies in addition to `max_catch_up`.';
+const OVERLAP =
+  'What happens at a slot while the job of an earlier slot has not ended. `allow`: publishes the next job. `skip`: publishes none. `replace`: replaces a waiting job, and publishes none while one is leased.';
+export const NOTE = 'Why it is paused. Removed when it is resumed.';
+const BACKLOG =
+  'Deprecated: the old name of `max_catch_up`, with 0 for as many as possible. Accepted until 1.0.';
+const OVERLAPS = ['allow', 'skip', 'replace'] as const;
+
+/** What happens at a slot while the job of an earlier slot has not ended. */
+export type Overlap = (typeof OVERLAPS)[number];
+
+/** The schedule of a recurring job: by interval, or by cron. */
+export class ScheduleFields {
+  @Optional()
+  @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
+  every_ms?: number;
+  @Optional() @Whole('Time from now to the first slot; default 0.', 0, MAX_PERIOD_MS) offset_ms?: number;
+  @Optional()
+  @Moment('The first slot, instead of `offset_ms`; may be in the past.')
+  first_at?: string;
+  @Optional()
+  @Label(
+    'Cron expression: minute, hour, day of the month, month, day of the week; or six fields with seconds first. Supports names, L, W, #, and @daily and similar.',
+    { max: MAX_CRON },
+  )
+  cron?: string;
+  @Optional()
+  @Label('The time zone of `cron`, such as Europe/Berlin or UTC. Required with `cron`.', { max: MAX_LABEL })
+  tz?: string;
+  @Optional()
+  @Whole(
+    'With `cron`: each job is published up to this much after its slot; the delay depends only on the id and the slot. Default 0.',
+    0,
+    MAX_JITTER_MS,
+  )
+  jitter_ms?: number;
+  @Optional() @Moment('With `cron`: no slot before this time.') start_at?: string;
+  @Optional() @Moment('With `cron`: no slot from this time on.') end_at?: string;
+}
+
+/** The job that a schedule publishes. */
+export class TemplateFields extends JobOptions {
+  @QueueName('The queue.') queue!: string;
+}
+
+/** Changes to the jobs that are published from now on. */
+export class TemplateChangeFields extends optional(TemplateFields) {}
+
+/** What a recurring job has besides its schedule and its job. */
+export class RecurringOptions {
+  @Optional() @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up?: number;
+  @Optional() @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms?: number | null;
+  /** Others than `allow` use the unique key of the job, which must be left out then. */
+  @Optional() @OneOf(OVERLAP, OVERLAPS) overlap?: Overlap;
+  @Optional() @Flag('True: it publishes nothing until it is resumed.') paused?: boolean;
+  @Optional() @Nullable() @Label(NOTE, { max: MAX_LABEL }) note?: string | null;
+}
+
+/** The same in a request. */
+export class GivenOptions extends RecurringOptions {
+  @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
+}
+
+/** A recurring job to be stored under the id in the path. */
+export class ReplaceRecurringFields extends GivenOptions {
+  @Part('The schedule.', () => ScheduleFields) schedule!: ScheduleFields;
+  @Part('The job of each slot.', () => TemplateFields) job!: TemplateFields;
+}
+
+/** A change; fields that are left out keep their value. */
+export class RecurringChangeFields extends GivenOptions {
+  @Optional()
+  @Part(
+    'A new schedule. Without `offset_ms` and `first_at` the slots keep their start.',
+    () => ScheduleFields,
+  )
+  schedule?: ScheduleFields;
+  @Optional()
+  @Part('The changed fields of its jobs.', () => TemplateChangeFields)
+  job?: TemplateChangeFields;
+}
 
 /** Slots at a fixed interval: `firstAtMs`, and every `everyMs` from then on. */
 export interface IntervalSchedule {
@@ -40,12 +141,6 @@ export interface NewIntervalSchedule {
   readonly firstAtMs?: number;
 }
 
-/**
- * What happens at a slot while the job of an earlier slot has not ended. `allow`: its job is made all the same; `skip`: no job is made; `replace`: the new job takes the place of
- * one that waits, and none is made while one is leased.
- */
-export type Overlap = 'allow' | 'skip' | 'replace';
-
 /** Why a slot made no job. */
 export type SkipReason =
   | 'max_catch_up'
@@ -69,49 +164,25 @@ export function isCron(schedule: Schedule | NewSchedule): schedule is CronSchedu
 /** Template of each job that it creates. */
 export type Template = Omit<NewExtendedJob, 'id' | 'delayMs' | 'dueMs'>;
 
-/** A recurring job as the client gives it. */
-export interface NewRecurring {
-  /** Given by the caller; if omitted, the engine mints a ULID. */
+/** A recurring job as the client gives it. Without an id the engine makes a ULID. */
+export interface NewRecurring extends Inside<RecurringOptions> {
   readonly id?: string;
   readonly schedule: NewSchedule;
   readonly template: Template;
-  /**
-   * How many jobs it makes at once when several slots have passed, as after an outage: for the last ones; default 1. 0: a
-   * slot makes a job only within a minute of its time.
-   */
-  readonly maxCatchUp?: number;
-  /** A slot that has passed for longer makes no job; null or left out = however long. */
-  readonly catchUpMs?: number | null;
-  /** Default `allow`. The others use the unique key of the template, which must be left out then. */
-  readonly overlap?: Overlap;
-  readonly isPaused?: boolean;
-  /** Why it is paused; removed when it is resumed. */
-  readonly note?: string | null;
 }
 
-/** Changes to a recurring job. Omitted fields stay unchanged. */
-export interface RecurringChange {
+/** Changes to a recurring job. Omitted fields stay unchanged; slots that pass while it is paused are skipped. */
+export interface RecurringChange extends Inside<RecurringOptions> {
   /** Without an offset and a first slot, the first slot stays unchanged. */
   readonly schedule?: NewSchedule;
   readonly template?: Partial<Template>;
-  readonly maxCatchUp?: number;
-  readonly catchUpMs?: number | null;
-  readonly overlap?: Overlap;
-  /** Slots that pass while it is paused are skipped. */
-  readonly isPaused?: boolean;
-  readonly note?: string | null;
 }
 
 /** A recurring job. Times in Unix ms. */
-export interface Recurring {
+export interface Recurring extends Required<Inside<RecurringOptions>> {
   readonly id: string;
   readonly schedule: Schedule;
   readonly template: Template;
-  readonly maxCatchUp: number;
-  readonly catchUpMs: number | null;
-  readonly overlap: Overlap;
-  readonly isPaused: boolean;
-  readonly note: string | null;
   /** Number of jobs created. The id of the last one is `<id>-<made>`. */
   readonly made: number;
   /** Slots without a job: passed beyond `maxCatchUp`, or prevented by a quota or a unique key. */

@@ -174,19 +174,6 @@ export interface Respawn {
   readonly queue?: string;
 }
 
-/** Dead jobs to count, respawn or delete. */
-export interface DeadSelection {
-  readonly filter: DeadFilter;
-  /** Null: all jobs that match the filter. */
-  readonly ids: readonly string[] | null;
-  /** True: they are only counted. */
-  readonly isDry: boolean;
-  /** Jobs at most; undefined = all. */
-  readonly limit: number | undefined;
-  /** Of the step before. */
-  readonly cursor: string | undefined;
-}
-
 /** Result of a step over dead jobs. */
 export interface DeadStep {
   /** Jobs that matched: counted, respawned or deleted. */

@@ -1,4 +1,5 @@
-import type { DeadFilter, DeadSelection, DeadStep, Respawn } from '../../domain/job/job-lists.js';
+import type { DeadSelection } from '../../contract/job/dead-jobs.js';
+import type { DeadFilter, DeadStep, Respawn } from '../../domain/job/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { deadLetterStep } from '../../redis/scripts/extended.js';
@@ -103,23 +104,24 @@ export class DeadJobs {
 
   /** Respawns selected jobs, or counts them. @throws as `respawn` */
   async respawnSelected(namespace: string, selection: DeadSelection, options: Respawn): Promise<DeadStep> {
-    const { filter, ids, isDry, limit, cursor } = selection;
-    if (isDry) return this.countSelected(namespace, selection);
-    if (ids === null) return this.respawn(namespace, filter, options, limit, cursor);
+    const { filter = {}, ids, dryRun, limit, cursor } = selection;
+    if (dryRun) return this.countSelected(namespace, selection);
+    if (ids === undefined) return this.respawn(namespace, filter, options, limit, cursor);
     return { done: await this.respawnIds(namespace, ids, options, filter), cursor: null };
   }
 
   /** Deletes selected jobs, or counts them. */
   async deleteSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
-    const { filter, ids, isDry, limit, cursor } = selection;
+    const { filter = {}, ids, dryRun, limit, cursor } = selection;
     // guard: dry-run-changes-nothing
-    if (isDry) return this.countSelected(namespace, selection);
-    if (ids === null) return this.delete(namespace, filter, limit, cursor);
+    if (dryRun) return this.countSelected(namespace, selection);
+    if (ids === undefined) return this.delete(namespace, filter, limit, cursor);
     return { done: await this.deleteIds(namespace, ids, filter), cursor: null };
   }
 
-  private async countSelected(namespace: string, { filter, ids, cursor }: DeadSelection): Promise<DeadStep> {
-    if (ids === null) return this.count(namespace, filter, cursor);
+  private async countSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
+    const { filter = {}, ids, cursor } = selection;
+    if (ids === undefined) return this.count(namespace, filter, cursor);
     return { done: await this.countIds(namespace, ids, filter), cursor: null };
   }
 

@@ -7,12 +7,10 @@ import {
   isCron,
   type NewIntervalSchedule,
   type NewRecurring,
-  type Overlap,
+  RecurringOptions,
 } from '../../contract/job/recurring.js';
 import {
-  MAX_CATCH_UP,
   MAX_BULK_JOBS,
-  MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_RECURRING_ID,
   MAX_TAGS_IN_CALL,
@@ -23,7 +21,6 @@ import { isJobId } from '../../domain/ids.js';
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** Latest start of a recurring job: scripts compute exactly with it and with the times that follow. */
 const LAST_FIRST_MS = 2 ** 46;
-const OVERLAPS: ReadonlySet<string> = new Set<Overlap>(['allow', 'skip', 'replace']);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkExtendedJobs(jobs: readonly NewExtendedJob[]): void {
@@ -55,18 +52,14 @@ function checkExtendedJob(job: NewExtendedJob): void {
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkRecurring(id: string, recurring: NewRecurring): void {
-  const { schedule, template, maxCatchUp = 1, catchUpMs = null, overlap = 'allow', note } = recurring;
+  const { schedule, template, overlap = 'allow' } = recurring;
   if (id.length > MAX_RECURRING_ID || !isJobId(id))
     throw invalid('id', `has 1 to ${String(MAX_RECURRING_ID)} letters, digits, - and _`);
   if (!isCron(schedule)) checkInterval(schedule);
-  if (catchUpMs !== null && !isWhole(catchUpMs, 0, MAX_PERIOD_MS))
-    throw invalid('catchUpMs', 'is a whole number of milliseconds, 0 or more');
-  if (!OVERLAPS.has(overlap)) throw invalid('overlap', `is one of ${[...OVERLAPS].join(', ')}`);
+  const problem = problemIn(RecurringOptions, recurring);
+  if (problem !== undefined) throw invalid(problem.field, problem.rule);
   if (overlap !== 'allow' && template.unique !== undefined)
     throw invalid('overlap', 'is allow where the jobs have a unique key: the others use a key of their own');
-  if ((note ?? '').length > MAX_LABEL) throw invalid('note', `has at most ${String(MAX_LABEL)} characters`);
-  if (!isWhole(maxCatchUp, 0, MAX_CATCH_UP))
-    throw invalid('maxCatchUp', `is a whole number from 0 to ${String(MAX_CATCH_UP)}`);
   checkExtendedJobs([template]);
 }
 

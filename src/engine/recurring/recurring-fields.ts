@@ -43,7 +43,7 @@ export function argsOf(
   { schedule, template, maxCatchUp = 1, ...more }: NewRecurring,
   computed: ComputedSlots,
 ) {
-  const { catchUpMs, overlap = 'allow', isPaused, note } = more;
+  const { catchUpMs, overlap = 'allow', paused = false, note } = more;
   const { body, ...rest } = template;
   const fields = {
     queue: template.queue,
@@ -52,10 +52,10 @@ export function argsOf(
     // Earlier servers know only `backlog`, in which 0 means as many as possible.
     backlog: Math.max(maxCatchUp, 1),
     skips_late: maxCatchUp === 0 ? '1' : '0',
-    paused: isPaused === true ? '1' : '0',
+    paused: paused ? '1' : '0',
     catch_up: catchUpMs === undefined || catchUpMs === null ? '' : String(catchUpMs),
     overlap,
-    note: /* guard: note-ends-with-the-pause */ isPaused === true ? (note ?? '') : '',
+    note: /* guard: note-ends-with-the-pause */ paused ? (note ?? '') : '',
   };
   return {
     id,
@@ -95,7 +95,7 @@ export function changed({ recurring, schedule }: KnownRecurring, change: Recurri
     maxCatchUp: change.maxCatchUp ?? recurring.maxCatchUp,
     catchUpMs: change.catchUpMs === undefined ? recurring.catchUpMs : change.catchUpMs,
     overlap: change.overlap ?? recurring.overlap,
-    isPaused: change.isPaused ?? recurring.isPaused,
+    paused: change.paused ?? recurring.paused,
     note: change.note === undefined ? recurring.note : change.note,
   };
 }
@@ -132,7 +132,7 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
   for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), flat[i + 1] ?? Buffer.alloc(0));
   const text = (field: string): string => fields.get(field)?.toString() ?? '';
   const number = (field: string): number => Number(text(field));
-  const isPaused = text('paused') === '1';
+  const paused = text('paused') === '1';
   const schedule = JSON.parse(text('schedule')) as NewSchedule;
   const shown: Schedule = isCron(schedule)
     ? schedule
@@ -154,7 +154,7 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
       maxCatchUp: text('skips_late') === '1' ? 0 : Math.min(number('backlog') || MAX_CATCH_UP, MAX_CATCH_UP),
       catchUpMs: text('catch_up') === '' ? null : number('catch_up'),
       overlap: (text('overlap') || 'allow') as Overlap,
-      isPaused,
+      paused,
       note: text('note') || null,
       made: number('made'),
       skipped: number('skipped'),
@@ -162,7 +162,7 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
         text('skip_reason') === ''
           ? null
           : { atMs: number('skip_at'), reason: text('skip_reason') as SkipReason },
-      nextAtMs: isPaused || text('next') === '' ? null : number('next'),
+      nextAtMs: paused || text('next') === '' ? null : number('next'),
       lastAtMs: fields.has('last') ? number('last') : null,
       createdAtMs: number('created'),
     },

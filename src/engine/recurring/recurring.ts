@@ -107,12 +107,12 @@ export class Recurrings {
 
   /** Stops creating jobs until it is resumed. @param note why @throws as `change` */
   pause(namespace: string, id: string, note: string | null = null): Promise<Recurring> {
-    return this.change(namespace, id, { isPaused: true, note });
+    return this.change(namespace, id, { paused: true, note });
   }
 
   /** Continues with the next slot; slots that have passed are skipped. @throws as `change` */
   resume(namespace: string, id: string): Promise<Recurring> {
-    return this.change(namespace, id, { isPaused: false });
+    return this.change(namespace, id, { paused: false });
   }
 
   /**
@@ -368,7 +368,7 @@ function refusalOf(reason: string): QueueError {
 
 /** Servers compute its slots, and it is not paused. */
 function hasSlots(known: KnownRecurring): known is KnownRecurring & { readonly schedule: CronSchedule } {
-  return isCron(known.schedule) && !known.recurring.isPaused;
+  return isCron(known.schedule) && !known.recurring.paused;
 }
 
 /**

@@ -1,12 +1,11 @@
 import { LIST_ORDERS, type PageRequest } from '../../domain/job/job-lists.js';
+import { MAX_CURSOR } from '../../domain/limits.js';
 import { InputError } from '../../contract/fields/problems.js';
 import { Label, OneOf, Whole } from '../../contract/fields/kinds.js';
 import { Optional } from '../../contract/fields/field.js';
 
 const MAX_PAGE = 1_000;
 const USUAL_PAGE = 100;
-/** A place has at most 473 characters, and base64 makes 631 of them. */
-export const MAX_CURSOR = 640;
 
 /** Query of all lists with pages. Lists with filters extend it. */
 export class PageQuery {
