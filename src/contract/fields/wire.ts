@@ -141,6 +141,7 @@ function rulesOf(of: FieldsClass): readonly Rule[] {
   return rules;
 }
 
-function camelOf(name: string): string {
+/** `ttlMs` of `ttl_ms`. */
+export function camelOf(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,15 +1,10 @@
-import type {
-  DeadFilter,
-  DeadListFilter,
-  DeadOutcome,
-  DeadSelection,
-  JobSummary,
-  RespawnOptions,
-} from '@pumphouse/client';
+import type { DeadListFilter, DeadOutcome, DeadSelection, JobSummary } from '@pumphouse/client';
 import { Command, Option } from 'commander';
+import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
 import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
-import { duration, known, list, pairs, positiveNumber } from '../parse.js';
+import { known } from '../parse.js';
 import { cell } from '../print.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
@@ -38,45 +33,22 @@ Examples:
     );
 }
 
-interface FilterOptions {
-  readonly queue?: string;
-  readonly group?: string;
-  readonly type?: string;
-  readonly tag?: string;
-  readonly text?: string;
-  readonly attribute?: Readonly<Record<string, string>>;
-  readonly from?: string;
-  readonly to?: string;
-}
-
-function withFilters(command: Command): Command {
-  return command
-    .option('--queue <name>', 'of this queue')
-    .option('--group <group>', 'in this failure group')
-    .option('--type <type>', 'of this type')
-    .option('--tag <tag>', 'with this tag')
-    .option('--text <text>', 'part of the failure message')
-    .option('--attribute <name=value>', 'with this attribute', pairs)
-    .option('--from <time>', 'died at this time or later: 2026-11-01T00:00:00Z')
-    .option('--to <time>', 'died before this time');
-}
-
-function filterOf({ queue, group, type, tag, text, attribute, from, to }: FilterOptions): DeadFilter {
-  return known({ queue, group, type, tag, text, attributes: attribute, from, to });
-}
+const FILTER = new FieldFlags(DeadFilterFields, {
+  ...{ queue: {}, group: {}, type: {}, tag: {}, text: {}, from: {}, to: {} },
+  attributes: { flag: '--attribute <name=value>' },
+});
+const IDS = flagOf(DeadFields, 'ids', { flag: '--id <ids>' });
+const RESPAWN = new FieldFlags(RespawnFields, { tries: {}, keep_tries: {}, ttl_ms: {} });
 
 function listCommand(open: OpenSession): Command {
-  return withFilters(new Command('ls').description('list dead jobs that match all filters'))
+  return FILTER.addTo(new Command('ls').description('list dead jobs that match all filters'))
     .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(
-      async (
-        options: FilterOptions & { readonly limit: number; readonly order?: 'oldest' | 'newest' },
-        command: Command,
-      ) => {
+      async (options: { readonly limit: number; readonly order?: 'oldest' | 'newest' }, command: Command) => {
         const session = open(command);
         const { limit, order } = options;
-        const { attributes = {}, ...filter } = filterOf(options);
+        const { attributes = {}, ...filter } = FILTER.given(options);
         const attribute = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
         if (attribute.length > 1) command.error('error: a list accepts only one --attribute');
         const listed: DeadListFilter = {
@@ -110,25 +82,20 @@ function groupsCommand(open: OpenSession): Command {
     });
 }
 
-interface SelectionOptions extends FilterOptions, BulkOptions {
+interface SelectionOptions extends BulkOptions {
   readonly id?: readonly string[];
   readonly all?: boolean;
-  readonly tries?: number;
-  readonly keepTries?: boolean;
-  readonly ttl?: number;
 }
 
 function withSelection(command: Command): Command {
   return withConfirmation(
-    withFilters(command)
-      .option('--id <ids>', 'ids of the jobs, separated by commas; not with a filter', list)
-      .option('--all', 'all dead jobs of the namespace'),
+    FILTER.addTo(command).addOption(IDS).option('--all', 'all dead jobs of the namespace'),
   );
 }
 
 /** Nothing is chosen by accident: all dead jobs are `--all`. */
 function selectionOf(options: SelectionOptions, command: Command): DeadSelection {
-  const filter = filterOf(options);
+  const filter = FILTER.given(options);
   const ways = [options.id !== undefined, options.all === true, Object.keys(filter).length > 0];
   if (ways.filter(Boolean).length !== 1)
     command.error('error: choose the jobs by filters (--queue, --group …), or by --id, or by --all');
@@ -136,10 +103,10 @@ function selectionOf(options: SelectionOptions, command: Command): DeadSelection
 }
 
 function respawnCommand(open: OpenSession): Command {
-  return withRespawn(
+  return RESPAWN.addTo(
     withSelection(new Command('respawn').description('respawn dead jobs in their queues, as new')),
   ).action(async (options: SelectionOptions, command: Command) => {
-    const selection = { ...selectionOf(options, command), ...respawnOf(options) };
+    const selection = { ...selectionOf(options, command), ...RESPAWN.given(options) };
     const session = open(command);
     await throughAll(session, options, ['respawn', 'respawned'], (part) =>
       session.client.deadLetter.respawn({ ...selection, ...part }),
@@ -148,30 +115,19 @@ function respawnCommand(open: OpenSession): Command {
 }
 
 function moveCommand(open: OpenSession): Command {
-  return withRespawn(
+  return RESPAWN.addTo(
     withSelection(
       new Command('move')
         .description('respawn dead jobs in another queue, as new')
         .argument('<queue>', 'the other queue'),
     ),
   ).action(async (toQueue: string, options: SelectionOptions, command: Command) => {
-    const selection = { ...selectionOf(options, command), ...respawnOf(options), toQueue };
+    const selection = { ...selectionOf(options, command), ...RESPAWN.given(options), toQueue };
     const session = open(command);
     await throughAll(session, options, ['move', 'moved'], (part) =>
       session.client.deadLetter.move({ ...selection, ...part }),
     );
   });
-}
-
-function withRespawn(command: Command): Command {
-  return command
-    .option('--tries <n>', 'tries of each', positiveNumber)
-    .option('--keep-tries', 'each keeps the tries that it has left')
-    .option('--ttl <time>', 'time to live of each, from now on', duration);
-}
-
-function respawnOf({ tries, keepTries, ttl }: SelectionOptions): Omit<RespawnOptions, keyof DeadSelection> {
-  return known({ tries, keepTries, ttlMs: ttl });
 }
 
 function removeCommand(open: OpenSession): Command {

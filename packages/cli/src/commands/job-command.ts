@@ -1,9 +1,12 @@
 import type { JobDetails, JobState, JobSummary, NewJob, PublishedJob, Pumphouse } from '@pumphouse/client';
 import { Command, Option } from 'commander';
+import { CancelFields } from '#src/contract/job/changes';
+import { JobPushFields, PublishFields, UniqueFields } from '#src/contract/job/options';
 import { Refused, Unreachable } from '../admin-client.js';
 import { changeEach } from '../bulk.js';
+import { FieldFlags, flagOf } from '../flags.js';
 import { limitOption, showFirst } from '../list.js';
-import { duration, integer, known, list, pairs, positiveNumber } from '../parse.js';
+import { known, list } from '../parse.js';
 import { cell, columns, counted, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
@@ -38,16 +41,20 @@ Examples:
     );
 }
 
+const JOB = new FieldFlags(PublishFields, {
+  ...{ id: {}, type: {}, delay_ms: {}, ttl_ms: {}, tries: {}, priority: {} },
+  tags: { flag: '--tag <tags>' },
+  attributes: { flag: '--attribute <name=value>' },
+});
+const CONTENT_TYPE = flagOf(PublishFields, 'content_type', {
+  about: 'the type of data that is not JSON: text/plain, image/png',
+});
+const UNIQUE = flagOf(UniqueFields, 'key', { flag: '--unique <key>' });
+const PUSH_URL = flagOf(JobPushFields, 'url', { flag: '--push-url <url>' });
+
 interface PublishOptions {
   readonly id?: string;
-  readonly type?: string;
   readonly contentType?: string;
-  readonly delay?: number;
-  readonly ttl?: number;
-  readonly tries?: number;
-  readonly priority?: number;
-  readonly tag?: readonly string[];
-  readonly attribute?: Readonly<Record<string, string>>;
   readonly unique?: string;
   readonly pushUrl?: string;
   readonly idempotencyKey?: string;
@@ -55,24 +62,14 @@ interface PublishOptions {
 }
 
 function publishCommand(open: OpenSession): Command {
-  return new Command('publish')
+  const command = new Command('publish')
     .description('publish a job, or one for each line of the standard input; prints the ids')
     .argument('<queue>')
-    .argument('[data]', 'JSON; left out or -: the standard input')
-    .option('--id <id>', 'an id of your choice')
-    .option('--type <type>', 'the type of the job')
-    .option('--content-type <type>', 'the type of data that is not JSON: text/plain, image/png')
-    .option('--delay <time>', 'delay before it is ready: 30s, 5m, 1h', duration)
-    .option('--ttl <time>', 'time to live: the job is removed after it', duration)
-    .option('--tries <n>', 'how many leases are allowed', positiveNumber)
-    .option('--priority <n>', '-128 to 127; lower runs first', integer)
-    .option('--tag <tags>', 'tags, separated by commas', list)
-    .option('--attribute <name=value>', 'an attribute; may be given again', pairs)
-    .option(
-      '--unique <key>',
-      'a unique key: if another job holds it, nothing is stored, and that job is returned',
-    )
-    .option('--push-url <url>', 'the URL that it is pushed to, if the target of the queue allows its origin')
+    .argument('[data]', 'JSON; left out or -: the standard input');
+  return JOB.addTo(command)
+    .addOption(CONTENT_TYPE)
+    .addOption(UNIQUE)
+    .addOption(PUSH_URL)
     .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
     .option('--lines', 'each line of the standard input is the data of a job')
     .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
@@ -92,15 +89,14 @@ function publishCommand(open: OpenSession): Command {
 }
 
 function jobOf(queue: string, bytes: Buffer, options: PublishOptions, where: string): NewJob {
-  const { id, type, contentType, delay, ttl, tries, priority, tag, attribute, unique, pushUrl } = options;
-  const fields = {
-    ...{ id, type, delayMs: delay, ttlMs: ttl, tries, priority, tags: tag, attributes: attribute },
-    unique: unique === undefined ? undefined : { key: unique },
-    push: pushUrl === undefined ? undefined : { url: pushUrl },
-  };
+  const { contentType, unique, pushUrl } = options;
   const payload =
     contentType === undefined ? { json: jsonIn(bytes, where) } : { data: new Uint8Array(bytes), contentType };
-  return { queue, ...known(fields), ...payload };
+  return {
+    ...{ queue, ...JOB.given(options), ...payload },
+    ...(unique === undefined ? {} : { unique: { key: unique } }),
+    ...(pushUrl === undefined ? {} : { push: { url: pushUrl } }),
+  };
 }
 
 function jsonIn(bytes: Buffer, where: string): string {
@@ -217,7 +213,7 @@ function cancelCommand(open: OpenSession): Command {
   return new Command('cancel')
     .description('cancel jobs; the worker of a leased job is notified')
     .argument('<id...>')
-    .option('--cascade', 'also cancel the jobs that depend on it')
+    .addOption(flagOf(CancelFields, 'cascade'))
     .action(async (ids: string[], { cascade }: { cascade?: boolean }, command: Command) => {
       const session = open(command);
       const { client } = session;

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Pumphouse, RecurringFields, RecurringJob, UpcomingSlot } from '@pumphouse/client';
 import { Command } from 'commander';
 import { parse } from 'smol-toml';
+import { RecurringOptions, ScheduleFields } from '#src/contract/job/recurring';
 import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
+import { flagOf } from '../flags.js';
 import { collect, showAll } from '../list.js';
 import { wholeNumber } from '../parse.js';
 import { columns, json, printable } from '../print.js';
@@ -77,7 +79,7 @@ function previewCommand(open: OpenSession): Command {
   return new Command('preview')
     .description('show the next slots of a cron expression that is not stored')
     .argument('<cron>', "five fields, or six with seconds first: '30 2 * * *'")
-    .requiredOption('--tz <zone>', 'the time zone: Europe/Berlin, UTC')
+    .addOption(flagOf(ScheduleFields, 'tz').makeOptionMandatory())
     .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
     .action(async (cron: string, { tz, count }: { tz: string; count?: number }, command: Command) => {
       const { client, isJson, out } = open(command);
@@ -99,7 +101,7 @@ function pauseCommand(open: OpenSession): Command {
   return new Command('pause')
     .description('create no jobs until it is resumed')
     .argument('<id>')
-    .option('--note <text>', 'why; shown until it is resumed')
+    .addOption(flagOf(RecurringOptions, 'note'))
     .action(async (id: string, { note }: { note?: string }, command: Command) => {
       const { client, isJson, out } = open(command);
       const paused = await client.recurring.pause(id, note === undefined ? {} : { note });
