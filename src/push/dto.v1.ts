@@ -1,5 +1,5 @@
 import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_MESSAGE, MAX_UINT32 } from '../domain/limits.js';
-import { required } from '../contract/fields/derived.js';
+import { optional, required } from '../contract/fields/derived.js';
 import { Nullable, Optional, declare } from '../contract/fields/field.js';
 import {
   Flag,
@@ -87,12 +87,11 @@ export class BreakerFields {
   max_open_ms?: number;
 }
 
-export class TargetChangeFields {
-  @Optional()
+export class TargetFields {
   @Text('The URL of the requests: https, or http if the server allows it. Without user name and password.', {
     max: MAX_URL,
   })
-  url?: string;
+  url!: string;
   @Optional()
   @Labels(
     'Origins, as `https://api.example`, of the URLs that jobs may name. Requests to them have the headers of the target, and are signed with its secret.',
@@ -152,12 +151,8 @@ export class TargetChangeFields {
   secret?: string;
 }
 
-export class TargetFields extends TargetChangeFields {
-  @Text('The URL of the requests: https, or http if the server allows it. Without user name and password.', {
-    max: MAX_URL,
-  })
-  declare url: string;
-}
+/** The fields of a target that change. */
+export class TargetChangeFields extends optional(TargetFields) {}
 
 export class RotateFields {
   @Optional()

@@ -19,6 +19,7 @@ import type { Queues } from '../engine/queues/queues.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
+import { toInside } from '../contract/fields/wire.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { fromCursor, pageFacts, PageQuery } from '../http/request/page-query.js';
@@ -180,8 +181,9 @@ export class V1QueuesController {
   async purge(
     @CurrentCaller() caller: Caller,
     @InPath('queue') queue: string,
-    @BodyFields(LIMIT) { states, dry_run: dryRun }: PurgeFields,
+    @BodyFields(LIMIT) fields: PurgeFields,
   ) {
+    const { states, dryRun } = toInside(PurgeFields, fields);
     const queues = this.of(caller);
     if (dryRun) return { jobs: await queues.count(caller.namespace, queue, states), dryRun, complete: true };
     const { removed, isComplete } = await queues.purge(caller.namespace, queue, states);

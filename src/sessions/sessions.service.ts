@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { visibleOf } from '../auth/job-rights.js';
 import type { Caller } from '../domain/caller.js';
 import { notFound } from '../domain/errors.js';
-import type { ExtendedLease, SessionHeartbeat, SessionHeartbeatResult } from '../domain/job/job-lists.js';
+import type { ExtendedLease, SessionHeartbeat, SessionHeartbeatResult } from '../contract/workers.js';
 import { isForSomeQueues } from '../domain/rights.js';
 import { Engines } from '../engine/engines.js';
 import type { SessionCalls } from '../engine/engine.js';

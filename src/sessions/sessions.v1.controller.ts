@@ -13,8 +13,13 @@ import { InputError } from '../contract/fields/problems.js';
 import { toInside } from '../contract/fields/wire.js';
 import { Describe } from '../http/describe.js';
 import { pageFacts, pageOf, PageQuery } from '../http/request/page-query.js';
-import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkersPage } from './dto.v1.js';
-import { WorkerAnswer, workerFacts } from '../contract/workers.js';
+import { WorkersPage } from './dto.v1.js';
+import {
+  SessionHeartbeatAnswer,
+  SessionHeartbeatFields,
+  WorkerAnswer,
+  workerFacts,
+} from '../contract/workers.js';
 import { SessionsService } from './sessions.service.js';
 
 const GROUP = 'Workers';

@@ -1,7 +1,10 @@
 import 'reflect-metadata';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { type Field, type FieldsClass, fieldsOf } from '../../src/contract/fields/field.js';
+import { camelOf } from '../../src/contract/fields/wire.js';
 import { BodyPipe, QueryPipe } from '../../src/http/params.js';
 import { type Call, callsOf } from '../../src/openapi/document.js';
 import { TestApp } from '../support/app.js';
@@ -42,6 +45,15 @@ const QUERY_BY_HAND: Readonly<Record<string, string>> = {
   publishJobs: 'the fast path serves it too: `V1Publishing` reads it by its class',
   streamEvents: 'a filter may be given again, and has its own rules',
   getStatistics: 'its rules say what a parameter that is left out means',
+};
+
+/** Files of the native API that rename a field themselves. */
+const RENAMED_BY_HAND: Readonly<Record<string, string>> = {
+  'contract/job/data-answer.ts': HOT,
+  'contract/job/new-job.ts': 'every publish: one option less to convert',
+  'jobs/v1/job-answers.v1.ts': HOT,
+  'jobs/v1/leasing.v1.ts': 'every lease: the request has fields that the engine has not',
+  'queues/queues.v1.ts': '`push.max_running` is the setting `max_running`',
 };
 
 interface Argument {
@@ -112,11 +124,32 @@ describe('the contract of the native API', () => {
     expect(known.size).toBeGreaterThan(80);
     expect(undeclared).toEqual([]);
   });
+
+  it('renames fields between wire and engine in one place, but for named files', () => {
+    const root = join(import.meta.dirname, '..', '..', 'src');
+    const folders = /^(?:contract|jobs|queues|recurring|deadletter|events|sessions|stats|settings|push)\//;
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      folders.test(file),
+    );
+    expect(files.length).toBeGreaterThan(80);
+    const renaming = files.filter((file) => {
+      if (!file.endsWith('.ts') || /\.spec\.|lmstfy/.test(file)) return false;
+      return readFileSync(join(root, file), 'utf8').split('\n').some(spellsTwice);
+    });
+    expect(renaming.sort()).toEqual(Object.keys(RENAMED_BY_HAND).sort());
+  });
 });
 
 function argumentsOf({ owner, name }: Pick<Call, 'owner' | 'name'>): Readonly<Record<string, Argument>> {
   const found: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, owner.constructor, name);
   return (found ?? {}) as Readonly<Record<string, Argument>>;
+}
+
+/** True if a line of code has a field by both of its names. Lines of the log have names of their own. */
+function spellsTwice(line: string): boolean {
+  if (/^\s*(?:\/?\*|\/\/)|log\.info/.test(line)) return false;
+  const names = line.replaceAll(/'[^']*'/g, '').matchAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g);
+  return [...names].some(([name]) => new RegExp(`\\b${camelOf(name)}(?:Ms)?\\b`).test(line));
 }
 
 /** It has a rule, or a class whose fields have one. */

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job/job-lists.js';
+import type { SessionHeartbeatResult, WorkerInfo } from '../../src/contract/workers.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';

@@ -1,8 +1,7 @@
 import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
-import { WorkerAnswer, workerFacts } from '#src/contract/workers';
+import { WorkerAnswer, type WorkerFacts, workerFacts } from '#src/contract/workers';
 import { notFound } from '#src/domain/errors';
-import type { WorkerFacts } from '#src/domain/job/job-lists';
 import type { Engine, SessionCalls } from '#src/engine/engine';
 import { type CallOptions, repeat, repeatRemoval } from './calls.js';
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { notFound } from '../../domain/errors.js';
 import type { QueueCounts } from '../../domain/job/job.js';
-import type { WorkerFacts } from '../../domain/job/job-lists.js';
+import type { WorkerFacts } from '../../contract/workers.js';
 import type { Engine, RecurringCalls, SessionCalls, SettleCalls, TargetCalls } from '../engine.js';
 import type { StoredQueues } from '../queues/queues.js';
 import type { RecurringPage } from '../recurring/recurring.js';

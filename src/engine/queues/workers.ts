@@ -2,15 +2,14 @@ import { notFound, QueueError } from '../../domain/errors.js';
 import { isJobId } from '../../domain/ids.js';
 import type {
   ExtendedLease,
-  ListPage,
-  PageRequest,
   SessionFlags,
   SessionHeartbeat,
   SessionHeartbeatResult,
   WorkerFacts,
   WorkerInfo,
   WorkerSession,
-} from '../../domain/job/job-lists.js';
+} from '../../contract/workers.js';
+import type { ListPage, PageRequest } from '../../domain/job/job-lists.js';
 import { MAX_PERIOD_MS, MAX_SESSION_LEASES, MAX_UINT32 } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';

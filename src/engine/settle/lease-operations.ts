@@ -6,7 +6,7 @@ import type {
   LeaseRef,
   Release,
 } from '../../domain/job/extended-job.js';
-import type { ExtendedLease } from '../../domain/job/job-lists.js';
+import type { ExtendedLease } from '../../contract/workers.js';
 import type { EngineObserver } from '../core/observer.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
