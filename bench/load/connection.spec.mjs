@@ -42,7 +42,7 @@ describe('a connection of the load generator', () => {
     });
   }
 
-  it('reads answers of known length, in chunks, and without a body, one after the other', async () => {
+  it('reads successive answers with a Content-Length, in chunks, and without a body', async () => {
     expect(await send('/counted', true)).toEqual({ status: 200, body: 'four' });
     expect(await send('/chunked', true)).toEqual({ status: 200, body: `a chunk, ${LONG}` });
     expect(await send('/empty', true)).toEqual({ status: 204, body: '' });

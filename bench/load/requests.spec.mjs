@@ -25,7 +25,7 @@ function requestsOf(
 const consume = { requests: 'repeat', method: 'GET', after: '?ttr=5', expect: 200, collect: true };
 const publish = { requests: 'repeat', method: 'PUT', body: 'x', expect: 201 };
 
-it('spreads requests equally over all targets, each with its own token and query', () => {
+it('the load generator spreads requests equally over all targets, with the token and query of each target', () => {
   const requests = requestsOf({ ...publish, total: 10 }, TARGETS);
 
   const of = (/** @type {string} */ start) => requests.filter((request) => request.startsWith(start));
@@ -33,7 +33,7 @@ it('spreads requests equally over all targets, each with its own token and query
   expect(of('PUT /api/b/q?delay=5 HTTP/1.1\r\nHost: bench\r\nX-Token: token-b\r\n')).toHaveLength(5);
 });
 
-it('acknowledges every leased job once, where it was leased', () => {
+it('the load generator acknowledges each leased job once, in the queue that the job came from', () => {
   const leasing = requestsOf({ ...consume, total: 4 }, TARGETS, (n) => `{${ID}job-${n}"}`);
   const acks = requestsOf({ requests: 'ack', expect: 204, total: 100 }, []);
 
@@ -44,11 +44,11 @@ it('acknowledges every leased job once, where it was leased', () => {
   expect(REQUEST_PLANS.ack?.({ expect: 204, total: 100 }, []).total).toBe(0);
 });
 
-describe('a lease on the native API', () => {
+describe('the load generator on the native API', () => {
   const target = { path: '/v1/a', token: 'token-a' };
   const lease = { ...consume, after: '/leases', body: '{"queues":["q"]}', contains: '"lease":', total: 1 };
 
-  it('is acknowledged once, under its number', () => {
+  it('acknowledges each leased job once, with its lease number', () => {
     const jobs = [1, 2].map((n) => ({ id: `job-${n}`, lease: n }));
     requestsOf(lease, [target], () => JSON.stringify({ jobs }));
     const requests = requestsOf({ requests: 'settle', type: 'application/json', expect: 200, total: 100 }, [
@@ -63,17 +63,17 @@ describe('a lease on the native API', () => {
     expect(requests[0]).toContain('X-Token: token-a\r\nContent-Type: application/json\r\n');
   });
 
-  it('is refused without a job', () => {
+  it('accepts the answer to a lease request only if it contains a job', () => {
     const sent = REQUEST_PLANS.repeat?.(lease, [target]).next(0, 0, '');
     expect(sent?.check?.('{"jobs":[{"id":"x","lease":1}]}')).toBe(true);
     expect(sent?.check?.('{"jobs":[]}')).toBe(false);
   });
 });
 
-describe('a batch of acknowledgements', () => {
+describe('the load generator with batches of acknowledgements', () => {
   const workload = { requests: 'batchAck', path: '/v1/a/acks', queue: 'q', per: 2, expect: 200, total: 100 };
 
-  it('contains leased jobs in full batches only', () => {
+  it('sends full batches of leased jobs only', () => {
     requestsOf({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"},{${ID}three"}]`);
     const requests = requestsOf(workload, TARGETS);
 
@@ -87,7 +87,7 @@ describe('a batch of acknowledgements', () => {
     });
   });
 
-  it('is refused unless every job was acknowledged', () => {
+  it('accepts an answer only if every job of the batch was acknowledged', () => {
     requestsOf({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"}]`);
     const sent = REQUEST_PLANS.batchAck?.(workload, TARGETS).next(0, 0, '');
 

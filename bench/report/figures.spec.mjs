@@ -22,7 +22,7 @@ const rounds = (/** @type {object} */ empty, /** @type {object} */ full) => {
 };
 
 describe('the growth of a store', () => {
-  it('is the change by filling, without the difference of processes and machines', () => {
+  it('is the change of cost by filling, without differences between processes and machines', () => {
     const before = rounds(cost(10), cost(11));
     const after = rounds(cost(20, 2), cost(22, 2));
 
@@ -31,7 +31,7 @@ describe('the growth of a store', () => {
     expect(ratios.publish).toEqual({ server: 1, redis: 1, commands: 1 });
   });
 
-  it('misses its target by one operation that costs more', () => {
+  it('misses its target if one operation costs too much CPU of the server, CPU of Redis or commands', () => {
     const flat = { server: 1.04, redis: 1.3, commands: 1 };
     const sized = (/** @type {object} */ consume) => [
       {
@@ -46,11 +46,11 @@ describe('the growth of a store', () => {
   });
 });
 
-describe('a row', () => {
+describe('a row of the benchmark report', () => {
   const configuration = { aof: /** @type {const} */ ('off'), workers: 1, e: 10, bareRate: 104_000, rows: [] };
   const row = { key: 'publish', name: 'publish', server: 13, redis: 5, rate: 57_000 };
 
-  it('is judged in multiples of E, and by a rate that is scaled to the machine', () => {
+  it('has a verdict on CPU in multiples of E, and a verdict on its rate that is scaled to the machine', () => {
     expect(judge(configuration, row)).toMatchObject({
       multiple: 1.8,
       isCheap: true,
@@ -63,7 +63,7 @@ describe('a row', () => {
     });
   });
 
-  it('has no verdict on CPU where none was measured', () => {
+  it('has no verdict on CPU if no CPU was measured', () => {
     expect(judge(configuration, { ...row, server: NaN }).isCheap).toBeNull();
   });
 
@@ -74,25 +74,25 @@ describe('a row', () => {
   });
 });
 
-describe('a comparison', () => {
+describe('a comparison of two benchmark runs', () => {
   const run = (/** @type {number} */ server, /** @type {number} */ e) => ({
     configurations: { s: { e, rows: [{ key: 'publish', name: 'publish', server, redis: 0, rate: 1 }] } },
   });
 
-  it('marks what has changed by more than a tenth, in multiples of each run of E', () => {
+  it('marks a cost that changed by 15 %, after division by the E of each run', () => {
     expect(compareRuns(run(20, 10), run(40, 20))[0]).not.toMatch(/MORE|less/);
     expect(compareRuns(run(20, 10), run(23, 10))[0]).toMatch(/\+15\.0 % MORE/);
     expect(compareRuns(run(20, 10), run(17, 10))[0]).toMatch(/−15\.0 % less/);
   });
 });
 
-it('counts the commands of Redis, and the scripts among them', () => {
+it('callsOf counts the commands of Redis, and the scripts among them', () => {
   const stats =
     'cmdstat_evalsha:calls=3,usec=1\r\ncmdstat_hget:calls=10,usec=1\r\ncmdstat_config|get:calls=2,usec=1\r\n';
   expect(callsOf(stats)).toEqual({ commands: 15, scripts: 3 });
 });
 
-it('reads how many instructions were counted, by perf or by callgrind', () => {
+it('the benchmark reads the number of instructions from the output of perf and of callgrind', () => {
   expect(perfCount('123456,,instructions:u,1000,100.00,,\n')).toBe(123_456);
   expect(perfCount('<not supported>,,instructions:u,0,100.00,,\n')).toBeNaN();
   expect(perfCount('')).toBeNaN();
@@ -101,13 +101,13 @@ it('reads how many instructions were counted, by perf or by callgrind', () => {
   expect(callgrindCount(state)).toBe(1_007);
 });
 
-it('knows what jemalloc takes, as Redis brings it and as Debian does', () => {
+it('allocated computes what jemalloc allocates with a quantum of 8 bytes (of Redis) and 16 bytes (of Debian)', () => {
   const sizes = [1, 24, 25, 64, 65, 127, 129, 257];
   expect(sizes.map((size) => allocated(size, 8))).toEqual([8, 24, 32, 64, 80, 128, 160, 320]);
   expect(sizes.map((size) => allocated(size, 16))).toEqual([8, 32, 32, 64, 80, 128, 160, 320]);
 });
 
-it('labels an axis with round numbers', () => {
+it('ticksUpTo labels an axis with round numbers', () => {
   expect(ticksUpTo(33_000)).toEqual([0, 10_000, 20_000, 30_000, 40_000]);
   expect(ticksUpTo(0.9)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
 });

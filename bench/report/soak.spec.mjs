@@ -28,22 +28,25 @@ const failing = (samples) =>
     .map(({ key }) => key);
 
 describe('the verdict of a soak', () => {
-  it('passes a run that is flat after its warm-up but for single samples', () => {
+  it('passes a run that is flat after its warm-up, apart from noise and single high samples', () => {
     expect(judge(soundRun(), WARM_UP_S).isFlat).toBe(true);
     expect(failing(soundRun())).toEqual([]);
   });
 
-  it.each(SERIES.map(({ key }) => key))('fails a hidden leak in %s, and names no other series', (key) => {
-    const leaking = withLeak(soundRun(), WARM_UP_S, key, 2);
-    expect(judge(leaking, WARM_UP_S).isFlat).toBe(false);
-    expect(failing(leaking)).toEqual([key]);
-  });
+  it.each(SERIES.map(({ key }) => key))(
+    'fails growth by twice the bound in the series %s, and no other series',
+    (key) => {
+      const leaking = withLeak(soundRun(), WARM_UP_S, key, 2);
+      expect(judge(leaking, WARM_UP_S).isFlat).toBe(false);
+      expect(failing(leaking)).toEqual([key]);
+    },
+  );
 
-  it.each(SERIES.map(({ key }) => key))('accepts a growth of half of the bound in %s', (key) => {
+  it.each(SERIES.map(({ key }) => key))('accepts growth by half of the bound in the series %s', (key) => {
     expect(failing(withLeak(soundRun(), WARM_UP_S, key, 0.5))).toEqual([]);
   });
 
-  it('measures growth after the warm-up', () => {
+  it('measures growth from the end of the warm-up, with a bound of 8 % for RSS', () => {
     const samples = soundRun().map((sample) => ({ ...sample, rss: 300 * MIB + sample.seconds * 0.1 * MIB }));
     const check = judge(samples, WARM_UP_S).checks.find(({ key }) => key === 'rss');
     expect(check.growth).toBeCloseTo((595 - WARM_UP_S) * 0.1, 5);
@@ -64,7 +67,7 @@ describe('the verdict of a soak', () => {
     expect(failing(unmeasured)).toEqual(['redis']);
   });
 
-  it('widens the bound of a latency by its noise, and not that of memory', () => {
+  it('widens the bound of a latency by its noise, and does not widen the bound of memory', () => {
     const noisy = (/** @type {number} */ by) =>
       soundRun().map((sample, i) => ({
         ...sample,
@@ -80,16 +83,16 @@ describe('the verdict of a soak', () => {
     expect(judge(noisy(20), WARM_UP_S).isFlat).toBe(true);
   });
 
-  it('uses the lows of series that garbage collection moves', () => {
+  it('judges memory by its low points, and ignores peaks that grow', () => {
     const peaks = soundRun().map((sample, i) => ({ ...sample, rss: sample.rss + (i % 4) * i * 0.5 * MIB }));
     expect(judge(peaks, WARM_UP_S).isFlat).toBe(true);
   });
 
-  it('refuses a verdict on too few samples', () => {
+  it('is an error if there are too few samples', () => {
     expect(() => judge(soundRun().slice(0, 33), WARM_UP_S)).toThrow('too few');
   });
 
-  it('names the series in which a leak would not be seen', () => {
+  it('names a series that falls, because a leak in it would not be seen', () => {
     expect(blindSpots(soundRun(), WARM_UP_S)).toEqual([]);
     const falling = soundRun().map((sample) => ({ ...sample, rss: (300 - sample.seconds * 0.2) * MIB }));
     expect(blindSpots(falling, WARM_UP_S)).toEqual(['RSS of the server']);
@@ -97,14 +100,14 @@ describe('the verdict of a soak', () => {
 });
 
 describe('the slope of a series', () => {
-  it('is that of the line although a quarter of the points lie elsewhere', () => {
+  it('is the slope of the line through three quarters of the points, although the others are far from it', () => {
     const points = Array.from({ length: 40 }, (_, x) => ({ x, y: x % 4 === 0 ? 1_000 : 3 * x + 7 }));
     expect(slopeOf(points)).toBeCloseTo(3, 5);
   });
 });
 
 describe('the warm-up of a soak', () => {
-  it('is a fifth of a long run, 90 seconds of a medium one, and half of a short one', () => {
+  it('is 720 of 3,600 seconds, 90 of 300 seconds, and 30 of 60 seconds', () => {
     expect([warmUpOf(3_600), warmUpOf(300), warmUpOf(60)]).toEqual([720, 90, 30]);
   });
 });

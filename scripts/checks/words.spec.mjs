@@ -12,11 +12,11 @@ describe('the check of words', () => {
     [`a ${ROOM}`, [ROOM]],
     [`a p${WORD}, an airp${WORD}`, []],
     ['a simple path', []],
-  ])('finds refused words in %j', (line, refused) => {
+  ])('finds the refused words of the line %j, and no others', (line, refused) => {
     expect(refusedIn(line)).toEqual(refused);
   });
 
-  it('finds refused identifiers in Lua, not in its comments and texts', () => {
+  it('finds refused identifiers in the code of Lua, and not in comments and strings', () => {
     const script = [
       '-- who asked',
       '--[[ who',
@@ -35,7 +35,7 @@ describe('the check of test names', () => {
   it.each([
     'acks › refuses a late ack after the data changed',
     'slots › many namespaces › share %d slots: one gets %d',
-  ])('accepts %j', (name) => expect(problemsOfName(name)).toEqual([]));
+  ])('accepts the name %j', (name) => expect(problemsOfName(name)).toEqual([]));
 
   it.each([
     ['acks › are refused of who comes late', 'has the word "who"'],
@@ -43,7 +43,7 @@ describe('the check of test names', () => {
     ['sessions › that end are not listed', 'begins a title with "that": write a subject or a verb'],
     ['slots › of many namespaces › are shared', 'begins a title with "of": write a subject or a verb'],
     ['limits › %s', 'begins with a value: write a verb before it'],
-  ])('refuses %j', (name, problem) => {
+  ])('refuses the name %j', (name, problem) => {
     expect(problemsOfName(name)).toEqual([problem]);
   });
 });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contextNames, parseDockerfile } from './dockerfile.mjs';
 
-describe('the Dockerfile as scripts/image/docker-steps.mjs reads it', () => {
-  it('is parsed into stages and steps', () => {
+describe('scripts/image/docker-steps.mjs', () => {
+  it('parses a Dockerfile into stages and steps', () => {
     const text = [
       ...['FROM a AS build', '# comment', 'COPY --from=x --chown=me "a b" ./', 'RUN one \\', ' && two'],
       ...['FROM b', 'ENV A=1 \\', '    B="c d"'],
@@ -22,7 +22,7 @@ describe('the Dockerfile as scripts/image/docker-steps.mjs reads it', () => {
     expect(image).toMatchObject({ name: 'image', steps: [{ instruction: 'ENV', words: ['A=1', 'B=c d'] }] });
   });
 
-  it('copies all files but those of .dockerignore, and refuses unknown patterns', () => {
+  it('lists the files of a folder without those of .dockerignore, and refuses a pattern with an exclamation mark', () => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-context-'));
     try {
       for (const name of ['src', 'test', 'a.log', 'alog']) writeFileSync(join(folder, name), '');

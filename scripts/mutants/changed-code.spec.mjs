@@ -24,9 +24,9 @@ function guarded(file, text, ids) {
   });
 }
 
-describe('guards in changed code', () => {
+describe('markers of guards in reformatted code', () => {
   it.each([...files])(
-    'protect the same in %s with other line breaks, names and places',
+    'mark the same code of %s after changes of line breaks, names and places',
     async (file, ids) => {
       const text = readFileSync(join(ROOT, file), 'utf8');
       const units = ids.flatMap((id) => unitsOf(file, text, id));

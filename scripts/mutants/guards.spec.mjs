@@ -39,18 +39,18 @@ function unknownNames({ file, off }) {
 
 /** The mutants themselves take an hour (`npm run test:mutants`); that they can still be made is checked each time. */
 describe('the list of guards', () => {
-  it('names each guard once', () => {
+  it('has no name and no id twice', () => {
     expect(new Set(GUARDS.map(({ name }) => name)).size).toBe(GUARDS.length);
     expect(new Set(GUARDS.map(({ id }) => id)).size).toBe(GUARDS.length);
   });
 
-  it('has an entry for each marker in the code, and the markers of an entry in one file', () => {
+  it('has one entry for each id of a marker, and all markers of an id are in one file', () => {
     expect([...files.keys()].toSorted()).toEqual(GUARDS.map(({ id }) => id).toSorted());
     expect([...files].filter(([, places]) => new Set(places).size > 1)).toEqual([]);
   });
 
-  describe.each(GUARDS)('$id', ({ id, off, spec, titles = spec, test }) => {
-    it('can be switched off', () => {
+  describe.each(GUARDS)('the guard $id', ({ id, off, spec, titles = spec, test }) => {
+    it('is switched off without a syntax error or an unknown name in the code', () => {
       const [file] = files.get(id);
       const mutant = switchOff(file, read(file), id, off);
       expect(mutant).not.toBe(read(file));
@@ -58,7 +58,7 @@ describe('the list of guards', () => {
       if (/\.(?:ts|mjs|lua)$/u.test(file)) expect(syntaxErrors(file, mutant)).toEqual([]);
     });
 
-    it('names exactly one test', () => {
+    it('is given with the full name of exactly one test', () => {
       expect(tests.get(titles).filter((name) => name === test)).toEqual([test]);
     });
   });

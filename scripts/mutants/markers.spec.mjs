@@ -74,7 +74,7 @@ describe('markers of guards', () => {
     ['named', { replace: 'b' }, 'log({ /* guard: named */ b },'],
     ['part', { with: "''" }, "`a${/* guard: part */ ''}b`"],
     ['twice', 'true', 'if (/* guard: twice */ true && /* guard: twice */ true)'],
-  ])('switch off %s in TypeScript by %j', (id, way, expected) => {
+  ])('make the expected mutant of TypeScript: the guard %s, switched off by %j', (id, way, expected) => {
     expect(off('a.ts', TYPESCRIPT, id, way)).toContain(expected);
   });
 
@@ -90,7 +90,7 @@ describe('markers of guards', () => {
     ['fence', { behind: 1 }, '-- guard: fence return --[[ guard: parens ]] (a or b) and c if lease'],
     ['parens', 'remove', 'return --[[ guard: parens ]] c'],
     ['parens', 'true', 'return --[[ guard: parens ]] true and c'],
-  ])('switch off %s in Lua by %j', (id, way, expected) => {
+  ])('make the expected mutant of Lua: the guard %s, switched off by %j', (id, way, expected) => {
     expect(off('a.lua', LUA, id, way)).toContain(expected);
   });
 
@@ -100,11 +100,11 @@ describe('markers of guards', () => {
     ['a.py', PYTHON, 'settle', 'remove', '# guard: settle pass done()'],
     ['a.go', GO, 'bound', 'false', 'if err := read(); false { return }'],
     ['a.go', GO, 'close', 'remove', '// guard: close }'],
-  ])('switch off a statement in %s', (file, text, id, way, expected) => {
+  ])('make the expected mutant of a statement in %s', (file, text, id, way, expected) => {
     expect(off(file, text, id, way)).toContain(expected);
   });
 
-  it('refuse a missing marker and an unfitting way to switch it off', () => {
+  it('cause an error if the marker is missing or if its code cannot be switched off in the given way', () => {
     expect(() => unitsOf('a.ts', TYPESCRIPT, 'none')).toThrow('has no marker "guard: none"');
     expect(() => switchOff('a.ts', TYPESCRIPT, 'clock', 'unwrap')).toThrow('is for a call');
     expect(() => switchOff('a.ts', TYPESCRIPT, 'first', { behind: 2 })).toThrow('with others behind it');

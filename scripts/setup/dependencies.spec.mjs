@@ -7,7 +7,7 @@ const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'u
 
 describe('package-lock.json', () => {
   // npm leaves out what the registry in use does not carry, and `npm ci` then refuses the file, on that very machine.
-  it('lists the optional programs of every platform', () => {
+  it('lists all optional dependencies, also those for other platforms', () => {
     const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
       Object.keys(optionalDependencies),
     );
@@ -18,7 +18,7 @@ describe('package-lock.json', () => {
 
   // Install scripts of a package run as the user who installs it. Read a new one first, and name it here and in
   // docs/security.md.
-  it('has install scripts only in the listed packages', () => {
+  it('has install scripts only in @parcel/watcher and @swc/core, which a server does not need', () => {
     const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
     expect(scripted.map(([path]) => path).sort()).toEqual([
       'node_modules/@parcel/watcher',
@@ -28,7 +28,7 @@ describe('package-lock.json', () => {
     expect(scripted.filter(([, { dev }]) => dev !== true)).toEqual([]);
   });
 
-  it('has packages of the registry only, with their digests', () => {
+  it('has packages of the npm registry only, with SHA-512 digests', () => {
     const all = Object.entries(packages).filter(
       // Our own packages come from this repository.
       ([path, { link }]) => path !== '' && !path.startsWith('packages/') && link !== true,

@@ -21,7 +21,7 @@ const DEBIAN = [
 ];
 
 describe('the plan to install Redis', () => {
-  it('does nothing if a new enough Redis is installed', () => {
+  it('has no commands if Redis 6.2 or later is installed', () => {
     for (const version of [
       [6, 2],
       [7, 0],
@@ -32,7 +32,7 @@ describe('the plan to install Redis', () => {
     }
   });
 
-  it('takes a new valkey beside an old redis', () => {
+  it('has no commands if an old Redis and a new Valkey are installed', () => {
     const servers = [
       { program: 'redis-server', version: [5, 0] },
       { program: 'valkey-server', version: [8, 0] },
@@ -40,7 +40,7 @@ describe('the plan to install Redis', () => {
     expect(planInstall(machine({ have: { servers } })).commands).toEqual([]);
   });
 
-  it('installs on Debian without letting a service start, now or at the next boot', () => {
+  it('installs on Debian, and lets no Redis service start, now or at the next boot', () => {
     const plan = planInstall(machine());
     expect(lines(plan)).toEqual(DEBIAN);
     expect(plan.reason).toBe(
@@ -48,25 +48,25 @@ describe('the plan to install Redis', () => {
     );
   });
 
-  it('reverts its changes to the system when the installation fails', () => {
+  it('has commands that revert its changes to the system even if the installation fails', () => {
     const back = planInstall(machine()).commands.slice(3);
     expect(back.map(({ always }) => always)).toEqual([true, true, true]);
   });
 
-  it("keeps a machine's own policy, and a service that was there before", () => {
+  it('keeps the policy-rc.d of the machine, and the Redis service of a package that was installed before', () => {
     const owned = lines(planInstall(machine({ have: { policy: true, packaged: true } })));
     expect(owned).toEqual([DEBIAN[0], DEBIAN[2]]);
     const closed = lines(planInstall(machine({ have: { policy: true } })));
     expect(closed).toEqual([DEBIAN[0], DEBIAN[2], DEBIAN[4], DEBIAN[5]]);
   });
 
-  it('installs on Ubuntu as on Debian, and says that it is untested', () => {
+  it('has the commands of Debian on Ubuntu, and reports that Ubuntu is untested', () => {
     const plan = planInstall(machine({ osRelease: { ID: 'ubuntu', ID_LIKE: 'debian' } }));
     expect(lines(plan)).toEqual(DEBIAN);
     expect([plan.tried, plan.reason]).toEqual([false, expect.stringContaining('not tried on Ubuntu by us')]);
   });
 
-  it('treats a derived system as its parent and as untested', () => {
+  it('has the commands of Debian on a system derived from Debian, marked as untested', () => {
     const plan = planInstall(machine({ osRelease: { ID: 'linuxmint', ID_LIKE: 'ubuntu debian' } }));
     expect([lines(plan), plan.tried]).toEqual([DEBIAN, false]);
   });
@@ -80,13 +80,16 @@ describe('the plan to install Redis', () => {
       'brew install redis',
       'valkey',
     ],
-  ])('installs on %s without starting a service', (_system, where, command, otherwise) => {
-    const plan = planInstall(machine(where));
-    expect(lines(plan)).toEqual([command]);
-    expect([plan.commands[0].otherwise.at(-1), plan.tried]).toEqual([otherwise, false]);
-  });
+  ])(
+    'has one command on %s, with a second package name to try, marked as untested',
+    (_system, where, command, otherwise) => {
+      const plan = planInstall(machine(where));
+      expect(lines(plan)).toEqual([command]);
+      expect([plan.commands[0].otherwise.at(-1), plan.tried]).toEqual([otherwise, false]);
+    },
+  );
 
-  it('uses sudo only if it asks for no password', () => {
+  it('runs each command with sudo -n for a user whose sudo asks for no password', () => {
     const plan = planInstall(machine({ uid: 1000, have: { sudo: 'free' } }));
     expect(lines(plan)).toEqual(DEBIAN.map((line) => `sudo -n ${line}`));
     const alpine = planInstall(
@@ -120,10 +123,13 @@ describe('the plan to install Redis', () => {
       { uid: 1000, have: { servers: [{ program: 'redis-server', version: [5, 0] }] } },
       /redis-server 5\.0 is too old/,
     ],
-  ])('prints the steps for %s, and the setting for another Redis', (_who, where, reason) => {
-    const plan = planInstall(machine(where));
-    expect(plan.commands).toEqual([]);
-    expect(plan.reason).toMatch(reason);
-    expect(plan.reason).toContain('PUMPHOUSE_POOLS__DEFAULT__URL');
-  });
+  ])(
+    'has no commands for %s, and names the reason and the setting for another Redis',
+    (_who, where, reason) => {
+      const plan = planInstall(machine(where));
+      expect(plan.commands).toEqual([]);
+      expect(plan.reason).toMatch(reason);
+      expect(plan.reason).toContain('PUMPHOUSE_POOLS__DEFAULT__URL');
+    },
+  );
 });

@@ -57,7 +57,7 @@ const debian = (aptGet) => ({
 });
 
 describe('the installer', () => {
-  it('prints each command before it runs it, and checks the version that it got', () => {
+  it('prints and runs its commands, and succeeds when they install Redis 7.0', () => {
     const { status, stderr, changes } = onMachine(debian(SERVER('7.0.15')));
     expect([status, stderr]).toEqual([0, expect.stringContaining('$ sudo -n apt-get update\n')]);
     expect(changes()).toEqual([
@@ -91,7 +91,7 @@ describe('the installer', () => {
     expect([status, changes().slice(2)]).toEqual([0, takenBack]);
   });
 
-  it('refuses a version that is too old, and says which setting names another Redis', () => {
+  it('fails if the installed Redis is too old, and prints the setting for another Redis', () => {
     const { status, stderr } = onMachine(debian(SERVER('6.0.16')));
     expect(status).not.toBe(0);
     expect(stderr).toMatch(
@@ -99,14 +99,14 @@ describe('the installer', () => {
     );
   });
 
-  it('reverts its changes when the installation fails, and names the failed step', () => {
+  it('reverts its changes when the installation fails, and prints the failed command', () => {
     const { status, stderr, calls } = onMachine(debian('exit 100'));
     expect(status).not.toBe(0);
     expect(stderr).toContain('apt-get install -y --no-install-recommends redis-server` has failed');
     expect(calls()).toContain('rm -f /usr/sbin/policy-rc.d');
   });
 
-  it('changes nothing with PUMPHOUSE__NO_INSTALL=1, and prints the steps', () => {
+  it('changes nothing with PUMPHOUSE__NO_INSTALL=1, and prints the commands', () => {
     const { status, stderr, calls } = onMachine(debian(SERVER('7.0.15')), {
       env: { PUMPHOUSE__NO_INSTALL: '1' },
     });
@@ -117,13 +117,13 @@ describe('the installer', () => {
     expect(calls()).toEqual(['sudo -n true']);
   });
 
-  it('never runs sudo with a prompt', () => {
+  it('changes nothing if sudo asks for a password', () => {
     const { stderr, calls } = onMachine({ ...debian(''), sudo: 'exit 1' });
     expect(stderr).toContain('needs root (sudo asks for a password here)');
     expect(calls()).toEqual(['sudo -n true']);
   });
 
-  it('reports that there is no sudo', () => {
+  it('fails if there is no sudo, and prints the commands for root', () => {
     const { sudo: _, ...programs } = debian('');
     const { status, stderr } = onMachine(programs);
     expect(status).not.toBe(0);
@@ -131,7 +131,7 @@ describe('the installer', () => {
     expect(existsSync(join(dir, 'calls'))).toBe(false);
   });
 
-  it('tries the other name of the package if the first is unknown', () => {
+  it('tries the second name of a package if the installation of the first fails', () => {
     const run = [];
     const failed = carryOut(
       [{ argv: ['apk', 'add', 'redis'], otherwise: ['apk', 'add', 'valkey'] }],
@@ -156,9 +156,11 @@ describe('the check whether the server starts its own Redis', () => {
     ['with a Redis in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://10.0.0.1' }, false],
     ['with "embedded" in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'embedded' }, true],
     ['when it only prints something', ['--print-default-config'], {}, false],
-  ])('is right for %s', (_when, args, env, expected) => expect(needsRedis(args, env)).toBe(expected));
+  ])('finds the right answer %s', (_when, args, env, expected) =>
+    expect(needsRedis(args, env)).toBe(expected),
+  );
 
-  it('accepts a missing file', () => {
+  it('answers yes if the configuration file does not exist', () => {
     expect(needsRedis(['-c', join(dir, 'nowhere.toml')], {})).toBe(true);
   });
 
@@ -173,5 +175,7 @@ describe('the check whether the server starts its own Redis', () => {
     ['a file with sentinels', '[pools.default]\nsentinels = ["a:1"]\nmaster_name = "m"\n', false],
     ['a file with a Redis for another pool', '[pools.b]\nurl = "redis://x"\n', true],
     ['a lmstfy file', 'Host = "0.0.0.0"\n[Pool]\n[Pool.default]\nAddr = "localhost:6379"\n', false],
-  ])('is right with %s', (_what, text, expected) => expect(needsRedis(config(text), {})).toBe(expected));
+  ])('finds the right answer with %s', (_what, text, expected) =>
+    expect(needsRedis(config(text), {})).toBe(expected),
+  );
 });

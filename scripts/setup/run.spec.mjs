@@ -42,7 +42,7 @@ async function served(goal) {
 }
 
 describe('the server in the foreground', () => {
-  it('receives one Ctrl-C from the terminal and npm, and passes on its exit code', async () => {
+  it('receives one SIGINT if the terminal and npm each send one, and its exit code is passed on', async () => {
     const { output, exit } = await served(1);
     process.kill(-wrapper.pid, 'SIGINT'); // the terminal: the whole group
     wrapper.kill('SIGINT'); // npm
@@ -50,7 +50,7 @@ describe('the server in the foreground', () => {
     expect(output()).toEqual(['up', 'SIGINT']);
   });
 
-  it('receives the second SIGTERM, and ends at once', async () => {
+  it('receives a second SIGTERM, and its exit code is passed on', async () => {
     const { output, exit } = await served(2);
     wrapper.kill('SIGTERM');
     await sleep(300);
@@ -59,7 +59,7 @@ describe('the server in the foreground', () => {
     expect(output()).toEqual(['up', 'SIGTERM', 'SIGTERM']);
   });
 
-  it('is stopped when the terminal closes', async () => {
+  it('receives SIGTERM when the terminal closes (SIGHUP)', async () => {
     const { output, exit } = await served(1);
     wrapper.kill('SIGHUP');
     expect(await exit).toBe(7);
@@ -67,13 +67,13 @@ describe('the server in the foreground', () => {
   });
 });
 
-describe('a command line', () => {
-  it('is shown so that it can be pasted', () => {
+describe('a command', () => {
+  it('is printed with the quotes that a shell needs', () => {
     wrapper = { exitCode: 0 };
     expect(shown(['sh', '-c', "echo 'a b'", 'x=1'])).toBe(`sh -c 'echo '\\''a b'\\''' x=1`);
   });
 
-  it('is looked up on the PATH as a shell would', () => {
+  it('is found in a folder of the PATH, or not at all', () => {
     wrapper = { exitCode: 0 };
     writeFileSync(join(dir, 'tool'), '', { mode: 0o755 });
     expect([onPath('tool', `/nowhere:${dir}`), onPath('tool', '/nowhere')]).toEqual([

@@ -23,12 +23,12 @@ function messagesFor(text) {
 }
 
 describe('the check of sentences', () => {
-  it('counts words, and code as one', () => {
+  it('allows 30 words in a sentence, and counts code as one word', () => {
     expect(messagesFor(`# Title\n\n${words(29)} \`a b c d\`.\n`)).toBe('');
     expect(messagesFor(`# Title\n\n${words(31)}.\n`)).toContain('a sentence of 31 words, at most 30');
   });
 
-  it('ends a sentence after a number, and leaves tables out', () => {
+  it('ends a sentence at the full stop after a number, and ignores tables', () => {
     expect(messagesFor(`# Title\n\n${words(25)} 404. ${words(25).replace('w', 'W')}.\n`)).toBe('');
     expect(messagesFor(`# Title\n\n| a |\n| --- |\n| ${words(50)} |\n`)).toBe('');
   });

@@ -4,7 +4,7 @@ function basic(text: string): string {
   return `Basic ${Buffer.from(text).toString('base64')}`;
 }
 
-describe('accounts', () => {
+describe('the accounts of the admin port', () => {
   const accounts = new Accounts({ ops: 'secret', 'ops:x': 'y', ünï: 'pässwort' });
 
   it.each([
@@ -18,11 +18,11 @@ describe('accounts', () => {
     ['Bearer secret', null],
     ['', null],
     [undefined, null],
-  ])('authenticate %j as %j', (header, name) => {
+  ])('accept or refuse the Authorization header %j: the account is %j', (header, name) => {
     expect(accounts.whose(header)).toBe(name);
   });
 
-  it('are not needed when there are none', () => {
+  it('require no login if no account is configured', () => {
     expect(new Accounts({}).areNeeded).toBe(false);
     expect(new Accounts({}).whose(basic(':'))).toBeNull();
     expect(accounts.areNeeded).toBe(true);

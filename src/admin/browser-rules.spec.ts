@@ -19,7 +19,7 @@ describe('the rules for browsers on the admin port', () => {
     ['localhost', { host: 'localhost:7778' }],
     ['a name of admin.hosts', { host: 'admin.internal:7778' }],
     ['the same in other case', { host: 'ADMIN.internal' }],
-  ])('accept %s', (_name, headers) => {
+  ])('accept a request from %s', (_name, headers) => {
     expect(ruleOf(headers)).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('the rules for browsers on the admin port', () => {
     ['an IPv6 address without brackets', { host: '::1' }, 'host'],
     ['a user in the host', { host: '127.0.0.1@evil.example' }, 'host'],
     ['no host', { host: '' }, 'host'],
-  ])('refuse %s', (_name, headers, rule) => {
+  ])('refuse %s, except on /healthz, /readyz and /metrics', (_name, headers, rule) => {
     expect(ruleOf(headers)).toBe(rule);
     expect(ruleOf(headers, 'GET', '/info')).toBe(rule);
     for (const url of ['/healthz', '/readyz', '/metrics', '/metrics?x=1']) {
@@ -53,7 +53,7 @@ describe('the rules for browsers on the admin port', () => {
     expect(ruleOf(headers, 'GET', '/metrics/')).toBe(rule);
   });
 
-  it('name the setting, and repeat at most the length of a host name', () => {
+  it('give an error of less than 300 characters that names the setting admin.hosts', () => {
     const refused = rules.refusalOf({ method: 'GET', url: '/info', headers: { host: 'x'.repeat(9_000) } });
     expect(refused?.error).toContain('admin.hosts');
     expect(refused?.error.length).toBeLessThan(300);

@@ -34,7 +34,7 @@ describe('password checks', () => {
     expect(waits).toEqual([]);
   });
 
-  it('check one password a second after a wrong one, and let four wait', async () => {
+  it('are delayed to one per second and address after a wrong password, and refused as busy beyond four that wait', async () => {
     await check('ops:a');
     const waiting = ['ops:b', 'ops:c', 'dev:secret', 'ops:d'].map((text) => check(text));
     expect(waits.map(({ ms }) => ms)).toEqual([1_000, 2_000, 3_000, 4_000]);
@@ -53,7 +53,7 @@ describe('password checks', () => {
     expect(await refused).toBe('busy');
   });
 
-  it('do not delay an account that logged in from the address within a day', async () => {
+  it('do not delay an account that logged in from the same address within a day', async () => {
     await check('ops:secret');
     const guesses = Array.from({ length: 40 }, (_, i) => check(i % 2 === 0 ? 'ops:guess' : 'dev:guess'));
     for (let i = 0; i < 40; i++) expect(await check('ops:secret')).toEqual({ account: 'ops' });
@@ -76,7 +76,7 @@ describe('password checks', () => {
     expect(await late).toEqual({ account: 'ops' });
   });
 
-  it('delay refusals, and drop requests beyond 64 delayed ones', async () => {
+  it('delay refusals for the address, and report a flood beyond 64 delayed refusals', async () => {
     await check('ops:a');
     const answers = Array.from({ length: 4 + 64 }, () => check('ops:b'));
     expect(waits).toHaveLength(68);
@@ -85,7 +85,7 @@ describe('password checks', () => {
     expect((await Promise.all(answers)).filter((one) => one === 'busy')).toHaveLength(64);
   });
 
-  it('count the failures of an address, and start again after a minute without one', async () => {
+  it('count the failures of an address, and start again at 1 after a minute without a failure', async () => {
     await check('ops:a');
     nowMs += 60_000;
     expect(await check('ops:a')).toEqual({ failures: 2 });
@@ -93,7 +93,7 @@ describe('password checks', () => {
     expect(await check('ops:a')).toEqual({ failures: 1 });
   });
 
-  it('remember a thousand addresses, and networks in IPv6', async () => {
+  it('remember 1,000 addresses, and treat a /64 network of IPv6 as one address', async () => {
     for (let i = 0; i < 3_000; i++) {
       const address = `10.0.${String(i >> 8)}.${String(i & 255)}`;
       await check('ops:secret', address);

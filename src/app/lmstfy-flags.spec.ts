@@ -10,14 +10,17 @@ describe("lmstfy's start flags", () => {
     ['-c bt', '-c bt', []],
     ['-bt', '', ['-bt']],
     ['-toString -x', '-toString -x', []],
-  ])('are removed from the arguments %j', (given, left, flags) => {
-    const { args, warnings } = withoutLmstfyFlags(given.split(' '));
+  ])(
+    'are removed from the arguments %j with a warning for each flag, and other arguments stay',
+    (given, left, flags) => {
+      const { args, warnings } = withoutLmstfyFlags(given.split(' '));
 
-    expect(args.join(' ')).toBe(left);
-    expect(warnings.map((line) => line.split(' ', 1)[0])).toEqual(flags);
-  });
+      expect(args.join(' ')).toBe(left);
+      expect(warnings.map((line) => line.split(' ', 1)[0])).toEqual(flags);
+    },
+  );
 
-  it('warn that tokens are still checked', () => {
+  it('cause a warning for -sv that every call needs its token', () => {
     expect(withoutLmstfyFlags(['-sv']).warnings).toEqual([
       '-sv of lmstfy has no effect here: every call needs its token',
     ]);

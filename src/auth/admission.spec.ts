@@ -76,7 +76,7 @@ describe('admission', () => {
     fixture.knows(RECORD);
   });
 
-  it('checks the cache for each request of an authenticated connection', async () => {
+  it('looks up the token in the cache for each request of an authenticated connection', async () => {
     for (let i = 0; i < 3; i++) expect(await fixture.admit(socket, 'right')).toBe('in');
     expect(fixture.loaded).toEqual(Array(3).fill(tokenDigest('default', 'ns', 'right')));
   });
@@ -90,7 +90,7 @@ describe('admission', () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
   });
 
-  it('authenticates one token, namespace and connection only', async () => {
+  it('accepts the token of a connection only, not another token, namespace or pool on that connection', async () => {
     await fixture.admit(socket, 'right');
 
     expect(await fixture.admit(socket, 'wrong')).toBe('token_invalid');
@@ -101,7 +101,7 @@ describe('admission', () => {
     expect(await fixture.admit({}, 'wrong')).toBe('token_invalid');
   });
 
-  it('compares the token again when the cache has another record', async () => {
+  it('compares the token again when its record in the cache was replaced', async () => {
     await fixture.admit(socket, 'right');
     fixture.knows(RECORD, 'another secret under this digest');
 
@@ -121,7 +121,7 @@ describe('admission', () => {
     expect(await fixture.admit(socket, 'right', 'ns', { queues: 'none' })).toBe('queue_not_allowed');
   });
 
-  it('uses the present rights of a token on an authenticated connection', async () => {
+  it('uses changed rights of a token on an authenticated connection', async () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
     fixture.knows({ ...RECORD, rights: { verbs: [], queues: null } });
     expect(await fixture.admit(socket, 'right')).toBe('verb_missing');
@@ -129,7 +129,7 @@ describe('admission', () => {
     expect(await fixture.admit(socket, 'right')).toBe('in');
   });
 
-  it('uses the present rate limit of a token', async () => {
+  it('uses a changed rate limit of a token on an authenticated connection', async () => {
     await fixture.admit(socket, 'right');
     expect(fixture.counted).toEqual([]);
     fixture.knows({ ...RECORD, limit: { read: 0, write: 1, intervalS: 1 } });

@@ -47,7 +47,7 @@ describe('tokens in requests', () => {
     expect(parseToken(text)).toEqual({ pool, token });
   });
 
-  it('omit the prefix of the default pool only', () => {
+  it('are written without the default pool as a prefix, unless the token contains a colon', () => {
     expect(spellToken({ pool: 'default', token: 'abc' })).toBe('abc');
     expect(spellToken({ pool: 'other', token: 'abc' })).toBe('other:abc');
     expect(spellToken({ pool: 'default', token: 'a:b' })).toBe('default:a:b');
@@ -62,8 +62,8 @@ describe('tokens in requests', () => {
   });
 });
 
-describe('digests', () => {
-  it('differ for any two of pool, namespace and token with the same concatenation', () => {
+describe('digests of tokens', () => {
+  it('are equal only for equal pool, namespace and token', () => {
     fc.assert(
       fc.property(triple, triple, (one, other) => {
         const isSame = one.every((part, i) => part === other[i]);
@@ -73,7 +73,7 @@ describe('digests', () => {
     );
   });
 
-  it('differ when a boundary between the parts moves', () => {
+  it('differ when a boundary between pool, namespace and token moves, for random texts', () => {
     fc.assert(
       fc.property(movedBoundaries, ([one, other]) => {
         expect(tokenDigest(...one)).not.toBe(tokenDigest(...other));
@@ -81,7 +81,7 @@ describe('digests', () => {
     );
   });
 
-  it('differ for random parts with moved boundaries', () => {
+  it('differ when a boundary between pool, namespace and token moves by one character', () => {
     const digests = [
       tokenDigest('default', 'ns', 'xtoken'),
       tokenDigest('default', 'nsx', 'token'),
@@ -100,7 +100,7 @@ describe('generated tokens', () => {
     expect(new Set(tokens.map((token) => token.slice(0, 4))).size).toBeGreaterThan(450);
   });
 
-  it('are shown with four characters at most', () => {
+  it('are shown as their first four characters', () => {
     expect(tokenHint('ABCDEFGHIJ')).toBe('ABCD…');
   });
 });

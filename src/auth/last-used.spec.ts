@@ -17,7 +17,7 @@ describe('the last use of tokens', () => {
     );
   });
 
-  it('is written for all tokens in one call, once a minute for each', async () => {
+  it('is written for all tokens in one call, and at most once a minute for each token', async () => {
     for (let i = 0; i < 10; i++) for (const digest of ['a', 'b']) lastUsed.record(digest);
     await lastUsed.flush();
     lastUsed.record('a');
@@ -30,13 +30,13 @@ describe('the last use of tokens', () => {
     expect(written).toEqual([['a', 'b'], ['c'], ['a']]);
   });
 
-  it('is written in calls of a bounded size', async () => {
+  it('is written for at most 64 tokens in one call', async () => {
     for (let i = 0; i < 150; i++) lastUsed.record(String(i));
     await lastUsed.flush();
     expect(written.map((digests) => digests.length)).toEqual([64, 64, 22]);
   });
 
-  it('is skipped without an error while the store is unavailable', async () => {
+  it('is dropped without an error after the first failed call', async () => {
     isAway = true;
     for (let i = 0; i < 150; i++) lastUsed.record(String(i));
     await lastUsed.flush();

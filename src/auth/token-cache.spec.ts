@@ -37,7 +37,7 @@ async function turn(): Promise<void> {
 }
 
 describe('the token cache', () => {
-  it('reads a token once and then answers from memory', async () => {
+  it('reads a token from the store once, and answers from memory for half a second', async () => {
     const store = new SlowStore();
     expect(await store.get(record)).toBe(record);
     store.nowMs = 499;
@@ -73,7 +73,7 @@ describe('the token cache', () => {
     expect(await other.get(null)).toBeNull();
   });
 
-  it('measures the age from the request, not from a late answer', async () => {
+  it('measures the age of a token from the beginning of its lookup, not from a late answer', async () => {
     const store = new SlowStore();
     const slow = store.cache.get('d');
     store.nowMs = 900;
@@ -83,7 +83,7 @@ describe('the token cache', () => {
     expect(await store.get(null)).toBeNull();
   });
 
-  it('repeats a shared lookup that took too long', async () => {
+  it('repeats a lookup for a request that joined it after more than a second', async () => {
     const store = new SlowStore();
     const first = store.cache.get('d');
     store.nowMs = 1_500;
@@ -96,7 +96,7 @@ describe('the token cache', () => {
     expect(await second).toBeNull();
   });
 
-  it('accepts a token that was created during a lookup', async () => {
+  it('accepts a token that was created during a lookup that did not find the token', async () => {
     const store = new SlowStore();
     const early = store.cache.get('d');
     const late = store.cache.get('d');
@@ -110,7 +110,7 @@ describe('the token cache', () => {
     expect(await later).toMatchObject({ record });
   });
 
-  it('serves cached tokens for a second while the store is unavailable, and then fails', async () => {
+  it('serves a cached token for a second while the store is unavailable, and then fails', async () => {
     const store = new SlowStore();
     await store.get(record);
     store.nowMs = 700;
@@ -133,7 +133,7 @@ describe('the token cache', () => {
     expect(store.cache.size).toBe(0);
   });
 
-  it('keeps a bounded number of tokens, the last used ones', async () => {
+  it('keeps the last 20,000 tokens', async () => {
     const store = new SlowStore();
     for (let i = 0; i < 20_010; i++) await store.get(record, `d${i}`);
     expect(store.cache.size).toBe(20_000);

@@ -1,18 +1,18 @@
 import { isLoopback, isOrigin, parseAddress } from './addresses.js';
 
-describe('an address', () => {
+describe('an address (host and port)', () => {
   it.each([
     ['h', { host: 'h', port: 7 }],
     [' h:1 ', { host: 'h', port: 1 }],
     ['10.0.0.1:65535', { host: '10.0.0.1', port: 65_535 }],
     ['[::1]:2', { host: '::1', port: 2 }],
     ['[fe80::1]', { host: 'fe80::1', port: 7 }],
-  ])('is parsed from %j', (text, address) => {
+  ])('is read from %j', (text, address) => {
     expect(parseAddress(text, 7)).toEqual(address);
   });
 
   it.each(['', ':1', 'h:', 'h:0', 'h:65536', 'h:x', '::1', '[::1', 'u@h', 'a/b', 'a b'])(
-    'is not parsed from %j',
+    'is not %j',
     (text) => {
       expect(parseAddress(text, 7)).toBeNull();
     },
@@ -25,14 +25,14 @@ describe('a loopback address', () => {
   });
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.org', '127.1', 'localhost.example.org', ''])(
-    'is not parsed from %j',
+    'is not %j',
     (host) => {
       expect(isLoopback(host)).toBe(false);
     },
   );
 });
 
-describe('an origin', () => {
+describe('an origin of a browser', () => {
   it.each([
     '*',
     'https://app.example.com',
@@ -63,7 +63,7 @@ describe('an origin', () => {
     'HTTPS://app.example.com',
     'https://app.example.com\n',
     '**',
-  ])('is not parsed from %j', (text) => {
+  ])('is not %j', (text) => {
     expect(isOrigin(text)).toBe(false);
   });
 });

@@ -34,7 +34,7 @@ function sections(text: string): Map<string, string[]> {
 describe('config/default.toml', () => {
   const text = printDefaultConfig();
 
-  it('matches the defaults of the classes', () => {
+  it('has the defaults of the class Config', () => {
     const problems: string[] = [];
     const layer = { tree: parse(text), origin: () => '' };
 
@@ -43,7 +43,7 @@ describe('config/default.toml', () => {
     expect(loadConfig({ env: {} })).toEqual(new Config());
   });
 
-  it.each(documentable(Config))('explains %s.%s', (section, key) => {
+  it.each(documentable(Config))('has a comment for the key %s.%s', (section, key) => {
     const lines = sections(text).get(section) ?? [];
     const at = lines.findIndex((line) => new RegExp(`^(# )?${key} = `).test(line));
 
@@ -64,7 +64,7 @@ describe('config/default.toml', () => {
     }
   });
 
-  it('names only existing keys, also in comments', () => {
+  it('has no unknown key, also in lines that are commented out', () => {
     const problems: string[] = [];
     const tree = parse(text.replace(/^# (\w+ = ["[\d].*)$/gm, '$1'));
     admit({ tree, origin: () => '' }, Config, problems);
@@ -72,7 +72,7 @@ describe('config/default.toml', () => {
     expect(problems).toEqual([]);
   });
 
-  it('is found from the sources and from the build', () => {
+  it('is found from the folder src/config', () => {
     expect(DEFAULT_FILE).toBe(join(import.meta.dirname, '..', '..', 'config', 'default.toml'));
   });
 });
@@ -80,7 +80,7 @@ describe('config/default.toml', () => {
 describe('the example configurations', () => {
   const example = (name: string): string => join(DEFAULT_FILE, '..', name);
 
-  it('include one for production that is complete but for secrets', () => {
+  it('include one for production that needs four secrets from the environment, and no other settings', () => {
     const file = example('production-example.toml');
     const env = Object.fromEntries(
       [...readFileSync(file, 'utf8').matchAll(/PUMPHOUSE_\w+/g)].map(([name]) => [name, 'secret']),
@@ -98,7 +98,7 @@ describe('the example configurations', () => {
     expect(() => loadConfig({ file, env: {} })).toThrow('unless admin.accounts is set');
   });
 
-  it('include a lmstfy file', () => {
+  it('include a file of lmstfy, with a warning for settings that have no effect', () => {
     const config = loadConfig({ file: example('lmstfy-example.toml'), env: {} });
 
     expect(config.lmstfy).toMatchObject({ public_sizes: true, default_tries: 3, default_ttr_s: 60 });

@@ -9,7 +9,7 @@ function read(env: NodeJS.ProcessEnv, known: Tree = {}): { tree: unknown; proble
 }
 
 describe('the environment', () => {
-  it('sets keys only by names with __ after PUMPHOUSE_', () => {
+  it('sets no keys by names other than PUMPHOUSE_SECTION__KEY, and ignores such names', () => {
     const env = {
       PUMPHOUSE_PORT: 'tcp://10.0.0.1:7777',
       PUMPHOUSE_PORT_7777_TCP_ADDR: '10.0.0.1',
@@ -23,7 +23,7 @@ describe('the environment', () => {
     expect(read(env)).toEqual({ tree: {}, problems: [] });
   });
 
-  it('converts a text to the type of its key', () => {
+  it('converts texts to the types of their keys: number, boolean, list', () => {
     const env = {
       PUMPHOUSE_SERVER__PORT: '080',
       PUMPHOUSE_LOG__ACCESS: 'TRUE',
@@ -56,7 +56,7 @@ describe('the environment', () => {
     expect(read({ PUMPHOUSE_LOG__ACCESS: text }).tree).toEqual({ log: { access: text } });
   });
 
-  it('ignores case, and keeps the spelling of the file', () => {
+  it('ignores case in names, and uses the spelling that a pool or an account has in the file', () => {
     const known = { pools: { BigJobs: {} }, admin: { accounts: { Bob: 'x' } } };
     const env = {
       PUMPHOUSE_server__Port: '1',
@@ -72,7 +72,7 @@ describe('the environment', () => {
     });
   });
 
-  it('accepts names that contain the separator', () => {
+  it('sets keys of a pool and an account with __ in their names', () => {
     const env = { PUMPHOUSE_POOLS__A__B__ALLOW_UNSAFE: 'true', PUMPHOUSE_ADMIN__ACCOUNTS__A__B: 'x' };
 
     expect(read(env).tree).toEqual({
@@ -91,11 +91,11 @@ describe('the environment', () => {
     'PUMPHOUSE_ADMIN__ACCOUNTS',
     'PUMPHOUSE_ADMIN__ACCOUNTS__',
     'PUMPHOUSE_CONSTRUCTOR__NAME',
-  ])('refuses %s', (name) => {
+  ])('refuses the unknown name %s', (name) => {
     expect(read({ [name]: 'x' })).toEqual({ tree: {}, problems: [`${name} names no known key`] });
   });
 
-  it('refuses two spellings of one key', () => {
+  it('refuses two variables of one key that differ in case', () => {
     expect(read({ PUMPHOUSE_SERVER__PORT: '1', PUMPHOUSE_Server__Port: '2' }).problems).toEqual([
       'PUMPHOUSE_Server__Port and PUMPHOUSE_SERVER__PORT are the same key',
     ]);

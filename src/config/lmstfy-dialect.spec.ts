@@ -32,8 +32,8 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
 
 const usual = { allow_unsafe: false, durability: 'memory' };
 
-describe("a lmstfy server's file", () => {
-  it('is read with the same meaning', () => {
+describe('the configuration file of a lmstfy server', () => {
+  it('sets the settings of Pumphouse that mean the same', () => {
     const config = load(`
       Host = "10.0.0.1"
       Port = 8000
@@ -93,7 +93,7 @@ describe("a lmstfy server's file", () => {
     expect(config.warnings).toEqual([]);
   });
 
-  it("sets lmstfy's defaults, which the environment overrides", () => {
+  it("sets lmstfy's defaults, and the environment overrides them", () => {
     expect(load(POOL)).toMatchObject({
       limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
       lmstfy: { public_sizes: true },
@@ -101,11 +101,11 @@ describe("a lmstfy server's file", () => {
     expect(load(POOL, { PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'false' }).lmstfy.public_sizes).toBe(false);
   });
 
-  describe('another Redis in the environment', () => {
+  describe('a lmstfy file with another Redis in the environment', () => {
     const LMSTFY = `[AdminRedis]\nAddr = "old:1"\nPassword = "a"\nDB = 2\n${POOL}Password = "p"\nDB = 3\n`;
     const URL = 'redis://new:6379';
 
-    it("sends no password and database of lmstfy's Redis to it", () => {
+    it("sets no password and no database of lmstfy's Redis for the other Redis", () => {
       const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_TOKENS__URL: URL };
       const { pools, tokens, warnings } = load(LMSTFY, env);
 
@@ -114,13 +114,13 @@ describe("a lmstfy server's file", () => {
       expect(warnings).toEqual([]);
     });
 
-    it('uses password and database of the environment', () => {
+    it('is used with the password that the environment sets', () => {
       const env = { PUMPHOUSE_POOLS__DEFAULT__URL: URL, PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' };
 
       expect(load(LMSTFY, env).pools['default']).toMatchObject({ url: URL, password: 'n' });
     });
 
-    it('keeps address and database if only the password differs', () => {
+    it('keeps its address and database if the environment sets only the password', () => {
       const { pools } = load(LMSTFY, { PUMPHOUSE_POOLS__DEFAULT__PASSWORD: 'n' });
 
       expect(pools['default']).toMatchObject({ url: 'redis://localhost:6379', password: 'n', db: 3 });
@@ -129,7 +129,7 @@ describe("a lmstfy server's file", () => {
     it.each([
       ['PUMPHOUSE_POOLS__DEFAULT__URL', URL],
       ['PUMPHOUSE_POOLS__DEFAULT__CLUSTER', 'new:1,new:2'],
-    ])('warns that the tokens stay in AdminRedis: %s', (name, value) => {
+    ])('causes a warning that the tokens stay in AdminRedis: %s', (name, value) => {
       const [warning] = load(LMSTFY, { [name]: value }).warnings;
 
       expect(warning).toContain(`AdminRedis.Addr in ${file}`);
@@ -137,20 +137,20 @@ describe("a lmstfy server's file", () => {
       expect(warning).toContain('PUMPHOUSE_TOKENS__URL');
     });
 
-    it('does not warn if both stay or there is no AdminRedis', () => {
+    it('causes no warning if the environment names no other Redis, or if the file has no AdminRedis', () => {
       expect(load(LMSTFY).warnings).toEqual([]);
       expect(load(POOL, { PUMPHOUSE_POOLS__DEFAULT__URL: URL }).warnings).toEqual([]);
     });
   });
 
-  it('accepts brackets around an IPv6 address', () => {
+  it('may have brackets around an IPv6 address', () => {
     expect(load(`Host = "[::]"\nAdminHost = "[::1]"\n${POOL}`)).toMatchObject({
       server: { host: '::' },
       admin: { host: '::1' },
     });
   });
 
-  it('accepts keys in any case', () => {
+  it('may have keys in any case', () => {
     const config = load(
       'HOST = "h"\npORT = 1\n[pool.default]\naddr = "d:1"\npassword = "x"\n[adminredis]\nADDR = "r:1"',
     );
@@ -160,7 +160,7 @@ describe("a lmstfy server's file", () => {
     expect(config.tokens.url).toBe('redis://r:1');
   });
 
-  it('ignores empty values', () => {
+  it('has no effect by empty values', () => {
     const config = load(
       `LogDir = ""\nLogFormat = ""\n[AdminRedis]\nAddr = ""\nPassword = "x"\n${POOL}Password = ""\nMasterName = ""\nMigrateTo = ""`,
     );
@@ -178,11 +178,11 @@ describe("a lmstfy server's file", () => {
     ['Warn', 'warn'],
     ['debug', 'debug'],
     ['trace', 'trace'],
-  ])('maps the log level %s to %s', (theirs, ours) => {
+  ])('sets by the log level %s of lmstfy the level %s', (theirs, ours) => {
     expect(load(`LogLevel = "${theirs}"\n${POOL}`).log.level).toBe(ours);
   });
 
-  it('causes a warning for keys without a counterpart', () => {
+  it('causes one warning that lists its keys without effect', () => {
     expect(load(`LogDir = "/var/log"\n${POOL}PoolSize = 100\nVersion = "6.0"`).warnings).toEqual([
       `${file}: LogDir, Pool.default.PoolSize, Pool.default.Version has no effect here`,
     ]);
@@ -192,7 +192,7 @@ describe("a lmstfy server's file", () => {
 describe('the admin host of a lmstfy file', () => {
   const open = `AdminHost = "0.0.0.0"\n${POOL}`;
 
-  it('is loopback only while there are no accounts', () => {
+  it('becomes 127.0.0.1 without accounts, with a warning', () => {
     const { admin, warnings } = load(open);
 
     expect(admin.host).toBe('127.0.0.1');
@@ -201,7 +201,7 @@ describe('the admin host of a lmstfy file', () => {
     ]);
   });
 
-  it('listens to all with accounts from the file or the environment', () => {
+  it('is used as written with accounts in the file or the environment', () => {
     expect(load(`${open}[Accounts]\na = "b"`).admin.host).toBe('0.0.0.0');
     expect(load(open, { PUMPHOUSE_ADMIN__ACCOUNTS__A: 'b' })).toMatchObject({
       admin: { host: '0.0.0.0' },
@@ -209,7 +209,7 @@ describe('the admin host of a lmstfy file', () => {
     });
   });
 
-  it('is refused without accounts if it is our own setting', () => {
+  it('is refused without accounts if the environment sets it by PUMPHOUSE_ADMIN__HOST', () => {
     expect(problems(POOL, { PUMPHOUSE_ADMIN__HOST: '0.0.0.0' })).toEqual([
       'admin.host must be a loopback address unless admin.accounts is set (PUMPHOUSE_ADMIN__HOST)',
     ]);
@@ -249,7 +249,7 @@ describe('errors in a lmstfy file', () => {
       /^pools\.default\.url must be .* \(Pool\.default\.Addr in FILE\)$/,
     ],
     ['has a value for a section', 'Pool = 1', 'Pool must be a section (FILE)'],
-  ])('are reported if it %s', (_, toml, problem) => {
+  ])('are reported if the file %s', (_, toml, problem) => {
     const all = problems(toml);
 
     expect(all).toContainEqual(typeof problem === 'string' ? problem : expect.stringMatching(problem));

@@ -29,14 +29,14 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
 }
 
 describe('layers of the configuration', () => {
-  it('override the defaults by the file, and the file by the environment', () => {
+  it('are the defaults, the file over them, and the environment over the file', () => {
     const { server, limits } = load('[server]\nport = 1000\nworkers = 2', { PUMPHOUSE_SERVER__PORT: '2000' });
 
     expect(server).toMatchObject({ port: 2000, workers: 2, host: '0.0.0.0' });
     expect(limits.max_body_bytes).toBe(65_535);
   });
 
-  it('replace lists as a whole', () => {
+  it('replace a list of a lower layer as a whole', () => {
     const toml = '[pools.default]\ncluster = ["a:1", "b:2"]';
 
     expect(load(toml, { PUMPHOUSE_POOLS__DEFAULT__CLUSTER: 'c:3' }).pools['default']?.cluster).toEqual([
@@ -44,11 +44,11 @@ describe('layers of the configuration', () => {
     ]);
   });
 
-  it('keep the default pool if a file names another pool', () => {
+  it('keep the pool "default" if a file names only another pool', () => {
     expect(Object.keys(load('[pools.other]\nurl = "redis://h"').pools)).toEqual(['default', 'other']);
   });
 
-  it('drop the address of a pool when a higher layer sets another kind of address', () => {
+  it('drop the sentinels of a pool when a higher layer sets its URL, and keep its password', () => {
     const sentinels =
       '[pools.default]\nsentinels = ["a"]\nmaster_name = "m"\nsentinel_password = "s"\npassword = "p"';
 
@@ -75,15 +75,15 @@ describe('layers of the configuration', () => {
     expect('toString' in pools).toBe(false);
   });
 
-  it('apply overrides last', () => {
+  it('apply overrides of the caller after the environment', () => {
     const config = loadConfig({ env: { PUMPHOUSE_SERVER__PORT: '1' }, overrides: { server: { port: 2 } } });
 
     expect(config.server.port).toBe(2);
   });
 });
 
-describe('configuration errors', () => {
-  it('are reported all at once with path and source', () => {
+describe('errors in the configuration', () => {
+  it('are reported all at once with the path of the key and the source', () => {
     const toml =
       '[server]\nport = "80"\nprot = 1\n[limits]\nmax_body_bytes = 67108865\n[nope]\n[log]\nlevel = "loud"';
 
@@ -130,11 +130,11 @@ describe('configuration errors', () => {
     ['an account with a colon', '[admin.accounts]\n"a:b" = "x"', /^admin\.accounts must be passwords/],
     ['a key prefix that moves the hash tag', '[redis]\nkey_prefix = "{x}"', /^redis\.key_prefix must be/],
     ['warnings as a key', 'warnings = []', /^warnings: unknown key/],
-  ])('report %s', (_, toml, problem) => {
+  ])('are reported for %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
   });
 
-  it('report a file that is no TOML or does not exist', () => {
+  it('report a file that is not TOML or does not exist', () => {
     const env = { PUMPHOUSE_SERVER__PORT: 'x' };
 
     expect(problems('[server\nport = 1', env)).toEqual([
@@ -146,7 +146,7 @@ describe('configuration errors', () => {
     );
   });
 
-  it('never show a secret', () => {
+  it('show no password', () => {
     const secret = 'hunter2';
     const printed = [
       ...problems(
@@ -166,7 +166,7 @@ describe('configuration errors', () => {
   });
 });
 
-describe('combined settings', () => {
+describe('settings that belong together', () => {
   it.each([
     [
       'an open admin port',
@@ -245,11 +245,11 @@ describe('combined settings', () => {
       '[tokens]\npassword = "p"',
       'tokens needs exactly one of url, sentinels (with master_name), and cluster',
     ],
-  ])('report %s', (_, toml, problem) => {
+  ])('are reported for %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([problem]);
   });
 
-  it('refuse pools that move in a circle', () => {
+  it('are refused if pools move to each other in a circle', () => {
     const [b, c] = [
       '[pools.b]\nurl = "redis://h"\nmigrate_to = "c"',
       '[pools.c]\nurl = "redis://i"\nmigrate_to = "b"',
@@ -263,13 +263,13 @@ describe('combined settings', () => {
   });
 
   it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])(
-    'accept %s for the admin port without accounts',
+    'may have the admin host %s without accounts',
     (host) => {
       expect(load(`[admin]\nhost = "${host}"`).admin.host).toBe(host);
     },
   );
 
-  it('allow any admin host with an account', () => {
+  it('may have the admin host 0.0.0.0 with an account', () => {
     const env = { PUMPHOUSE_ADMIN__HOST: '0.0.0.0', PUMPHOUSE_ADMIN__ACCOUNTS__ALICE: 'secret' };
 
     expect(loadConfig({ env }).admin).toMatchObject({ host: '0.0.0.0', accounts: { alice: 'secret' } });
@@ -286,20 +286,20 @@ describe('combined settings', () => {
     'redis://h?db=1',
     'redis://:p%@h',
     '',
-  ])('refuse %j as the URL of a Redis', (url) => {
+  ])('are refused with %j as the URL of a pool', (url) => {
     expect(problems(`[pools.default]\nurl = ${JSON.stringify(url)}`)).toEqual([
       expect.stringMatching(/^pools\.default\.url must be redis:\/\/.* or "embedded" \(FILE\)$/),
     ]);
   });
 
   it.each(['redis://h', 'rediss://u:p%40@h:1/15', 'redis://[::1]:6379', 'redis://:p@10.0.0.1/', 'embedded'])(
-    'accept %j',
+    'may have %j as the URL of a pool',
     (url) => {
       expect(load(`[pools.default]\nurl = "${url}"`).pools['default']?.url).toBe(url);
     },
   );
 
-  it('accept a body limit of 64 MiB and refuse a larger one', () => {
+  it('may have a body limit of 64 MiB, and are refused with a larger one', () => {
     const both = (bytes: number): string => `[limits]\nmax_body_bytes = ${bytes}\nmax_bulk_bytes = ${bytes}`;
 
     expect(load(both(67_108_864)).limits).toMatchObject({
@@ -311,7 +311,7 @@ describe('combined settings', () => {
 });
 
 describe('configuration warnings', () => {
-  it('are no errors', () => {
+  it('report more workers than cores, allow_unsafe, and two pools in one Redis', () => {
     const { warnings } = load(
       '[server]\nworkers = 512\n[pools.a]\nurl = "redis://h/1"\nallow_unsafe = true\n[pools.b]\nurl = "redis://u:p@h"\ndb = 1',
     );
@@ -323,7 +323,7 @@ describe('configuration warnings', () => {
     ]);
   });
 
-  it('are none by default', () => {
+  it('are absent by default', () => {
     expect(loadConfig({ env: {} }).warnings).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ describe('the log', () => {
     expect(last()['time']).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  it('writes text for people with the format text', () => {
+  it('writes lines of plain text with the format pretty', () => {
     const { log, lines } = collect({ format: 'pretty' });
     log.info({}, 'hello');
 
@@ -34,7 +34,7 @@ describe('the log', () => {
     expect(last()).toMatchObject({ msg: 'hello' });
   });
 
-  it('drops lines below its level, which can be changed', () => {
+  it('drops lines below its level, also after the level was changed', () => {
     const { log, lines } = collect({ level: 'error' });
     log.warn({}, 'one');
     log.level = 'debug';
@@ -43,7 +43,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('hides secrets at the top level and one level below', () => {
+  it('hides fields with secrets, such as token and password, at the top level and one level below', () => {
     const { log, lines } = collect();
     log.info(
       {
@@ -58,7 +58,7 @@ describe('the log', () => {
     expect(lines.join('').match(/\[redacted\]/g)).toHaveLength(4);
   });
 
-  it('logs errors with their causes, without the command that the driver attaches', () => {
+  it('logs an error with its cause, without secrets in URLs and in the command that the Redis driver attaches', () => {
     const { log, last, lines } = collect();
     const cause = Object.assign(
       new Error("ERR unknown command 'AUTO', with args beginning with: 'hunter2'"),
@@ -78,7 +78,7 @@ describe('the log', () => {
     expect(lines.join('')).not.toContain('hunter2');
   });
 
-  it('logs a thrown value that is no error', () => {
+  it('logs a thrown text without the password of a URL, and only the type of another thrown value', () => {
     const { log, last } = collect();
     log.error({ err: 'redis://:hunter2@host' }, 'x');
     expect(last()['err']).toBe('redis://[redacted]@host');
@@ -86,7 +86,7 @@ describe('the log', () => {
     expect(last()['error']).toBe('object');
   });
 
-  it('logs errors that cause each other', () => {
+  it('writes one line for two errors that are the cause of each other', () => {
     const { log, lines } = collect();
     const one = new Error('one');
     one.cause = new Error('two', { cause: one });
@@ -118,7 +118,7 @@ describe('a URL in the log', () => {
     ['redis://:hunter2@h:1/0', 'redis://[redacted]@h:1/0'],
     ['rediss://u:hun@ter/2@h', 'rediss://[redacted]@h'],
     ['', ''],
-  ])('is logged: %s as %s', (url, shown) => {
+  ])('is logged without tokens and passwords: %s as %s', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);
   });
 });

@@ -6,13 +6,13 @@ import { ConfigError } from './problems.js';
 
 const SECRET = 'aGVsbG8tdGhpcy1pcy1zZWNyZXQ=';
 
-describe('PEM files', () => {
+describe('problems of PEM files', () => {
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-pem-'));
   const file = join(dir, 'broken.pem');
   writeFileSync(file, `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`);
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it('are reported all at once by their keys, without their content', () => {
+  it('are reported all at once, with the keys and without the content of the files', () => {
     const read = () => readPemFiles('tokens', { tls_ca: file, tls_cert: join(dir, 'none'), tls_key: file });
     let problems: readonly string[] = [];
     try {
@@ -28,7 +28,7 @@ describe('PEM files', () => {
     ]);
   });
 
-  it('are optional', () => {
+  it('are absent if no file is configured', () => {
     expect(readPemFiles('tokens', { tls_ca: undefined })).toEqual({});
   });
 });

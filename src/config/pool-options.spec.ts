@@ -13,7 +13,7 @@ function load(overrides: object): Config {
 }
 
 describe('the address of a pool', () => {
-  it('is a URL, completed by the keys username, password and db', () => {
+  it('is a URL with the username, password and db of other keys', () => {
     const config = load({
       pools: { default: { url: 'redis://h', username: 'u', password: 'p', db: 1, allow_unsafe: true } },
     });
@@ -28,7 +28,7 @@ describe('the address of a pool', () => {
     });
   });
 
-  it('is a group of sentinels on their default port', () => {
+  it('is a list of sentinels, with port 26379 by default', () => {
     const sentinels = { sentinels: ['a', '[::1]:2'], master_name: 'm', sentinel_password: 's' };
 
     expect(poolOptions('x', load({ pools: { x: sentinels } }))).toEqual({
@@ -42,7 +42,7 @@ describe('the address of a pool', () => {
     });
   });
 
-  it('is a list of the nodes of a Cluster', () => {
+  it('is a list of nodes of a Cluster, with port 6379 by default', () => {
     expect(poolOptions('x', load({ pools: { x: { cluster: ['a', 'b:2'] } } }))).toEqual({
       ...POOL_USAGE,
       clusterNodes: [
@@ -52,7 +52,7 @@ describe('the address of a pool', () => {
     });
   });
 
-  it('is the socket of the embedded Redis, and missing without one', () => {
+  it('is the socket of the embedded Redis, and an error if there is no socket', () => {
     const config = load({});
 
     expect(poolOptions('default', config, '/tmp/s')).toEqual({ ...POOL_USAGE, socketPath: '/tmp/s' });
@@ -62,14 +62,14 @@ describe('the address of a pool', () => {
 });
 
 describe('the address of the token store', () => {
-  it('is undefined by default', () => {
+  it('is absent by default', () => {
     expect(tokenOptions(load({}))).toBeUndefined();
   });
 
   it.each([
     [{ url: 'redis://h' }, { url: 'redis://h' }],
     [{ cluster: ['h'] }, { clusterNodes: [{ host: 'h', port: 6379 }] }],
-  ])('is read from its own settings: %j', (tokens, target) => {
+  ])('is read from the settings of tokens: %j', (tokens, target) => {
     expect(tokenOptions(load({ tokens }))).toEqual({ ...USAGE, ...target });
   });
 });

@@ -31,7 +31,7 @@ describe('names of a route', () => {
     ['ns', 'é', FORBIDDEN_QUEUE],
     ['ns', 'q\n', FORBIDDEN_QUEUE],
     ['ns', 'q\0', FORBIDDEN_QUEUE],
-  ])('are checked: %j/%j', (namespace, queue, wanted) => {
+  ])('are accepted, or refused with the reason: namespace %j, queue %j', (namespace, queue, wanted) => {
     expect(refusal(() => checkNames(namespace, queue))).toBe(wanted);
   });
 
@@ -43,11 +43,14 @@ describe('names of a route', () => {
     ['n.s', 'q', FORBIDDEN_NAMESPACE],
     ['ns', 'a, b', FORBIDDEN_QUEUE],
     ['ns', '', FORBIDDEN_QUEUE],
-  ])('are checked as a list for a consume call: %j/%j', (namespace, queues, wanted) => {
-    expect(refusal(() => checkListedNames(namespace, queues))).toBe(wanted);
-  });
+  ])(
+    'are accepted, or refused with the reason, for a list of queues: namespace %j, queues %j',
+    (namespace, queues, wanted) => {
+      expect(refusal(() => checkListedNames(namespace, queues))).toBe(wanted);
+    },
+  );
 
-  it('are checked for the namespace alone on routes without a queue', () => {
+  it('are accepted without a queue', () => {
     expect(refusal(() => checkNames('ns'))).toBeNull();
   });
 });

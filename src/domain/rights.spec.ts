@@ -26,11 +26,11 @@ describe('patterns of queue names', () => {
     ['*', '', true],
     ['', 'x', false],
     ['mail_', 'mailX', false],
-  ])('match %j with %j: %s', (pattern, name, fits) => {
+  ])('match or do not match: pattern %j, queue %j, %s', (pattern, name, fits) => {
     expect(matchesPattern(pattern, name)).toBe(fits);
   });
 
-  it('match the names that a regular expression matches', () => {
+  it('match the names that the regular expression with .* for each * matches', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ab*-]{0,8}$/), fc.stringMatching(/^[ab-]{0,10}$/), (pattern, name) => {
         const same = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
@@ -40,7 +40,7 @@ describe('patterns of queue names', () => {
     );
   });
 
-  it('match in a bounded number of steps with many stars', () => {
+  it('are compared in a short time although they have 120 stars', () => {
     // A backtracking expression would practically never finish here.
     expect(matchesPattern(`${'*a'.repeat(120)}*b`, 'a'.repeat(255))).toBe(false);
   });
@@ -57,11 +57,11 @@ function refusal(check: () => void): [string, string] | null {
   return null;
 }
 
-describe('rights', () => {
+describe('the rights of a token', () => {
   const rights: Rights = { verbs: ['consume'], queues: ['mail-*', 'news'] };
   const anywhere: Rights = { ...rights, queues: null };
 
-  it('are checked by verb', () => {
+  it('allow a call by its verb', () => {
     expect(refusal(() => checkVerb(rights, 'consume'))).toBeNull();
     expect(refusal(() => checkVerb(rights, 'publish'))).toEqual([
       'verb_missing',
@@ -69,7 +69,7 @@ describe('rights', () => {
     ]);
   });
 
-  it('are checked by queue, and for a whole namespace', () => {
+  it('allow calls on matching queues only, and calls on the whole namespace only without queue patterns', () => {
     for (const queue of ['mail-1', 'news']) expect(refusal(() => checkQueue(rights, queue))).toBeNull();
     expect(refusal(() => checkQueue(rights, 'newsletter'))).toEqual([
       'queue_not_allowed',
@@ -83,14 +83,14 @@ describe('rights', () => {
     expect(refusal(() => checkAllQueues(anywhere))).toBeNull();
   });
 
-  it('are checked for a whole namespace where no queue is named', () => {
+  it('allow a call that may name no queue only for a matching queue or without queue patterns', () => {
     expect(refusal(() => checkQueueOrAll(rights, 'news'))).toBeNull();
     expect(refusal(() => checkQueueOrAll(rights, 'newsletter'))?.[1]).toMatch(/newsletter$/);
     expect(refusal(() => checkQueueOrAll(rights, undefined))?.[1]).toMatch(/whole namespace$/);
     expect(refusal(() => checkQueueOrAll(anywhere, undefined))).toBeNull();
   });
 
-  it('are not checked for a token with all rights', () => {
+  it('allow every call if they are not limited', () => {
     for (const check of [
       () => checkVerb(null, 'admin'),
       () => checkQueue(null, 'x'),

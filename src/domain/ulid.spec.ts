@@ -9,7 +9,7 @@ describe.each([
   ['of the minter', () => minting(new UlidMinter())],
   ['of the library', ulidSource],
 ])('ULIDs %s', (_, source) => {
-  it('increase also while the clock stands still or goes back', () => {
+  it('increase, also while the clock stands still or goes back', () => {
     const mint = source();
     let nowMs = NOW_MS;
     const ids = Array.from({ length: 5_000 }, () => mint((nowMs += nowMs % 7 === 0 ? -3 : nowMs % 2)));
@@ -18,7 +18,7 @@ describe.each([
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('are valid ULIDs with their time', () => {
+  it('are valid and contain their time in milliseconds', () => {
     const id = source()(NOW_MS + 123.9);
 
     expect(isValid(id)).toBe(true);
@@ -27,7 +27,7 @@ describe.each([
 });
 
 describe('ULIDs', () => {
-  it('share no random characters between minters', () => {
+  it('differ in their first eight characters for 1,000 minters', () => {
     const ids = Array.from({ length: 1_000 }, randomUlid);
 
     expect(ids.every((id) => packUlid(id) !== null)).toBe(true);
@@ -36,7 +36,7 @@ describe('ULIDs', () => {
     expect(new Set(ids.map((id) => id.at(-1))).size).toBe(32);
   });
 
-  it('are unique for a million in one millisecond', () => {
+  it('increase for 1.1 million ids in one millisecond', () => {
     const minter = new UlidMinter();
     let last = '';
     for (let i = 0; i < 1_100_000; i++) {
@@ -49,7 +49,7 @@ describe('ULIDs', () => {
     expect(decodeTime(last)).toBeLessThan(NOW_MS + 5);
   });
 
-  it('differ between two minters and between milliseconds', () => {
+  it('have other random characters for each minter and each millisecond', () => {
     const [one, other] = [new UlidMinter(), new UlidMinter()];
     const tails = Array.from({ length: 1_000 }, (_, i) => one.mint(NOW_MS + i).slice(10));
 
@@ -57,7 +57,7 @@ describe('ULIDs', () => {
     expect(new Set(tails.map((tail) => tail.slice(0, 6))).size).toBe(1_000);
   });
 
-  it('are restored from their bytes', () => {
+  it('are restored from their 16 bytes', () => {
     for (const id of [
       '7ZZZZZZZZZZZZZZZZZZZZZZZZZ',
       '00000000000000000000000000',
@@ -76,7 +76,7 @@ describe('ULIDs', () => {
     '0123456789ABCDEFGHJKMNPQRI',
     '0',
     'é'.repeat(26),
-  ])('reject %s', (text) => {
+  ])('are not packed from the invalid text %s', (text) => {
     expect(packUlid(text)).toBeNull();
   });
 });

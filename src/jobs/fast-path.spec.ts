@@ -23,7 +23,7 @@ describe('the matcher of the fast path', () => {
     ['PUT', '/v1/ns/acks?x', 3, { queryText: 'x' }],
     ['PUT', '/v1/ns/jobs/1/ack?x', 4, { id: '1', queryText: 'x' }],
     ['PUT', '/v1/ns/jobs/ack/ack', 4, { id: 'ack' }],
-  ])('matches %s %s', (method, url, at, found) => {
+  ])('finds the call and its names for %s %s', (method, url, at, found) => {
     expect(matcher.match(method, url)).toEqual({ call: CALLS[at], ...names, ...found });
   });
 
@@ -78,7 +78,7 @@ describe('the matcher of the fast path', () => {
     ['v1/:namespace', ':id/acks/x'],
     ['v1/:namespace', 'jobs/:id/:other'],
     ['v1/:namespace', 'jobs/:name'],
-  ])('refuses a pattern that it cannot match: %s/%s', (base, path) => {
+  ])('throws an error for the pattern %s/%s, which it does not support', (base, path) => {
     expect(() => new FastMatcher([{ method: 'GET', base, path }])).toThrow(`${base}/${path}`);
   });
 });

@@ -25,7 +25,7 @@ describe('JSON as Go reads it', () => {
     ['brackets and quotes in texts', '{"x":"}\\"]","topic":"]}\\\\"}', { topic: ']}\\' }],
     ['a value after nested ones', '{"x":{"a":[1,{}]},"y":[],"delay":3}', { delay: 3n }],
     ['a key that objects have', '{"__proto__":1,"constructor":2,"delay":3}', { delay: 3n }],
-  ])('accepts %s', (_what, text, values) => {
+  ])('is read correctly with %s', (_what, text, values) => {
     expect(read(text)).toEqual({ topic: '', delay: 0n, callback: '', ...values });
   });
 
@@ -34,23 +34,23 @@ describe('JSON as Go reads it', () => {
     ...['{"delay":1.5}', '{"delay":4000.0}', '{"delay":4e3}', '{"delay":"5"}', '{"delay":true}'],
     ...['{"delay":9223372036854775808}', `{"delay":${'9'.repeat(10_000)}}`],
     ...['{"topic":1}', '{"topic":{"a":1}}', '{"topic":["a"]}', '{"topic":"a\tb"}', '{"topic":"\\x41"}'],
-  ])('refuses %j', (text) => {
+  ])('is refused: %j', (text) => {
     expect(read(text)).toBeNull();
   });
 
-  it('accepts 10,000 levels and refuses more', () => {
+  it('is accepted with 10,000 levels, and refused with more', () => {
     const nested = (levels: number): string => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     expect(read(nested(10_000))).not.toBeNull();
     expect(read(nested(10_001))).toBeNull();
   });
 
-  it('writes texts with the escapes of Go', () => {
+  it('is written with the escapes of Go', () => {
     expect(goString('<a>&\u2028\u2029\b\f\n\r\t\u0001\u007f"\\b/é')).toBe(
       '"\\u003ca\\u003e\\u0026\\u2028\\u2029\\u0008\\u000c\\n\\r\\t\\u0001\u007f\\"\\\\b/é"',
     );
   });
 
-  it('finds a field that occurs twice', () => {
+  it('is checked for a field that occurs twice at the top level', () => {
     expect(hasTwice(Buffer.from('{"code":1,"CODE":2}'), 'code')).toBe(true);
     expect(hasTwice(Buffer.from('{"code":1,"x":{"code":2}}'), 'code')).toBe(false);
   });

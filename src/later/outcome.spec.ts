@@ -15,13 +15,16 @@ describe('the answer of a callback', () => {
   it.each([
     ...['{"code":100}', '{"CODE":100}', '{"code":101,"code":100}', '{"code":101,"Code":100}'],
     ...['{"code":100,"code":null}', ' {"code":100}\r\n\t ', '{"msg":"","code":100,"data":[{"code":5}]}'],
-  ])('is done with %j', (text) => {
+  ])('completes the job with the body %j', (text) => {
     expect(replyOf(answer(text))).toBe('done');
   });
 
-  it.each([200, 201, 302, 404, 410, 429, 500, 503])('is done with code 100 and status %d', (status) => {
-    expect(replyOf(answer('{"code":100}', { status }))).toBe('done');
-  });
+  it.each([200, 201, 302, 404, 410, 429, 500, 503])(
+    'completes the job with code 100, whatever the HTTP status is: %d',
+    (status) => {
+      expect(replyOf(answer('{"code":100}', { status }))).toBe('done');
+    },
+  );
 
   it.each([
     ...['', 'OK', '100', 'null', '{}', '{"code":0}', '{"code":200}', '{"code":"100"}', '{"code":100.0}'],
@@ -34,11 +37,11 @@ describe('the answer of a callback', () => {
     ],
     ...['{"code":null}', '{"data":{"code":100}}', '{"code":4294967396}', '\ufeff{"code":100}'],
     ...['{"code":100,"code":101}'],
-  ])('is a failure with %j', (text) => {
+  ])('is a failure with the body %j', (text) => {
     expect(replyOf(answer(text))).toBe('failed');
   });
 
-  it('is no failure with code 101', () => {
+  it('delays the job, without a failure, with code 101', () => {
     expect(replyOf(answer('{"code":101}'))).toBe('throttled');
   });
 
@@ -53,7 +56,7 @@ describe('the answer of a callback', () => {
     expect(replyOf(answer(done, encoded('gzip')))).toBe('failed');
   });
 
-  it('is not unpacked beyond the bytes that are read', () => {
+  it('is a failure if its unpacked body is longer than MAX_ANSWER_BYTES', () => {
     const padded = (bytes: number): Buffer => gzipSync('{"code":100}'.padEnd(bytes));
     expect(replyOf(answer(padded(MAX_ANSWER_BYTES), encoded('gzip')))).toBe('done');
     expect(replyOf(answer(padded(MAX_ANSWER_BYTES + 1), encoded('gzip')))).toBe('failed');
@@ -62,12 +65,12 @@ describe('the answer of a callback', () => {
 });
 
 describe("delays of later's jobs", () => {
-  it('double with each failure up to the maximum delay', () => {
+  it('double with each failure, from 10 seconds up to the maximum delay', () => {
     expect([1, 2, 3, 8].map(retryDelayMs)).toEqual([10_000, 20_000, 40_000, 1_280_000]);
     expect(retryDelayMs(2_000)).toBe(MAX_PERIOD_MS);
   });
 
-  it('double with each code 101, up to an hour', () => {
+  it('double with each answer of code 101, from 10 seconds up to an hour', () => {
     expect([0, 1, 2, 99].map(releaseDelayMs)).toEqual([10_000, 20_000, 40_000, 3_600_000]);
   });
 });

@@ -38,7 +38,7 @@ function valueOf(text: string, series: string): number | undefined {
 }
 
 describe('ClusterTotals', () => {
-  it('keeps a counter when its queue is idle in one worker only', async () => {
+  it('keeps a counter of a queue that is idle in one API process and busy in another', async () => {
     const { all, now, published, text } = setUp();
     const [one, two] = all;
     one!.engine.published('ns', 'q', 5, 0);
@@ -54,7 +54,7 @@ describe('ClusterTotals', () => {
     expect(valueOf(await text(), 'job_wait_seconds_count{pool="p",namespace="ns",queue="q"}')).toBe(1);
   });
 
-  it('continues a counter when a worker that released the queue counts it again', async () => {
+  it('continues a counter when an API process restarts its own counter at zero', async () => {
     const { all, now, published, text } = setUp();
     const [one, two] = all;
     one!.engine.published('ns', 'q', 5, 0);
@@ -78,7 +78,7 @@ describe('ClusterTotals', () => {
     expect(valueOf(lines, `job_wait_seconds_sum{${wait}`)).toBeCloseTo(200.06);
   });
 
-  it('keeps the values of a late worker, and the counters of an ended one', async () => {
+  it('keeps the last values of an API process without a new answer, and the counters of an ended process', async () => {
     const { all, totals, published, text } = setUp();
     for (const { engine, report } of all) {
       engine.published('ns', 'q', 4, 0);
@@ -92,7 +92,7 @@ describe('ClusterTotals', () => {
     expect([await published('q'), valueOf(await text(), 'waiters{pool="p"}')]).toEqual([9, 1]);
   });
 
-  it('ignores an answer behind a later one or after the end of its process', async () => {
+  it('ignores an answer that arrives after a newer answer or after the end of its process', async () => {
     const { all, totals, published } = setUp({ workers: 1 });
     const { engine, snapshot } = all[0]!;
     engine.published('ns', 'q', 1, 0);
@@ -105,7 +105,7 @@ describe('ClusterTotals', () => {
     expect(await published('q')).toBe(2);
   });
 
-  it('shows a queue for an hour after its last traffic in any worker, without adding it to other', async () => {
+  it('shows a queue for an hour after its last traffic in any API process, and then adds nothing to "other"', async () => {
     const { all, now, published, text } = setUp();
     for (const { engine, report } of all) {
       engine.published('ns', 'q', 4, 0);
@@ -124,7 +124,7 @@ describe('ClusterTotals', () => {
     expect(await published('q')).toBe(1);
   });
 
-  it('shows its maximum number of queues although the workers show more', async () => {
+  it('shows at most its maximum number of queues, and the sum of the others as "other"', async () => {
     const { all, published, text } = setUp({ limit: 2, workers: 3 });
     for (const [i, { engine, report }] of all.entries()) {
       engine.published('ns', `q${String(i)}`, 1, 0);
@@ -138,7 +138,7 @@ describe('ClusterTotals', () => {
     expect(await published('other')).toBe(7);
   });
 
-  it('returns the text of one process unchanged if there is no other', async () => {
+  it('returns the metrics of a single process unchanged', async () => {
     const { all, totals, text } = setUp({ workers: 0 });
     expect(all).toEqual([]);
     const metrics = new Metrics();

@@ -15,7 +15,7 @@ function setUp(maxNamespaces = 10) {
 }
 
 describe('HttpMetrics', () => {
-  it('counts statuses by route, and times what succeeded', async () => {
+  it('counts requests by route and status, and measures the duration of successful requests only', async () => {
     const { http, text } = setUp();
     http.record('/api/:namespace/:queue', 'GET', 200, 20, caller);
     http.record('/api/:namespace/:queue', 'GET', 404, 900, caller);
@@ -34,7 +34,7 @@ describe('HttpMetrics', () => {
     );
   });
 
-  it('shows four characters of a token', async () => {
+  it('shows only the first four characters of a rate-limited token', async () => {
     const { http, text } = setUp();
     http.rateLimited(caller, '01SECRETSECRET', 'consume');
     const lines = await text();
@@ -44,7 +44,7 @@ describe('HttpMetrics', () => {
     expect(lines).not.toContain('SECRET');
   });
 
-  it('limits the namespaces, and releases idle ones', async () => {
+  it('shows at most its maximum number of namespaces, counts the others as "other", and releases idle namespaces', async () => {
     const { http, text, now } = setUp(2);
     for (const namespace of ['a', 'b', 'c', 'd'])
       http.record('/x', 'GET', 200, 1, { pool: 'default', namespace });

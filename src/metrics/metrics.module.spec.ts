@@ -13,7 +13,7 @@ async function start() {
 }
 
 describe('MetricsModule', () => {
-  it('provides the process metrics, to several applications of one process', async () => {
+  it('provides the metrics of the process to two applications in one process', async () => {
     const apps = [await start(), await start()];
     for (const app of apps) {
       expect(await app.get(MetricsService).text()).toMatch(/^process_resident_memory_bytes \d+/m);

@@ -115,7 +115,7 @@ const LMSTFY = [
 ];
 
 describe('MetricsService', () => {
-  it('sets every metric of lmstfy', async () => {
+  it('has a value for every metric of lmstfy', async () => {
     const { service, engine } = await setUp({ ns: ['q'] });
     engine.published('ns', 'q', 2, 1);
     engine.leased('ns', 'q', 20);
@@ -134,7 +134,7 @@ describe('MetricsService', () => {
     expect(text).toContain('infra_lmstfy_redis_blocking_connections{pool="default"} 0');
   });
 
-  it('counts what the engine reports under our own names', async () => {
+  it('has a pumphouse_ metric for each report of the engine', async () => {
     const { service, engine } = await setUp();
     engine.staleAck('ns', 'late');
     engine.sessions('ns', 'started', 3);
@@ -181,7 +181,7 @@ describe('MetricsService', () => {
     }
   });
 
-  it('shows sizes of as many queues as it may, and the sum of the rest', async () => {
+  it('shows the sizes of its maximum number of queues, and the sum of the others as "other"', async () => {
     const { service } = await setUp({ a: ['q1', 'q2'], b: ['q3', 'q4', 'q5'] });
     expect(
       await value(service, 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q2"}'),
@@ -198,13 +198,13 @@ describe('MetricsService', () => {
     expect(text).toContain('pumphouse_queues{pool="default"} 5');
   });
 
-  it('shows the queues that have counters first', async () => {
+  it('prefers queues with counters when it shows the sizes of its maximum number of queues', async () => {
     const { service, engine } = await setUp({ a: ['q1', 'q2', 'q3', 'q4'] });
     engine.published('a', 'q4', 1, 0);
     expect(await service.text()).toContain('queue_sizes{pool="default",namespace="a",queue="q4"} 1');
   });
 
-  it('removes the gauges of deleted queues and shows others instead', async () => {
+  it('removes the gauges of deleted queues, and shows other queues instead', async () => {
     const queues = { a: ['q1', 'q2', 'q3', 'q4'] };
     const { service, now } = await setUp(queues);
     await service.text();
@@ -216,7 +216,7 @@ describe('MetricsService', () => {
     expect(text).toContain('queue_sizes{pool="default",namespace="other",queue="other"} 0');
   });
 
-  it('reads queues in batches, and very many over several refreshes', async () => {
+  it('reads the sizes of all 200 queues in batches, once for each refresh', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `q${i}`);
     const { service, now, calls } = await setUp({ a: names }, { maxQueues: 100 });
     await service.text();
@@ -232,7 +232,7 @@ describe('MetricsService', () => {
 
   // Queues come and go, more of them than have their own labels, with pauses that end some of their series. A series
   // that has ended begins at zero; so each increase of a series is the traffic since the scrape before.
-  it('shows all counts as increases of series, also after a queue becomes idle', async () => {
+  it('shows each count as an increase of a series, also while queues become idle and busy again', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 3 });
     const families = {
       publish: 'infra_lmstfy_redis_publish_queue_jobs',
@@ -279,7 +279,7 @@ describe('MetricsService', () => {
     }
   });
 
-  it('counts pushes beyond the maximum of targets in other, and shows lasting targets again', async () => {
+  it('counts pushes of targets beyond the maximum as "other", and gives the place of an idle target to another', async () => {
     const { service, now } = await setUp({}, { maxQueues: 2 });
     const jobsOf = (target: string): Promise<number | undefined> => {
       const namespace = target === 'other' ? 'other' : 'ns';
@@ -299,7 +299,7 @@ describe('MetricsService', () => {
     expect(await Promise.all(['a', 'b', 'c', 'other'].map(jobsOf))).toEqual([3, undefined, 1, 2]);
   });
 
-  it('has no more series an hour after 100,000 reply queues', async () => {
+  it('has as many series as before an hour after 100,000 short-lived queues', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;
     engine.published('ns', 'steady', 1, 0);
@@ -318,7 +318,7 @@ describe('MetricsService', () => {
     expect(await value(service, 'infra_lmstfy_redis_publish_jobs{pool="default"}')).toBe(100_002);
   });
 
-  it("shows our metrics only if lmstfy's names are off", async () => {
+  it("has no infra_lmstfy_ metrics if lmstfy's names are switched off", async () => {
     const names = async (lmstfyNames: boolean) => {
       const { service, engine } = await setUp({ a: ['q1'] }, { lmstfyNames });
       engine.published('a', 'q1', 2, 0);
@@ -347,7 +347,7 @@ describe('MetricsService', () => {
     }
   });
 
-  it('shows the last values while the pool is down', async () => {
+  it('shows the last sizes of queues, their age and redis_up 0 while the pool is down', async () => {
     const { service, store, now } = await setUp({ a: ['q1'] });
     const series = 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q1"}';
     expect(await value(service, series)).toBe(1);
@@ -362,7 +362,7 @@ describe('MetricsService', () => {
     expect(await value(service, 'pumphouse_degraded{pool="default",reason="full"}')).toBe(0);
   });
 
-  it('merges workers and primary: sums of counters, sizes once, the worst of redis_up', async () => {
+  it('merges API processes and the primary process: sums of counters, sizes once, redis_up 0 if it is 0 in one of them', async () => {
     const primary = await setUp({ a: ['q1'] });
     const workers = [await setUp({}, { readsPools: false }), await setUp({}, { readsPools: false })];
     for (const { engine } of workers) engine.published('a', 'q1', 2, 0);
@@ -377,7 +377,7 @@ describe('MetricsService', () => {
     expect(workers[0]!.calls.info).toBe(0);
   });
 
-  it('works beside another one in one process', async () => {
+  it('counts separately from another MetricsService in the same process', async () => {
     const [one, two] = [await setUp(), await setUp()];
     one.engine.undone('ns', 1);
     expect(await value(two.service, 'pumphouse_leases_undone_total{pool="default"}')).toBe(0);

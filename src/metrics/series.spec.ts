@@ -29,7 +29,7 @@ function table(limit: number) {
 }
 
 describe('SeriesTable', () => {
-  it('gives keys their own series up to the limit, and the others that of other', () => {
+  it('gives a series to each key up to its limit, and the series "other" to further keys', () => {
     const { series } = table(2);
     expect(series.get('p', 'ns', 'a')).toBe(series.get('p', 'ns', 'a'));
     expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
@@ -38,14 +38,14 @@ describe('SeriesTable', () => {
     expect(series.size).toBe(2);
   });
 
-  it('has no duplicate series when a queue is called other', () => {
+  it('has one series "other" even if a queue has the name "other"', () => {
     const { series, shown } = table(2);
     series.get('p', 'other', 'other');
     series.other('p');
     expect(shown()).toEqual(['p/other/other']);
   });
 
-  it('keeps the labels of a key for an hour after its last use', () => {
+  it('keeps the series of a key for an hour after its last use', () => {
     const { series, now, shown } = table(5);
     series.get('p', 'ns', 'a');
     now.ms += IDLE_MS - 1;
@@ -57,7 +57,7 @@ describe('SeriesTable', () => {
     expect(shown()).toEqual([]);
   });
 
-  it('starts an idle queue at zero when it comes back', () => {
+  it('starts the series of a queue at zero after it was idle for an hour', () => {
     const { series, shown, now } = table(5);
     for (let round = 0; round < 2; round++) {
       series.get('p', 'ns', 'a').value += 7;
@@ -68,7 +68,7 @@ describe('SeriesTable', () => {
     expect(shown()).toEqual([]);
   });
 
-  it('replaces idle reply queues by a new key within a minute, and no queue with traffic', () => {
+  it('gives the place of a queue that was idle for a minute to a new key when full, and not the place of a busy queue', () => {
     const { series, shown, now } = table(50);
     series.get('p', 'ns', 'steady');
     for (let i = 0; i < 100_000; i++) {
@@ -85,7 +85,7 @@ describe('SeriesTable', () => {
     expect(shown().sort()).toEqual(['p/ns/new', 'p/ns/steady', 'p/other/other']);
   });
 
-  it('keeps an idle key for as long as it was active while the table is full', () => {
+  it('keeps an idle key for as long as it was active before, although the table is full', () => {
     const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     now.ms += 10 * IDLE_MIN_MS;
@@ -96,7 +96,7 @@ describe('SeriesTable', () => {
     expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
   });
 
-  it('frees places when it is full of idle queues', () => {
+  it('frees the place of a key that was used once after a minute when full', () => {
     const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     expect(series.get('p', 'ns', 'b').name).toBe('p/other/other');
@@ -116,7 +116,7 @@ function families() {
   };
 }
 
-describe('families of metrics', () => {
+describe('families of metrics (counters, gauges, histograms)', () => {
   it('print what prom-client would print', async () => {
     const { registry, counter, gauge, histogram } = families();
     counter.cell({ pool: 'a' }).value += 3;
@@ -144,7 +144,7 @@ describe('families of metrics', () => {
     ]);
   });
 
-  it('are merged over processes by their aggregator', async () => {
+  it('are merged over processes: counters and histograms by sum, a gauge by its aggregator', async () => {
     const snapshots = [];
     for (const n of [1, 2]) {
       const { registry, counter, gauge, histogram } = families();
@@ -161,7 +161,7 @@ describe('families of metrics', () => {
     expect(text).toContain('size_sum{pool="a"} 15');
   });
 
-  it('omit ended series', async () => {
+  it('omit a series that was ended', async () => {
     const { registry, counter, histogram } = families();
     const [things, size] = [counter.cell({ pool: 'a' }), histogram.cell({ pool: 'a' })];
     things.value = 4;
@@ -171,7 +171,7 @@ describe('families of metrics', () => {
     expect(await registry.metrics()).not.toContain('pool="a"');
   });
 
-  it('show the cells of another family under their own name, buckets and unit', async () => {
+  it('show the values of another family under a second name, with other buckets and another unit', async () => {
     const [registry, other] = [new Registry(), new Registry()];
     const labelNames = ['pool'];
     const counter = new CounterFamily({ name: 'things_total', help: 'Things', labelNames, registry });
@@ -212,7 +212,7 @@ describe('families of metrics', () => {
     expect(() => new HistogramFamily(more, histogram)).toThrow('more_ms: its source lacks a bound');
   });
 
-  it('ignore a value that is not a number', async () => {
+  it('ignore NaN in a histogram', async () => {
     const { registry, histogram } = families();
     histogram.cell({ pool: 'a' }).observe(NaN);
     expect(await registry.metrics()).toContain('size_count{pool="a"} 0');

@@ -6,7 +6,7 @@ import { RegistryTimers } from './registry-timers.js';
 describe.each<[string, () => Timers]>([
   ["Node's timeouts", () => new NodeTimers()],
   ["timeouts in Nest's registry", () => new RegistryTimers(new SchedulerRegistry())],
-])('timers: %s', (_name, make) => {
+])('named timers by %s', (_name, make) => {
   let timers: Timers;
   let fired: string[];
   beforeEach(() => {
@@ -15,21 +15,21 @@ describe.each<[string, () => Timers]>([
   });
   const fire = (name: string) => (): void => void fired.push(name);
 
-  it('fire once, each under its name', async () => {
+  it('fire once each, in the order of their delays', async () => {
     timers.set('later', 20, fire('later'));
     timers.set('sooner', 5, fire('sooner'));
     await sleep(60);
     expect(fired).toEqual(['sooner', 'later']);
   });
 
-  it('are replaced by another of the same name', async () => {
+  it('are replaced by a timer of the same name', async () => {
     timers.set('loop', 5, fire('old'));
     timers.set('loop', 10, fire('new'));
     await sleep(40);
     expect(fired).toEqual(['new']);
   });
 
-  it('may be set again when they fire', async () => {
+  it('may be set again by their own function', async () => {
     timers.set('loop', 1, () => {
       fired.push('first');
       timers.set('loop', 1, fire('second'));
@@ -47,8 +47,8 @@ describe.each<[string, () => Timers]>([
   });
 });
 
-describe("Nest's registry", () => {
-  it('holds a name for as long as its timeout is pending', async () => {
+describe("Nest's registry of timeouts", () => {
+  it('contains the name of a timer only while the timer is pending', async () => {
     const registry = new SchedulerRegistry();
     const timers = new RegistryTimers(registry);
     timers.set('janitor:default', 10_000, () => undefined);

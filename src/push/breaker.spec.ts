@@ -1,21 +1,21 @@
 import { FailureCounter } from './breaker.js';
 import { BREAKER } from './target.js';
 
-describe('the count of failures', () => {
+describe('the count of push failures', () => {
   it('opens the breaker after five failed connections in a row', () => {
     const counter = new FailureCounter();
     const opens = [1, 2, 3, 4, 5].map((ms) => counter.count(false, false, ms, BREAKER));
     expect(opens).toEqual([false, false, false, false, true]);
   });
 
-  it('is reset by an answer', () => {
+  it('is reset by a successful request, so four failed connections and one more do not open the breaker', () => {
     const counter = new FailureCounter();
     for (let i = 0; i < 4; i++) counter.count(false, false, i, BREAKER);
     counter.count(true, true, 4, BREAKER);
     expect(counter.count(false, false, 5, BREAKER)).toBe(false);
   });
 
-  it('opens the breaker when half of ten requests in a minute fail', () => {
+  it('opens the breaker when five of ten requests within a minute fail', () => {
     const counter = new FailureCounter();
     for (let i = 0; i < 5; i++) counter.count(true, true, i, BREAKER);
     const opens = [5, 6, 7, 8, 9].map((ms) => counter.count(false, true, ms, BREAKER));
@@ -28,7 +28,7 @@ describe('the count of failures', () => {
     expect(counter.count(false, true, 70_000, BREAKER)).toBe(false);
   });
 
-  it('follows the settings of the target', () => {
+  it('opens the breaker by the settings of the target: failures in a row, or a share of a number of requests', () => {
     const inARow = new FailureCounter();
     expect(inARow.count(false, false, 1, { ...BREAKER, failures: 2 })).toBe(false);
     expect(inARow.count(false, false, 2, { ...BREAKER, failures: 2 })).toBe(true);

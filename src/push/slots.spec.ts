@@ -12,26 +12,26 @@ const fill = (slots: Slots, tenant: string, targets = 256): number => {
 };
 
 describe('slots of push', () => {
-  describe('one namespace', () => {
+  describe('one namespace that may use all slots', () => {
     const one = (total: number): Slots => new Slots(total, () => 1);
 
-    it('uses no more slots than there are', () => {
+    it('gets no more slots than there are', () => {
       const slots = one(3).of('n');
       expect(['a', 'b', 'c', 'd'].map((target) => slots.tryTake(target, 9))).toEqual([1, 1, 1, 0]);
     });
 
-    it('uses all slots with many targets', () => {
+    it('gets all slots with many targets', () => {
       expect(fill(one(256), 'n')).toBe(256);
     });
 
-    it('leaves slots for the next target', () => {
+    it('leaves half of the free slots for the next target', () => {
       const slots = one(100).of('n');
       expect(slots.tryTake('slow', 100)).toBe(50);
       expect(slots.tryTake('slow', 100)).toBe(0);
       expect(slots.tryTake('quick', 100)).toBe(25);
     });
 
-    it('gives slots to waiting targets in turn', async () => {
+    it('gives freed slots to its waiting targets in turn', async () => {
       const all = one(2);
       const slots = all.of('n');
       slots.tryTake('a', 1);
@@ -57,7 +57,7 @@ describe('slots of push', () => {
     });
   });
 
-  describe('many namespaces', () => {
+  describe('namespaces that share the slots', () => {
     const many = (total: number): Slots => new Slots(total, () => 1_000);
 
     it.each([
@@ -66,13 +66,13 @@ describe('slots of push', () => {
       [10, 6],
       [2, 1],
       [1, 1],
-    ])('leave room in %d slots: one namespace with many targets gets %d', (total, most) => {
+    ])('share %d slots: one namespace with many targets gets at most %d', (total, most) => {
       const slots = many(total);
       expect(fill(slots, 'hangs')).toBe(most);
       expect(fill(slots, 'hangs')).toBe(0);
     });
 
-    it('leave slots for a second namespace, and one for each of many more', () => {
+    it('share 256 slots: a first namespace leaves 42 for a second, and later namespaces get at least one each', () => {
       const slots = many(256);
       fill(slots, 'hangs');
       expect(fill(slots, 'second')).toBe(42);
@@ -80,7 +80,7 @@ describe('slots of push', () => {
       for (let i = 0; i < 24; i++) expect(fill(slots, `late${String(i)}`)).toBe(1);
     });
 
-    it('share slots evenly if they always have jobs', () => {
+    it('share slots evenly if two of them take slots in turn', () => {
       const slots = many(256);
       const held = [0, 0];
       for (let i = 0; i < 256; i++)
@@ -88,7 +88,7 @@ describe('slots of push', () => {
       expect(held).toEqual([96, 96]);
     });
 
-    it('get free slots in turn, not by their number of targets', async () => {
+    it('get freed slots in turn, and not by their number of targets', async () => {
       const slots = many(8);
       const order: string[] = [];
       for (let i = 0; i < 8; i++) slots.of(`n${String(i)}`).tryTake('t', 1);
@@ -102,7 +102,7 @@ describe('slots of push', () => {
       expect(order.slice(0, 2)).toEqual(['a', 'b']);
     });
 
-    it('count targets of the same name separately', () => {
+    it('have separate counts for targets of the same name', () => {
       const slots = many(100);
       const first = slots.of('pool/a').tryTake('t', 100);
       expect(slots.of('pool/b').tryTake('t', 1)).toBe(1);

@@ -17,7 +17,7 @@ function fieldsRefused(query: Record<string, string>): string[] {
 }
 
 describe('a request for statistics', () => {
-  it('returns those of today by default', () => {
+  it('is for today unless it has a day', () => {
     expect(statsQueryOf({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
     expect(statsQueryOf({}, TODAY)).toEqual({ queue: null, day: TODAY });
     expect(statsQueryOf({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
@@ -32,11 +32,11 @@ describe('a request for statistics', () => {
     [{ queue: 'q', day: '1' }, ['day']],
     [{ queue: 'q', foo: '1', constructor: '1' }, ['foo', 'constructor']],
     [{ queue: 'x'.repeat(256), day: '' }, ['queue', 'day']],
-  ])('is refused for %j, naming %j', (query, fields) => {
+  ])('is refused with %j, and names the wrong fields %j', (query, fields) => {
     expect(fieldsRefused(query)).toEqual(fields);
   });
 
-  it('lists the bins that are not empty', () => {
+  it('is answered with the bins that are not empty', () => {
     const tally = new Tally();
     for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
 

@@ -131,7 +131,7 @@ export const CRON_GUARDS = [
     name: 'cron: a gap over midnight leaves out no slot',
     off: 'remove',
     spec: 'src/engine/recurring/cron.spec.ts',
-    test: 'slots of a cron expression › are computed for %s in %s from %s',
+    test: 'slots of a cron expression › are computed correctly for %s in the time zone %s from %s on',
   },
   {
     id: 'cron-old-zones-recomputed',
@@ -166,7 +166,7 @@ export const CRON_GUARDS = [
     name: 'cron: slots are computed again each hour',
     off: { with: 'null' },
     spec: 'src/engine/recurring/slot-renewal.spec.ts',
-    test: 'slot renewal computes slots each hour, and half a minute after a failed pass',
+    test: 'slot renewal computes the slots of all namespaces each hour, and 30 seconds after a failure',
   },
   {
     id: 'note-ends-with-the-pause',

@@ -16,7 +16,7 @@ export const FLOODS = [
     name: 'bounds: acks have room when other requests have none',
     off: { with: 'this.limits.maxInFlight' },
     spec: GATE,
-    test: 'the load shedder › keeps a quarter of its capacity for requests that free resources',
+    test: 'the load shedder › keeps a quarter of the requests in flight for requests that free resources',
   },
   {
     id: 'answered-not-in-flight',
@@ -30,7 +30,7 @@ export const FLOODS = [
     name: 'bounds: the long polls of one token are limited',
     off: 'false',
     spec: GATE,
-    test: 'the load shedder › limits the waiting requests of a token, and not those of others',
+    test: 'the load shedder › limits the waiting requests of one token without an effect on another token',
   },
   {
     id: 'waiters-are-bounded',
@@ -72,14 +72,14 @@ export const FLOODS = [
     name: 'disconnects: a closed connection is reported',
     off: 'remove',
     spec: 'src/http/request/connection.spec.ts',
-    test: 'the watcher of a connection › is notified if the connection was closed before',
+    test: 'the watcher of a connection › is notified if the connection closed before the watcher was added',
   },
   {
     id: 'ended-request-stays-ended',
     name: 'hang-ups: a request that was counted out is not counted in again',
     off: 'false',
     spec: GATE,
-    test: 'the load shedder › refuses bytes of a released request',
+    test: 'the load shedder › refuses to reserve bytes or to wait for a released request',
   },
   {
     id: 'half-closed-gets-no-lease',

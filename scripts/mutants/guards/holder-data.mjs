@@ -104,20 +104,20 @@ export const HOLDER_DATA = [
     name: 'Lua loader: variables without a value begin with none',
     off: { with: "''" },
     spec: STATE_SPEC,
-    test: 'a module in a library › keeps its functions, and sets its variables at the beginning of each call',
+    test: 'a module in a Lua library › is loaded with its functions once, and sets its variables at the beginning of each call',
   },
   {
     id: 'lua-exports-reset',
     name: 'Lua loader: exports that a call has set do not outlive it',
     off: 'remove',
     spec: STATE_SPEC,
-    test: 'a module in a library › begins each call without values that an earlier call exported',
+    test: 'a module in a Lua library › begins each call without the exported values of an earlier call',
   },
   {
     id: 'lua-computed-no-constant',
     name: 'Lua loader: the result of a function is no constant',
     off: 'remove',
     spec: STATE_SPEC,
-    test: 'a module in a library › keeps constants, but not values that a function computes',
+    test: 'a module in a Lua library › is loaded with constants once, and computes values of functions in each call',
   },
 ];

@@ -200,20 +200,20 @@ export const LEASES = [
     name: 'leases: several waiters share the fetch of the wake-up',
     off: 'false',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job published by this process › is fetched after the wake-up by several waiters with one shared fetch',
+    test: 'a job that this process publishes › is fetched after the wake-up, in one fetch, if two requests wait',
   },
   {
     id: 'no-prefetch-while-unavailable',
     name: 'leases: no fetch ahead while Redis is unavailable',
     off: 'remove',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job published by this process › causes no fetch while the store is known to be unavailable',
+    test: 'a job that this process publishes › causes no fetch after a failed fetch, until the next wake-up',
   },
   {
     id: 'prefetch-once',
     name: 'leases: a waiter fetches ahead once',
     off: 'remove',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a job published by this process › causes no second fetch of a waiter that found nothing, because the queue may be paused',
+    test: 'a job that this process publishes › causes no fetch for a request whose last fetch found nothing, because the queue may be paused',
   },
 ];

@@ -55,14 +55,14 @@ export const LMSTFY = [
     name: "configuration: the password of lmstfy's Redis is not used for another one",
     off: 'true',
     spec: 'src/config/lmstfy-dialect.spec.ts',
-    test: "a lmstfy server's file › another Redis in the environment › sends no password and database of lmstfy's Redis to it",
+    test: "the configuration file of a lmstfy server › a lmstfy file with another Redis in the environment › sets no password and no database of lmstfy's Redis for the other Redis",
   },
   {
     id: 'lmstfy-start-flags',
     name: "start: lmstfy's flags start the server",
     off: 'false',
     spec: 'src/app/lmstfy-flags.spec.ts',
-    test: "lmstfy's start flags › are removed from the arguments %j",
+    test: "lmstfy's start flags › are removed from the arguments %j with a warning for each flag, and other arguments stay",
   },
   {
     id: 'probes-by-head-under-any-name',

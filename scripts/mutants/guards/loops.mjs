@@ -9,7 +9,7 @@ export const LOOPS = [
     name: 'loops: a loop never runs twice at once',
     off: 'remove',
     spec: 'src/engine/timers/loop.spec.ts',
-    test: 'a loop › does not run twice at once',
+    test: 'a loop › runs again only after its current run has ended, if it is scheduled during that run',
   },
   {
     id: 'loop-stop-waits',
@@ -23,7 +23,7 @@ export const LOOPS = [
     name: 'loops: an error ends a run and not the loop',
     off: { replace: 'throw error;' },
     spec: 'src/engine/timers/loop.spec.ts',
-    test: 'a loop › continues after an error and reports it by its own name',
+    test: 'a loop › continues after an error, and reports the error under its own name',
   },
   {
     id: 'pump-clears-timeouts',
@@ -37,6 +37,6 @@ export const LOOPS = [
     name: 'loops: a fired timer leaves the registry',
     off: 'remove',
     spec: 'src/pump/registry-timers.spec.ts',
-    test: "Nest's registry › holds a name for as long as its timeout is pending",
+    test: "Nest's registry of timeouts › contains the name of a timer only while the timer is pending",
   },
 ];

@@ -60,7 +60,7 @@ export const MIGRATION = [
     name: 'moving pools: pools cannot move in a circle',
     off: 'remove',
     spec: 'src/config/load.spec.ts',
-    test: 'combined settings › refuse pools that move in a circle',
+    test: 'settings that belong together › are refused if pools move to each other in a circle',
   },
   {
     id: 'migrating-key-known',

@@ -144,7 +144,7 @@ export const NATIVE_HTTP = [
     name: 'fields: unknown fields are refused',
     off: 'remove',
     spec: FIELDS,
-    test: 'the fields of a JSON body › refuse names of the prototype',
+    test: 'the fields of a JSON body › are refused with names that JavaScript objects inherit, such as __proto__',
   },
   {
     id: 'unknown-parameters-are-refused',
@@ -186,7 +186,7 @@ export const NATIVE_HTTP = [
     name: 'fields: unknown parameters of the statistics are refused',
     off: { with: '{}' },
     spec: 'src/stats/stats.v1.spec.ts',
-    test: 'a request for statistics › is refused for %j, naming %j',
+    test: 'a request for statistics › is refused with %j, and names the wrong fields %j',
   },
   {
     id: 'event-filters-inherit-nothing',
@@ -207,7 +207,7 @@ export const NATIVE_HTTP = [
     name: 'fields: an inherited field counts as missing',
     off: { with: '(name in value)' },
     spec: FIELDS,
-    test: 'the fields of a JSON body › refuse names of the prototype',
+    test: 'the fields of a JSON body › are refused with names that JavaScript objects inherit, such as __proto__',
   },
   {
     id: 'resume-makes-no-queue',

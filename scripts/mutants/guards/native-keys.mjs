@@ -90,7 +90,7 @@ export const NATIVE_KEYS = [
     name: 'leases: a job of an extended queue goes to the request that leased it',
     off: 'remove',
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
-    test: 'a wake-up › delivers a job of an extended queue to the request that it was leased for',
+    test: 'a wake-up › delivers a job to the request that it was leased for, and releases a second job for that request',
   },
   {
     id: 'undo-in-reverse-order',

@@ -17,14 +17,14 @@ export const PAYLOADS = [
     name: 'JSON: a body is read up to the first value that is too deep',
     off: 'false',
     spec: JSON_FIELDS,
-    test: 'JsonScanner › stops at the first value that is too deep',
+    test: 'JsonScanner › stops at the first value deeper than its maximum depth',
   },
   {
     id: 'json-values-end-the-scan',
     name: 'JSON: a body is read up to the first value that is one too many',
     off: 'false',
     spec: JSON_FIELDS,
-    test: 'JsonScanner › stops at the first value beyond the maximum number',
+    test: 'JsonScanner › stops at the first value beyond its maximum number of values',
   },
   {
     id: 'fault-search-is-bounded',
@@ -108,7 +108,7 @@ export const PAYLOADS = [
     name: 'JSON: base64 of any length is checked',
     off: { with: 'BASE64' },
     spec: JSON_FIELDS,
-    test: 'bytes in a body › are checked at any length: %#',
+    test: 'base64 of 8 MiB in a body › is refused as too long or as invalid base64: row %#',
   },
   ...[
     ['python-reads-jobs-alone', 'python: one payload that cannot be read stops no other', 'false'],

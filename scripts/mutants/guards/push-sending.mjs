@@ -72,14 +72,14 @@ export const PUSH_SENDING = [
     name: 'push: the targets of one namespace leave slots for others',
     off: { with: 'free' },
     spec: SLOTS,
-    test: 'slots of push › many namespaces › leave room in %d slots: one namespace with many targets gets %d',
+    test: 'slots of push › namespaces that share the slots › share %d slots: one namespace with many targets gets at most %d',
   },
   {
     id: 'push-slots-reserve',
     name: 'push: namespaces that hold no slot have a reserve',
     off: { with: '0' },
     spec: SLOTS,
-    test: 'slots of push › many namespaces › leave slots for a second namespace, and one for each of many more',
+    test: 'slots of push › namespaces that share the slots › share 256 slots: a first namespace leaves 42 for a second, and later namespaces get at least one each',
   },
   {
     id: 'quotas-of-own-namespace',

@@ -26,7 +26,7 @@ export const PUSH_GUARDS = [
     name: 'push: NAT64 of a local prefix never leads to a metadata service',
     off: 'remove',
     spec: 'src/push/send/address-rules.spec.ts',
-    test: 'addresses that push may connect to › exclude metadata services although all is allowed: %s',
+    test: 'addresses that push may connect to › exclude the metadata service %s even if all addresses are allowed',
   },
   {
     id: 'old-url-gone-ignored',

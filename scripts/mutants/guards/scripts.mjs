@@ -102,6 +102,6 @@ export const SCRIPTS = [
     name: 'errors: a reply that no script gives is an error with the label of the script',
     off: { with: 'message' },
     spec: 'src/redis/scripts/wire.spec.ts',
-    test: 'the reply of a script › fails with the label of the script if it is not what the script returns: %s',
+    test: 'the reply of a script › is an error with the name of the script if it is %s',
   },
 ];

@@ -93,14 +93,14 @@ export const TOKEN_SCOPES = [
     name: 'admin passwords: a refusal is held back',
     off: 'remove',
     spec: 'src/admin/password-checks.spec.ts',
-    test: 'password checks › delay refusals, and drop requests beyond 64 delayed ones',
+    test: 'password checks › delay refusals for the address, and report a flood beyond 64 delayed refusals',
   },
   {
     id: 'addresses-bounded',
     name: 'admin passwords: the addresses that are remembered are bounded',
     off: { with: 'map.size > 0' },
     spec: 'src/admin/password-checks.spec.ts',
-    test: 'password checks › remember a thousand addresses, and networks in IPv6',
+    test: 'password checks › remember 1,000 addresses, and treat a /64 network of IPv6 as one address',
   },
   {
     id: 'slots-after-clock-set-back',

@@ -82,6 +82,6 @@ export const WORKER_RUNTIME = [
     name: 'start: a signal ends a start that waits for Redis',
     off: { with: 'started' },
     spec: 'src/app/start-unless-ended.spec.ts',
-    test: 'the start of a server › is abandoned after a signal if it does not end',
+    test: 'the start of a server › is abandoned after SIGTERM if it does not end',
   },
 ];

@@ -1,6 +1,6 @@
 import { readExpiry, readGraceMs, readRights } from './grants.js';
 
-describe('rights', () => {
+describe('the rights of a new token', () => {
   it.each([
     [undefined, undefined, null],
     ['publish', undefined, { verbs: ['publish'], queues: null }],
@@ -11,16 +11,19 @@ describe('rights', () => {
     [undefined, 'a,**', null],
     [undefined, 'a,b,b', { verbs: ['publish', 'consume', 'admin', 'push'], queues: ['a', 'b'] }],
     ['consume', '*', { verbs: ['consume'], queues: null }],
-  ])('are read from verbs %j and queues %j', (verbs, queues, rights) => {
+  ])('are read from the verbs %j and the queues %j', (verbs, queues, rights) => {
     expect(readRights(verbs, queues)).toEqual(rights);
   });
 
   // A missing field allows everything; an empty or invalid one must not.
-  it.each(['', ',', 'publish,', 'Publish', 'read', 'publish consume'])('refuse the verbs %j', (verbs) => {
-    expect(() => readRights(verbs, undefined)).toThrow(
-      'verbs must be one or more of publish, consume, admin, push, separated by commas',
-    );
-  });
+  it.each(['', ',', 'publish,', 'Publish', 'read', 'publish consume'])(
+    'are refused with the verbs %j',
+    (verbs) => {
+      expect(() => readRights(verbs, undefined)).toThrow(
+        'verbs must be one or more of publish, consume, admin, push, separated by commas',
+      );
+    },
+  );
 
   it.each([
     '',
@@ -31,18 +34,18 @@ describe('rights', () => {
     'ä',
     'x'.repeat(256),
     Array.from({ length: 33 }, (_, i) => `q${String(i)}`).join(),
-  ])('refuse the queues %j', (queues) => {
+  ])('are refused with the queues %j', (queues) => {
     expect(() => readRights(undefined, queues)).toThrow('queues must be 1 to 32 names');
   });
 });
 
-describe('times', () => {
+describe('the expiry and grace of a token', () => {
   it.each([
     ['90s', 90_000],
     ['5m', 300_000],
     ['1h', 3_600_000],
     ['3650d', 315_360_000_000],
-  ])('read %s as a duration', (text, lifetimeMs) => {
+  ])('are durations: %s', (text, lifetimeMs) => {
     expect(readExpiry(text)).toEqual({ lifetimeMs, atMs: 0 });
     expect(readGraceMs(text)).toBe(lifetimeMs);
   });
@@ -51,7 +54,7 @@ describe('times', () => {
     ['2030-01-31', Date.UTC(2030, 0, 31)],
     ['2030-01-31T12:00Z', Date.UTC(2030, 0, 31, 12)],
     ['2030-01-31T12:00:30.5+02:00', Date.UTC(2030, 0, 31, 10, 0, 30, 500)],
-  ])('read %s as an instant', (text, atMs) => {
+  ])('may be a point in time for the expiry only: %s', (text, atMs) => {
     expect(readExpiry(text)).toEqual({ lifetimeMs: 0, atMs });
     expect(() => readGraceMs(text)).toThrow('grace must be');
   });
@@ -69,7 +72,7 @@ describe('times', () => {
     '2030-13-01',
     '2030-01-31T12:00',
     '31.1.2030',
-  ])('refuse %j as an expiry', (text) => {
+  ])('are refused with the expiry %j', (text) => {
     expect(() => readExpiry(text)).toThrow('expires must be');
   });
 

@@ -1,7 +1,7 @@
 import { given } from './given.js';
 
-describe('given fields', () => {
-  it('omit undefined values and keep the order', () => {
+describe('given()', () => {
+  it('omits undefined values, keeps null, and keeps the order', () => {
     const values = given<{ a: number; b?: number; c?: number | null; d?: string }>({
       ...{ a: 0, b: undefined, c: null, d: '' },
     });

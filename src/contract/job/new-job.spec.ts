@@ -18,12 +18,12 @@ function problems(body: unknown): string[] {
 /** The fields of the problems of a job in queue `q`. */
 const fields = (job: object): string[] => problems({ queue: 'q', ...job }).map((text) => text.split(' ')[0]!);
 
-describe('the fields of a publish', () => {
-  it('default to null data and the settings of the queue', () => {
+describe('the body of a publish', () => {
+  it('has null data and no options if it only names a queue', () => {
     expect(read({ queue: 'q' })).toEqual({ isOne: true, jobs: [{ queue: 'q', body: Buffer.from('null') }] });
   });
 
-  it('read all options of a job', () => {
+  it('is read with all options of a job', () => {
     const job = {
       ...{
         queue: 'q',
@@ -56,13 +56,13 @@ describe('the fields of a publish', () => {
     ]);
   });
 
-  it('default to the mode existing for a unique key', () => {
+  it('has the mode "existing" for a unique key without a mode', () => {
     expect(read({ queue: 'q', unique: { key: 'k' } }).jobs).toEqual([
       { queue: 'q', body: Buffer.from('null'), unique: { key: 'k', mode: 'existing' } },
     ]);
   });
 
-  it('report errors in a list with the index of the job', () => {
+  it('may have a list of jobs, and errors name the index of the job', () => {
     const { isOne, jobs } = read({
       jobs: [{ queue: 'a' }, { queue: 'b', run_at: '2026-01-01T00:00:00.5Z' }],
     });
@@ -102,7 +102,7 @@ describe('the fields of a publish', () => {
       { body: Buffer.alloc(0), contentType: 'text/plain' },
     ],
     ['the most bytes', { data: 'x'.repeat(98) }, { body: Buffer.from(`"${'x'.repeat(98)}"`) }],
-  ])('accept data: %s', (_, data, stored) => {
+  ])('may have %s as data', (_, data, stored) => {
     expect(read({ queue: 'q', ...data }).jobs).toEqual([{ queue: 'q', ...stored }]);
   });
 
@@ -127,7 +127,7 @@ describe('the fields of a publish', () => {
     ['a unique key of another mode', { unique: { key: 'a', mode: '' } }, ['unique.mode']],
     ['unknown fields', { delay: 1, retry: { kind: 'none', tries: 1 } }, ['retry.tries', 'delay']],
     ['several faults', { tries: 0, ttr_ms: 0, type: '' }, ['tries', 'ttr_ms', 'type']],
-  ])('refuse %s', (_, job, wrong) => {
+  ])('is refused with %s', (_, job, wrong) => {
     expect(fields(job).sort()).toEqual(wrong.sort());
   });
 
@@ -143,17 +143,17 @@ describe('the fields of a publish', () => {
     [{ kind: 'exponential', delay_ms: 1, delays_ms: [1] }, ['retry.delays_ms']],
     [{ kind: 'list', delays_ms: [1, 1, 5] }, []],
     [{ kind: 'list' }, ['retry.delays_ms']],
-  ])('check the combined fields of a retry policy: %j', (retry, wrong) => {
+  ])('is accepted or refused by the fields that its kind of retry policy allows: %j', (retry, wrong) => {
     expect(fields({ retry })).toEqual(wrong);
   });
 
-  it('refuse data that is nested too deeply', () => {
+  it('is refused if its data is nested 50,000 levels deep', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     const data: unknown = JSON.parse(deep);
     expect(problems({ queue: 'q', data }).join()).toMatch(/^data (is nested too deeply|must be at most)/);
   });
 
-  it.each([[null], [[]], ['x'], [5]])('must be an object: %j is refused', (body) => {
+  it.each([[null], [[]], ['x'], [5]])('is refused if it is not an object: %j', (body) => {
     expect(problems(body)).toEqual([' must be an object']);
   });
 });

@@ -15,11 +15,11 @@ describe('splitArray', () => {
     ['["a,]", [[],{}], {"a":{"b":[1,{"c":null}]}}]', ['"a,]"', '[[],{}]', '{"a":{"b":[1,{"c":null}]}}']],
     ['[{"a":1,"a":2}]', ['{"a":1,"a":2}']],
     ['[true,false,null]', ['true', 'false', 'null']],
-  ])('splits %s byte for byte', (text, elements) => {
+  ])('splits %s into the unchanged bytes of its elements', (text, elements) => {
     expect(split(text)).toEqual(elements);
   });
 
-  it('keeps bytes in strings that are no UTF-8', () => {
+  it('keeps bytes in strings that are not UTF-8', () => {
     expect(split(Buffer.from([0x5b, 0x22, 0xff, 0xfe, 0x22, 0x5d]))).toEqual(['"\xff\xfe"']);
   });
 
@@ -65,14 +65,14 @@ describe('splitArray', () => {
     expect(split(text)).toBeNull();
   });
 
-  it('counts elements that it does not keep', () => {
+  it('counts all elements, and keeps a given number of them', () => {
     expect(splitArray(Buffer.from('[1,2,3]'), 2)).toEqual({
       count: 3,
       elements: [Buffer.from('1'), Buffer.from('2')],
     });
   });
 
-  it('accepts deep nesting', () => {
+  it('accepts 10,000 levels and refuses more', () => {
     const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(split(deep(10_000))).toHaveLength(1);
     expect(split(deep(10_001))).toBeNull();
@@ -80,7 +80,7 @@ describe('splitArray', () => {
     expect(split('[{"a":'.repeat(1_000_000))).toBeNull();
   });
 
-  it('accepts what JSON.parse accepts', () => {
+  it('accepts random arrays that JSON.parse accepts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue(), { maxLength: 8 }),
@@ -97,7 +97,7 @@ describe('splitArray', () => {
     );
   });
 
-  it('refuses what JSON.parse refuses', () => {
+  it('accepts a random text exactly if JSON.parse reads it as an array', () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from('[]{},:"\\u1a0.eE+-tfn \n')),
       maxLength: 12,

@@ -27,7 +27,7 @@ const many = (start: string, unit: string, end: string): string =>
   start + unit.repeat(Math.floor((LENGTH - start.length - end.length) / unit.length)) + end;
 
 describe('the JSON of a body', () => {
-  it('is parsed, and data keeps its bytes', () => {
+  it('is parsed to the values of JSON.parse, and keeps data as text', () => {
     const indents = fc.constantFrom(undefined, 1, '\t', ' \n');
     const other = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
@@ -51,7 +51,7 @@ describe('the JSON of a body', () => {
     );
   });
 
-  it('is refused when the parser refuses it', () => {
+  it('is refused exactly when JSON.parse refuses the body', () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from('[]{},:"\\u1a0.eE+-tfn \n')),
       maxLength: 10,
@@ -75,7 +75,7 @@ describe('the JSON of a body', () => {
     [`"${'a'.repeat(600)}\\x"`, false],
     [`"${'a'.repeat(600)}\\"`, false],
     [`"${'a'.repeat(600)}`, false],
-  ])('is checked equally for long and short texts: %.40s', (data, isRight) => {
+  ])('is accepted or refused correctly with long strings in data: %.40s', (data, isRight) => {
     expect(problemOf(`{"queue":"q","data":${data}}`) === undefined).toBe(isRight);
   });
 
@@ -83,7 +83,7 @@ describe('the JSON of a body', () => {
     ['data', '{"queue":"q","data":$}'],
     ['jobs[1].data', '{"jobs":[{"queue":"q"},{"queue":"q","data":$}]}'],
     ['data', '{"queue":"q","d\\u0061ta" : $}'],
-  ])('may have data of the maximum depth: %s', (field, body) => {
+  ])('may have data of 64 levels, and is refused with 65 levels in the field %s', (field, body) => {
     expect(problemOf(body.replace('$', nested(MAX_DEPTH)))).toBeUndefined();
     expect(problemOf(body.replace('$', nested(MAX_DEPTH + 1)))).toEqual({
       field,
@@ -104,7 +104,7 @@ describe('the JSON of a body', () => {
     ['data again and again', many('{"queue":"q"', ',"data":1', '}')],
     ['jobs again and again', many('{"jobs":[]', ',"jobs":[]', '}')],
     ['names without values', many('{"a":1', ',"a"', '}')],
-  ])('is refused before it is parsed: %s', (_what, body) => {
+  ])('is refused without JSON.parse: %s', (_what, body) => {
     const parse = jest.spyOn(JSON, 'parse');
     try {
       expect(problemOf(body)).toMatchObject({ rule: expect.stringMatching(/^must /) as string });
@@ -121,7 +121,7 @@ describe('the JSON of a body', () => {
     ['a number of many digits', many('{"queue":"q","data":', '1', '}')],
     ['a long name', many('{"queue":"q","data":{"', 'k', '":1}}')],
     ['blanks', many('{"queue":"q","data":', ' ', '1}')],
-  ])('is read without creating values of its data: %s', (_what, body) => {
+  ])('is read with all bytes of long data: %s', (_what, body) => {
     const { data } = read(body) as { data: JsonText };
     expect(data.bytes.length).toBe(
       body
@@ -132,13 +132,13 @@ describe('the JSON of a body', () => {
   });
 });
 
-describe('bytes in a body', () => {
+describe('base64 of 8 MiB in a body', () => {
   it.each([
     ['A'.repeat(LENGTH - 64), 'must be at most 65535 bytes as stored (limits.max_body_bytes)'],
     [`${'A'.repeat(LENGTH - 66)}==`, 'must be at most 65535 bytes as stored (limits.max_body_bytes)'],
     [`${'A'.repeat(LENGTH - 65)}!`, 'must be base64 with its padding'],
     [`${'A'.repeat(LENGTH - 67)}===`, 'must be base64 with its padding'],
-  ])('are checked at any length: %#', (text, rule) => {
+  ])('is refused as too long or as invalid base64: row %#', (text, rule) => {
     let problems: unknown;
     try {
       publishRequestOf(read(`{"queue":"q","data_base64":"${text}"}`), 65_535);
@@ -150,19 +150,19 @@ describe('bytes in a body', () => {
 });
 
 describe('JsonScanner', () => {
-  it('stops at the first value that is too deep', () => {
+  it('stops at the first value deeper than its maximum depth', () => {
     const scanner = new JsonScanner(Buffer.alloc(1_000, '['));
     scanner.maxDepth = 64;
     expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'depth', 64]);
   });
 
-  it('stops at the first value beyond the maximum number', () => {
+  it('stops at the first value beyond its maximum number of values', () => {
     const scanner = new JsonScanner(Buffer.from(`[${'{},'.repeat(1_000)}{}]`));
     scanner.maxValues = 11;
     expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'values', 31]);
   });
 
-  it('counts the values of a list of numbers', () => {
+  it('counts the values of lists, up to its maximum number of values', () => {
     const scanner = new JsonScanner(Buffer.from('[1,2,"3", 4,[5,6],7]'));
     expect([scanner.value(), scanner.values, scanner.deepest]).toEqual([true, 9, 2]);
     const few = new JsonScanner(Buffer.from('[1,2,3,4,5]'));

@@ -3,8 +3,8 @@ import { AnyJson, JsonAsWritten, Parts } from '../fields/kinds.js';
 import { jsonOf } from './body-json.js';
 import { jsonOfTexts, JsonText } from './json-text.js';
 
-describe('JSON as it was written', () => {
-  it('is copied into answers in ASCII', () => {
+describe('JSON that is kept as text', () => {
+  it('is copied into answers unchanged, but without line breaks and with escapes for non-ASCII characters', () => {
     const text = '{ "n":\n12345678901234567890, "t": "ä\u{1f600}\\n\u007f", "n":1.0 }';
     const json = jsonOfTexts({ a: [new JsonText(text)], b: 'ü', c: new JsonText('null') });
     expect(json).toBe(
@@ -22,11 +22,11 @@ class Body extends Item {
   @Optional() @Parts('', () => Item, 3) items?: Item[];
 }
 
-describe('a body with raw fields', () => {
+describe('a body with fields that are kept as text', () => {
   const read = (text: string): unknown => jsonOf(Buffer.from(text), 3, Body);
   const written = (text: string): JsonText => new JsonText(Buffer.from(text));
 
-  it('keeps the text of raw fields and parses the others', () => {
+  it('is read with the text of such fields and the values of all others', () => {
     expect(
       read('{"data": {"a":1.0} ,"other":1.0,"items":[{"data":12345678901234567890},{"other":[1.0]}]}'),
     ).toEqual({
@@ -36,7 +36,7 @@ describe('a body with raw fields', () => {
     });
   });
 
-  it('keeps the last of equal names as the parser does', () => {
+  it('has the last value of a repeated name, as with JSON.parse', () => {
     expect(read('{"data":1,"d\\u0061ta":2.0}')).toEqual({ data: written('2.0') });
     expect(read('{"items":[{"data":1}],"items":[{"data":2},{"data":3}]}')).toEqual({
       items: [{ data: written('2') }, { data: written('3') }],
@@ -45,7 +45,7 @@ describe('a body with raw fields', () => {
     expect(read('{"items":[{"data":1}],"items":[{}]}')).toEqual({ items: [{}] });
   });
 
-  it('is unchanged if it has no raw fields', () => {
+  it('is read as by JSON.parse if such a name is in another place', () => {
     expect(read('[{"data":1.0}]')).toEqual([{ data: 1 }]);
     expect(read('{"items":{"data":1.0}}')).toEqual({ items: { data: 1 } });
     expect(read('{"items":[1,[{"data":1.0}]]}')).toEqual({ items: [1, [{ data: 1 }]] });

@@ -25,7 +25,7 @@ function batcherOf(maxItems?: number) {
 }
 
 describe('a batch of one turn', () => {
-  it('joins calls by namespace and returns the results of each call', async () => {
+  it('contains the calls of one namespace, and returns to each call its own results', async () => {
     const { add, sent, items, results } = batcherOf();
     add('a', 1, 2);
     add('b', 3);
@@ -38,7 +38,7 @@ describe('a batch of one turn', () => {
     expect(results).toEqual([[10, 20], [30], [40]]);
   });
 
-  it('is split at its limits, and never inside a call', async () => {
+  it('is split at its maximum number of items, and never within a call', async () => {
     const { add, items } = batcherOf(3);
     add('a', 1, 2);
     add('a', 3, 4);
@@ -51,7 +51,7 @@ describe('a batch of one turn', () => {
 });
 
 describe('batches of several turns', () => {
-  it('are sent without waiting for an earlier answer', async () => {
+  it('are each sent without waiting for the answer to an earlier batch', async () => {
     const { add, sent, items, results } = batcherOf();
     add('a', 1);
     await turn();
@@ -64,7 +64,7 @@ describe('batches of several turns', () => {
     expect(results).toEqual(['open', [20]]);
   });
 
-  it('fail separately', async () => {
+  it('fail separately: a failed batch fails its own calls only', async () => {
     const { add, sent, results } = batcherOf();
     add('a', 1);
     add('a', 2);

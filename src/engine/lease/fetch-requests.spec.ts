@@ -15,14 +15,14 @@ function membersOf(...requests: readonly FetchRequest[]): readonly (readonly num
 }
 
 describe('fetch requests of one turn', () => {
-  it('are joined if they are equal, for one job each', () => {
+  it('are joined if they are equal and want one job each', () => {
     const groups = groupsOf([fetchOf('a'), fetchOf('a'), fetchOf('a')]);
 
     expect(groups).toEqual([{ queues: ['a'], ttrMs: 60_000, waits: false, count: 3, members: [0, 1, 2] }]);
     expect(groups.map(itemOf)).toEqual([['a', 3, 3, 60_000, '0']]);
   });
 
-  it('are grouped by queue, also in between', () => {
+  it('are joined by queue although requests for another queue are between them', () => {
     expect(membersOf(fetchOf('a'), fetchOf('b'), fetchOf('a'), fetchOf('b'))).toEqual([
       [0, 2],
       [1, 3],
@@ -34,7 +34,7 @@ describe('fetch requests of one turn', () => {
     ['a wait', fetchOf('a', { waits: true })],
     ['several jobs', fetchOf('a', { count: 2 })],
     ['more queues', fetchOf('a,b')],
-  ])('are not joined with %s', (_name, other) => {
+  ])('are not joined with a request that has %s', (_name, other) => {
     expect(membersOf(fetchOf('a'), other)).toEqual([[0], [1]]);
     expect(membersOf(other, fetchOf('a'))).toEqual([[0], [1]]);
   });
@@ -53,15 +53,18 @@ describe('fetch requests of one turn', () => {
   });
 
   it.each([
-    ['its first queue', [fetchOf('a'), fetchOf('a', { ttrMs: 1 }), fetchOf('a')], [[0], [1], [2]]],
-    ['its second queue', [fetchOf('a,b'), fetchOf('b'), fetchOf('a,b')], [[0], [1], [2]]],
-    ['one of its queues among others', [fetchOf('a'), fetchOf('b,a'), fetchOf('a')], [[0], [1], [2]]],
-    ['none of its queues', [fetchOf('a,b'), fetchOf('c'), fetchOf('a,b')], [[0, 2], [1]]],
-  ])('do not overtake a request in between for %s', (_name, requests, members) => {
-    expect(membersOf(...requests)).toEqual(members);
-  });
+    ['their first queue', [fetchOf('a'), fetchOf('a', { ttrMs: 1 }), fetchOf('a')], [[0], [1], [2]]],
+    ['their second queue', [fetchOf('a,b'), fetchOf('b'), fetchOf('a,b')], [[0], [1], [2]]],
+    ['one of their queues and another queue', [fetchOf('a'), fetchOf('b,a'), fetchOf('a')], [[0], [1], [2]]],
+    ['none of their queues', [fetchOf('a,b'), fetchOf('c'), fetchOf('a,b')], [[0, 2], [1]]],
+  ])(
+    'are joined across another request between them only if it names none of their queues: it names %s',
+    (_name, requests, members) => {
+      expect(membersOf(...requests)).toEqual(members);
+    },
+  );
 
-  it('are joined again behind such a request', () => {
+  it('are joined if they come after a different request for the same queue', () => {
     expect(membersOf(fetchOf('a'), fetchOf('a', { ttrMs: 1 }), fetchOf('a'), fetchOf('a'))).toEqual([
       [0],
       [1],
@@ -69,13 +72,13 @@ describe('fetch requests of one turn', () => {
     ]);
   });
 
-  it('register as waiting if not all of them were served', () => {
+  it('wait together in one group if they wait for jobs', () => {
     const waiting = fetchOf('a,b', { waits: true });
 
     expect(groupsOf([waiting, waiting]).map(itemOf)).toEqual([['a,b', 2, 2, 60_000, '1']]);
   });
 
-  it('keep their order in a group of a thousand', () => {
+  it('keep their order in a group of 1,000', () => {
     const [members = []] = membersOf(...Array.from({ length: 1_000 }, () => fetchOf('a')));
 
     expect(members).toEqual(Array.from({ length: 1_000 }, (_, i) => i));

@@ -13,11 +13,11 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('work in flight', () => {
-  it('is empty at first', async () => {
+  it('is not awaited if nothing has begun', async () => {
     await new InFlight().idle();
   });
 
-  it('is awaited until the last of it ended', async () => {
+  it('is awaited until all of it has ended', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     inFlight.begin();
@@ -31,7 +31,7 @@ describe('work in flight', () => {
     expect(idle.isOver).toBe(true);
   });
 
-  it('includes work that its end starts', async () => {
+  it('is awaited with work that begins when other work ends', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     const idle = watch(inFlight.idle());
@@ -46,7 +46,7 @@ describe('work in flight', () => {
     expect(idle.isOver).toBe(true);
   });
 
-  it('is awaited by several callers, also by a late one', async () => {
+  it('is awaited by two callers at different times', async () => {
     const inFlight = new InFlight();
     inFlight.begin();
     const early = watch(inFlight.idle());

@@ -83,12 +83,12 @@ const idler = (fixture: Fixture, count = 1, other: Partial<TimedLeaseRequest> = 
 
 const jobOf = (id: string): LeasedJob => ({ id }) as LeasedJob;
 
-describe('a job published by this process', () => {
+describe('a job that this process publishes', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('is fetched at once for a single waiter', async () => {
+  it('is fetched at once, without a wake-up, if one request waits', async () => {
     const [only] = await fixture.idlers(1);
     fixture.manager.expectJob('ns', 'other');
     fixture.manager.expectJob('other', 'q');
@@ -103,7 +103,7 @@ describe('a job published by this process', () => {
     expect(fixture.slots).toEqual([]);
   });
 
-  it('is fetched after the wake-up by several waiters with one shared fetch', async () => {
+  it('is fetched after the wake-up, in one fetch, if two requests wait', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.expectJob('ns', 'q');
     expect(fixture.slots).toEqual([]);
@@ -113,7 +113,7 @@ describe('a job published by this process', () => {
     expect(await Promise.all([first, second])).toEqual([['a'], ['b']]);
   });
 
-  it('causes one fetch together with other jobs of the same turn', async () => {
+  it('causes one fetch together with nine other jobs published at once', async () => {
     const [only] = await fixture.idlers(1);
     for (let i = 0; i < 10; i++) fixture.manager.expectJob('ns', 'q');
     expect(fixture.slots).toEqual([1]);
@@ -121,7 +121,7 @@ describe('a job published by this process', () => {
     expect(await only).toEqual(['a']);
   });
 
-  it('causes no second fetch of a waiter that found nothing, because the queue may be paused', async () => {
+  it('causes no fetch for a request whose last fetch found nothing, because the queue may be paused', async () => {
     const [only] = await fixture.idlers(1);
     fixture.manager.expectJob('ns', 'q');
     await fixture.respond();
@@ -132,7 +132,7 @@ describe('a job published by this process', () => {
     expect(await only).toEqual(['a']);
   });
 
-  it('causes no fetch while the store is known to be unavailable', async () => {
+  it('causes no fetch after a failed fetch, until the next wake-up', async () => {
     const [only] = await fixture.idlers(1);
     fixture.manager.wake('ns', 'q');
     fixture.fetches.splice(0).forEach(({ fail }) => fail());
@@ -150,7 +150,7 @@ describe('a wake-up', () => {
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('fetches once for equal requests, and serves the first of them', async () => {
+  it('fetches once for three equal requests, and gives two jobs to the first two requests', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.manager.wake('ns', 'q');
     expect(fixture.slots).toEqual([3]);
@@ -163,7 +163,7 @@ describe('a wake-up', () => {
     expect(await third).toEqual(['c']);
   });
 
-  it('delivers a job of an extended queue to the request that it was leased for', async () => {
+  it('delivers a job to the request that it was leased for, and releases a second job for that request', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     const [{ requests, hand, answer }] = fixture.fetches.splice(0) as [FetchCall];
@@ -199,7 +199,7 @@ describe('a wake-up', () => {
     );
   });
 
-  it('repeats the fetch of unserved requests if it arrives during a fetch', async () => {
+  it('fetches again for requests without a job if it arrives during a fetch', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.manager.wake('ns', 'q');
     fixture.manager.wake('ns', 'q');
@@ -214,7 +214,7 @@ describe('a wake-up', () => {
     expect(await third).toEqual(['c']);
   });
 
-  it('gives the job of a disconnected request to the next one', async () => {
+  it('gives the job of a disconnected request to the next request', async () => {
     const gone = new AbortController();
     const left = fixture.wait({ signal: gone.signal });
     await fixture.respond();
@@ -229,7 +229,7 @@ describe('a wake-up', () => {
     expect(fixture.givenBack).toEqual([]);
   });
 
-  it('releases each surplus job', async () => {
+  it('releases each job that no request is left for', async () => {
     const gone = new AbortController();
     const waits = [fixture.wait({ signal: gone.signal })];
     await fixture.respond();
@@ -242,7 +242,7 @@ describe('a wake-up', () => {
     expect(fixture.givenBack).toEqual([['b'], ['c']]);
   });
 
-  it('ends a wait whose time ended during the fetch', async () => {
+  it('ends a request without a job if its wait time ends during the fetch', async () => {
     const [first] = await fixture.idlers(1);
     const [second] = await fixture.idlers(1, { waitMs: 30 });
     fixture.manager.wake('ns', 'q');
@@ -253,7 +253,7 @@ describe('a wake-up', () => {
     expect(await second).toEqual([]);
   });
 
-  it('serves requests whose fetch succeeded although other fetches failed', async () => {
+  it('serves the request whose job arrived before its fetch failed, and keeps the other request waiting', async () => {
     const [first, second] = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     const [fetch] = fixture.fetches.splice(0);
@@ -268,7 +268,7 @@ describe('a wake-up', () => {
     expect(await second).toEqual(['b']);
   });
 
-  it('keeps requests waiting if its fetch fails', async () => {
+  it('keeps both requests waiting if its fetch fails', async () => {
     const waits = await fixture.idlers(2);
     fixture.manager.wake('ns', 'q');
     fixture.fetches.splice(0).forEach(({ fail }) => fail());
@@ -281,12 +281,12 @@ describe('a wake-up', () => {
   });
 });
 
-describe('a new request', () => {
+describe('a new long-poll request', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
 
-  it('sends no fetch while another waiter is registered, and gets the next job', async () => {
+  it('sends no fetch while an equal request waits, and gets a job of the next fetch', async () => {
     const [first] = await fixture.idlers(1);
     const second = fixture.wait();
     expect(fixture.slots).toEqual([]);
@@ -299,14 +299,14 @@ describe('a new request', () => {
 
   it.each([
     [
-      'the first question is open',
+      'the fetch of an equal request has no answer',
       {},
       (fixture: Fixture) => {
         void fixture.wait();
       },
     ],
     [
-      'a wake-up is followed',
+      'the fetch of a wake-up has no answer',
       {},
       async (fixture: Fixture) => {
         await idler(fixture);
@@ -314,7 +314,7 @@ describe('a new request', () => {
       },
     ],
     [
-      'the store was away',
+      'the last fetch failed',
       {},
       async (fixture: Fixture) => {
         await idler(fixture);
@@ -324,7 +324,7 @@ describe('a new request', () => {
       },
     ],
     [
-      'the store was away, though it has answered for another queue since',
+      'the last fetch of its queue failed, although a fetch of another queue succeeded since then',
       {},
       async (fixture: Fixture) => {
         await idler(fixture);
@@ -336,7 +336,7 @@ describe('a new request', () => {
       },
     ],
     [
-      'a look has failed',
+      'the last check of all queues failed',
       {},
       async (fixture: Fixture) => {
         await idler(fixture);
@@ -344,9 +344,9 @@ describe('a new request', () => {
         await sleep(1_000);
       },
     ],
-    ['it waits for more queues', { queues: ['q', 'r'] }, idler],
-    ['it has a name', { worker: 'w' }, idler],
-    ['no waiter is registered for that queue', { queues: ['r'] }, idler],
+    ['it waits for more queues than the waiting request', { queues: ['q', 'r'] }, idler],
+    ['it has a worker name', { worker: 'w' }, idler],
+    ['no request waits for its queue', { queues: ['r'] }, idler],
   ])('fetches when %s', async (_when, other, before) => {
     await before(fixture);
     const open = fixture.slots.length;
@@ -356,7 +356,7 @@ describe('a new request', () => {
   });
 });
 
-describe('the check of all queues within a second', () => {
+describe('the check of all queues each second', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
   afterEach(() => fixture.manager.close());
@@ -370,7 +370,7 @@ describe('the check of all queues within a second', () => {
     expect(fixture.slots).toEqual([]);
   });
 
-  it('fetches for one request, and for the others after it was served', async () => {
+  it('fetches for one of three requests, and for the two others after the first was served', async () => {
     const [first, second, third] = await fixture.idlers(3);
     fixture.mayHaveJobs = true;
     await sleep(1_000);
@@ -382,7 +382,7 @@ describe('the check of all queues within a second', () => {
     expect(await Promise.all([first, second, third])).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('fetches for requests with a worker name, so the store knows the workers', async () => {
+  it('fetches for a request with a worker name although its queue may be empty', async () => {
     await idler(fixture, 1, { worker: 'w' });
     await sleep(1_000);
 
@@ -390,7 +390,7 @@ describe('the check of all queues within a second', () => {
     expect(fixture.fetches.map(({ request }) => request.worker)).toEqual(['w']);
   });
 
-  it('is awaited by ending and by new requests during an outage', async () => {
+  it('fails the requests that end or arrive while it has no answer, when it and their fetches fail', async () => {
     const [wait] = await fixture.idlers(1, { waitMs: 1_100 });
     let fail = (): void => undefined;
     fixture.answer = () => new Promise((_resolve, reject) => (fail = () => reject(new Error('away'))));
@@ -406,7 +406,7 @@ describe('the check of all queues within a second', () => {
     await expect(other).rejects.toThrow('away');
   });
 
-  it('fails a wait that ends during a failed check', async () => {
+  it('fails a request whose wait time ends after the check failed', async () => {
     const [wait] = await fixture.idlers(1, { waitMs: 1_200 });
     fixture.isAway = true;
 

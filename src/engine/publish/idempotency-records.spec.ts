@@ -51,14 +51,14 @@ describe('records of idempotency keys', () => {
         { queue: 'text', body: Buffer.from('2'), priority: -1 },
       ],
     ],
-  ])('keep the fingerprint of older servers: %s', (_, jobs) => {
+  ])('have the same digest and fingerprint as in older versions: %s', (_, jobs) => {
     const { digest, fingerprint, isNative } = nativeIdempotencyRecordOf('key-1', jobs);
     expect(fingerprint.toString('hex')).toBe(sha256(nativeFacts(jobs), ...jobs.map((job) => job.body)));
     expect(digest.toString('hex')).toBe(sha256('\0key-1'));
     expect(isNative).toBe(true);
   });
 
-  it("keep the fingerprint of older servers on lmstfy's API", () => {
+  it("have the same digest and fingerprint as in older versions for lmstfy's API", () => {
     const job = { body, delayMs: 5, ttlMs: 0, tries: 2, attributes: { a: 'ä' } };
     const record = idempotencyRecordOf('key-2', { kind: 'publish', queue: 'mail', jobs: [job] });
     const facts = '["publish","mail",null,[[null,11,5,0,2,[["a","ä"]]]]]\n';
@@ -66,7 +66,7 @@ describe('records of idempotency keys', () => {
     expect(record.digest.toString('hex')).toBe(sha256('mail\0key-2'));
   });
 
-  it('are encoded for calls with a key, with the index of their first item', () => {
+  it('are encoded for each call with a key, with the index of its first item and its number of items', () => {
     const record = { digest: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(16, 2), isNative: true };
     const bytes = encodeKeyedCalls([
       { items: [1, 2], detail: undefined },

@@ -33,26 +33,26 @@ describe('slots of a cron expression', () => {
     ['*/20 * * * * *', 'UTC', '2026-03-28T12:00:19.999Z', ['2026-03-28T12:00', '2026-03-28T12:00']],
     ['0 12 1 * MON', 'UTC', '2026-03-28T12:00Z', ['2026-03-30T12:00', '2026-04-01T12:00']],
   ] as [string, string, string, string[]][])(
-    'are computed for %s in %s from %s',
+    'are computed correctly for %s in the time zone %s from %s on',
     (cron, zone, from, expected) => {
       expect(nextFrom(cron, zone, from, expected.length)).toEqual(expected);
     },
   );
 
-  it('report the slots that a clock change moved', () => {
+  it('are known as moved if a clock change skipped their time', () => {
     const schedule = of('30 2 * * *', 'Europe/Berlin');
     const slots = slotsAfter(schedule, Date.parse('2026-03-28T00:00Z'), 3);
     expect(slots.map((slot) => isMoved(schedule, slot))).toEqual([false, true, false]);
   });
 
-  it('begin at the start and end before the end of the schedule', () => {
+  it('begin at start_at and end before end_at of the schedule', () => {
     const [startAtMs, endAtMs] = [Date.parse('2026-01-02T00:00Z'), Date.parse('2026-01-04T00:00Z')];
     const schedule = of('0 0 * * *', 'UTC', { startAtMs, endAtMs });
     expect(slotsAfter(schedule, 0, 10)).toEqual([startAtMs, startAtMs + 24 * HOUR_MS]);
     expect(slotsPassed(schedule, 0, endAtMs, 1)).toEqual({ slots: [startAtMs + 24 * HOUR_MS], others: 1 });
   });
 
-  it('limit missed slots to the last ones, and count the others up to a bound', () => {
+  it('are limited to the last ones after a pause, and the others are counted up to 990', () => {
     const schedule = of('* * * * * *');
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     expect(slotsPassed(schedule, nowMs - 5_000, nowMs, 2)).toEqual({
@@ -77,14 +77,16 @@ describe('the check of a cron expression', () => {
     '@every 5s',
     '* * *',
     '61 * * * *',
-  ])('refuses the form of %j', (cron) => expect(() => checkCron(of(cron), nowMs)).toThrow('schedule.cron'));
-  it.each(['0 9 30 2 *', '0 0 31 4,6,9,11 *'])('refuses %j, which has no run', (cron) =>
+  ])('refuses the invalid or unsupported expression %j', (cron) =>
+    expect(() => checkCron(of(cron), nowMs)).toThrow('schedule.cron'),
+  );
+  it.each(['0 9 30 2 *', '0 0 31 4,6,9,11 *'])('refuses %j, which has no slot within ten years', (cron) =>
     expect(() => checkCron(of(cron), nowMs)).toThrow('within ten years'),
   );
   it.each(['Mars/Olympus', '', '+02:00', 'Europe', '0'])('refuses the time zone %j', (zone) =>
     expect(() => checkCron(of('* * * * *', zone), nowMs)).toThrow('schedule.timeZone'),
   );
-  it('refuses a wrong length, jitter, start or end', () => {
+  it('refuses an expression of more than 256 characters, a negative jitter, and an end that is not after the start', () => {
     expect(() => checkCron(of(`${'1,'.repeat(140)}1 * * * *`), nowMs)).toThrow('256');
     expect(() => checkCron(of('* * * * *', 'UTC', { jitterMs: -1 }), nowMs)).toThrow('jitterMs');
     expect(() => checkCron(of('* * * * *', 'UTC', { startAtMs: 5, endAtMs: 5 }), nowMs)).toThrow('endAtMs');

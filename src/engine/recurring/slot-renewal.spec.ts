@@ -14,7 +14,7 @@ class OneTimer implements Timers {
   }
 }
 
-it('slot renewal computes slots each hour, and half a minute after a failed pass', async () => {
+it('slot renewal computes the slots of all namespaces each hour, and 30 seconds after a failure', async () => {
   const timers = new OneTimer();
   const renewed: string[] = [];
   let fails = false;

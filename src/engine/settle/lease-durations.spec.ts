@@ -5,7 +5,7 @@ describe('lease durations', () => {
   const minter = new UlidMinter();
   const ids = Array.from({ length: 500 }, () => minter.mint(1_795_000_000_123));
 
-  it('return how long a lease ran, once', () => {
+  it('return how long a lease ran at its first end, and -1 at its second end', () => {
     const clock = new LeaseDurations();
     for (const [i, id] of ids.entries()) clock.begin(id, i, 10_000, 0);
 
@@ -13,7 +13,7 @@ describe('lease durations', () => {
     expect(ids.map((id) => clock.end(id, 1_000))).toEqual(ids.map(() => -1));
   });
 
-  it('have no value for an ended and for an unknown lease', () => {
+  it('return -1 for an expired and for an unknown lease', () => {
     const clock = new LeaseDurations();
     clock.begin('mine', 1_000, 2_000, 0);
 

@@ -5,8 +5,8 @@ import { Tally } from './tally.js';
 
 const DAY_MS = 86_400_000;
 
-describe('bins', () => {
-  it('are seconds, minutes, hours, days and an open last one', () => {
+describe('bins of durations', () => {
+  it('are 60 seconds, 59 minutes, 23 hours and 7 days, without gaps', () => {
     expect(BINS.map(({ name }) => name)).toEqual([
       ...Array.from({ length: 60 }, (_, i) => `s${i}`),
       ...Array.from({ length: 59 }, (_, i) => `m${i + 1}`),
@@ -16,7 +16,7 @@ describe('bins', () => {
     for (const [i, { toMs }] of BINS.entries()) expect(toMs).toBe(BINS[i + 1]?.fromMs ?? null);
   });
 
-  it('count values between their bounds, and longer ones in the last', () => {
+  it('contain the durations between their bounds, and the last bin all longer durations', () => {
     for (const [bin, { fromMs, toMs }] of BINS.entries()) {
       expect(binOf(fromMs)).toBe(bin);
       expect(binOf((toMs ?? 4_000 * DAY_MS) - 0.5)).toBe(bin);
@@ -47,8 +47,8 @@ function reference(values: readonly number[]): { mean: number; std: number } {
   return { mean, std: values.length < 2 ? 0 : Math.sqrt(squares / (values.length - 1)) };
 }
 
-describe('moments', () => {
-  it('are equal after splitting, merging and encoding the values', () => {
+describe('moments of durations', () => {
+  it('have the right count, mean, standard deviation and bins after merging, encoding and decoding', () => {
     fc.assert(
       fc.property(durations, durations, durations, (a, b, c) => {
         const all = [...a, ...b, ...c];
@@ -66,7 +66,7 @@ describe('moments', () => {
     );
   });
 
-  it('count negative durations of a clock that went back as 0', () => {
+  it('count a negative duration as 0', () => {
     const moments = momentsOf([-5, 5]);
 
     expect(moments).toMatchObject({ count: 2, meanMs: 2.5, bins: [2] });

@@ -47,7 +47,7 @@ describe('a loop', () => {
     return new Loop({ ...fixed, run, pauseMs: () => 500, ...options });
   }
 
-  it('reports its next run before the first one', () => {
+  it('reports its next run before its first run', () => {
     const loop = make();
     const idle = { name: 'sweep', lastRunMs: null, durationMs: null, moved: null, lagMs: null };
     expect(loop.status()).toEqual({ ...idle, nextRunMs: null, lastError: null });
@@ -59,7 +59,7 @@ describe('a loop', () => {
     expect(nextRunMs).toBeLessThanOrEqual(Date.now() + 10_001);
   });
 
-  it('reports its last run and schedules the next', async () => {
+  it('reports its last run, and schedules the next run', async () => {
     const loop = make();
     loop.schedule(0);
     const beforeMs = Date.now();
@@ -75,7 +75,7 @@ describe('a loop', () => {
     expect(timers.pending.get(TIMER)?.delayMs).toBe(500);
   });
 
-  it('does not run twice at once', async () => {
+  it('runs again only after its current run has ended, if it is scheduled during that run', async () => {
     const ends: (() => void)[] = [];
     const loop = make({ run: () => new Promise((resolve) => ends.push(() => resolve(1))) });
     loop.schedule(0);
@@ -91,7 +91,7 @@ describe('a loop', () => {
     ends[1]!();
   });
 
-  it('continues after an error and reports it by its own name', async () => {
+  it('continues after an error, and reports the error under its own name', async () => {
     const failure = new Error('no store');
     let isDown = true;
     const loop = make({
@@ -106,13 +106,13 @@ describe('a loop', () => {
     expect(loop.status()).toMatchObject({ moved: 7, lastError: { message: 'no store' } });
   });
 
-  it('keeps the beginning of a long error', () => {
+  it('reports the first 200 characters of a long error', () => {
     const loop = make();
     loop.fail(new Error('x'.repeat(5_000)));
     expect(loop.status().lastError?.message).toBe('x'.repeat(200));
   });
 
-  it('pauses until it is scheduled again if there is no next time', async () => {
+  it('pauses without a next time until it is scheduled again', async () => {
     const loop = make({ pauseMs: () => null });
     loop.schedule(0);
     await timers.fire(TIMER);

@@ -11,7 +11,7 @@ function noting(): { watcher: ConnectionWatcher; events: string[] } {
 }
 
 describe('the watcher of a connection', () => {
-  it('is notified once when it closes, and not after it stopped watching', async () => {
+  it('is notified once when the connection closes, and not notified if it was removed', async () => {
     const socket = new Socket();
     const [one, other] = [noting(), noting()];
     watchConnection(socket, other.watcher);
@@ -23,7 +23,7 @@ describe('the watcher of a connection', () => {
     expect([one.events, other.events]).toEqual([['closed'], []]);
   });
 
-  it('is notified if the connection was closed before', async () => {
+  it('is notified if the connection closed before the watcher was added', async () => {
     const socket = new Socket();
     socket.destroy();
     await once(socket, 'close');
@@ -34,7 +34,7 @@ describe('the watcher of a connection', () => {
     expect(events).toEqual(['closed']);
   });
 
-  it('is notified between the end of a connection and its close', async () => {
+  it('is notified once if it was added between the destruction of the connection and its close event', async () => {
     const socket = new Socket();
     socket.destroy();
     const { watcher, events } = noting();

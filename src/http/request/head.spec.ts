@@ -15,20 +15,20 @@ describe('parseQuery', () => {
     ['a=%ff', { a: '\u{fffd}' }],
     ['&&a=1&', { a: '1' }],
     ['__proto__=1', JSON.parse('{"__proto__":"1"}') as object],
-  ])('reads %j', (text, query) => {
+  ])('reads the query %j', (text, query) => {
     expect(JSON.stringify(parseQuery(text))).toBe(JSON.stringify(query));
   });
 });
 
 describe('wholeNumber', () => {
   it.each(['', ' 1', '1 ', '+5', '-1', '1.5', '0x10', '1e3', 'abc', '4294967296', '9'.repeat(400), '１'])(
-    'refuses %j',
+    'refuses the text %j',
     (text) => {
       expect(wholeNumber({ n: text }, 'n', 7, 4_294_967_295)).toBeUndefined();
     },
   );
 
-  it('accepts digits up to the maximum', () => {
+  it('accepts digits up to the given maximum, also with leading zeros', () => {
     expect(wholeNumber({ n: '4294967295' }, 'n', 7, 4_294_967_295)).toBe(4_294_967_295);
     expect(wholeNumber({ n: '007' }, 'n', 0, 10)).toBe(7);
   });
@@ -42,11 +42,14 @@ describe('wholeNumber', () => {
     ['99999999999999999999', undefined],
     ['9'.repeat(400), undefined],
     ['-1', undefined],
-  ])('reads %s of 64 bits as Go does', (text, value) => {
-    expect(wholeInt64({ n: text }, 'n', 7, 10)).toBe(value);
-  });
+  ])(
+    'limits %s to the maximum, and refuses it if Go cannot read it as a number of 64 bits',
+    (text, value) => {
+      expect(wholeInt64({ n: text }, 'n', 7, 10)).toBe(value);
+    },
+  );
 
-  it('uses the default only if the name is missing', () => {
+  it('returns the default if the parameter is missing', () => {
     expect(wholeNumber({}, 'n', 7, 10)).toBe(7);
   });
 });

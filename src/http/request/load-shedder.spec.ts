@@ -39,7 +39,7 @@ function codeOf(call: () => unknown): string | undefined {
 }
 
 describe('the load shedder', () => {
-  it('keeps a quarter of its capacity for requests that free resources', () => {
+  it('keeps a quarter of the requests in flight for requests that free resources', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const usual = Array.from({ length: 6 }, () => acquire());
     expect(codeOf(() => acquire())).toBe('overloaded');
@@ -63,7 +63,7 @@ describe('the load shedder', () => {
     expect(waiter.load).toBe('none');
   });
 
-  it('limits the waiting requests of a token, and not those of others', () => {
+  it('limits the waiting requests of one token without an effect on another token', () => {
     const { shedder, metrics, rest } = shedderOf({});
     const [one] = [rest(), rest()];
     expect(codeOf(() => rest())).toBe('too_many_waiters');
@@ -85,7 +85,7 @@ describe('the load shedder', () => {
     expect(() => rest('d')).not.toThrow();
   });
 
-  it('refuses bytes of a released request', () => {
+  it('refuses to reserve bytes or to wait for a released request', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const context = acquire();
     shedder.release(context);
@@ -105,7 +105,7 @@ describe('the load shedder', () => {
     expect(codeOf(() => rest('e'))).toBe('overloaded');
   });
 
-  it('limits the bytes of bodies, and keeps a quarter for requests that free resources', () => {
+  it('limits the bytes of bodies, keeps a quarter for requests that free resources, and admits one large body alone', () => {
     const { shedder, metrics, acquire } = shedderOf({});
     const [one, other, first] = [acquire(), acquire(), acquire('a', true)];
     shedder.reserveBytes(one, 40);

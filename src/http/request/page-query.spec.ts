@@ -6,11 +6,11 @@ import { parseQuery } from './head.js';
 const read = (text: string): PageQuery => readQuery(PageQuery, parseQuery(text));
 
 describe('the page of a list', () => {
-  it('is the first hundred by default', () => {
+  it('has 100 items without a cursor by default', () => {
     expect(read('')).toEqual({ limit: 100 });
   });
 
-  it('has the requested length up to a thousand, and continues behind the last one', () => {
+  it('has the requested limit from 1 to 1,000 and the requested cursor', () => {
     expect(read('limit=1000&cursor=abc')).toEqual({ limit: 1_000, cursor: 'abc' });
     for (const wrong of [
       'limit=0',
@@ -24,12 +24,15 @@ describe('the page of a list', () => {
     }
   });
 
-  it.each(['7', '', 'a b', '{"ä":"\u{1f600}"}'])('has a cursor for a position: %j', (place) => {
-    expect(fromCursor(toCursor(place), (found) => found === place)).toBe(place);
-  });
+  it.each(['7', '', 'a b', '{"ä":"\u{1f600}"}'])(
+    'has a cursor that is decoded to its position: %j',
+    (place) => {
+      expect(fromCursor(toCursor(place), (found) => found === place)).toBe(place);
+    },
+  );
 
   it.each(['!', 'Nw==', 'N', '_w', toCursor('other')])(
-    'refuses a cursor that it did not create: %s',
+    'is refused with a cursor that the server did not create: %s',
     (cursor) => {
       expect(() => fromCursor(cursor, (place) => place === '7')).toThrow(InputError);
     },

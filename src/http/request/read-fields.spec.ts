@@ -126,7 +126,7 @@ describe('the fields of a JSON body', () => {
     ['leavesOrNone', [[], [{ depth: 1 }]], [{}, null, [{ depth: 1 }, { depth: 1 }]]],
     ['maybe', [null, 1], [2, '']],
     ['leafOrNull', [null, { depth: 2 }], ['']],
-  ])('are checked by their kind: %s', (name, right, wrong) => {
+  ])('are checked as their declaration and their JSON schema say: %s', (name, right, wrong) => {
     for (const value of right) {
       expect(of({ queue: 'q', [name]: value })).toEqual([]);
       expect(readFields(Everything, { queue: 'q', [name]: value })).toHaveProperty(name, value);
@@ -141,7 +141,7 @@ describe('the fields of a JSON body', () => {
     }
   });
 
-  it('are reported all at once with path and rule', () => {
+  it('are reported all at once, with path and rule, if they are wrong', () => {
     expect(of({ whole: 9, leaves: [{ depth: 1 }, { depth: 0, width: 1 }, 5], leaf: {} })).toEqual([
       { field: 'whole', rule: 'must be a whole number from -3 to 3' },
       { field: 'leaves[1].depth', rule: 'must be a whole number from 1 to 5' },
@@ -163,7 +163,7 @@ describe('the fields of a JSON body', () => {
     ['wh', undefined],
     ['something', undefined],
     ['', undefined],
-  ])('are suggested for a similar unknown one: %s', (name, meant) => {
+  ])('are suggested for an unknown name only if it is similar: %s', (name, meant) => {
     const rule = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
     expect(of({ queue: 'q', [name]: 1 })).toEqual([{ field: name, rule }]);
   });
@@ -172,7 +172,7 @@ describe('the fields of a JSON body', () => {
     expect(of(value)).toEqual([{ field: '', rule: 'must be an object' }]);
   });
 
-  it('refuse names of the prototype', () => {
+  it('are refused with names that JavaScript objects inherit, such as __proto__', () => {
     const text =
       '{"queue":"q","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1}';
     expect(fieldsIn(JSON.parse(text))).toEqual(['__proto__', 'constructor', 'toString']);
@@ -182,7 +182,7 @@ describe('the fields of a JSON body', () => {
     expect(fieldsIn({ queue: 'q', texts: JSON.parse('{"__proto__":"a"}') as unknown })).toEqual(['texts']);
   });
 
-  it('are reported up to a maximum number and length', () => {
+  it('are reported up to 20 problems and 40 characters of a name', () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`x${String(i)}`.repeat(50), i]));
     expect(of(many)).toHaveLength(20);
     expect(Math.max(...of(many).map(({ field }) => field.length))).toBe(40);
@@ -194,7 +194,7 @@ describe('the fields of a JSON body', () => {
 describe('the parameters of a query', () => {
   const read = (text: string): Everything => readQuery(Everything, parseQuery(text));
 
-  it('are converted from text', () => {
+  it('are converted from text to numbers, booleans and lists', () => {
     const { queue, whole, flag, labels } = read('queue=q&whole=-2&flag=true&labels=a,b&token=default:x');
     expect({ queue, whole, flag, labels }).toEqual({ queue: 'q', whole: -2, flag: true, labels: ['a', 'b'] });
   });
@@ -207,7 +207,7 @@ describe('the parameters of a query', () => {
     ['queue=q&lmit=5', 'lmit'],
     ['queue=q&labels=a,a', 'labels'],
     ['whole=1', 'queue'],
-  ])('refuse %s', (text, field) => {
+  ])('are refused if one is invalid: %s', (text, field) => {
     expect(problemsOf(() => read(text)).map((problem) => problem.field)).toEqual([field]);
   });
 });

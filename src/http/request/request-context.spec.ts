@@ -28,7 +28,7 @@ function contextAt(refuse: ApiErrors['refuse']): { context: RequestContext; ends
 }
 
 describe('a request context', () => {
-  it('continues after its work', async () => {
+  it('calls the next step with the result of its work', async () => {
     const { context } = contextAt(() => undefined);
     const result = await new Promise((resolve) => context.after(Promise.resolve(7), resolve));
 
@@ -38,13 +38,13 @@ describe('a request context', () => {
   it.each<[string, (context: RequestContext) => void]>([
     ['its work fails', (context) => context.after(Promise.reject(new Error('why')), () => undefined)],
     [
-      'what follows throws',
+      'the next step throws',
       (context) =>
         context.after(Promise.resolve(), () => {
           throw new Error('why');
         }),
     ],
-  ])('is answered by the error responder of its API when %s', async (_when, run) => {
+  ])('passes the error to the error responder of its API when %s', async (_when, run) => {
     const error = await new Promise((resolve) => run(contextAt((reason) => resolve(reason)).context));
 
     expect(error).toEqual(new Error('why'));
@@ -76,7 +76,7 @@ describe('a request context', () => {
     expect(ends).toEqual(['destroyed']);
   });
 
-  it('has no caller before it is admitted', () => {
+  it('throws an error if its caller is read before the token was checked', () => {
     const { context } = contextAt(() => undefined);
 
     expect(() => context.caller).toThrow('a route without a token guard');

@@ -24,7 +24,7 @@ describe('an address in the access log', () => {
     ['among words', `/api/ns/q?x=wrong-${MINTED}-x`],
     ['a chosen one in a name', `/api/ns/q?token%3D${encodeURIComponent(CHOSEN)}`],
     ['beside another', `/api/ns/${MINTED}?token=${encodeURIComponent(CHOSEN)}`],
-  ])('hides the token in the query: %s', (_name, url) => {
+  ])('hides a generated token anywhere in the URL, and a chosen token as token=: %s', (_name, url) => {
     for (const carried of ['', 'short', 'wrong-but-long-enough-it-is']) {
       const shown = shownUrl(url, carried);
       expect(decodeURIComponent(shown).toUpperCase()).not.toContain(MINTED);
@@ -37,7 +37,7 @@ describe('an address in the access log', () => {
     ['escaped', `/api/ns/${encodeURIComponent(CARRIED)}/size`],
     ['in a value', `/v1/ns/stats?queue=${encodeURIComponent(CARRIED)}`],
     ['twice', `/api/${encodeURIComponent(CARRIED)}/${encodeURIComponent(CARRIED)}`],
-  ])('hides the token of the request: %s', (_name, url) => {
+  ])('hides the token that the request carries, wherever the URL repeats it: %s', (_name, url) => {
     for (const carried of [CARRIED, `default:${CARRIED}`]) {
       expect(shownUrl(url, carried)).toContain('[redacted]');
       expect(shownUrl(url, carried)).not.toContain('chosen');
@@ -58,7 +58,7 @@ describe('an address in the access log', () => {
     expect(shownUrl(url, MINTED)).toBe(url);
   });
 
-  it('is one line for any escapes', () => {
+  it('shows escaped line breaks and non-ASCII bytes as question marks', () => {
     expect(shownUrl(`/api/ns/%0d%0a%c3%a9${MINTED}`, '')).toBe('/api/ns/????[redacted]');
   });
 });

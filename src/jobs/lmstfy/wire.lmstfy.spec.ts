@@ -22,7 +22,7 @@ describe("lmstfy's answers", () => {
     [86_400_000, 86_400],
     // A job that is leased in the millisecond of its publish: deadlines are rounded up, "now" is rounded down.
     [4_294_967_295_001, 4_294_967_295],
-  ])('show %i ms left as a ttl of %i', (ttlLeftMs, ttl) => {
+  ])('show %i remaining milliseconds as a ttl of %i seconds', (ttlLeftMs, ttl) => {
     expect(JSON.parse(peekedJson('ns', { ...JOB, ttlLeftMs }))).toMatchObject({ ttl });
   });
 

@@ -31,7 +31,7 @@ describe('the body of a batch acknowledgement', () => {
     expect(read({ acks })).toEqual(acks);
   });
 
-  it('may omit the lease only with force', () => {
+  it('may omit the lease of an item if force is true', () => {
     const [leased, forced] = [
       { queue: 'q', id: ID, lease: 1 },
       { queue: 'q', id: ID, force: true },
@@ -67,8 +67,8 @@ describe('the body of a batch acknowledgement', () => {
     ['a list', []],
     ['null', null],
     ['a text', '"acks"'],
-    ['something else besides', { acks: [{ queue: 'q', id: ID }], lease: 1 }],
-  ])('is refused as a whole: %s', (_name, value) => {
+    ['another field beside acks', { acks: [{ queue: 'q', id: ID }], lease: 1 }],
+  ])('is refused as a whole if it is or contains %s', (_name, value) => {
     expect(fields(value)).toEqual(['']);
   });
 
@@ -77,7 +77,7 @@ describe('the body of a batch acknowledgement', () => {
     ['an object', { acks: {} }],
     ['an empty list', { acks: [] }],
     ['too many', { acks: Array(1_001).fill({ queue: 'q', id: ID }) }],
-  ])('has 1 to 1,000 items: %s', (_name, value) => {
+  ])('is refused without a list of 1 to 1,000 items: %s', (_name, value) => {
     expect(fields(value)).toEqual(['acks']);
   });
 
@@ -103,21 +103,21 @@ describe('the body of a batch acknowledgement', () => {
     ['a misspelt field', { queue: 'q', id: ID, leese: 1 }, ['acks[1].leese']],
     ['a field that every object has', { queue: 'q', id: ID, toString: 1 }, ['acks[1].toString']],
     ['a long field', { queue: 'q', id: ID, ['x'.repeat(99)]: 1 }, [`acks[1].${'x'.repeat(40)}`]],
-  ])('reports errors with the index of the item: %s', (_name, item, expected) => {
+  ])('is refused with the index of the wrong item and the name of its field: %s', (_name, item, expected) => {
     expect(fields({ acks: [RIGHT, item, RIGHT] })).toEqual(expected);
   });
 
-  it('refuses a field named __proto__', () => {
+  it('is refused with a field named __proto__', () => {
     expect(fields(`{"acks":[{"queue":"q","id":"${ID}","__proto__":{"lease":1}}]}`)).toEqual([
       'acks[0].__proto__',
     ]);
   });
 
-  it('reports a limited number of errors', () => {
+  it('is refused with at most 20 errors', () => {
     expect(fields({ acks: Array(1_000).fill({}) })).toHaveLength(20);
   });
 
-  it('may have a result and a next queue', () => {
+  it('may have a result, new data and a next queue for an item', () => {
     const of = { queue: 'q', id: ID, lease: 3 };
     const acks = [
       { ...of, result: { a: 1 } },

@@ -42,7 +42,7 @@ describe('the answer to a lease request', () => {
         },
       },
     ],
-  ])('has all facts and the data of %s', (_what, job) => {
+  ])('has all fields, and data with the digits as published: %s', (_what, job) => {
     const json = leasedJson([job], 64);
     const { extended = FACTS } = job;
     const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);
@@ -62,7 +62,7 @@ describe('the answer to a lease request', () => {
     expect(Object.keys(answer as object).sort()).toEqual(fields.sort());
   });
 
-  it('has bytes in base64, and a comma between jobs', () => {
+  it('has bytes in base64, and is valid JSON with two jobs and with none', () => {
     const bytes = { ...SIMPLE, body: Buffer.from([255, 0]) };
     const { jobs } = JSON.parse(leasedJson([bytes, SIMPLE], 64)) as { jobs: object[] };
     expect(jobs).toHaveLength(2);

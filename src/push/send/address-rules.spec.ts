@@ -4,7 +4,7 @@ const CLOSED = new AddressRules();
 
 describe('addresses that push may connect to', () => {
   it.each(['93.184.216.34', '2606:2800:220:1::1', '::ffff:93.184.216.34', '64:ff9b::5db8:d822', '8.8.8.8'])(
-    'include public ones: %s',
+    'include the public address %s',
     (address) => expect(CLOSED.allows(address)).toBe(true),
   );
 
@@ -66,17 +66,17 @@ describe('addresses that push may connect to', () => {
     '64:ff9b:1:a9:fe:a9fe:808:808',
     '64:ff9b:1:0:a9:fea9:fe08:808',
     '2002:a9fe:a9fe::',
-  ])('exclude metadata services although all is allowed: %s', (address) => {
+  ])('exclude the metadata service %s even if all addresses are allowed', (address) => {
     expect(new AddressRules(['0.0.0.0/0', '::/0']).allows(address)).toBe(false);
     expect(CLOSED.allows(address)).toBe(false);
   });
 
-  it('include those of a local NAT64 prefix if it is allowed', () => {
+  it('include an address of the local NAT64 prefix if the prefix is allowed', () => {
     const rules = new AddressRules(['64:ff9b:1::/48']);
     expect(rules.allows('64:ff9b:1:808:8:800:0:1')).toBe(true);
   });
 
-  it('include those of an allowed range in any notation', () => {
+  it('include the addresses of an allowed range in any notation, and no addresses beside the range', () => {
     const rules = new AddressRules(['10.2.0.0/16', '127.0.0.1', 'fd12::/32', '::1']);
     for (const address of ['10.2.3.4', '::ffff:10.2.3.4', '64:ff9b::a02:304', '127.0.0.1', 'fd12::9', '::1'])
       expect([address, rules.allows(address)]).toEqual([address, true]);

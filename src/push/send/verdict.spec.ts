@@ -25,7 +25,7 @@ function verdict(
   return verdictOfAnswer(answer, { onStatus, maxRetryAfterMs: HOUR, ack: 'response' }, releases, NOW);
 }
 
-describe('the action for an answer', () => {
+describe('the action for an answer to a push', () => {
   it.each<[number, Record<string, string>, string, boolean | null]>([
     [200, {}, 'ack', true],
     [202, {}, 'ack', true],
@@ -44,11 +44,11 @@ describe('the action for an answer', () => {
     [500, { 'pumphouse-retry': 'No' }, 'fail', false],
     [429, { 'pumphouse-retry': 'no' }, 'fail', null],
     [200, { 'pumphouse-retry': 'no' }, 'ack', true],
-  ])('is chosen for status %d with %j', (status, headers, action, isHealthy) => {
+  ])('is chosen for status %d with the headers %j', (status, headers, action, isHealthy) => {
     expect(verdict(status, { headers })).toMatchObject({ action, isHealthy, isGone: status === 410 });
   });
 
-  it('follows the rules of the target, a status before its class', () => {
+  it('follows the rules of the target, and a rule for a status such as 404 before a rule for 4xx', () => {
     const onStatus = { '404': 'fail', '4xx': 'ack', '2xx': 'retry' } as const;
     expect([404, 410, 200, 500].map((status) => verdict(status, { onStatus }).action)).toEqual([
       ...['fail', 'ack', 'retry', 'retry'],
@@ -56,12 +56,12 @@ describe('the action for an answer', () => {
     expect(verdict(410, { onStatus }).isGone).toBe(false);
   });
 
-  it('is a release a hundred times at most', () => {
+  it('is a release at most 100 times, and then a retry', () => {
     expect(verdict(429, { releases: 99 }).action).toBe('release');
     expect(verdict(429, { releases: 100 })).toMatchObject({ action: 'retry', group: 'http_429' });
   });
 
-  it('delays a release by the longer of its rule and Retry-After', () => {
+  it('delays a release by 1 to 60 seconds that double, or by a longer Retry-After up to the maximum', () => {
     expect(verdict(429).delayMs).toBe(1_000);
     expect(verdict(429, { releases: 3 }).delayMs).toBe(8_000);
     expect(verdict(429, { releases: 50 }).delayMs).toBe(60_000);
@@ -70,11 +70,11 @@ describe('the action for an answer', () => {
     expect(verdict(429, { headers: { 'retry-after': '999999' } }).delayMs).toBe(HOUR);
   });
 
-  it('keeps the beginning of the body', () => {
+  it('has a message with the first 1,024 characters of the body', () => {
     expect(verdict(500, { body: 'x'.repeat(5_000) }).message).toBe(`HTTP 500: ${'x'.repeat(1_024)}`);
   });
 
-  it('is a retry without an answer, and a release when the server shuts down', () => {
+  it('is a retry if there is no answer, and a release if the server shuts down', () => {
     expect(verdictOfError(new SendError('dns', 'd'))).toMatchObject({
       ...{ action: 'retry', group: 'dns', isHealthy: false },
     });
@@ -85,7 +85,7 @@ describe('the action for an answer', () => {
   });
 });
 
-describe('Retry-After', () => {
+describe('the Retry-After of an answer to a push', () => {
   it.each<[string | undefined, number | null]>([
     [undefined, null],
     ['5', 5_000],
@@ -99,5 +99,5 @@ describe('Retry-After', () => {
     ['soon', null],
     ['next 2', null],
     ['', null],
-  ])('is read from %s', (text, ms) => expect(retryAfterOf(text, NOW, HOUR)).toBe(ms));
+  ])('is read or ignored as %s', (text, ms) => expect(retryAfterOf(text, NOW, HOUR)).toBe(ms));
 });

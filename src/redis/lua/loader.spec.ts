@@ -21,7 +21,7 @@ const command = (code: string, lists = 'KEYS meta'): string => `--[[\nIt.\n\n${l
 const module = (name: string, requires = ''): string =>
   `${requires === '' ? '' : `--- @requires ${requires}\n`}--- @exports ${name}\n\nfunction ${name}()\n  return 1\nend\n`;
 
-describe('the module loader', () => {
+describe('the loader of Lua modules', () => {
   it('inserts each module once, after those that it requires, before the code of the command', () => {
     const text = load({
       'commands/simple/it': command('--- @requires jobs/b, jobs/a\n\nreturn a() + b()\n'),
@@ -35,7 +35,7 @@ describe('the module loader', () => {
     expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
   });
 
-  it('names the keys and arguments of the header, and makes numbers of integers', () => {
+  it('declares the keys and arguments of the header as locals, and converts integers to numbers', () => {
     const lists =
       'KEYS meta, index\nARGV clock_ms, limit\nindex: zset  of jobs\nlimit: integer  jobs, at most';
     expect(load({ 'commands/simple/it': command('return limit\n', lists) })).toBe(
@@ -43,14 +43,14 @@ describe('the module loader', () => {
     );
   });
 
-  it('takes what a header explains before what several commands have', () => {
+  it('prefers the explanation in the header to the shared explanation of an argument', () => {
     const lists = 'ARGV clock_ms\nclock_ms: integer  of another kind';
     expect(load({ 'commands/simple/it': command('return clock_ms\n', lists) })).toBe(
       'local clock_ms = tonumber(ARGV[1])\n\nreturn clock_ms\n',
     );
   });
 
-  it('writes the place and the size of items in the place of their names', () => {
+  it('replaces FIRST_ITEM and ITEM_SIZE by numbers', () => {
     const code = 'for i = FIRST_ITEM, #ARGV, ITEM_SIZE do\nend\n';
     expect(load({ 'commands/simple/it': command(code, 'ARGV clock_ms\nITEM id, body') })).toContain(
       'for i = 2, #ARGV, 2 do\n',
@@ -82,7 +82,7 @@ describe('the module loader', () => {
     expect(text).not.toContain('local other');
   });
 
-  it('keeps exports for a module that only it uses, and puts a module inside the only one that uses it', () => {
+  it('puts a module inside the only module that requires it, and a function that only this module uses inside it', () => {
     const text = load({
       'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
       'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
@@ -93,7 +93,7 @@ describe('the module loader', () => {
     expect(text).toContain('end\nend\nfunction a()');
   });
 
-  it('writes constants in the place of their names, but not in texts and comments', () => {
+  it('replaces constants by their values, but not in strings and comments', () => {
     const text = load({
       'commands/simple/it': command(
         '--- @requires core/c\n\nreturn { READY, job.READY, "READY", NAME } -- READY\n',
@@ -104,7 +104,7 @@ describe('the module loader', () => {
     expect(text).not.toContain('do\n');
   });
 
-  it('inserts modules that are required inside a block there', () => {
+  it('inserts a module inside the block that requires it', () => {
     const text = load({
       'commands/simple/it': command(
         '--- @requires core/c\n\nlocal n = c()\nif n > 1 then\n  --- @requires jobs/a\n  n = a()\nend\nreturn n\n',
@@ -116,7 +116,7 @@ describe('the module loader', () => {
     expect(text.match(/function c\(/g)).toHaveLength(1);
   });
 
-  it('replaces a module by another', () => {
+  it('replaces a module by another module on request', () => {
     const files = {
       'commands/simple/it': command('--- @requires core/c\n\nreturn c()\n'),
       'modules/core/c': module('c'),
@@ -125,7 +125,7 @@ describe('the module loader', () => {
     expect(load(files, { 'core/c': 'core/other' })).toContain('return 2');
   });
 
-  it('fails with the chain when modules require each other', () => {
+  it('fails with the chain of modules when two modules require each other', () => {
     const files = {
       'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
       'modules/jobs/a': module('a', 'jobs/b'),
@@ -134,7 +134,7 @@ describe('the module loader', () => {
     expect(() => load(files)).toThrow('simple/it → jobs/a → jobs/b → jobs/a');
   });
 
-  it('fails with the chain when there is no such module', () => {
+  it('fails with the chain of modules when a required module does not exist', () => {
     const files = {
       'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
       'modules/jobs/a': module('a', 'jobs/c'),
@@ -151,7 +151,7 @@ describe('the module loader', () => {
     expect(() => load(files)).toThrow('the Lua modules jobs/a and jobs/b both export a');
   });
 
-  it('fails with the chain when there are more than 200 local names', () => {
+  it('fails with the chain of modules when there are more than 200 local names', () => {
     const names = Array.from({ length: 120 }, (_none, i) => `n${i}`);
     const body = names.map((name) => `function ${name}()\nend\n`).join('');
     const files = (count: number): Record<string, string> => ({
@@ -166,7 +166,7 @@ describe('the module loader', () => {
     );
   });
 
-  it('counts the names of a library apart: its modules, and its function with KEYS and ARGV', () => {
+  it('allows 200 local names in the modules of a library and 200 in its function', () => {
     const namesOf = (count: number, name: string): string[] =>
       Array.from({ length: count }, (_none, i) => `${name}${i}`);
     const library = (inModule: number, inCommand: number) => () => {
@@ -193,7 +193,7 @@ describe('the module loader', () => {
 
   it.each(
     readdirSync(COMMANDS, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua')),
-  )('leaves no directives in %s', (path) => {
+  )('leaves no line with --- @ in %s', (path) => {
     expect(assembleScript(path.replace('.lua', ''))).not.toMatch(/--- @/);
   });
 });

@@ -42,7 +42,7 @@ function alone(module: string): string {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('luacheck finds no globals, unused or shadowed names in scripts, libraries and modules', () => {
+  it('finds no globals, unused names or shadowed names in Lua scripts, libraries and modules', () => {
     const options = ['--config', join(LUA_DIR, '.luacheckrc'), '--codes', '--quiet', '--no-color'];
     const { status, stdout } = spawnSync('luacheck', [...options, '.'], { cwd: folder, encoding: 'utf8' });
     expect({ status, stdout: status === 0 ? '' : stdout }).toEqual({ status: 0, stdout: '' });

@@ -35,7 +35,7 @@ function plain(arg: Arg): Buffer {
   return Buffer.isBuffer(arg) ? arg : Buffer.from(String(arg));
 }
 
-describe('a command on the wire', () => {
+describe('an encoded command of Redis', () => {
   it.each<[string, readonly Arg[]]>([
     ['a word', ['PING']],
     ['empty arguments', ['SET', '', Buffer.alloc(0)]],
@@ -63,7 +63,7 @@ describe('a command on the wire', () => {
     expect(parse(encodeCommand(args)).map(String)).toEqual(args);
   });
 
-  it('equals the encoding of the driver', () => {
+  it('equals the encoding of ioredis', () => {
     const args: Arg[] = ['EVALSHA', 'abc', 1, 'key', Buffer.from([1, 2, 3]), 'rød', ''];
     const [name, ...rest] = args;
     const theirs = new Redis.Command(String(name), rest, { replyEncoding: null }).toWritable(
@@ -75,14 +75,14 @@ describe('a command on the wire', () => {
 });
 
 describe('the reply of a script', () => {
-  it('is decoded by its binding', () => {
+  it('is decoded to the fields of its binding', () => {
     expect(replyOf(deadHead, [0, 5, Buffer.from('id'), 3])).toMatchObject({ status: 0, nowMs: 5, size: 3 });
   });
 
   it.each([
     ['nil', null, 'simple_dead_head: the reply is no array'],
     ['a short array', [0, 5], 'simple_dead_head: the reply has no bytes at 2'],
-  ])('fails with the label of the script if it is not what the script returns: %s', (_name, raw, message) => {
+  ])('is an error with the name of the script if it is %s', (_name, raw, message) => {
     expect(() => replyOf(deadHead, raw)).toThrow(message);
   });
 });
