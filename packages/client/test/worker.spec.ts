@@ -1016,7 +1016,7 @@ describe('stop', () => {
       concurrency: 1,
       prefetch: 1,
       ttrMs: TTR_MS,
-      shutdownGraceMs: 10 * TTR_MS,
+      shutdownGraceMs: 2 * TTR_MS,
     });
     const begun = deferred();
     const end = deferred();
