@@ -10,7 +10,7 @@ import { Audit } from './audit.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 describe('batches', () => {
-  describe('calls of one turn', () => {
+  describe('calls in one turn of the event loop', () => {
     let f: EngineFixture;
     let redis: Redis;
     const batches: [string, number][] = [];
@@ -30,7 +30,7 @@ describe('batches', () => {
     const bodies = (leased: LeasedJob[][]): (string | undefined)[] =>
       leased.map(([job]) => job?.body.toString());
 
-    it('share one fetch if they are equal, and are served in order', async () => {
+    it('share one script if they lease from the same queue, and get its jobs in order', async () => {
       for (const text of ['a', 'b', 'c']) await f.publish('q', { text });
       batches.length = 0;
       const got = await Promise.all(Array.from({ length: 50 }, () => take('q')));
@@ -39,14 +39,14 @@ describe('batches', () => {
       expect(bodies(got)).toEqual(['a', 'b', 'c', ...new Array<undefined>(47).fill(undefined)]);
     });
 
-    it('do not overtake one another if their queues overlap', async () => {
+    it('get jobs in the order of the calls if their queues overlap', async () => {
       for (const text of ['first', 'second']) await f.publish('b', { text });
       const got = await Promise.all([take('a', 'b'), take('b'), take('a', 'b')]);
 
       expect(bodies(got)).toEqual(['first', 'second', undefined]);
     });
 
-    it('fetch again, each for itself, if they want more than one answer may hold', async () => {
+    it('use a second script if one answer cannot hold all the jobs that they lease', async () => {
       // An answer takes no more jobs at 4 MiB: 21 of these.
       const job = newJob({ body: Buffer.alloc(200_000, 'x') });
       const ids = await Promise.all(Array.from({ length: 40 }, () => f.engine.publish(f.ns, 'q', job)));
@@ -60,7 +60,7 @@ describe('batches', () => {
       expect(new Set(got)).toEqual(new Set(ids));
     });
 
-    it('are served behind thousands of stale entries, with a thousand per script at most', async () => {
+    it('get the jobs behind 2,500 stale entries', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 2_500; i += 50)
         ids.push(
@@ -80,7 +80,7 @@ describe('batches', () => {
       expect(await f.size('q')).toBe(0);
     });
 
-    it('publish a chosen id once, and remove its expired job once', async () => {
+    it('store one job if two publish the same id, and remove the expired job of the id once', async () => {
       await f.publish('q', { id: 'mine', delayMs: 60_000, ttlMs: 1_000 });
       await f.publish('q', { delayMs: 3_600_000 });
       f.nowMs += 1_000;
@@ -110,7 +110,7 @@ describe('batches', () => {
       ['acked', (f, id) => f.engine.ack(f.ns, 'q', id)],
     ];
 
-    it.each(CALLS)('fails only the call of the event (%s)', async (method, call) => {
+    it.each(CALLS)('fails only the call that it observed: %s', async (method, call) => {
       let reported = 0;
       const throwing = (): void => {
         if (reported++ === 0) throw new Error('of the observer');
@@ -181,7 +181,7 @@ describe('batch ack', () => {
 
     const ackOf = ({ queue, id, lease: number }: LeasedJob): Ack => ({ queue, id, lease: number });
 
-    it('are a thousand in eight scripts, and leave nothing of the jobs', async () => {
+    it('run in eight scripts if they are a thousand, and leave no key of the jobs', async () => {
       const leased = await lease('q', 1_000);
       scripts.length = 0;
       const results = await f.engine.ackMany(f.ns, leased.map(ackOf));
@@ -192,7 +192,7 @@ describe('batch ack', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('are refused as a whole above a thousand', async () => {
+    it('are all refused if they are more than a thousand', async () => {
       const leased = await lease('q', 1);
       const acks = new Array<Ack>(1_001).fill(ackOf(leased[0]!));
 
@@ -205,7 +205,7 @@ describe('batch ack', () => {
       ['a lease of more than 32 bits', { lease: 2 ** 32 }],
       ['a lease that is no whole number', { lease: 1.5 }],
       ['a queue that would be two', { queue: 'a,b' }],
-    ])('are refused as a whole for %s, before anything happens', async (_name, wrong) => {
+    ])('are all refused for %s, and change no job', async (_name, wrong) => {
       const [one, other] = await lease('q', 2);
       const acks = [ackOf(one!), { ...ackOf(other!), ...wrong }];
 
@@ -213,7 +213,7 @@ describe('batch ack', () => {
       expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ leased: 2 }]);
     });
 
-    it('have a result each, in order, and a failed one changes nothing', async () => {
+    it('have a result each, in order, and change no job if they fail', async () => {
       const [one, lost, any, wrongQueue] = await lease('q', 4);
       const [other] = await lease('p', 1);
       const ready = await f.publish('p');
@@ -259,7 +259,7 @@ describe('batch ack', () => {
       expect(await f.engine.ackMany(f.ns, [ackOf(lost!), ackOf(wrongQueue!)])).toEqual(['acked', 'acked']);
     });
 
-    it('find jobs without a queue name, simple and extended, beside others with one', async () => {
+    it('find simple and extended jobs without a queue name, beside items that name a queue', async () => {
       const [q0, q1, lost] = await lease('q', 3);
       const [p0] = await lease('p', 1);
       await f.put('e', { type: 't' });
@@ -307,7 +307,7 @@ describe('batch ack', () => {
       expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 0 }]);
     });
 
-    it('count an item once that is listed twice', async () => {
+    it('acknowledge a job once that is listed twice', async () => {
       const [job] = await lease('q', 1);
 
       expect(await f.engine.ackMany(f.ns, [ackOf(job!), ackOf(job!)])).toEqual(['acked', 'not_found']);

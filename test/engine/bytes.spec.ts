@@ -9,7 +9,7 @@ describe('bytes counted for quotas', () => {
   const PREFIX = 'pre.';
 
   /** A Redis of its own: to count walks over all keys there are. */
-  describe('jobs from before a quota on bytes', () => {
+  describe('stored jobs', () => {
     let server: RedisProcess;
     let redis: Redis;
     const closing: (() => Promise<unknown>)[] = [];
@@ -41,7 +41,7 @@ describe('bytes counted for quotas', () => {
     const job = (text: string, more = {}): ReturnType<typeof newJob> =>
       newJob({ body: Buffer.from(text), ...more });
 
-    it('are counted in all namespaces and states when a server with a quota starts', async () => {
+    it('are counted in all namespaces and states when the first server with a quota starts', async () => {
       let nowMs = Date.now();
       const before = await open({ clock: () => nowMs });
       await before.publish('one', 'q', job('1'));
@@ -67,7 +67,7 @@ describe('bytes counted for quotas', () => {
       expect([await bytes('one'), await bytes('two')]).toEqual([9, 7]);
     });
 
-    it('are part of the sum from then on', async () => {
+    it('are part of the sum after the first count', async () => {
       const before = await open();
       const id = await before.publish('ns', 'q', job('x'.repeat(900)));
       const engine = await open({ quotas: QUOTAS });
@@ -106,7 +106,7 @@ describe('bytes counted for quotas', () => {
       expect(await bytes('ns')).toBe(0);
     });
 
-    it('are counted in their own prefix only', async () => {
+    it('are counted only under the key prefix of the server', async () => {
       const foreign = await open({}, 'other.');
       await foreign.publish('ns', 'q', job('foreign'));
       await (await open()).publish('ns', 'q', job('own'));
@@ -119,7 +119,7 @@ describe('bytes counted for quotas', () => {
       plain.disconnect();
     });
 
-    it('are counted hourly by one server, and again after a server without a quota ran', async () => {
+    it('are counted at most once an hour, and again after a server without a quota ran', async () => {
       const counted = async (): Promise<string | null> => redis.get('pumphouse:counted');
       (await open({ quotas: QUOTAS })).start();
       await waitFor(async () => (await counted()) === 'done');
@@ -133,7 +133,7 @@ describe('bytes counted for quotas', () => {
       await waitFor(async () => (await bytes('ns')) === 5);
     });
 
-    it('are taken off the sum in a full Redis, as are later ones', async () => {
+    it('are taken off the sum when they end in a full Redis', async () => {
       let nowMs = Date.now();
       const engine = await open({ quotas: QUOTAS, clock: () => nowMs });
       const publish = (queue: string, more = {}): Promise<string> =>
@@ -168,7 +168,7 @@ describe('bytes counted for quotas', () => {
       expect(sums).toEqual([25, 20, 15, 10, 5, 0]);
     });
 
-    it('are counted once while jobs are added, removed and moved', async () => {
+    it('are counted once each while jobs are published, acknowledged and returned', async () => {
       const before = await open();
       const engine = await open({ quotas: { ...QUOTAS, bytes: 1_000_000 } });
       for (let i = 0; i < 10; i++)
@@ -201,7 +201,7 @@ describe('bytes counted for quotas', () => {
   });
 });
 
-describe('bytes of a job in Redis', () => {
+describe('memory in Redis', () => {
   /** An eighth of a million: Redis's hash tables, which grow by doubling, are as full as with a million. */
   const JOBS = 125_000;
   const BATCH = 64;
@@ -213,7 +213,7 @@ describe('bytes of a job in Redis', () => {
       ['ready', 0, 280],
       ['scheduled', 3_600_000, 300],
     ])(
-      'is within the bound for %s',
+      'is within the bound for a %s job of 100 bytes',
       async (name, delayMs, budget) => {
         const redis = await startRedis({ args: ['--appendonly', 'no'] });
         const admin = new Redis(redis.port, '127.0.0.1');

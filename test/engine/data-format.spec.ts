@@ -15,7 +15,7 @@ import { edgeProblems } from './edge-audit.js';
 import { auditIndexes } from './index-audit.js';
 import { newJob, silentLog, testPoolOptions } from './fixture.js';
 
-describe('the data format', () => {
+describe('data formats', () => {
   const [READY, SCHEDULED, LEASED] = [1, 2, 3];
   const NS = 'old';
   /** So long do Redis's own TTLs last here: a moment, where format 1 left ten minutes beyond a job's ttl. */
@@ -45,7 +45,7 @@ describe('the data format', () => {
     return bytes;
   }
 
-  describe('a Redis with another data format', () => {
+  describe('a server', () => {
     let prefix: string;
     let redis: Redis;
     let nowMs: number;
@@ -105,7 +105,7 @@ describe('the data format', () => {
       await waitFor(async () => (await redis.exists('control')) === 0);
     }
 
-    it('gets the present format number, the first time and after an older one', async () => {
+    it('writes the present format number, also into a new store', async () => {
       await connect();
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
       await redis.set('pumphouse:format', 1);
@@ -113,7 +113,7 @@ describe('the data format', () => {
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
     });
 
-    it('is refused if it is newer than this version, and does not change', async () => {
+    it('refuses to start on a store of a newer format, and leaves its number', async () => {
       await redis.set('pumphouse:format', DATA_FORMAT + 1);
       await expect(connect()).rejects.toThrow(`data format ${DATA_FORMAT + 1}, which is newer`);
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT + 1));
@@ -122,27 +122,30 @@ describe('the data format', () => {
     it.each([
       ['short', 'body'],
       ['long', 'x'.repeat(3_000)],
-    ])('keeps its dead jobs: later ones outlive the TTL that format 1 set (%s)', async (_name, body) => {
-      const expiresMs = nowMs + 3_600_000;
-      const tries = 0;
-      await leave([
-        { id: 'plain', state: LEASED, tries, expiresMs, body },
-        { id: 'noted', state: LEASED, tries, expiresMs, body, attributes: '{"a":"b"}' },
-        { id: 'forever', state: LEASED, tries, body },
-      ]);
-      const engine = await connect();
-      await engine.pumpNow(NS);
-      expect(await engine.deadLetter.head(NS, 'q')).toMatchObject({ size: 3 });
-      await outlast();
+    ])(
+      'keeps jobs of format 1 that die later, beyond the TTL that format 1 set (%s body)',
+      async (_name, body) => {
+        const expiresMs = nowMs + 3_600_000;
+        const tries = 0;
+        await leave([
+          { id: 'plain', state: LEASED, tries, expiresMs, body },
+          { id: 'noted', state: LEASED, tries, expiresMs, body, attributes: '{"a":"b"}' },
+          { id: 'forever', state: LEASED, tries, body },
+        ]);
+        const engine = await connect();
+        await engine.pumpNow(NS);
+        expect(await engine.deadLetter.head(NS, 'q')).toMatchObject({ size: 3 });
+        await outlast();
 
-      expect(await engine.deadLetter.respawn(NS, 'q', 3, 60_000)).toBe(3);
-      const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
-      expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
-      for (const job of jobs) expect(job.body.toString()).toBe(body);
-      expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
-    });
+        expect(await engine.deadLetter.respawn(NS, 'q', 3, 60_000)).toBe(3);
+        const jobs = await engine.lease(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+        expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
+        for (const job of jobs) expect(job.body.toString()).toBe(body);
+        expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
+      },
+    );
 
-    it('leases ready jobs, returns expired leases, and runs scheduled jobs', async () => {
+    it('leases the ready jobs, returns the expired leases, and runs the scheduled jobs of format 1', async () => {
       const expiresMs = nowMs + 3_600_000;
       await leave([
         { id: 'ready', state: READY, tries: 2, expiresMs },
@@ -164,7 +167,7 @@ describe('the data format', () => {
       expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
     });
 
-    it('removes entries of jobs that Redis expired', async () => {
+    it('removes the entries of jobs of format 1 that Redis expired', async () => {
       const expiresMs = nowMs + 1;
       const dueMs = nowMs + 5_000;
       await leave(
@@ -185,7 +188,7 @@ describe('the data format', () => {
     });
   });
 
-  describe('a full Redis with an older data format', () => {
+  describe('a full Redis with data format 1', () => {
     it('can be opened and drained, and gets the format number when there is room', async () => {
       const server = await startRedis();
       const redis = new Redis(server.url, { protocol: 2 });
@@ -281,7 +284,7 @@ describe('stores of older builds', () => {
       return jobs.map(({ body, triesLeft, attributes }) => [body.toString(), triesLeft, attributes]);
     }
 
-    it('is served as it is: every job in its state, order, with its tries, attributes and times', async () => {
+    it('keeps every job in its state and order, with its tries, attributes and times', async () => {
       expect(await given.redis.get('pumphouse:format')).toBe(String(format));
       const engine = await given.open();
       expect(await given.redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
@@ -349,7 +352,7 @@ describe('stores of older builds', () => {
       expect(await Audit.of(given.redis, NS)).toEqual([]);
     });
 
-    it('opens to its tokens, over HTTP', async () => {
+    it('accepts its tokens over HTTP, and no other token', async () => {
       const app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: given.server.url }, () => given.nowMs);
       given.closing.push(() => app.stop());
       const options = { token: 'old-token' };
@@ -420,7 +423,7 @@ describe('stores of older builds', () => {
       ]);
     });
 
-    it('go on with their order, limits, dependencies, policies, keys and leases', async () => {
+    it('keep their order, limits, dependencies, policies, unique keys and leases', async () => {
       const engine = await given.open();
       const { components } = engine;
       expect(idsOf(await work(engine))).toEqual(['ready-first', 'ready', 'simple', 'ready-last']);
@@ -465,7 +468,7 @@ describe('stores of older builds', () => {
       expect(await audit()).toEqual([]);
     });
 
-    it('accept the calls that are newer', async () => {
+    it('accept calls that data format 3 did not have: put, revoke, change of tries, cancel of many, delete', async () => {
       const engine = await given.open();
       const { jobs, components } = engine;
       const body = Buffer.from('put');
@@ -524,7 +527,7 @@ describe('stores of older builds', () => {
       expect(await drain(engine, 'counted')).toEqual(['counted-3', 'counted-4', 'counted-5']);
     });
 
-    it('deletes no queue whose jobs are not counted', async () => {
+    it('keeps a queue whose jobs are not counted', async () => {
       const engine = await given.open();
       await engine.lease(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
       for (const { id } of given.store.leases) await engine.ack(NS, 'counted', id);
@@ -574,7 +577,7 @@ describe('stores of older builds', () => {
       expect(await Audit.of(given.redis, NS)).toEqual([]);
     });
 
-    it('keeps the count of real stale entries', async () => {
+    it('keeps the count of a real stale entry at a recount', async () => {
       const engine = await given.open();
       for (const id of ['new-1', 'new-2', 'new-3']) await engine.publish(NS, 'mail', newJob({ id }));
       await engine.ack(NS, 'mail', 'new-2');
@@ -587,7 +590,7 @@ describe('stores of older builds', () => {
       expect(await engine.queues.counts(NS, ['mail'])).toMatchObject([{ ready: 2 }]);
     });
 
-    it('is repaired once, by one server', async () => {
+    it('is marked as repaired, and the mark does not expire', async () => {
       const engine = await given.open();
       await engine.recoverNow();
       expect(await given.redis.get('pumphouse:recovered')).toBe('done');

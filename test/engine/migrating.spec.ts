@@ -9,7 +9,7 @@ import { readIdempotencyRecord } from '../../src/redis/scripts/simple.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { newJob, silentLog, testPoolOptions } from './fixture.js';
 
-describe('a pool that migrates', () => {
+describe("lmstfy's calls during a move", () => {
   /** Two pools: two key prefixes on the tests' Redis. */
   class Pools {
     private readonly others: readonly [PoolEngine, PoolEngine];
@@ -74,7 +74,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([0, 3]);
     });
 
-    it('honours the options of a publish', async () => {
+    it('publishes once under an idempotency key, and refuses a durability that the new pool does not offer', async () => {
       const options = { idempotencyKey: 'once' };
       const lone = { durability: 'replicated:9' } as const;
 
@@ -95,7 +95,7 @@ describe('a pool that migrates', () => {
         await expect(call).rejects.toMatchObject({ code: 'durability_unavailable' });
     });
 
-    it('finds what was published under a key before the move, and stores nothing again', async () => {
+    it('finds what was published under an idempotency key before the move, and stores nothing again', async () => {
       const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
       const publishAll = async (queues: Engine) => {
         const first = await queues.publish(p.ns, 'q', newJob(), one);
@@ -117,7 +117,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([0, 0]);
     });
 
-    it('uses the record of a key in the old pool only if it is durable enough there', async () => {
+    it('uses the record of an idempotency key in the old pool only if it is durable enough there', async () => {
       const options = { idempotencyKey: 'k' };
       const id = await p.old.publish(p.ns, 'q', newJob(), options);
 
@@ -128,7 +128,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([1, 0]);
     });
 
-    it('refuses another request under a key of the old pool, and changes nothing', async () => {
+    it('refuses another request under an idempotency key of the old pool, and stores nothing', async () => {
       await p.old.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
 
       await expect(
@@ -137,7 +137,7 @@ describe('a pool that migrates', () => {
       expect(await sizes()).toEqual([1, 0]);
     });
 
-    it('uses a late answer of the old pool', async () => {
+    it('reads an idempotency record of the old pool after the deadline of the call', async () => {
       const [pool] = p.pools;
       const args = { clock_ms: '', deadline_ms: 1, digest: 'd', fingerprint: 'f' };
       expect(await pool.run(readIdempotencyRecord, pool.keys.namespace(p.ns), args)).toMatchObject({
@@ -146,7 +146,7 @@ describe('a pool that migrates', () => {
       });
     });
 
-    it('publishes under a key while the old pool is unreachable', async () => {
+    it('publishes once under an idempotency key while the old pool is unreachable', async () => {
       await p.pools[0].close();
 
       const id = await publish(both, 'x', {}, 'q');
@@ -193,29 +193,32 @@ describe('a pool that migrates', () => {
     it.each([
       [1, ['old'], [0, 1]],
       [2, ['old', 'new'], [0, 0]],
-    ])('leases %i to one long poll when both pools have a job at one moment', async (count, given, left) => {
-      let arrived = 0;
-      let open = (): void => undefined;
-      const gate = new Promise<void>((resolve) => (open = resolve));
-      const held = (engine: PoolEngine): Engine =>
-        Object.assign(Object.create(engine) as PoolEngine, {
-          lease: async (ns: string, request: LeaseRequest) => {
-            if (request.waitMs === 0) return [];
-            const jobs = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
-            if (++arrived === 2) open();
-            await gate;
-            return jobs;
-          },
-        });
-      await publish(p.old, 'old');
-      await publish(p.next, 'new');
-      const jobs = await reserve(movingEngine(held(p.old), held(p.next)), { count, waitMs: 1_000 });
+    ])(
+      'leases %i to a long poll for as many jobs when both pools have a job at one moment',
+      async (count, given, left) => {
+        let arrived = 0;
+        let open = (): void => undefined;
+        const gate = new Promise<void>((resolve) => (open = resolve));
+        const held = (engine: PoolEngine): Engine =>
+          Object.assign(Object.create(engine) as PoolEngine, {
+            lease: async (ns: string, request: LeaseRequest) => {
+              if (request.waitMs === 0) return [];
+              const jobs = await engine.lease(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+              if (++arrived === 2) open();
+              await gate;
+              return jobs;
+            },
+          });
+        await publish(p.old, 'old');
+        await publish(p.next, 'new');
+        const jobs = await reserve(movingEngine(held(p.old), held(p.next)), { count, waitMs: 1_000 });
 
-      expect(bodies(jobs)).toEqual(given);
-      expect(await sizes()).toEqual(left);
-    });
+        expect(bodies(jobs)).toEqual(given);
+        expect(await sizes()).toEqual(left);
+      },
+    );
 
-    it('T43: leases one job to one long poll, and leaves that of the other pool', async () => {
+    it('T43: leases one job to a long poll when a job arrives in each pool, and leaves the other job ready', async () => {
       for (let round = 0; round < 20; round++) {
         const wait = reserve(both, { waitMs: 20_000 });
         await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
@@ -236,7 +239,7 @@ describe('a pool that migrates', () => {
       }
     });
 
-    it('undoes, in the pool of the lease, leases that did not reach the client', async () => {
+    it('undoes leases that did not reach the client, in the pool of each lease', async () => {
       await publish(p.old, 'old');
       await publish(p.next, 'new');
       const jobs = await reserve(both, { count: 2 });
@@ -263,7 +266,7 @@ describe('a pool that migrates', () => {
       expect(begun).toEqual(['old', 'new']);
     });
 
-    it('leases nothing for a consumer that disconnected meanwhile', async () => {
+    it('leases nothing for a consumer that disconnects during its long poll', async () => {
       await publish(p.old, 'old');
       const gone = new AbortController();
       const wait = reserve(both, { count: 2, waitMs: 20_000, signal: gone.signal });
@@ -273,7 +276,7 @@ describe('a pool that migrates', () => {
       await waitFor(async () => (await p.old.queues.size(p.ns, 'q')) === 1);
     });
 
-    it('acknowledges a job in its pool, also by its lease', async () => {
+    it('acknowledges a job in the pool that has it, and refuses a wrong lease', async () => {
       for (const queues of [p.old, p.next]) await publish(queues, 'x', { tries: 2 });
       const jobs = await reserve(both, { count: 2 });
       const [old, next] = jobs;
@@ -285,7 +288,7 @@ describe('a pool that migrates', () => {
       expect(await both.ack(p.ns, 'q', old!.id)).toBe(false);
     });
 
-    it('acknowledges many jobs at once in both pools', async () => {
+    it('acknowledges jobs of both pools in one call', async () => {
       const ids = [await publish(p.old, 'a'), await publish(p.next, 'b'), await publish(p.old, 'c')];
       const [leased] = await reserve(p.old);
       const acks = [
@@ -313,7 +316,7 @@ describe('a pool that migrates', () => {
       expect([await both.namespaces(), await both.queues.names(p.ns)]).toEqual([[p.ns], ['q']]);
     });
 
-    it('has one dead-letter queue, the old pool first', async () => {
+    it('shows, respawns and deletes the dead jobs of both pools, those of the old pool first', async () => {
       for (const queues of [p.old, p.next]) {
         await publish(queues, 'x');
         await publish(queues, 'y');
@@ -331,7 +334,7 @@ describe('a pool that migrates', () => {
       expect(await both.deadLetter.delete(p.ns, 'q', 5)).toBe(1);
     });
 
-    it('refuses an id of a job in either pool', async () => {
+    it('refuses a chosen id that a job in either pool has', async () => {
       await publish(p.old, 'x', { id: 'mine' });
 
       await expect(publish(both, 'y', { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
@@ -339,7 +342,7 @@ describe('a pool that migrates', () => {
       await expect(publish(both, 'z', { id: 'yours' })).rejects.toMatchObject({ code: 'job_exists' });
     });
 
-    it('T27: puts the new job in its pool before it removes the old one', async () => {
+    it('T27: republishes a job into the new pool before it removes the former job from the old pool', async () => {
       const oldId = await publish(p.old, 'x');
       const order: string[] = [];
       const seen = async (what: string): Promise<void> => {
@@ -411,7 +414,7 @@ describe('a pool that migrates', () => {
       });
     });
 
-    it('is drained while the new pool is unreachable', async () => {
+    it('leases and acknowledges jobs of the old pool while the new pool is unreachable, and refuses publishes', async () => {
       const id = await publish(p.old, 'old');
       await p.pools[1].close();
 
@@ -421,7 +424,7 @@ describe('a pool that migrates', () => {
       await expect(reserve(both)).rejects.toMatchObject({ code: 'pool_unavailable' });
     });
 
-    it('is created by the registry for any number of pools', () => {
+    it('is refused if its target is unknown or moves back to it', () => {
       const engines = new Map([
         ['a', p.old],
         ['b', p.next],
@@ -437,7 +440,7 @@ describe('a pool that migrates', () => {
   });
 });
 
-describe('native calls while a pool migrates', () => {
+describe('native calls during a move', () => {
   const AWAY = { code: 'pool_unavailable' };
 
   /** Two pools: two key prefixes on the tests' Redis. */
@@ -476,7 +479,7 @@ describe('native calls while a pool migrates', () => {
       both.lease(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
     const sizes = async () => [await old.queues.size(ns, 'q'), await next.queues.size(ns, 'q')];
 
-    it('publishes to the new pool, with all job options and a key', async () => {
+    it('publishes to the new pool, with all job options and an idempotency key', async () => {
       const options = { idempotencyKey: 'k' };
       const first = await both.jobs.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options);
       expect(await both.jobs.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options)).toEqual(
@@ -485,7 +488,7 @@ describe('native calls while a pool migrates', () => {
       expect(await sizes()).toEqual([0, 2]);
     });
 
-    it('finds what was published under a key before the move, until its jobs end', async () => {
+    it('finds what was published under an idempotency key before the move, until the jobs end', async () => {
       const wish = [job({ priority: 3, retentionMs: 60_000, unique: { key: 'u', mode: 'existing' } })];
       const options = { idempotencyKey: 'k' };
       const before = await old.jobs.publish(ns, wish, options);
@@ -556,7 +559,7 @@ describe('native calls while a pool migrates', () => {
       expect((await next.queues.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
     });
 
-    it('recognises a stale lease in either pool, and an unknown job', async () => {
+    it('refuses a stale lease in either pool, and does not find an unknown job', async () => {
       for (const id of [await put(old), await put(both)]) {
         await expect(both.settle.heartbeat(ns, { id, lease: 7 })).rejects.toMatchObject({
           code: 'lease_lost',
@@ -569,7 +572,7 @@ describe('native calls while a pool migrates', () => {
       expect(await both.jobs.find(ns, 'none')).toBeNull();
     });
 
-    it('moves, cancels and changes a job within its pool, and refuses dependencies on the other', async () => {
+    it('moves, changes and cancels a job within its pool, and refuses to add dependencies to it', async () => {
       const id = await put(old);
       const [leased] = await lease();
       expect(await both.settle.complete(ns, [{ ...leased!, next: { queue: 'r' } }])).toEqual(['done']);
@@ -585,7 +588,7 @@ describe('native calls while a pool migrates', () => {
       expect(await both.jobs.find(ns, id)).toBeNull();
     });
 
-    it('cancels many jobs of one pool in one step, and none if they are in both', async () => {
+    it('cancels many jobs of one pool in one step, and none if the jobs are in two pools', async () => {
       const put2 = (jobs: Parameters<typeof put>[0], id: string) => put(jobs, { id });
       const [o1, o2] = [await put2(old, 'o1'), await put2(old, 'o2')];
       const [n1, n2] = [await put2(both, 'n1'), await put2(both, 'n2')];
@@ -607,7 +610,7 @@ describe('native calls while a pool migrates', () => {
       expect(await waits).toMatchObject({ id, state: 'done' });
     });
 
-    it('serves without the old pool; what may be there is unknown', async () => {
+    it('publishes, leases and acknowledges without the old pool, and refuses calls for jobs that may be there', async () => {
       await pools[0]!.close();
       const id = await put(both, { id: 'mine' });
       const [leased] = await lease();

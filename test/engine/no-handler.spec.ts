@@ -62,7 +62,7 @@ describe('a job released by workers without a handler', () => {
     expect(await queued()).toEqual([second, first]);
   });
 
-  it('keeps its place also when it is released without a delay', async () => {
+  it('keeps its place three times, then joins the end of its queue, also if it is released without a delay', async () => {
     const first = await f.publish('q');
     const second = await f.publish('q');
     for (let i = 0; i < 3; i++) await giveBack(await lease(), { delayMs: 0 });
@@ -109,16 +109,19 @@ describe('a job released by workers without a handler', () => {
       'an ack that keeps it',
       (job) => f.engine.settle.complete(f.ns, [{ id: job.id, lease: job.lease, retentionMs: 9_000 }]),
     ],
-  ])('is counted from zero again after %s shows that a handler started', async (_what, end) => {
-    const id = await f.publish('q', { tries: 9 });
-    await bounce(id);
-    await bounce(id);
-    expect(await f.find(id)).toMatchObject({ noHandler: { count: 2 } });
-    await end(await lease());
-    expect(await f.find(id)).toMatchObject({ noHandler: null });
-  });
+  ])(
+    'has its releases counted from zero after %s, which shows that a handler started',
+    async (_what, end) => {
+      const id = await f.publish('q', { tries: 9 });
+      await bounce(id);
+      await bounce(id);
+      expect(await f.find(id)).toMatchObject({ noHandler: { count: 2 } });
+      await end(await lease());
+      expect(await f.find(id)).toMatchObject({ noHandler: null });
+    },
+  );
 
-  it('keeps its count after a heartbeat, and after a lease that did not reach its worker', async () => {
+  it('keeps the count of its releases after a heartbeat, and after a lease that did not reach its worker', async () => {
     const id = await f.publish('q');
     await bounce(id);
     const job = await lease();

@@ -56,7 +56,7 @@ describe('leases whose answers may not have been sent', () => {
     );
   });
 
-  it('are not counted as tries of a job, also when it has died', async () => {
+  it('are counted as attempts and never as tries of the job, also when it is dead', async () => {
     const id = await f.publish('q', { tries: 1 });
     await reserve();
     await expireLeases();
@@ -69,7 +69,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
   });
 
-  it('do not affect the next lease', async () => {
+  it('do not save the try of the next lease, whose answer was sent', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [{ lease } = { lease: 0 }] = await reserve();
     await f.engine.undo(f.ns, [{ id, lease }]);
@@ -79,7 +79,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('use a try when the answer was sent, at once for its own server', async () => {
+  it('use a try if they expire after the answer was sent, on the server that sent it', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [job] = await reserve(f.engine);
     job?.receipt?.arrived();
@@ -87,7 +87,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('use a try when the answer was sent, for all servers within a moment', async () => {
+  it('use a try if they expire after the answer was sent, on another server', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [job] = await reserve();
     job?.receipt?.arrived();
@@ -96,7 +96,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.engine.deadLetter.head(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
-  it('use a try in a library, which has them when the call returns', async () => {
+  it('use a try in a program without a server, which has the lease when the call returns', async () => {
     const id = await f.publish('q', { tries: 1 });
     await f.lease('q', { ttrMs: TTR_MS });
     await expireLeases();
@@ -114,7 +114,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.find(id)).toMatchObject({ state: 'done', triesLeft: 0, attempts: 1 });
   });
 
-  it('use no try three times, so that a job that kills its servers still dies', async () => {
+  it('use no try three times, and one try at the fourth lease, so that the job dies', async () => {
     const id = await f.publish('q', { tries: 1 });
     for (let i = 0; i < MAX_FREE_RETRIES; i++) {
       await reserve();
@@ -135,7 +135,7 @@ describe('leases whose answers may not have been sent', () => {
     await f.engine.ack(f.ns, 'q', id);
   });
 
-  it('use no try three times on the extended path, at once without a backoff', async () => {
+  it('use no try three times on the extended path, and return the job without its backoff', async () => {
     const retry = { kind: 'fixed', delayMs: 3_600_000 } as const;
     const [{ id } = { id: '' }] = await f.engine.jobs.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retry },
@@ -152,7 +152,7 @@ describe('leases whose answers may not have been sent', () => {
     expect(await f.find(id)).toBeNull();
   });
 
-  describe('leases that turn out to be held', () => {
+  describe('expired leases whose worker reports late', () => {
     /** Two kinds of jobs: a simple one, and one of the extended path. Both have three tries. */
     const KINDS = { simple: {}, extended: { type: 't' } };
     const late = async (kind: keyof typeof KINDS): Promise<LeasedJob> => {
@@ -166,7 +166,7 @@ describe('leases whose answers may not have been sent', () => {
     };
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'return their attempt at a release of a job, %s',
+      'are not counted as attempts after a release of a job, %s',
       async (kind) => {
         const job = await late(kind);
         await f.engine.settle.release(f.ns, job);
@@ -175,7 +175,7 @@ describe('leases whose answers may not have been sent', () => {
     );
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'use their try at a retry of a job, %s',
+      'use a try after a retry of a job, %s',
       async (kind) => {
         const job = await late(kind);
         await f.engine.settle.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
@@ -184,7 +184,7 @@ describe('leases whose answers may not have been sent', () => {
     );
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'use their try at a heartbeat of a job, %s',
+      'use a try after a heartbeat of a job, %s',
       async (kind) => {
         const job = await late(kind);
         await f.engine.settle.heartbeat(f.ns, job);
@@ -195,7 +195,7 @@ describe('leases whose answers may not have been sent', () => {
     );
 
     it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-      'use no try after a later lease expired: %s',
+      'use no try when a later lease expires, of a job, %s',
       async (kind) => {
         const job = await late(kind);
         const [next] = await f.lease('q', { ttrMs: TTR_MS });
@@ -222,7 +222,7 @@ describe('leases whose answers may not have been sent', () => {
     await waitFor(async () => (await records()) === 0);
   });
 
-  it('overwrite the entry of an answered batch, and an empty lease request writes none', async () => {
+  it('overwrite the delivery log entry of an answered batch, and need none if no job was leased', async () => {
     for (let i = 0; i < 20; i++) await f.publish('q');
     for (let i = 0; i < 20; i++) {
       const [job] = await reserve(f.engine);
@@ -306,7 +306,7 @@ describe('a lease call whose reply was lost', () => {
 
   // Its record has the name of one whose answers have left, and which is there still.
   it.each(['that never ran', 'that found nothing'])(
-    'is not undone for its predecessor by %s',
+    'does not undo the lease of the call before it, if it is one %s',
     async (kind) => {
       const redis = await startRedis();
       const proxy = await TcpProxy.start(redis.port);
@@ -336,7 +336,7 @@ describe('a lease call whose reply was lost', () => {
     },
   );
 
-  it('wakes long polls on other servers for its jobs', async () => {
+  it('wakes a long poll on another server when its job is returned', async () => {
     const redis = await startRedis();
     const proxy = await TcpProxy.start(redis.port);
     const witness = await EngineFixture.open({}, { url: redis.url });

@@ -41,7 +41,7 @@ const WAYS: readonly [string, Partial<NewExtendedJob>][] = [
 ];
 
 describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
-  it('are in no index of a queue without one, and stay on the job', async () => {
+  it('are not indexed if the queue has no index of tags, and stay on the job', async () => {
     await setIndex('q', false);
     await publish('q', 'out', more);
     await publish('r', 'in', more);
@@ -51,7 +51,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await extended.tags()).toEqual({ a: 1 });
   });
 
-  it('stay in or out of their index when the setting changes', async () => {
+  it('stay indexed, or not indexed, when the setting of the queue changes', async () => {
     await publish('q', 'before', more);
     await setIndex('q', false);
     await publish('q', 'out', more);
@@ -67,7 +67,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await indexed()).toEqual(['after', 'before']);
   });
 
-  it('are removed with a job that ends, in any index', async () => {
+  it('are removed with the job at the end of its retention, indexed or not', async () => {
     await publish('q', 'before', { retentionMs: 1_000, ...more });
     await setIndex('q', false);
     await publish('q', 'out', { retentionMs: 1_000, ...more });
@@ -81,7 +81,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
     expect(await extended.tags()).toEqual({});
   });
 
-  it('follow the setting when an id is used again', async () => {
+  it('follow the present setting when an id is used again', async () => {
     await setIndex('q', false);
     await publish('q', 'again', more);
     await extended.components.jobCanceller.cancel(f.ns, 'again');
@@ -95,7 +95,7 @@ describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
   });
 });
 
-it('an index of tags follows the queue of each job in a batch with shared tags', async () => {
+it('an index of tags has only those jobs of a batch whose queues have an index', async () => {
   await setIndex('q', false);
   await Promise.all([
     publish('q', 'q1', { type: 't' }),
@@ -112,7 +112,7 @@ it('an index of tags follows the queue of each job in a batch with shared tags',
   expect(byType.items).toHaveLength(5);
 });
 
-it('an index of tags ignores tags added later while it is off, and keeps none of before', async () => {
+it('an index of tags drops a job whose tags change while the index is off, and adds it again when its tags change later', async () => {
   const { tags, jobUpdater } = extended.components;
   await publish('q', 'was-in');
   await publish('q', 'no-tags', { tags: [], type: 't' });
@@ -138,7 +138,7 @@ it('an index of tags ignores tags added later while it is off, and keeps none of
   expect(await indexed('a')).toEqual(['was-in']);
 });
 
-it('an index of tags follows the queue that a job moves to', async () => {
+it('an index of tags drops a job that moves to a queue without an index, and adds it when it moves back', async () => {
   await setIndex('off', false);
   for (const id of ['change', 'ack', 'respawn']) await publish('on', id, { priority: 1 });
   const [ack, respawn] = [await leaseNamed('on', 'ack'), await leaseNamed('on', 'respawn')];
@@ -163,7 +163,7 @@ it('an index of tags follows the queue that a job moves to', async () => {
   expect(await indexed()).toEqual(['change']);
 });
 
-it('an index of tags follows the setting at a respawn', async () => {
+it('an index of tags drops a dead job that is respawned while the index is off', async () => {
   await publish('q', 'x');
   await setIndex('q', false);
   expect(await extended.fail('q', 'g')).toBe(1);
@@ -172,7 +172,7 @@ it('an index of tags follows the setting at a respawn', async () => {
   expect(await indexed()).toEqual([]);
 });
 
-it('an index of tags does not find unindexed jobs through another index or the dead-letter queue', async () => {
+it('a filter by tag finds no unindexed job, in a list by worker or of dead jobs, and deletes none', async () => {
   await setIndex('q', false);
   await publish('q', 'out');
   await publish('r', 'in');
@@ -190,7 +190,7 @@ it('an index of tags does not find unindexed jobs through another index or the d
   expect(await tagsOf('out')).toEqual(['a']);
 });
 
-it('an index of tags follows the queue of a job that replaces another by its unique key', async () => {
+it('an index of tags drops a job that is replaced, by its unique key, by a job of a queue without an index', async () => {
   await setIndex('q', false);
   const unique = { key: 'k', mode: 'replace' } as const;
   await publish('r', 'old', { unique });

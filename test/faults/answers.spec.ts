@@ -34,7 +34,7 @@ describe('an answer that does not arrive', () => {
     return connection;
   }
 
-  it('T4: cut before or within head or body: the job returns within its ttr', async () => {
+  it('T4: returns its job when the ttr ends, with a try used, if it is cut before or within its head or body', async () => {
     const port = Number(new URL(toServer.url).port);
     const cuts = [0, 1, 60, 250, 330];
     for (const [i] of cuts.entries()) await app.publish(`cut${i}?tries=2&ttl=0`, Buffer.alloc(100, 'x'));
@@ -55,7 +55,7 @@ describe('an answer that does not arrive', () => {
     expect(performance.now() - begunMs).toBeGreaterThan(1_000);
   });
 
-  it('T4: cut after the lease and before the answer: the job returns at once with its try', async () => {
+  it('T4: returns its job at once, without using a try, if the client disconnects between the lease and the answer', async () => {
     const id = await app.publish('taken?tries=1&ttl=0');
     toRedis.replyDelayMs = 300;
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
@@ -80,7 +80,7 @@ describe('an acknowledgement without a lease, as in lmstfy', () => {
   });
   afterAll(() => app.stop());
 
-  it("T6: removes another worker's job if the first was too slow, and is counted", async () => {
+  it('T6: removes a job that another worker has leased since, and is counted as possibly stale', async () => {
     const id = await app.publish('slow?tries=3&ttl=0');
     expect((await app.get('slow?ttr=1')).status).toBe(200);
     expect(await app.get('slow?ttr=60&timeout=10')).toMatchObject({ json: { job_id: id, remain_tries: 1 } });

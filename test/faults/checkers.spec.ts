@@ -114,11 +114,11 @@ describe('the checkers of a run', () => {
         { ...acked, lease: 1, atMs: 20 },
       ],
     ],
-  ])('find by %s: %s', (checker, _what, entries) => {
+  ])('report as %s: %s', (checker, _what, entries) => {
     expect(found(entries)).toEqual([checker]);
   });
 
-  it('allow only a publish that Redis got twice to make its job again', () => {
+  it('allow a job to come again after its ack only if Redis may get a publish twice', () => {
     const again = delivered(1_100, { triesLeft: 1 });
     expect(found([publish, accepted, delivered(2), acked, again], { mayRepeat: true })).toEqual([]);
     expect(found([publish, accepted, delivered(2), acked, again])).toEqual(['duplicated']);
@@ -128,12 +128,12 @@ describe('the checkers of a run', () => {
     expect(found(late)).toEqual(['duplicated']);
   });
 
-  it('count recovered jobs: unanswered and yet delivered', () => {
+  it('count a job as recovered if its publish was not answered and the job was delivered', () => {
     expect(recovered({ rules, entries: [publish, delivered(2), acked] })).toEqual(['1']);
     expect(recovered({ rules, entries: [publish, accepted, delivered(2), acked] })).toEqual([]);
   });
 
-  it('read a saved history in a process of their own', async () => {
+  it('read saved histories in a process of their own, and fail if a job is lost', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'pumphouse-history-'));
     const save = (name: string, entries: Entry[]): string => {
       const journal = new Journal();

@@ -9,7 +9,7 @@ describe('a destroyed queue', () => {
   beforeAll(async () => ({ client, app } = await TestApp.alone()));
   afterAll(() => app.stop());
 
-  it('T34: loses its ready jobs; delayed, leased and dead ones stay, and nothing is left after them', async () => {
+  it('T34: loses its ready jobs, keeps its delayed, leased and dead jobs, and leaves no key when those have ended', async () => {
     const dead = await app.publish('q?tries=1&ttl=0');
     await app.get('q?ttr=1');
     await waitFor(async () => (await app.get('q/deadletter')).text.includes('"deadletter_size":1'), 5_000);

@@ -58,7 +58,7 @@ describe('a Sentinel group of three whose master is killed repeatedly under load
     await waitFor(() => clients.longestSilenceMs() < 5_000, 30_000);
   }
 
-  it(`T14: loses nothing in ${String(KILLS)} failovers when both replicas have it before the answer`, async () => {
+  it(`T14: loses no job in ${String(KILLS)} failovers that both replicas have before the answer`, async () => {
     const clients = await trial.start('replicated:2');
     for (let round = 0; round < KILLS; round++) await failOver(round, clients);
     const { lost, unexpected, refused } = await trial.reckon();
@@ -66,7 +66,7 @@ describe('a Sentinel group of three whose master is killed repeatedly under load
     expect(refused).toBeGreaterThan(0);
   });
 
-  it(`T14: loses in ${String(KILLS)} failovers only what the replicas did not have yet`, async () => {
+  it(`T14: loses in ${String(KILLS)} failovers only jobs that the replicas did not have yet`, async () => {
     const clients = await trial.start('memory');
     for (let round = 0; round < KILLS; round++) await failOver(round, clients);
     const { lost, unexpected } = await trial.reckon();

@@ -86,7 +86,7 @@ describe('a server that is sent malformed input', () => {
     await expectNothingHeld();
   }, 1_800_000);
 
-  it('answers garbage with a 4xx, the 501 on transfer codings or an end, and goes on', async () => {
+  it('answers garbage with a 4xx, with 501 for a transfer coding or by closing the connection, and serves on', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(garbage(app.namespace, app.token), { minLength: BATCH, maxLength: BATCH }),

@@ -106,7 +106,7 @@ describe('T49: clients that disconnect', () => {
     { burst: 2, when: 'while answers are on their way', isFresh: false, stall: true, afterMs: 20 },
     { burst: 3, when: 'at once', isFresh: true, stall: false, afterMs: 0 },
   ])(
-    'hold nothing after they left $when',
+    'hold no connection, wait, stream or body of the server if they leave $when',
     async ({ burst, isFresh, stall, afterMs }) => {
       await app.put('mail?tries=1&ttl=0');
       const before = await held();

@@ -76,7 +76,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
 
   const jobs = async (): Promise<number> => (await client.keysBuffer(`{${apps[0].namespace}}j*`)).length;
 
-  it(`store one job each with equal answers: ${AT_ONCE} at once, ${ROUNDS} times`, async () => {
+  it(`store their jobs once and get equal answers if ${AT_ONCE} with one key are sent at once`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       for (const [rest, body, count] of [
         ['q', 'body', 1],
@@ -97,7 +97,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
   });
 
   it(
-    'lose and duplicate none that is repeated until it is answered',
+    'store their jobs exactly once if they are repeated until they are answered',
     async () => {
       const first = await jobs();
       const answered: string[] = [];
@@ -162,7 +162,7 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
     60_000 + ROUNDS * 20_000,
   );
 
-  it('are safe to send again when the server of the first died and the job is done', async () => {
+  it('store no job if they are sent again after their job is done and their first server has stopped', async () => {
     const { namespace } = apps[0];
     const inRedis = async (): Promise<number> =>
       (await apps[0].engine.queues.counts(namespace, ['k']))[0]?.ready ?? 0;

@@ -72,7 +72,7 @@ describe('an import that follows a lmstfy server', () => {
     return (JSON.parse(out) as { namespaces: Record<string, Record<string, number>> }).namespaces[ns] ?? {};
   }
 
-  it(`loses and duplicates nothing over ${KILLS} × kill -9, while lmstfy's clients go on`, async () => {
+  it(`loses and duplicates no job over ${KILLS} × kill -9, while lmstfy's clients go on`, async () => {
     const published: string[] = [];
     /** How often each was done, there and here. */
     const done = new Map<string, number>();

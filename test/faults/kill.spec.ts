@@ -13,7 +13,7 @@ jest.setTimeout((90_000 + ROUNDS * 15_000) * SLOWNESS);
 /** The long form plays each fault with both; here each fault with one of them, and the kill of the server with both. */
 describe.each([
   ['one process', '1', /of the server|of its Redis/],
-  ['two workers', '2', /of the server|of both|SIGTERM/],
+  ['two workers', '2', /of the server|of server and Redis|SIGTERM/],
 ])('the whole server under load, %s', (_name, workers, usual) => {
   const play = (name: string, run: () => Promise<void>): void => {
     if (IS_LONG || usual.test(name)) it(name, run);
@@ -47,7 +47,7 @@ describe.each([
     }, true);
   });
 
-  play(`loses no accepted job over ${ROUNDS} × kill -9 of both`, async () => {
+  play(`loses no accepted job over ${ROUNDS} × kill -9 of server and Redis`, async () => {
     await survives(async () => {
       process.kill(server.redisPid, 'SIGKILL');
       await server.end('SIGKILL');

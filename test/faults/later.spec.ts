@@ -43,7 +43,7 @@ describe('a killed server with the later API', () => {
     await server.start();
   };
 
-  it('repeats a callback that was running, although it had no retry', async () => {
+  it('sends a callback again that was running when it was killed, although the callback had no retry', async () => {
     sink.answers.set('/under-way', (response, times) => {
       if (times > 1) code(100)(response, times);
     });
@@ -57,7 +57,7 @@ describe('a killed server with the later API', () => {
     await waitFor(async () => (await statusOf(id)) === 404);
   });
 
-  it('makes callbacks that became due while it was down, and waiting retries', async () => {
+  it('sends the callbacks that became due while it was down, and the retries that waited', async () => {
     sink.answers.set('/retry', (response, times) => code(times === 1 ? 1 : 100)(response, times));
     const retried = await create('/retry', 0, 1);
     const due = await create('/due', 2);
@@ -70,7 +70,7 @@ describe('a killed server with the later API', () => {
     await waitFor(async () => (await statusOf(due)) === 404 && (await statusOf(retried)) === 404);
   });
 
-  it('loses no job whose id it has answered', async () => {
+  it('sends the callback of every job whose id it has answered', async () => {
     const created: string[] = [];
     let isOver = false;
     const producers = Array.from({ length: 8 }, async (_, producer) => {

@@ -52,7 +52,7 @@ describe('a lease as a lock', () => {
     return f;
   }
 
-  it('T5: is lost to the owner that slept past it, for every operation', async () => {
+  it('T5: is lost for ack, batch ack and undo of its owner once another worker has leased the job', async () => {
     const [one, two] = [await server(), await server()];
     const { ns } = one;
     const take = (engine: PoolEngine): Promise<LeasedJob[]> =>
@@ -81,7 +81,7 @@ describe('a lease as a lock', () => {
   });
 
   it(
-    `T46: is a mutex for the one job of a queue, for ${TURNS} turns: a resource sees tokens in rising order only`,
+    `T46: is exclusive in ${TURNS} turns: a worker within its lease always has the newest lease number`,
     async () => {
       const random = randomFrom(SEED);
       const proxy = await TcpProxy.start(redis.port);

@@ -59,7 +59,7 @@ describe('three servers and an engine on one Redis with faulty networks', () => 
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  it(`T13, T17, T42: lose nothing over ${COUNT} faults of ${Object.keys(FAULTS).length} kinds, and recover soon after each`, async () => {
+  it(`T13, T17, T42: lose no job over ${COUNT} faults of ${Object.keys(FAULTS).length} kinds, and serve again after each`, async () => {
     const { journal, namespace, random } = trial;
     const token = await stage.servers[0]!.token(trial.namespace);
     const urls = stage.servers.map(({ url }) => url);

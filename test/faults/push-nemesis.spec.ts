@@ -119,7 +119,7 @@ describe('HTTP push by two servers on one Redis', () => {
   const breakerOf = async (name: string): Promise<{ state: string; openings: number }> =>
     (await call<{ breaker: { state: string; openings: number } }>('GET', `targets/${name}`)).breaker;
 
-  it('sends each job until it has a 2xx, and acknowledges none without, over kills and lost connections', async () => {
+  it('sends each job until it has a 2xx, and acknowledges none without a 2xx, over kills and lost connections', async () => {
     const { random } = stage;
     let number = 0;
     /** The numbers of the answers with 200, by job. */
@@ -176,7 +176,7 @@ describe('HTTP push by two servers on one Redis', () => {
     expect(await auditIndexes(redis, namespace)).toEqual([]);
   });
 
-  it('shares the breaker: no server sends while it is open, and one probes after another died in its probe', async () => {
+  it('shares the breaker: no server sends while the breaker is open, and one server sends a trial after the other died in its own', async () => {
     receiver.respond = (response) => response.destroy();
     await pushed('broken');
     await publish('broken', 40);
@@ -211,7 +211,7 @@ describe('HTTP push by two servers on one Redis', () => {
   });
 
   it.each([200, 410, 500, 429])(
-    'leaves nothing of a namespace that is purged while its requests wait for %d',
+    'leaves only the marker of a namespace that is purged while its requests wait for the answer %d',
     async (status) => {
       const held: (() => void)[] = [];
       receiver.respond = (response) => {

@@ -161,7 +161,7 @@ describe('HTTP push under faults', () => {
     for (const id of ids) expect(accepted).toContain(id);
   });
 
-  it('stops for a failing target on both servers, and one tries it with one job', async () => {
+  it('stops for a failing target on both servers, then sends one job from one server as a trial', async () => {
     receiver.respond = answerWith(500);
     const apps = [await startApp(), await startApp()];
     const watching = Client.of(apps[0]!);
@@ -193,7 +193,7 @@ describe('HTTP push under faults', () => {
     expect(receiver.received.length).toBe(sent + 1);
   });
 
-  it('drains a full Redis when the target works again, and closes its breaker', async () => {
+  it('sends the jobs of a full Redis when the target works again, and closes the breaker', async () => {
     const client = Client.of(await startApp());
     receiver.respond = (response) => response.destroy();
     await client.pushTo(receiver.url);
@@ -253,7 +253,7 @@ describe('HTTP push under faults', () => {
     near((await client.call<Shown>('POST', 'targets/t/pause')).paused_at, Date.now());
   });
 
-  it('leaves nothing after a purge, and the namespace works at once with another URL', async () => {
+  it('sends only to the new URL of a namespace after its purge, and leaves no key after another purge', async () => {
     receiver.respond = (response) => void setTimeout(() => response.end(), 700);
     const app = await startApp();
     const before = Client.of(app);

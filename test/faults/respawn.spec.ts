@@ -57,7 +57,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     }
   }
 
-  it('T33: are respawned by filter while others consume, also when the server is killed halfway', async () => {
+  it('T33: are respawned by a filter and done once each, although the server of the first respawn is killed', async () => {
     const [victim, other] = servers as [BuiltServer, BuiltServer];
     const token = await other.token(f.ns);
     const call = async (server: BuiltServer, path: string, body: object): Promise<unknown> => {

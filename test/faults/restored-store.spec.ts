@@ -147,7 +147,7 @@ describe('a Redis that is restored from an older file', () => {
     }
   });
 
-  it('refuses a forgotten lease after the data of its job changed or its respawn', async () => {
+  it('refuses a lease from before the restore after the data of its job changed', async () => {
     const [changed] = await f.engine.jobs.publish(f.ns, [
       { queue: 'changed', body: Buffer.from('old'), tries: 9 },
     ]);
@@ -225,7 +225,7 @@ describe('an ordinary restart of Redis', () => {
 });
 
 describe('a replica that lags', () => {
-  it('grants no lease number of its master after its promotion or a copy of its data', async () => {
+  it('grants no lease number that its master granted, neither when it is promoted nor when the master copies it', async () => {
     const store = await Store.open();
     const { f } = store;
     const replica = await startRedis({ args: ALWAYS });

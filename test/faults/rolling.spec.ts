@@ -46,7 +46,7 @@ describe('several servers on one Redis', () => {
     await Promise.all((await create(...workers)).map((server) => server.start()));
   }
 
-  it('T42: lose and refuse nothing while they are upgraded one after another under load', async () => {
+  it('T42: lose no job and refuse no client on all servers while they are upgraded one after another under load', async () => {
     await boot(IS_LONG ? '2' : '1', '1', '1');
     const trial = new Trial();
     const { journal } = trial;
@@ -75,7 +75,7 @@ describe('several servers on one Redis', () => {
     expect(tries.length).toBeGreaterThan(150);
   });
 
-  it('T42: lose and repeat nothing on the native API with two builds side by side under kills', async () => {
+  it('T42: have each job acknowledged exactly once on the native API, with two builds side by side, under kills', async () => {
     const [one, two] = (await create('1', '1')) as [BuiltServer, BuiltServer];
     const now = one.main;
     two.main = next.main;
@@ -118,7 +118,7 @@ describe('several servers on one Redis', () => {
     );
   });
 
-  it('keep a primary after the kill of a worker that does not serve yet, while another one serves', async () => {
+  it('keep a primary process whose worker is killed before it serves, while another worker serves', async () => {
     const server = await BuiltServer.create({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_SERVER__WORKERS: '2',
@@ -136,7 +136,7 @@ describe('several servers on one Redis', () => {
     expect(await server.end('SIGTERM')).toBe(0);
   });
 
-  it('keep a primary after its busy workers are killed', async () => {
+  it('keep a primary process whose busy workers are killed', async () => {
     await boot('2');
     const [server] = servers;
     const state = { isOver: false, served: 0 };

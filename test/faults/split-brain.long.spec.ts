@@ -78,12 +78,12 @@ describe('a Sentinel group with two masters', () => {
     expect(acceptingMs).toBeLessThan(REFUSED_AFTER_MS);
   }
 
-  it('T15: loses nothing that both replicas have before the answer', async () => {
+  it('T15: loses no job that both replicas have before the answer', async () => {
     const { lost, unexpected } = await alone('replicated:2', []);
     expect({ lost, unexpected }).toEqual({ lost: [], unexpected: [] });
   });
 
-  it('T15: loses only memory jobs accepted before min-replicas-to-write refused more', async () => {
+  it('T15: loses no memory job accepted earlier than a second before the split, with min-replicas-to-write', async () => {
     const { lost, unexpected } = await alone('memory', OBEDIENT);
     expect(unexpected).toEqual([]);
     const cutMs = trial.journal.entries.find(({ op }) => op === 'fault')?.atMs ?? 0;
@@ -93,7 +93,7 @@ describe('a Sentinel group with two masters', () => {
     expect(before).toEqual([]);
   });
 
-  it('T15: loses all memory jobs of the deposed master without min-replicas-to-write', async () => {
+  it('T15: loses memory jobs of the deposed master without min-replicas-to-write', async () => {
     const { lost, unexpected } = await alone('memory', []);
     expect(unexpected).toEqual([]);
     expect(lost.length).toBeGreaterThan(0);

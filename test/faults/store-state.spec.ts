@@ -16,7 +16,7 @@ describe('a full Redis', () => {
   beforeEach(async () => ({ client: admin, app } = await TestApp.alone()));
   afterEach(() => app.stop());
 
-  it('T18: refuses publishes with 507, allows all that empties it, and recovers', async () => {
+  it('T18: refuses publishes with 507, allows leases and acks, and accepts publishes when there is room', async () => {
     for (let i = 0; i < 50; i++) await app.publish('q?ttl=0&tries=2', Buffer.alloc(1_000, 'x'));
     await admin.config('SET', 'maxmemory', 1);
     const refused = await Promise.all(Array.from({ length: 20 }, () => app.put('q')));
@@ -71,7 +71,7 @@ describe('a Redis that is changed while servers run', () => {
     }
   });
 
-  it('T19: is degraded with the reasons, and refused at start, with an eviction policy or without AOF', async () => {
+  it('T19: makes its pool degraded, and is refused at start, with an eviction policy and without AOF', async () => {
     const { redis, f, warnings } = servers[0]!;
     await expect(
       RedisPool.connect('default', testPoolOptions({ url: redis.url }), silentLog),
@@ -82,7 +82,7 @@ describe('a Redis that is changed while servers run', () => {
     await f.publish('q');
   });
 
-  it('T42: is not used with the data format of a later version, until it has the present one again', async () => {
+  it('T42: is not used while it has the data format of a later version', async () => {
     const { admin, f, warnings } = servers[1]!;
     const publish = (): Promise<boolean> =>
       f.publish('q').then(

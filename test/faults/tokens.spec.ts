@@ -95,7 +95,7 @@ describe('tokens over two servers', () => {
   }
 
   it(
-    `T25: open no other pool, namespace and token for any similar names (seed ${SEED})`,
+    `T25: give access to their own pool and namespace only, for any similar names (seed ${SEED})`,
     async () => {
       let runs = 0;
       await fc.assert(
@@ -121,7 +121,7 @@ describe('tokens over two servers', () => {
     LONGEST_MS,
   );
 
-  it('T26: keep two limits separate on every server, also after they are read again', async () => {
+  it('T26: have their own limits on two servers, also after the servers read the limits again', async () => {
     const namespace = randomNamespace();
     const limits = [
       { read: 3, write: 11, intervalS: 600 },

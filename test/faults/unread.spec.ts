@@ -56,7 +56,7 @@ describe('T52: answers that a client does not read', () => {
   const waiting = (): ServerResponse[] =>
     [...responses].filter(({ headersSent, writableFinished }) => headersSent && !writableFinished);
 
-  it('are few on each connection for any requests, and take no memory of their own', async () => {
+  it(`are at most ${MOST_ANSWERS} on a connection, and take less than 10 MB`, async () => {
     await app.get('/v1/openapi.json', { token: null });
     await app.get('/docs/swagger-ui-bundle.js', { token: null });
     const before = process.memoryUsage().arrayBuffers;
@@ -75,7 +75,7 @@ describe('T52: answers that a client does not read', () => {
     expect(mostBytes).toBeLessThan(MOST_BYTES);
   });
 
-  it('are delivered completely and in order to a client that reads late', async () => {
+  it('arrive in order, none missing, at a client that reads late', async () => {
     const connection = await flood('/docs/swagger-ui.css');
     await waitFor(() => waiting().length > 1);
     connection.write(head('GET', '/none', { Connection: 'close' }));
@@ -86,7 +86,7 @@ describe('T52: answers that a client does not read', () => {
     expect(statuses).toEqual([...Array.from({ length: REQUESTS }, () => '200'), '404']);
   });
 
-  it('end the long polls of their connection', async () => {
+  it('end long polls of their connection before the wait is over', async () => {
     const connection = await app.open();
     open.push(connection);
     const poll = head('GET', `/api/${app.namespace}/q?timeout=30`, { 'X-Token': app.token });

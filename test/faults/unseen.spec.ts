@@ -69,7 +69,7 @@ describe('jobs with one try', () => {
     expect(undelivered).toBeGreaterThan(0);
   });
 
-  it('return at once when a connection to Redis is cut between script and reply', async () => {
+  it('return, and none is dead, when connections to Redis are cut between script and reply', async () => {
     const { journal } = trial;
     proxy.replyDelayMs = REPLY_DELAY_MS;
     // A lease outlives the test: only what is given back can be delivered again.

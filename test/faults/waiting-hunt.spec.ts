@@ -59,7 +59,7 @@ class Hunt {
   }
 }
 
-it(`T20: ${CYCLES} jobs for ${WAITERS} long polls that start and end: each reaches one of them soon`, async () => {
+it(`T20: each of ${CYCLES} jobs reaches exactly one of ${WAITERS} long polls that start and end`, async () => {
   const servers = [await EngineFixture.open(), await EngineFixture.open()];
   const hunt = new Hunt(servers);
   const consumers = hunt.begin();

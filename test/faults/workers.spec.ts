@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 
 describe('workers that are killed, stopped, blocked, cut off, drained and upgraded', () => {
-  it('T53: lose nothing over HTTP, and acknowledge nothing under a lost lease', async () => {
+  it('T53: lose no job over HTTP, and acknowledge none under a lost lease', async () => {
     server = await BuiltServer.create({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
     await server.start();
     const token = await server.token(namespace);
@@ -64,7 +64,7 @@ describe('workers that are killed, stopped, blocked, cut off, drained and upgrad
     producer.close();
   });
 
-  it('T53: lose nothing over Redis alone, and acknowledge nothing under a lost lease', async () => {
+  it('T53: lose no job over Redis without a server, and acknowledge none under a lost lease', async () => {
     await play({ mode: 'redis', token: '', port: redis.port }, direct);
   });
 });

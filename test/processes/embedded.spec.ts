@@ -151,7 +151,7 @@ describe('the embedded Redis', () => {
     expect(await client(second.socketPath).get('job')).toBe('kept');
   });
 
-  it('is adopted when its owner was killed', async () => {
+  it('is adopted by the next server when its owner was killed', async () => {
     const owner = await spawnOwner();
     const writer = client(join(dataDir, 'default', 'redis.sock'));
     await writer.set('job', 'kept');
@@ -202,7 +202,7 @@ describe('the embedded Redis', () => {
     await start();
   });
 
-  it('detects by its connection an owner in another container', async () => {
+  it('is refused to a second server while its owner runs in another container', async () => {
     const owner = await spawnOwner();
     const lock = lockFile();
     const locked = JSON.parse(readFileSync(lock, 'utf8')) as Record<string, unknown>;
@@ -231,7 +231,7 @@ describe('the embedded Redis', () => {
     expect(redis.pid).not.toBe(before);
   });
 
-  it('is retried with growing delays while it cannot start', async () => {
+  it('is started again with growing delays while it cannot start', async () => {
     const failures: unknown[] = [];
     const redis = await start(dataDir, {
       ...quiet,
@@ -299,7 +299,7 @@ describe('the embedded Redis', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('starts no second Redis while the first runs without its socket', async () => {
+  it('is not started a second time while the first process runs without its socket', async () => {
     const owner = await spawnOwner();
     await killed(owner.child);
     rmSync(join(dataDir, 'default', 'redis.sock'));
@@ -308,7 +308,7 @@ describe('the embedded Redis', () => {
     await waitFor(() => ownerLog().includes('bye bye'));
   });
 
-  it('uses a folder of the user if the data path is too long for a Unix socket', async () => {
+  it('has its socket in a folder of the user if the data path is too long, and refuses a folder that is open to others', async () => {
     const long = join(folder(), 'd'.repeat(120));
     const redis = await start(long);
     expect(Buffer.byteLength(redis.socketPath)).toBeLessThanOrEqual(100);

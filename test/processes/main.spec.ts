@@ -61,7 +61,7 @@ describe('the program', () => {
     expect(await run(['--check-config'])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it("accepts lmstfy's flags and file, and checks tokens", async () => {
+  it("accepts lmstfy's flags and file, and reports that -sv has no effect", async () => {
     const file = join(ROOT, 'config', 'lmstfy-example.toml');
     const { code, stdout } = await run(['-c', file, '-bt', 'debug', '-sv', '--check-config']);
 
@@ -101,7 +101,7 @@ describe('the program', () => {
     });
   });
 
-  it('logs its commit, and writes only JSON lines without tokens if not on a terminal', async () => {
+  it('shows its commit at /version, and writes only JSON lines, without a token, if not on a terminal', async () => {
     const server = await BuiltServer.create();
     try {
       await server.start();
@@ -122,7 +122,7 @@ describe('the program', () => {
     }
   });
 
-  it('prints how to use it on its first start on a terminal only', async () => {
+  it('prints example calls on its first start on a terminal, and not on the second', async () => {
     const cores = availableParallelism();
     const server = await BuiltServer.create({
       PUMPHOUSE_SERVER__WORKERS: String(cores + 1),

@@ -50,7 +50,7 @@ describe.each(NAMES)('the package %s', (name) => {
     }
   });
 
-  it('has about the size that CONTRIBUTING.md states', () => {
+  it('has 0.8 to 1.1 times the size that CONTRIBUTING.md states', () => {
     const page = readFileSync(join(PACKAGES.pumphouse, 'CONTRIBUTING.md'), 'utf8');
     const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
     const [packedKb = 0] = row
@@ -61,7 +61,7 @@ describe.each(NAMES)('the package %s', (name) => {
     expect(tarball.length / 1_000).toBeGreaterThan(packedKb * 0.8);
   });
 
-  it('has the version, the Node.js and the ranges of the others', () => {
+  it('has the version, the Node.js range and the ranges of dependencies of the server', () => {
     const { version, engines, dependencies = {} } = manifestOf(name);
     const server = manifestOf('pumphouse');
     expect([version, engines]).toEqual([server.version, server.engines]);
@@ -97,7 +97,7 @@ describe('packages in an empty folder', () => {
   );
 
   it(
-    'start the server, and have its command',
+    'have the command pumphouse, and start a server',
     async () => {
       await project.install(['pumphouse', '@pumphouse/client']);
       const help = await run('npx', ['--no-install', 'pumphouse', '--help'], project.dir);

@@ -85,7 +85,7 @@ describe('the sender of push', () => {
     expect(server.requests.at(-1)).toMatch(/^POST \/hook HTTP\/1\.1\r\n/);
   });
 
-  it('uses a connection again', async () => {
+  it('sends five requests on one connection', async () => {
     server.becomes(answer(OK));
     senderFor();
     const before = server.connections;
@@ -118,35 +118,35 @@ describe('the sender of push', () => {
       expect(server.connections).toBe(before);
     });
 
-    it('are refused by a name that leads to this machine', async () => {
+    it('are refused for a name that leads to this machine', async () => {
       addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
       senderFor([]);
 
       expect(await problemOf(send('inside.example'))).toBe('blocked');
     });
 
-    it('are refused by a name with one address that is not allowed among others', async () => {
+    it('are refused for a name with allowed addresses and one that is not allowed', async () => {
       addresses = (_name, type) => (type === 'A' ? ['93.184.216.34', '127.0.0.1'] : []);
       senderFor([]);
 
       expect(await problemOf(send('both.example'))).toBe('blocked');
     });
 
-    it('are refused by a name with an IPv6 address that is not allowed', async () => {
+    it('are refused for a name with an IPv6 address that is not allowed', async () => {
       addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['64:ff9b::a9fe:a9fe']);
       senderFor();
 
       expect(await problemOf(send('six.example'))).toBe('blocked');
     });
 
-    it('are not revealed for a refused name', async () => {
+    it('are not in the error for a refused name', async () => {
       addresses = (_name, type) => (type === 'A' ? ['10.11.12.13'] : []);
       senderFor([]);
 
       await expect(send('secret.example')).rejects.toThrow(/^secret\.example is no address/);
     });
 
-    it('are used as checked, although the resolver changes its answer', async () => {
+    it('are looked up once for the check and the connection, so that the resolver cannot change its answer', async () => {
       let lookups = 0;
       server.becomes(answer(OK));
       addresses = (_name, type) => {
@@ -185,14 +185,14 @@ describe('the sender of push', () => {
       expect(dns.queries - before).toBe(2);
     });
 
-    it('are reported missing for a name without any', async () => {
+    it('are reported as missing for a name without an address', async () => {
       addresses = () => [];
       senderFor();
 
       expect(await problemOf(send('nowhere.example'))).toBe('dns');
     });
 
-    it('are not waited for beyond the deadline if the resolver never answers', async () => {
+    it('are awaited until the deadline of the request if the resolver never answers', async () => {
       addresses = () => null;
       senderFor();
       const time = new OwnTime();
@@ -271,7 +271,7 @@ describe('the sender of push', () => {
       await silent.stop();
     });
 
-    it('has answered partly if it sends its body byte by byte', async () => {
+    it('has a partial answer if its body is not complete at the deadline', async () => {
       server.becomes(forever('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n', 'a', 20));
       const { status, isWhole, bodyError } = await send('127.0.0.1', { timeoutMs: 500 });
 
@@ -279,7 +279,7 @@ describe('the sender of push', () => {
       await waitFor(() => server.open === 0);
     });
 
-    it('is cut off if it sends an endless body', async () => {
+    it('is cut off after the bytes that are kept if it sends an endless body', async () => {
       server.becomes(
         forever(
           'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -293,7 +293,7 @@ describe('the sender of push', () => {
       await waitFor(() => server.open === 0);
     });
 
-    it('has answered partly if it resets after its headers', async () => {
+    it('has a partial answer if it resets the connection within the body', async () => {
       server.becomes((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nabc', () => {
           setTimeout(() => socket.resetAndDestroy(), 50);
@@ -304,7 +304,7 @@ describe('the sender of push', () => {
       expect([status, isWhole, bodyError?.problem]).toEqual([200, false, 'connect']);
     });
 
-    it('sends a gzip bomb, which is not unpacked', async () => {
+    it('has its gzip bomb not unpacked', async () => {
       const bomb = gzipSync(Buffer.alloc(50_000_000));
       server.becomes((socket) => {
         socket.write(
@@ -335,7 +335,7 @@ describe('the sender of push', () => {
       expect(server.requests.slice(before).filter((text) => text.includes('late'))).toEqual([]);
     });
 
-    it('is left at once on request if it hangs', async () => {
+    it('is left at once when the caller aborts the request', async () => {
       server.becomes(() => undefined);
       const leaving = new AbortController();
       const sending = problemOf(send('127.0.0.1', { signal: leaving.signal }));
@@ -390,30 +390,39 @@ describe('the sender of push', () => {
       before = server.requests.length;
     }
 
-    it.each(closings)('costs no attempt if it is %s before the answer', async (_how, close) => {
-      await keepOne(onceThen(close));
+    it.each(closings)(
+      'has the request sent again on another connection if it is %s before the answer',
+      async (_how, close) => {
+        await keepOne(onceThen(close));
 
-      expect((await send('127.0.0.1')).status).toBe(200);
-      expect(server.requests.length - before).toBe(2);
-    });
+        expect((await send('127.0.0.1')).status).toBe(200);
+        expect(server.requests.length - before).toBe(2);
+      },
+    );
 
-    it.each(closings)('costs no attempt if it is %s while a large body is sent', async (_how, close) => {
-      await keepOne(onceThen(close));
-      const sending = send('127.0.0.1', { body: Buffer.alloc(4_000_000, 'x') });
-      const { status } = await sending;
+    it.each(closings)(
+      'has the request answered on another connection if it is %s while a large body is sent',
+      async (_how, close) => {
+        await keepOne(onceThen(close));
+        const sending = send('127.0.0.1', { body: Buffer.alloc(4_000_000, 'x') });
+        const { status } = await sending;
 
-      expect(status).toBe(200);
-    });
+        expect(status).toBe(200);
+      },
+    );
 
-    it.each(closings)('fails after two requests if it is %s, as the new one is', async (_how, close) => {
-      await keepOne(onceThen(close));
-      server.becomes(close);
+    it.each(closings)(
+      'fails the request after two sends if it is %s, and the new connection is, too',
+      async (_how, close) => {
+        await keepOne(onceThen(close));
+        server.becomes(close);
 
-      expect(await problemOf(send('127.0.0.1'))).toBe('connect');
-      expect(server.requests.length - before).toBe(2);
-    });
+        expect(await problemOf(send('127.0.0.1'))).toBe('connect');
+        expect(server.requests.length - before).toBe(2);
+      },
+    );
 
-    it('leaves no other idle one for the second request if it is closed', async () => {
+    it('has the second send on a new connection if it is closed, not on another kept connection', async () => {
       // Two connections at a time, both good for one request each.
       const held: Socket[] = [];
       const closing = onceThen((socket) => socket.end(), '');
@@ -431,7 +440,7 @@ describe('the sender of push', () => {
       expect([server.requests.length - before, server.connections - connections]).toEqual([2, 1]);
     });
 
-    it('fails the request if it is closed, and then the next one', async () => {
+    it('fails the request if it is closed, and then the next connection is closed', async () => {
       sender.close();
       senderFor(['127.0.0.1'], () => true, 1);
       await keepOne(onceThen((socket) => socket.end()));
@@ -448,14 +457,14 @@ describe('the sender of push', () => {
       ['closed after an interim answer', (socket) => socket.end('HTTP/1.1 100 Continue\r\n\r\n'), 'connect'],
       ['silent', () => undefined, 'timeout'],
       ['closed after a word of something else', (socket) => socket.end('SSH-2.0\r\n'), 'protocol'],
-    ])('gets no second request if it is %s', async (_how, behaviour, problem) => {
+    ])('has the request not sent again if it is %s', async (_how, behaviour, problem) => {
       await keepOne(onceThen(behaviour));
 
       expect(await problemOf(send('127.0.0.1', { timeoutMs: 300 }))).toBe(problem);
       expect(server.requests.length - before).toBe(1);
     });
 
-    it('ends at the deadline of the first request if it is closed shortly before', async () => {
+    it('fails the request at its deadline, counted from the first send, if it is closed shortly before', async () => {
       await keepOne(onceThen((socket) => void setTimeout(() => socket.end(), 250)));
       const used = new WeakSet<Socket>();
       server.becomes((socket) => {
@@ -514,7 +523,7 @@ describe('the sender of push', () => {
     });
   });
 
-  it('sends no request again that had a new connection', async () => {
+  it('sends no request again if a new connection is closed', async () => {
     senderFor();
     server.becomes((socket) => socket.end());
     const before = server.requests.length;

@@ -5,7 +5,7 @@ import { BuiltServer } from '../support/built-server.js';
 import { SlotMove, TestCluster } from '../support/cluster.js';
 import { waitFor } from '../support/redis.js';
 
-describe('several workers', () => {
+describe('worker processes', () => {
   /** Several workers behind one port. */
   describe('a server of two workers', () => {
     let server: BuiltServer;
@@ -24,7 +24,7 @@ describe('several workers', () => {
     const accessLines = (): string[] =>
       server.output.split('\n').filter((line) => line.includes('"msg":"access"'));
 
-    it('serves from both', async () => {
+    it('has two worker processes, and answers every request', async () => {
       expect(workers()).toHaveLength(2);
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => fetch(url('q'), { method: 'PUT', body: 'x', headers })),
@@ -34,7 +34,7 @@ describe('several workers', () => {
       expect(jobs).toHaveLength(20);
     });
 
-    it('sums up the metrics of all', async () => {
+    it('shows the sum of the metrics of its workers', async () => {
       const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
       const codes = text
         .split('\n')
@@ -43,7 +43,7 @@ describe('several workers', () => {
       expect(text).toContain('stale_acks_total');
     });
 
-    it('replaces a killed worker, keeps its switches, and lowers no counter', async () => {
+    it('replaces a killed worker, keeps the access log on in the new one, and lowers no counter', async () => {
       expect(accessLines()).toHaveLength(0);
       await fetch(`${server.adminUrl}/accesslog?status=enable`, { method: 'POST' });
       const before = workers();
@@ -60,7 +60,7 @@ describe('several workers', () => {
       expect(await (await fetch(`${server.adminUrl}/accesslog`)).json()).toEqual({ status: 'enabled' });
     });
 
-    it('rejects a deleted token in all workers at once', async () => {
+    it('rejects a deleted token in all workers within a second', async () => {
       const token = await server.token('revoked');
       const path = `${server.url}/api/revoked/q/size`;
       const fetchStatus = async (): Promise<number> =>
@@ -98,7 +98,7 @@ describe('several workers', () => {
   }
 });
 
-describe('a Redis Cluster during slot moves', () => {
+describe('slot moves of a Redis Cluster', () => {
   /** What clients saw, by status; a job that was refused is sent again. */
   type Tally = Map<number, number>;
 

@@ -20,8 +20,8 @@ import { randomNamespace, waitFor } from '../support/redis.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 import { newJob, silentLog } from '../engine/fixture.js';
 
-describe('a Cluster', () => {
-  describe('a Redis Cluster', () => {
+describe('Redis Clusters', () => {
+  describe('an engine on a Redis Cluster', () => {
     let cluster: TestCluster;
     let pool: RedisPool;
     let engine: PoolEngine;
@@ -53,7 +53,7 @@ describe('a Cluster', () => {
       expect(await engine.namespaces()).toEqual(expect.arrayContaining(namespaces));
     });
 
-    it('publishes once, and counts a quota on bytes over all nodes', async () => {
+    it('publishes once under an idempotency key, and counts bytes for a quota on all nodes', async () => {
       const namespaces = Array.from({ length: 12 }, () => randomNamespace());
       const publish = (ns: string): Promise<string> =>
         engine.publish(ns, 'q', newJob({ body: Buffer.from('12345') }), { idempotencyKey: 'key' });
@@ -84,7 +84,7 @@ describe('a Cluster', () => {
       await producer.stop();
     });
 
-    it('serves on while a slot moves key by key, and loses nothing', async () => {
+    it('refuses calls with pool_unavailable while a slot moves key by key, loses no job, and serves again afterwards', async () => {
       const ns = randomNamespace();
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 150 };
       const hasty = await RedisPool.connect(
@@ -124,7 +124,7 @@ describe('a Cluster', () => {
       await hasty.close();
     });
 
-    it('refuses calls to a dead node in time, and recovers', async () => {
+    it('refuses calls to a dead node within 0.8 s, and serves again after its restart', async () => {
       const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 400 };
       const hasty = await RedisPool.connect(
         'hasty',
@@ -223,7 +223,7 @@ describe("the list of a Cluster's namespaces", () => {
       }
     }
 
-    it('is on the list as durably as its first job, with one wait', async () => {
+    it('is on the list, as durably as its first job, before the publish of the job succeeds', async () => {
       const [known, ns] = [await elsewhere(), await elsewhere()];
       await waitFor(() => engine.publish(known, 'q', newJob()), 15_000);
       process.kill(replica.server.pid, 'SIGSTOP');
@@ -293,7 +293,7 @@ describe('failing nodes of a Cluster', () => {
       return [...list.matchAll(/^id=(\d+) .* name=pumphouse /gm)].map(([, id = '']) => id);
     }
 
-    it('are detected one by one if they are silent: only a half-open socket is replaced', async () => {
+    it('have only their half-open connection replaced if one is silent, while the others serve', async () => {
       const [first = '', second = ''] = await namespaces();
       // As clients do: on a slow machine one of its looks may fall into the silence, and time out as every call does.
       const wait = (retries: number): Promise<LeasedJob[]> =>
@@ -324,7 +324,7 @@ describe('failing nodes of a Cluster', () => {
       expect(await connections(cluster.masters[1]!)).toEqual(before);
     });
 
-    it('make the pool degraded if they are down, while the others serve at their usual speed', async () => {
+    it('make the pool degraded if one does not answer, while the others serve at their usual speed', async () => {
       const [first = '', second = '', third = ''] = await namespaces();
       proxies[0]!.dropsReplies = true;
       await waitFor(() => pool.status.degraded.includes('node_down'), DETECTED_MS);
@@ -359,7 +359,7 @@ describe('failing nodes of a Cluster', () => {
       await waitFor(() => pool.status.degraded.length === 0, DETECTED_MS);
     });
 
-    it('fail no call if they refuse connections briefly: an unseen call is sent again, also a lease', async () => {
+    it('fail no lease request if one refuses connections for a moment: a request that it has not seen is sent again', async () => {
       const [first = ''] = await namespaces();
       await proxies[0]!.down();
       // What is sent before the end of the connection is seen may have run.
@@ -371,7 +371,7 @@ describe('failing nodes of a Cluster', () => {
       expect(await reserving).toHaveLength(1);
     });
 
-    it('can hand over a slot while calls wait less than their timeout', async () => {
+    it('fail no call that waits for the end of a slot move for less than its timeout', async () => {
       const ns = randomNamespace();
       for (let i = 0; i < 20; i++) await publish(ns);
       const move = await SlotMove.begin(cluster, `{${ns}}`);
@@ -427,7 +427,7 @@ describe('tokens in a Cluster', () => {
       tokenDigest(name, namespace, token);
 
     it.each(ORDERS)(
-      'accepts every token all the time, and changes completely or not at all, %s',
+      'finds a valid token after each moved key, and applies changes completely or not at all: keys move %s',
       async (name, order) => {
         const ns = `ns-${name.replaceAll(' ', '-')}`;
         const kept = idOf(ns, await store.create(ns, 'default', 'kept'));
@@ -480,7 +480,7 @@ describe('tokens in a Cluster', () => {
   });
 });
 
-describe('wake-ups in a Cluster', () => {
+describe('long polls in a Cluster', () => {
   /** By a wake-up: who has none is served when it looks again, 850 ms after it came or looked last. */
   const AT_ONCE_MS = 400;
 
@@ -545,7 +545,7 @@ describe('wake-ups in a Cluster', () => {
       expect(await usualWakeMs(ns)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('make up for those before the subscription', async () => {
+    it('reach a long poll at once whose subscription is new', async () => {
       const took: number[] = [];
       for (let i = 0; i < 5; i++) {
         const ns = randomNamespace();
@@ -560,7 +560,7 @@ describe('wake-ups in a Cluster', () => {
       expect(took.sort((a, b) => a - b)[2]).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('follow a moved slot and back during long polls', async () => {
+    it('reach long polls after their slot moved to another node and back', async () => {
       const ns = randomNamespace();
       const { owner, other } = await cluster.ownerOf(`{${ns}}`);
       const kept = wait(ns);
@@ -634,7 +634,7 @@ describe('wake-ups in a Cluster', () => {
       return { wakeups, end };
     }
 
-    it('end when no request waits, and start with the next one', async () => {
+    it('have no subscription when no request waits, and have one again at the next request', async () => {
       const received: (string | null)[] = [];
       const { wakeups, end } = await startWakeups('sharded', (_ns, queue) => received.push(queue), 0);
       const ns = randomNamespace();

@@ -29,7 +29,7 @@ describe('the master of a Sentinel group', () => {
     return started;
   }
 
-  it('is that of the newest election for any order of answers', async () => {
+  it("is that of the newest election, in any order of the sentinels' answers", async () => {
     const [stale, fresh] = [await sentinel(first, 3), await sentinel(second, 4)];
     for (const both of [
       [stale, fresh],
@@ -96,7 +96,7 @@ describe('the connection to a Redis', () => {
   });
   afterAll(() => redis.stop());
 
-  it('is opened again if it became a replica', async () => {
+  it('is opened again if the Redis became a replica', async () => {
     const [client, f] = [
       new Redis(redis.port, '127.0.0.1', { protocol: 2 }),
       await EngineFixture.open({}, { url: redis.url, commandTimeoutMs: 500 }),
@@ -124,7 +124,7 @@ describe('the connection to a Redis', () => {
     }
   });
 
-  it('is opened again if it accepts connections and never answers', async () => {
+  it('is opened again if the Redis accepts connections and never answers', async () => {
     const proxy = await TcpProxy.start(redis.port);
     const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 500 });
     try {

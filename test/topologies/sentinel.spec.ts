@@ -34,7 +34,7 @@ describe('a Sentinel group', () => {
     expect(await engine.ack(ns, 'q', id, job?.lease)).toBe(true);
   });
 
-  it('is followed to its new master; long polls go on there', async () => {
+  it('is followed to its new master, where long polls get their jobs', async () => {
     const kept = await engine.publish(ns, 'kept', newJob());
     await pool.read('WAIT', 1, 1_000);
     const waiting = reserve(25_000);

@@ -102,7 +102,7 @@ describe.each(CASES)('$name that accepts only TLS', ({ start, targetOf, failOver
     });
   }
 
-  it('serves on when a replica takes over, also long polls', async () => {
+  it('serves on when a replica takes over, and keeps long polls', async () => {
     const request = { queues: ['later'], count: 1, ttrMs: TTR_MS, waitMs: SOON_MS };
     const waiting = namespaces.map((ns) => engine.lease(ns, request));
     for (const ns of namespaces)

@@ -35,7 +35,7 @@ producerContract('over the engine', () => pumphouse);
 describe('a Pumphouse without a server', () => {
   const queue = 'mail';
 
-  it('has the jobs of the HTTP client', async () => {
+  it('has the calls of the HTTP client for jobs: get, update, log, list, put, cancel', async () => {
     const { jobs } = pumphouse;
     const { id } = await pumphouse.publish({
       queue,
@@ -63,7 +63,7 @@ describe('a Pumphouse without a server', () => {
     await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
   });
 
-  it('fails a job with an invalid next queue or dependency', async () => {
+  it('fails a job whose handler returns an invalid next queue or dependency', async () => {
     const queue = `next-${String(Date.now())}`;
     const logger = { warn: () => undefined, error: () => undefined };
     const worker = pumphouse.worker({ queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
@@ -81,7 +81,7 @@ describe('a Pumphouse without a server', () => {
     await worker.stop();
   });
 
-  it('keeps every option of a job', async () => {
+  it('keeps lease_grace_ms of a job', async () => {
     const queue = `grace-${String(Date.now())}`;
     const { id } = await pumphouse.publish({
       queue,
@@ -97,7 +97,7 @@ describe('a Pumphouse without a server', () => {
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(60_000);
   });
 
-  it('names what needs a server', () => {
+  it('throws "needs a server" for push targets', () => {
     expect(() => pumphouse.targets).toThrow(/^unsupported: `targets` needs a server/);
   });
 
@@ -125,7 +125,7 @@ describe('a Pumphouse without a server', () => {
     expect(read).toEqual(Array.from({ length: 2_560 }, (_, i) => i));
   });
 
-  it('ends the events with its close, and starts none after it', async () => {
+  it('ends event streams when it is closed, and starts none afterwards', async () => {
     const one = await open();
     const { events } = await follow(one);
     const waiting = one.events().next();
@@ -159,7 +159,7 @@ describe('a Pumphouse without a server', () => {
     }
   });
 
-  it('rejects with the reason of a signal, and with `TypeError` for data that is not JSON', async () => {
+  it('rejects with the reason of a signal, `SyntaxError` for invalid JSON text, and `TypeError` for data that is not JSON', async () => {
     const reason = new Error('enough');
     await expect(pumphouse.publish({ queue }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     await expect(pumphouse.publish({ queue, json: '{' })).rejects.toThrow(SyntaxError);
@@ -185,7 +185,7 @@ describe('a Pumphouse without a server', () => {
     expect(leased).toEqual([]);
   });
 
-  it('closes during a poll and running handlers, and returns its jobs', async () => {
+  it('closes within 3 s during a long poll and a running handler, and returns the job', async () => {
     const one = await open();
     const { id } = await pumphouse.publish({ queue: 'closing' });
     const idle = one.worker({ queues: ['empty'] });

@@ -66,7 +66,7 @@ describe('docs/how-to/from-worqr.md', () => {
   });
   afterAll(() => app.stop());
 
-  it('has examples that each print something', () => {
+  it('has at least twelve examples, each with its expected output', () => {
     expect(examples.length).toBeGreaterThanOrEqual(12);
     expect(examples.filter(({ code }) => expectedOf(code).length === 0)).toEqual([]);
     expect(engineStart).toContain('redis://127.0.0.1:6379');
@@ -94,12 +94,12 @@ describe('docs/how-to/from-worqr.md', () => {
     expect(named.filter((name) => !cells.some((cell) => new RegExp(`\`${name}\\b`).test(cell)))).toEqual([]);
   });
 
-  it.each(examples)('runs without a server: $name', async ({ code }) => {
+  it.each(examples)('has an example that prints its output without a server: $name', async ({ code }) => {
     const start = engineStart.replace("'demo'", `'${randomNamespace('worqr')}'`);
     expect(await printedBy(start, code)).toEqual(expectedOf(code));
   });
 
-  it.each(examples)('runs over HTTP: $name', async ({ code }) => {
+  it.each(examples)('has an example that prints its output over HTTP: $name', async ({ code }) => {
     const start = httpStart
       .replace('http://127.0.0.1:7777', `http://127.0.0.1:${String(app.port)}`)
       .replace("'demo'", `'${app.namespace}'`)

@@ -14,7 +14,7 @@ describe('a process killed by a handler', () => {
   });
   afterAll(() => pumphouse.close());
 
-  it('uses the try of this job only, and not that of a job whose handler has not started', async () => {
+  it("uses the try of the handler's job, and not the try of a leased job whose handler has not started", async () => {
     const published = await pumphouse.publishMany([
       { queue, tries: 1 },
       { queue, tries: 1 },

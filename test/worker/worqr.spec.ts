@@ -103,7 +103,7 @@ describe.each([
     expect([...runs.values()]).toEqual([1, 1]);
   });
 
-  it('W2: released jobs and those of a lost worker come before the others', async () => {
+  it('W2: released jobs and jobs of a lost worker come before jobs published later', async () => {
     await one.queues.update(queue, {
       expired: 'front',
       defaults: { tries: 100, retry: { kind: 'fixed', delayMs: 0 } },
@@ -116,7 +116,7 @@ describe.each([
     expect((await lease(3)).map(({ data }) => data)).toEqual(['a', 'b', 'c']);
   });
 
-  it('W3: a waiting worker gets the jobs of a lost one at once', async () => {
+  it('W3: a waiting worker gets the job of a lost worker within 3 s', async () => {
     await one.publish({ queue, retry: { kind: 'fixed', delayMs: 0 } });
     await leaseOne(500);
     const begunMs = performance.now();
@@ -145,7 +145,7 @@ describe.each([
     expect(events.map(({ event }) => event)).toEqual(['timed_out', 'acked']);
   });
 
-  it('W5: cancelling a unique task and deleting its queue frees its key', async () => {
+  it('W5: cancelling a unique task, and deleting its queue, frees its unique key', async () => {
     const { id } = await one.publish({ queue, ...unique('k') });
     await one.jobs.cancel(id);
     await one.publish({ queue, ...unique('k') });
@@ -228,7 +228,7 @@ describe.each([
     expect(events.map((event) => event.id)).toEqual([id, last.id]);
   });
 
-  it('W13: calls reject with errors that have a code', async () => {
+  it('W13: calls for unknown jobs, queues and workers reject with errors that have a code', async () => {
     const errors = await Promise.all([
       errorOf(one.jobs.get('none')),
       errorOf(one.queues.delete(`${queue}-none`)),
@@ -241,7 +241,7 @@ describe.each([
     ]);
   });
 
-  it('W14: names with underscores have events', async () => {
+  it('W14: queues with underscores in their names have events', async () => {
     const name = `${queue}_with_more`;
     const { events, stop } = await follow(one, { queues: [name] });
     await one.publish({ queue: name, type: 't' });
@@ -275,7 +275,7 @@ describe.each([
     expect(await data({ order: 'newest' })).toEqual(['b', 'a']);
   });
 
-  it('W19: a worker stopped by another one leases nothing more', async () => {
+  it('W19: a worker that another process stops leases no more jobs', async () => {
     const ran: unknown[] = [];
     const worker = workerOf(one).handle('*', ({ data }) => void ran.push(data));
     const running = worker.run();
@@ -328,7 +328,7 @@ describe.each([
     expect((await other.workers.list()).items.filter(({ name }) => name === worker.id)).toEqual([]);
   });
 
-  it('W23: a running task can be cancelled, with an event', async () => {
+  it('W23: cancelling a running task makes an event', async () => {
     const { events, stop } = await follow(one, { queues: [queue] });
     const { id } = await one.publish({ queue });
     await leaseOne();

@@ -12,14 +12,14 @@ export const BATCHES = [
     name: 'batches: a job that is acknowledged twice in one batch is there once',
     off: 'remove',
     spec: ACKS,
-    test: `${MANY_ACKS} › count an item once that is listed twice`,
+    test: `${MANY_ACKS} › acknowledge a job once that is listed twice`,
   },
   {
     id: 'ack-runs-by-lease',
     name: 'batches: acknowledgements under another lease are a run of their own',
     off: 'remove',
     spec: ACKS,
-    test: `${MANY_ACKS} › have a result each, in order, and a failed one changes nothing`,
+    test: `${MANY_ACKS} › have a result each, in order, and change no job if they fail`,
   },
   {
     id: 'ack-runs-by-queue',

@@ -133,7 +133,7 @@ export const DEPENDENCIES = [
     name: 'cancel of many: jobs in two pools are not cancelled together',
     off: 'false',
     spec: 'test/engine/migrating.spec.ts',
-    test: 'native calls while a pool migrates › the native API while a pool moves › cancels many jobs of one pool in one step, and none if they are in both',
+    test: 'native calls during a move › the native API while a pool moves › cancels many jobs of one pool in one step, and none if the jobs are in two pools',
   },
   {
     id: 'changed-priority-keeps-place',

@@ -54,7 +54,7 @@ export const DURABLE = [
     name: 'Sentinel: the newest election counts',
     off: { with: '-($&)' },
     spec: MASTER,
-    test: 'the master of a Sentinel group › is that of the newest election for any order of answers',
+    test: "the master of a Sentinel group › is that of the newest election, in any order of the sentinels' answers",
   },
   {
     id: 'sentinel-leaves-deposed',
@@ -75,13 +75,13 @@ export const DURABLE = [
     name: 'connections: a Redis that never answers the handshake is connected again',
     off: { with: 'undefined' },
     spec: MASTER,
-    test: 'the connection to a Redis › is opened again if it accepts connections and never answers',
+    test: 'the connection to a Redis › is opened again if the Redis accepts connections and never answers',
   },
   {
     id: 'replica-reconnected',
     name: 'connections: a Redis that became a replica is connected again',
     off: 'false',
     spec: MASTER,
-    test: 'the connection to a Redis › is opened again if it became a replica',
+    test: 'the connection to a Redis › is opened again if the Redis became a replica',
   },
 ];

@@ -53,21 +53,21 @@ export const EXPIRED_LEASES = [
     name: 'expired leases: a late call after a free retry costs the try',
     off: 'false',
     spec: 'test/engine/records.spec.ts',
-    test: 'leases whose answers may not have been sent › leases that turn out to be held › return their attempt at a release of a job, %s',
+    test: 'leases whose answers may not have been sent › expired leases whose worker reports late › are not counted as attempts after a release of a job, %s',
   },
   {
     id: 'free-mark-ends-simple',
     name: 'expired leases: the mark of a free retry ends with the next lease (simple path)',
     off: { with: 'api' },
     spec: 'test/engine/records.spec.ts',
-    test: 'leases whose answers may not have been sent › leases that turn out to be held › use no try after a later lease expired: %s',
+    test: 'leases whose answers may not have been sent › expired leases whose worker reports late › use no try when a later lease expires, of a job, %s',
   },
   {
     id: 'free-mark-ends-extended',
     name: 'expired leases: the mark of a free retry ends with the next lease (extended path)',
     off: { with: 'job.was_free' },
     spec: 'test/engine/records.spec.ts',
-    test: 'leases whose answers may not have been sent › leases that turn out to be held › use no try after a later lease expired: %s',
+    test: 'leases whose answers may not have been sent › expired leases whose worker reports late › use no try when a later lease expires, of a job, %s',
   },
   {
     id: 'conversion-keeps-failure',
@@ -102,7 +102,7 @@ export const EXPIRED_LEASES = [
     name: 'expired leases: a dead job with a free retry keeps its tries',
     off: { with: '0' },
     spec: 'test/engine/records.spec.ts',
-    test: 'leases whose answers may not have been sent › use no try three times on the extended path, at once without a backoff',
+    test: 'leases whose answers may not have been sent › use no try three times on the extended path, and return the job without its backoff',
   },
   {
     id: 'grace-is-a-minimum',

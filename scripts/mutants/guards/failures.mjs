@@ -124,7 +124,7 @@ export const FAILURES = [
     name: 'scripts: an observer that throws fails its own call only',
     off: { replace: 'throw error;' },
     spec: 'test/engine/batches.spec.ts',
-    test: 'batches › an observer that throws › fails only the call of the event (%s)',
+    test: 'batches › an observer that throws › fails only the call that it observed: %s',
   },
   {
     id: 'closed-request-released',

@@ -90,21 +90,21 @@ export const FAR_SLOTS = [
     name: 'data format: a newer one is refused',
     off: 'false',
     spec: FORMAT,
-    test: 'the data format › a Redis with another data format › is refused if it is newer than this version, and does not change',
+    test: 'data formats › a server › refuses to start on a store of a newer format, and leaves its number',
   },
   {
     id: 'format-raised',
     name: 'data format: an older format is raised',
     off: { with: '0' },
     spec: FORMAT,
-    test: 'the data format › a Redis with another data format › gets the present format number, the first time and after an older one',
+    test: 'data formats › a server › writes the present format number, also into a new store',
   },
   {
     id: 'dead-list-has-no-ttl',
     name: 'data format: the dead list of an older format loses its time to live',
     off: 'remove',
     spec: FORMAT,
-    test: 'the data format › a Redis with another data format › keeps its dead jobs: later ones outlive the TTL that format 1 set (%s)',
+    test: 'data formats › a server › keeps jobs of format 1 that die later, beyond the TTL that format 1 set (%s body)',
   },
   {
     id: 'huge-slot-bounded-step',
@@ -125,6 +125,6 @@ export const FAR_SLOTS = [
     name: 'data format: a full Redis with an older format can be opened',
     off: 'true',
     spec: FORMAT,
-    test: 'the data format › a full Redis with an older data format › can be opened and drained, and gets the format number when there is room',
+    test: 'data formats › a full Redis with data format 1 › can be opened and drained, and gets the format number when there is room',
   },
 ];

@@ -130,14 +130,14 @@ export const LEASES = [
     name: 'leases: lease calls of one turn are not merged past a call for the same queue',
     off: 'true',
     spec: BATCHES,
-    test: 'batches › calls of one turn › do not overtake one another if their queues overlap',
+    test: 'batches › calls in one turn of the event loop › get jobs in the order of the calls if their queues overlap',
   },
   {
     id: 'big-lease-calls-run-again',
     name: 'leases: a call that wants more jobs than one reply holds is run again',
     off: 'false',
     spec: BATCHES,
-    test: 'batches › calls of one turn › fetch again, each for itself, if they want more than one answer may hold',
+    test: 'batches › calls in one turn of the event loop › use a second script if one answer cannot hold all the jobs that they lease',
   },
   {
     id: 'batch-ack-of-the-last-holder',

@@ -270,14 +270,14 @@ export const NATIVE_HTTP = [
     name: 'tags: the simple publish script does not index tags in a queue without a tag index',
     off: 'remove',
     spec: 'test/engine/tag-index.spec.ts',
-    test: 'tags of jobs that %s stores › are in no index of a queue without one, and stay on the job',
+    test: 'tags of jobs that %s stores › are not indexed if the queue has no index of tags, and stay on the job',
   },
   {
     id: 'unindexed-tags-not-listed',
     name: 'tags: a job without indexed tags is in no list by tag',
     off: 'remove',
     spec: 'test/engine/tag-index.spec.ts',
-    test: 'an index of tags does not find unindexed jobs through another index or the dead-letter queue',
+    test: 'a filter by tag finds no unindexed job, in a list by worker or of dead jobs, and deletes none',
   },
   {
     id: 'tries-above-attempts',

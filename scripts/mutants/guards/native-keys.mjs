@@ -83,7 +83,7 @@ export const NATIVE_KEYS = [
     name: 'acks: one without a queue leaves extended jobs to the extended path',
     off: 'false',
     spec: 'test/engine/batches.spec.ts',
-    test: 'batch ack › many acknowledgements in one call › find jobs without a queue name, simple and extended, beside others with one',
+    test: 'batch ack › many acknowledgements in one call › find simple and extended jobs without a queue name, beside items that name a queue',
   },
   {
     id: 'lease-for-its-request',

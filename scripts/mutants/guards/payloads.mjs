@@ -101,7 +101,7 @@ export const PAYLOADS = [
     name: 'in process: a job does not go to a queue that cannot be named',
     off: 'false',
     spec: 'test/worker/contract.spec.ts',
-    test: 'a Pumphouse without a server › fails a job with an invalid next queue or dependency',
+    test: 'a Pumphouse without a server › fails a job whose handler returns an invalid next queue or dependency',
   },
   {
     id: 'base64-of-any-length',

@@ -50,7 +50,7 @@ export const PUBLISHES = [
     name: 'idempotency: the record is written in the publish script',
     off: 'remove',
     spec: 'test/faults/idempotency.spec.ts',
-    test: 'T28: publishes with an Idempotency-Key, through two servers › store one job each with equal answers: ${AT_ONCE} at once, ${ROUNDS} times',
+    test: 'T28: publishes with an Idempotency-Key, through two servers › store their jobs once and get equal answers if ${AT_ONCE} with one key are sent at once',
   },
   {
     id: 'idempotency-checks-fingerprint',
@@ -141,14 +141,14 @@ export const PUBLISHES = [
     name: 'quotas: the backfill counts a job once',
     off: 'true',
     spec: BYTES,
-    test: 'bytes counted for quotas › jobs from before a quota on bytes › are counted once while jobs are added, removed and moved',
+    test: 'bytes counted for quotas › stored jobs › are counted once each while jobs are published, acknowledged and returned',
   },
   {
     id: 'delete-frees-first',
     name: 'quotas: in a full Redis nothing is written before what frees memory',
     off: { replace: 'redis.call("HINCRBY", meta, "bytes", 0)\n$&' },
     spec: BYTES,
-    test: 'bytes counted for quotas › jobs from before a quota on bytes › are taken off the sum in a full Redis, as are later ones',
+    test: 'bytes counted for quotas › stored jobs › are taken off the sum when they end in a full Redis',
   },
   {
     id: 'defaults-keep-ttl',

@@ -101,7 +101,7 @@ export const PUSH_TARGETS = [
     name: 'push: a probe that was cut off does not close the breaker',
     off: { with: '!isProbe' },
     spec: FAULTS,
-    test: 'HTTP push under faults › stops for a failing target on both servers, and one tries it with one job',
+    test: 'HTTP push under faults › stops for a failing target on both servers, then sends one job from one server as a trial',
   },
   {
     id: 'probe-without-record',

@@ -47,7 +47,7 @@ export const PUSH_GUARDS = [
     name: 'push: every address of a name is checked',
     off: { with: 'found.every(({ address }) => !addresses.allows(address))' },
     spec: SENDER,
-    test: 'the sender of push › addresses of push › are refused by a name with one address that is not allowed among others',
+    test: 'the sender of push › addresses of push › are refused for a name with allowed addresses and one that is not allowed',
   },
   {
     id: 'literal-addresses-are-checked',

@@ -46,7 +46,7 @@ export const QUOTA = [
     name: 'quotas: a pass counts what stored jobs have beside their bodies',
     off: 'false',
     spec: BYTES,
-    test: 'bytes counted for quotas › jobs from before a quota on bytes › are counted with all stored parts, also if an earlier server counted only bodies',
+    test: 'bytes counted for quotas › stored jobs › are counted with all stored parts, also if an earlier server counted only bodies',
   },
   {
     id: 'dependencies-count',

@@ -81,14 +81,14 @@ export const READY_LISTS = [
     name: 'ready list: the janitor reads a list before it deletes it with its queue',
     off: 'true',
     spec: OLDER,
-    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › deletes no queue whose jobs are not counted',
+    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › keeps a queue whose jobs are not counted',
   },
   {
     id: 'delete-reads-empty-list',
     name: 'ready list: a delete call reads a list before it deletes it with its queue',
     off: 'remove',
     spec: OLDER,
-    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › deletes no queue whose jobs are not counted',
+    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › keeps a queue whose jobs are not counted',
   },
   {
     id: 'recount-finds-missing-stale',
@@ -102,7 +102,7 @@ export const READY_LISTS = [
     name: 'entry number: stale entries that are counted and still in the list stay counted',
     off: 'true',
     spec: OLDER,
-    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › keeps the count of real stale entries',
+    test: 'stores of older builds › a store in which a version before 0.2.0 put jobs into two places › keeps the count of a real stale entry at a recount',
   },
   {
     id: 'unique-window-holds-for-its-own-id',
@@ -137,7 +137,7 @@ export const READY_LISTS = [
     name: 'removal: a job is planned once',
     off: 'true',
     spec: BATCHES,
-    test: 'batches › calls of one turn › publish a chosen id once, and remove its expired job once',
+    test: 'batches › calls in one turn of the event loop › store one job if two publish the same id, and remove the expired job of the id once',
   },
   {
     id: 'list-windows-grow-by-two',

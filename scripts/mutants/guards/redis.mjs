@@ -69,7 +69,7 @@ export const REDIS = [
     name: 'restored store: a connection that stays while the data goes back is found',
     off: 'false',
     spec: RESTORED,
-    test: 'a replica that lags › grants no lease number of its master after its promotion or a copy of its data',
+    test: 'a replica that lags › grants no lease number that its master granted, neither when it is promoted nor when the master copies it',
   },
   {
     id: 'full-redis-has-a-floor',

@@ -39,14 +39,14 @@ export const STORES = [
     name: 'data format: a store of a later version is left alone',
     off: 'remove',
     spec: STATE,
-    test: 'a Redis that is changed while servers run › T42: is not used with the data format of a later version, until it has the present one again',
+    test: 'a Redis that is changed while servers run › T42: is not used while it has the data format of a later version',
   },
   {
     id: 'store-checked-while-running',
     name: 'data format: the format is checked while the server runs',
     off: 'remove',
     spec: STATE,
-    test: 'a Redis that is changed while servers run › T19: is degraded with the reasons, and refused at start, with an eviction policy or without AOF',
+    test: 'a Redis that is changed while servers run › T19: makes its pool degraded, and is refused at start, with an eviction policy and without AOF',
   },
   {
     id: 'clock-of-redis-counts',
@@ -60,13 +60,13 @@ export const STORES = [
     name: 'acks: an ack that may have removed a newer lease is counted',
     off: 'remove',
     spec: 'test/faults/answers.spec.ts',
-    test: "an acknowledgement without a lease, as in lmstfy › T6: removes another worker's job if the first was too slow, and is counted",
+    test: 'an acknowledgement without a lease, as in lmstfy › T6: removes a job that another worker has leased since, and is counted as possibly stale',
   },
   {
     id: 'queue-series-bounded',
     name: 'metrics: the number of queue series is bounded',
     off: 'remove',
     spec: 'test/faults/churn.spec.ts',
-    test: 'queues that are created and removed › T36: ${QUEUES} of them leave no key, no memory and no series behind, and one bounded day of statistics',
+    test: 'queues that are created and removed › T36: leave no key but bounded statistics of a day, less than 2 MB and at most ${MAX_SERIES} series behind: ${QUEUES} queues',
   },
 ];

@@ -12,7 +12,7 @@ export const SURVIVE = [
     name: 'data format: the number of an older store is raised',
     off: 'false',
     spec: 'test/engine/data-format.spec.ts',
-    test: 'stores of older builds › a store of a server with data format %d › is served as it is: every job in its state, order, with its tries, attributes and times',
+    test: 'stores of older builds › a store of a server with data format %d › keeps every job in its state and order, with its tries, attributes and times',
   },
   {
     id: 'body-bytes-bounded',
@@ -54,14 +54,14 @@ export const SURVIVE = [
     name: 'durability: a namespace is listed as durably as its jobs',
     off: 'remove',
     spec: LISTING,
-    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as durably as its first job, with one wait",
+    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list, as durably as its first job, before the publish of the job succeeds",
   },
   {
     id: 'namespace-list-own-node',
     name: 'durability: the list of namespaces is confirmed by its own node',
     off: 'remove',
     spec: LISTING,
-    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list as durably as its first job, with one wait",
+    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is on the list, as durably as its first job, before the publish of the job succeeds",
   },
   {
     id: 'sentinel-over-tls',

@@ -6,7 +6,7 @@ const SESSIONS = 'permissions by queue › a token for some queues › a worker 
 const PASSWORDS = 'T51: an admin request from a web page of another site';
 const CLOCK = "recurring jobs after Redis's clock was ahead";
 const LATER = "the later API › the wire format › uses the time of Redis, not the server's clock";
-const CALLS = 'T57: a full Redis with %s › gives the outcome %s for %s (%s)';
+const CALLS = 'T57: a full Redis with %s › gives the status %s for %s (%s)';
 
 /**
  * What a full Redis refuses, and what a token, a password or a clock may not do.
@@ -26,7 +26,7 @@ export const TOKEN_SCOPES = [
     name: 'full store: a recurring job makes no job in a full Redis',
     off: 'false',
     spec: FULL,
-    test: 'T57: a full Redis with %s › skips the slots of recurring jobs without a failed loop, and goes on when there is room',
+    test: 'T57: a full Redis with %s › skips the slots of recurring jobs, fails no loop, and makes jobs again when there is room',
   },
   ...[
     ['recurring-run-store-full', 'a recurring job is not run now'],

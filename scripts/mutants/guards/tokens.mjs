@@ -21,7 +21,7 @@ export const TOKENS = [
     name: 'tokens: the parts of a digest are kept apart',
     off: { with: "$&.replaceAll('\\0', '')" },
     spec: 'test/faults/tokens.spec.ts',
-    test: 'tokens over two servers › T25: open no other pool, namespace and token for any similar names (seed ${SEED})',
+    test: 'tokens over two servers › T25: give access to their own pool and namespace only, for any similar names (seed ${SEED})',
   },
   {
     id: 'rights-on-every-admission',

@@ -19,7 +19,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: a handler that begins ends the count of releases without a handler',
     off: 'remove',
     spec: NO_HANDLER,
-    test: 'a job released by workers without a handler › is counted from zero again after %s shows that a handler started',
+    test: 'a job released by workers without a handler › has its releases counted from zero after %s, which shows that a handler started',
   },
   {
     id: 'stop-in-handler-returns',
@@ -75,7 +75,7 @@ export const WORKER_RUNTIME = [
     name: 'workers: in process, a handler that begins uses the try of its job',
     off: 'remove',
     spec: 'test/worker/killed.spec.ts',
-    test: 'a process killed by a handler › uses the try of this job only, and not that of a job whose handler has not started',
+    test: "a process killed by a handler › uses the try of the handler's job, and not the try of a leased job whose handler has not started",
   },
   {
     id: 'signal-ends-start',

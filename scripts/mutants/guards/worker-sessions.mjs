@@ -138,7 +138,7 @@ export const WORKER_SESSIONS = [
     name: 'sessions: while a pool moves, leases in the old one are extended too',
     off: 'false',
     spec: 'test/engine/migrating.spec.ts',
-    test: 'native calls while a pool migrates › the native API while a pool moves › leases the jobs of the old pool first, and settles each job in its pool',
+    test: 'native calls during a move › the native API while a pool moves › leases the jobs of the old pool first, and settles each job in its pool',
   },
   {
     id: 'heartbeat-hides-other-queues',

@@ -96,7 +96,7 @@ describe('two servers on a Cluster of three masters and three replicas', () => {
     await judge();
   });
 
-  it(`T16: go on, with nothing stuck, over ${ROUNDS} kills of masters and a move between them`, async () => {
+  it(`T16: lose no job over ${ROUNDS} kills of replicated masters, each with a slot move after it`, async () => {
     await begin('memory');
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(500 + trial.random() * 500);
@@ -108,7 +108,7 @@ describe('two servers on a Cluster of three masters and three replicas', () => {
     await judge();
   });
 
-  it(`T16: lose nothing that its replica had before the answer, over ${ROUNDS} sudden kills`, async () => {
+  it(`T16: lose no job that a replica had before the answer, over ${ROUNDS} sudden kills of its master`, async () => {
     await begin('replicated:1');
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(500 + trial.random() * 500);
