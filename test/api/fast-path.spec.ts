@@ -6,7 +6,7 @@ import { FastPath } from '../../src/jobs/fast-path.js';
 import { head, TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
-describe('the fast path', () => {
+describe('frequent HTTP calls', () => {
   /** A request, its path without the part that says which queue, and what is before and after it on the wire. */
   interface Call {
     readonly method?: string;
@@ -299,7 +299,7 @@ describe('the fast path', () => {
           throw new TypeError('a bug');
         },
       ],
-    ])('hides and logs a bug: the engine %s', async (_how, bug) => {
+    ])('answers "internal error" and logs the error if the engine %s a TypeError', async (_how, bug) => {
       app.log.length = 0;
       await replacing('publish', bug, () =>
         expectEqualAnswers([{ body: ['x'] }], '{"error":"internal error"}'),
@@ -391,7 +391,7 @@ describe('the fast path', () => {
       expect(await answered(api, method, code)).toBe(before + 2);
     });
 
-    it('counts a request whose client disconnects', async () => {
+    it('counts a request whose client disconnects within the body as 400', async () => {
       const before = await answered('', 'PUT', 400);
       const connection = await app.open();
       connection.write(bytes({ body: ['abc'], headers: { 'Content-Length': '10' } }, false)[0]!);
@@ -432,7 +432,7 @@ describe('the fast path', () => {
   });
 });
 
-describe('clients that disconnect', () => {
+describe('answers of the HTTP server', () => {
   /** Jobs whose leases did not reach the client go back to the front of the ready list, without using a try. */
   describe('clients that disconnect before their answer', () => {
     let app: TestApp;
@@ -446,7 +446,7 @@ describe('clients that disconnect', () => {
     const size = async (queue: string): Promise<number> =>
       ((await app.get(`${queue}/size`)).json as { size: number }).size;
 
-    it('D2: lose no job when some of them stop waiting', async () => {
+    it('D2: cost no job: 20 of 40 stop waiting, the others get a job each, the rest stays ready', async () => {
       const polls = await Promise.all(Array.from({ length: 40 }, () => app.open()));
       for (const poll of polls) poll.write(consume('herd', '?timeout=20&ttr=600'));
       await waitFor(async () => (await app.engine.queues.counts(app.namespace, ['herd'])).length > 0);
@@ -460,7 +460,7 @@ describe('clients that disconnect', () => {
       for (const poll of stay) poll.cut();
     });
 
-    it('give a try back that was spent on a large answer they did not read', async () => {
+    it('give back the jobs of a large answer that they did not read, without using a try', async () => {
       const body = Buffer.alloc(65_000, 'x');
       for (let i = 0; i < 100; i++) await app.publish('heavy?tries=1', body);
       const connection = await app.open();
@@ -473,7 +473,7 @@ describe('clients that disconnect', () => {
       expect(await app.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
     });
 
-    it('are disconnected when the server stops, after what they had not read is undone', async () => {
+    it('give back the jobs of an answer that they did not read when the server stops', async () => {
       const other = await TestApp.start({ PUMPHOUSE_SERVER__DRAIN_MS: '100' });
       const { namespace, token } = other;
       for (let i = 0; i < 70; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
@@ -487,7 +487,7 @@ describe('clients that disconnect', () => {
       await app.engine.queues.destroy(namespace, 'heavy');
     });
 
-    it('free their pipelined requests', async () => {
+    it('get no job for a consume that was pipelined behind their long poll', async () => {
       const connection = await app.open();
       connection.write(consume('first', '?timeout=20') + consume('second', '?timeout=20&ttr=600'));
       await sleep(50);
@@ -533,7 +533,7 @@ describe('clients that disconnect', () => {
       },
     );
 
-    it('are answered at once when they close their sending side during a long poll', async () => {
+    it('are answered before the wait ends when they close their sending side during a long poll', async () => {
       const connection = await app.openHalf();
       connection.write(consume('quiet', '?timeout=20'));
       await waitFor(async () => (await app.engine.queues.counts(app.namespace, ['quiet'])).length > 0);
@@ -553,7 +553,7 @@ describe('clients that disconnect', () => {
       expect(performance.now() - laterMs).toBeLessThan(10_000);
     });
 
-    it('leave nothing behind when they disconnect within a body', async () => {
+    it('store no job when they disconnect within a body', async () => {
       const connection = await app.open();
       connection.write(
         `${head('PUT', `/api/${app.namespace}/half`, { 'X-Token': app.token, 'Content-Length': '10' })}abc`,

@@ -2,13 +2,13 @@ import { newJob } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
-describe('publish', () => {
+describe("lmstfy's API, publish", () => {
   const PUBLISHED = {
     job_id: expect.stringMatching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/) as string,
     msg: 'published',
   };
 
-  describe('publish', () => {
+  describe('a publish', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -40,7 +40,7 @@ describe('publish', () => {
     });
 
     it.each(['delay=4294967295&ttl=0', 'ttl=4294967295', 'tries=65535'])(
-      'accepts the largest: %s',
+      'accepts the largest values: %s',
       async (query) => {
         expect(await app.put(`q?${query}`)).toMatchObject({ status: 201 });
       },
@@ -54,7 +54,7 @@ describe('publish', () => {
       ['delay=x&ttl=x&tries=x', 'invalid delay'],
       ['ttl=x&tries=x', 'invalid ttl'],
       ['tries=0&ttl=5&delay=10', "tries shouldn't be zero"],
-    ])('answers %s with %j', async (query, error) => {
+    ])('refuses the parameters %s with %j', async (query, error) => {
       expect(await app.put(`q?${query}`)).toMatchObject({ status: 400, json: { error } });
     });
 
@@ -62,13 +62,13 @@ describe('publish', () => {
       expect(await app.put('q?ttl=10&delay=10')).toMatchObject({ status: 201 });
     });
 
-    it('uses the first of repeated parameters, and none with a semicolon', async () => {
+    it('uses the first of repeated parameters, and ignores a parameter that contains a semicolon', async () => {
       expect(await app.put('q?tries=2&tries=abc')).toMatchObject({ status: 201 });
       expect(await app.put('q?tries=abc&tries=2')).toMatchObject({ status: 400 });
       expect(await app.put('q?tries=2;ttl=5')).toMatchObject({ status: 201 });
     });
 
-    it('keeps the bytes of a body', async () => {
+    it('keeps every byte of its body', async () => {
       const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
       await app.publish('bytes', bytes);
       expect(await app.get('bytes')).toMatchObject({ json: { data: bytes.toString('base64') } });
@@ -91,7 +91,7 @@ describe('publish', () => {
       expect(await app.get('types')).toMatchObject({ json: { data: Buffer.from(body).toString('base64') } });
     });
 
-    it('accepts 65,535 bytes and refuses one more, after the check of the parameters', async () => {
+    it('accepts a body of 65,535 bytes and refuses one of 65,536, after the check of the parameters', async () => {
       expect(await app.put('big', Buffer.alloc(65_535))).toMatchObject({ status: 201 });
       expect(await app.put('big', Buffer.alloc(65_536))).toMatchObject({
         status: 413,
@@ -102,8 +102,8 @@ describe('publish', () => {
   });
 });
 
-describe('bulk publish', () => {
-  describe('bulk publish', () => {
+describe("lmstfy's API, bulk publish", () => {
+  describe('a bulk publish', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BULK_BYTES: '200000' });
@@ -115,7 +115,7 @@ describe('bulk publish', () => {
         Buffer.from(data, 'base64').toString('latin1'),
       );
 
-    it('makes a job of each element and keeps its text', async () => {
+    it('makes a job of each element of the array, whose body is the text of the element', async () => {
       const text = '[{"msg":"hello"},"hello, neo",13579,["test"],true,null]';
       const answer = await app.put('b1/bulk', text);
       expect(answer.status).toBe(201);
@@ -159,7 +159,7 @@ describe('bulk publish', () => {
       },
     );
 
-    it.each(['[]', ' null ', 'null'])('finds no jobs in %j', async (body) => {
+    it.each(['[]', ' null ', 'null'])('refuses the body %j, which has no jobs', async (body) => {
       expect(await app.put('b4/bulk', body)).toMatchObject({ status: 400, json: { error: 'no jobs' } });
     });
 
@@ -174,7 +174,7 @@ describe('bulk publish', () => {
       });
     });
 
-    it('limits the size of each job and of the body', async () => {
+    it('refuses an element of 65,536 bytes, and a body beyond max_bulk_bytes', async () => {
       const job = (length: number): string => JSON.stringify(['a'.repeat(length - 2)]);
       expect(await app.put('b6/bulk', job(65_535))).toMatchObject({ status: 201 });
       expect(await app.put('b6/bulk', job(65_536))).toMatchObject({
@@ -195,7 +195,7 @@ describe('bulk publish', () => {
       ['delay=x', 'invalid delay'],
       ['tries=x', 'invalid tries'],
       ['ttl=1&delay=2', 'ttl is shorter than delay'],
-    ])('checks %s before the body', async (query, error) => {
+    ])('checks the parameters %s before the body', async (query, error) => {
       expect(await app.put(`b7/bulk?${query}`, 'nonsense')).toMatchObject({ status: 400, json: { error } });
     });
 
@@ -206,8 +206,8 @@ describe('bulk publish', () => {
   });
 });
 
-describe('attributes', () => {
-  describe('attributes', () => {
+describe("lmstfy's API, attributes", () => {
+  describe('the attributes of a job', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -241,12 +241,12 @@ describe('attributes', () => {
       expect(await attributes('a2')).toBeNull();
     });
 
-    it('are null when the version is on and there are none', async () => {
+    it('are null for a job without Job-Attr headers', async () => {
       await app.publish('a3', 'x', { headers: { 'Enable-Job-Version': 'yes' } });
       expect(await attributes('a3')).toBeNull();
     });
 
-    it('are limited to 16', async () => {
+    it('are at most 16: a publish with 17 is refused', async () => {
       const some = (count: number): Record<string, string> =>
         Object.fromEntries(Array.from({ length: count }, (_, i) => [`Job-Attr-K${String(i)}`, 'v']));
       const on = { 'Enable-Job-Version': 'YES' };
@@ -257,7 +257,7 @@ describe('attributes', () => {
       });
     });
 
-    it('are cut: keys at 32 characters, values at 128 bytes of whole characters', async () => {
+    it('have keys cut to 32 characters, and values cut to 128 bytes of whole characters', async () => {
       const wire = (text: string): string => Buffer.from(text).toString('latin1');
       const headers = {
         'Enable-Job-Version': 'YES',
@@ -286,7 +286,7 @@ describe('attributes', () => {
       ]);
     });
 
-    it('are stored with a job that replaces another', async () => {
+    it('are stored with the job of a republish', async () => {
       const headers = { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b' };
       const id = await app.publish('a7');
       await app.put(`a7/job/${id}`, 'x', { headers });
@@ -315,10 +315,10 @@ describe('attributes', () => {
   });
 });
 
-describe('consume', () => {
+describe("lmstfy's API, consume", () => {
   const NO_JOB = { status: 404, json: { msg: 'no job available' } };
 
-  describe('consume', () => {
+  describe('a consume', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -345,7 +345,7 @@ describe('consume', () => {
       expect(text).not.toContain('\n');
     });
 
-    it('answers that there is no job, at once or after the timeout', async () => {
+    it('answers 404 if the queue has no job, at once or after the timeout', async () => {
       expect(await app.get('none')).toMatchObject(NO_JOB);
       const start = performance.now();
       expect(await app.get('none?timeout=1')).toMatchObject(NO_JOB);
@@ -401,7 +401,7 @@ describe('consume', () => {
       expect(await app.get(`${many}?timeout=1`)).toMatchObject({ json: { queue: 'k199' } });
     });
 
-    it('checks only the characters of listed names', async () => {
+    it('accepts a queue name of 256 characters or with _ as the first, but none with a blank', async () => {
       expect(await app.get('m2,%20m1')).toMatchObject({ status: 400 });
       expect(await app.get('_m1')).toMatchObject(NO_JOB);
       expect(await app.get('q'.repeat(256))).toMatchObject(NO_JOB);
@@ -417,7 +417,7 @@ describe('consume', () => {
       expect(await app.get('cc?count=2&timeout=1')).toMatchObject(NO_JOB);
     });
 
-    it('wakes a waiting consumer, with an array of one if its count is higher', async () => {
+    it('waits until a job arrives, and returns an array if its count is more than one', async () => {
       const [one, list] = [app.get('w1?timeout=5'), app.get('w2?timeout=5&count=10')];
       const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
       await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 2'));
@@ -427,7 +427,7 @@ describe('consume', () => {
       expect((await list).json).toHaveLength(1);
     });
 
-    it('counts tries, and moves a job without tries to the dead-letter queue', async () => {
+    it('uses a try, and a job whose last try ended goes to the dead-letter queue', async () => {
       const id = await app.publish('tries?tries=2');
       expect(await app.get('tries?ttr=1')).toMatchObject({ json: { remain_tries: 1 } });
       expect(await app.get('tries?ttr=0&timeout=4')).toMatchObject({ json: { job_id: id, remain_tries: 0 } });
@@ -442,7 +442,7 @@ describe('consume', () => {
   }
 });
 
-describe('jobs', () => {
+describe("lmstfy's API, jobs", () => {
   const EMPTY = { status: 404, json: { error: 'the queue is empty' } };
   const NOT_FOUND = { status: 404, json: { error: 'job not found' } };
   const DONE = { status: 204, text: '' };
@@ -535,7 +535,7 @@ describe('jobs', () => {
       expect(await size('r1')).toMatchObject({ size: 3 });
     });
 
-    it('a reply on a queue named after a job is consumed', async () => {
+    it('publish and consume accept the id of a job as the name of a queue', async () => {
       const id = await app.publish('ask');
       await app.publish(id, 'the reply');
       expect(await app.get(`${id}?timeout=1`)).toMatchObject({ status: 200, json: { queue: id } });
@@ -543,7 +543,7 @@ describe('jobs', () => {
   });
 });
 
-describe('dead letter', () => {
+describe("lmstfy's API, dead letters", () => {
   describe('the dead-letter queue', () => {
     let app: TestApp;
     beforeAll(async () => {
@@ -576,7 +576,7 @@ describe('dead letter', () => {
       });
     });
 
-    it('is empty without dead jobs, never 404', async () => {
+    it('has a size of 0 in a queue without dead jobs, and its calls never answer 404', async () => {
       expect(await app.get('x0/deadletter')).toMatchObject({
         status: 200,
         json: { deadletter_head: '', deadletter_size: 0 },
@@ -627,7 +627,7 @@ describe('dead letter', () => {
       expect(await size('x2')).toBe(0);
     });
 
-    it('deletes the oldest jobs', async () => {
+    it('deletes the oldest job, or as many as the limit says', async () => {
       const ids = await kill('x3', 3);
       expect(await app.delete('x3/deadletter')).toMatchObject({ status: 204, text: '' });
       expect(await app.get('x3/deadletter')).toMatchObject({

@@ -147,12 +147,15 @@ describe('the later API', () => {
       expect([status, text, headers.get('content-type')]).toEqual([400, '', null]);
     });
 
-    it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])('answers %s with 400', async (method) => {
-      for (const path of ['/create', '/delete', '/query']) {
-        const answer = await fetch(`http://127.0.0.1:${String(port())}${path}`, { method });
-        expect([answer.status, await answer.text()]).toEqual([400, '']);
-      }
-    });
+    it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])(
+      'answers the method %s with 400',
+      async (method) => {
+        for (const path of ['/create', '/delete', '/query']) {
+          const answer = await fetch(`http://127.0.0.1:${String(port())}${path}`, { method });
+          expect([answer.status, await answer.text()]).toEqual([400, '']);
+        }
+      },
+    );
 
     it.each(['/', '/Create', '/create/', '/metrics', '/v1/x/jobs', '/api/ns/q'])(
       'has no path %s',
@@ -163,7 +166,7 @@ describe('the later API', () => {
       },
     );
 
-    it('redirects unclean paths to clean ones of the same host', async () => {
+    it('redirects unclean paths to clean ones of the same host, and refuses two Host headers', async () => {
       const connection = await open();
       const twice = await open();
       twice.write('POST /query HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 13\r\n\r\n{"id":"none"}');
@@ -178,7 +181,7 @@ describe('the later API', () => {
       other.cut();
     });
 
-    it('accepts any content type and a chunked body', async () => {
+    it('accepts a chunked body without a content type', async () => {
       const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
       const connection = await open();
       connection.write(
@@ -188,7 +191,7 @@ describe('the later API', () => {
       connection.cut();
     });
 
-    it('shows and deletes only its own jobs', async () => {
+    it('neither shows nor deletes a job that it did not create', async () => {
       const [{ id } = { id: '' }] = await app.engine.jobs.publish(namespace, [
         { queue: QUEUE, body: Buffer.from('{}'), delayMs: 100_000 },
       ]);
@@ -285,7 +288,7 @@ describe('the later API', () => {
   });
 
   describe('callbacks', () => {
-    it('post id, topic and content once and on time', async () => {
+    it('post id, topic and content once, within a second', async () => {
       const time = new OwnTime();
       const id = await create('/now?a=1', { topic: '<t>', content: 'a"\u2028' });
       const [received] = await waitFor(() => (sink.at('/now?a=1').length > 0 ? sink.at('/now?a=1') : null));
@@ -311,7 +314,7 @@ describe('the later API', () => {
       expect(Number(received?.atMs) - startMs).toBeGreaterThanOrEqual(990);
     });
 
-    it('are sent at once with a negative delay of any size', async () => {
+    it('are sent at once with a negative delay', async () => {
       await create('/past', { delay: -100_000 });
       await waitFor(() => sink.at('/past').length === 1);
     });
@@ -323,7 +326,7 @@ describe('the later API', () => {
       expect(received?.headers.authorization).toBe(`Basic ${Buffer.from('us er:pa:ss').toString('base64')}`);
     });
 
-    it('are repeated after 10 s and 20 s, and die after the last retry', async () => {
+    it('are sent again 10 s and 20 s after a failure, and are dead after the last retry', async () => {
       sink.answers.set('/fails', code(1));
       const id = await create('/fails', { retry: 2 });
       for (const [tries, delayMs] of [
@@ -357,14 +360,14 @@ describe('the later API', () => {
       await waitFor(async () => (await stateOf(id)) === undefined);
     });
 
-    it('fail with the reason if they have no target', async () => {
+    it('fail with the group dns or timeout if their host does not exist', async () => {
       const id = await create('', { callback: `${NOWHERE}/x` });
       await waitFor(async () => (await stateOf(id)) === 'dead', 8_000);
       const dead = await app.engine.jobs.find(namespace, id);
       expect(dead?.failure?.group).toMatch(/^(?:dns|timeout)$/);
     });
 
-    it('fail if the answer takes longer than 3 s, and are never sent twice at once', async () => {
+    it('fail with the group timeout after one request if the answer takes longer than 3 s', async () => {
       sink.answers.set('/hangs', () => undefined);
       const id = await create('/hangs');
       await waitFor(async () => (await stateOf(id)) === 'dead', 6_000);
@@ -409,7 +412,7 @@ describe('the later API', () => {
       expect(sink.at('/kept').length).toBeGreaterThan(3);
     });
 
-    it('succeed with code 100 and any status, also a redirect', async () => {
+    it('succeed if the answer has code 100, even if its status is a redirect', async () => {
       sink.answers.set('/status', (response) => {
         response.writeHead(302, { location: `${sink.origin}/landing` }).end('{"code":100}');
       });
@@ -419,7 +422,7 @@ describe('the later API', () => {
       expect(sink.at('/landing')).toEqual([]);
     });
 
-    it('are sent again after code 101, without using a try', async () => {
+    it('are sent again if the answer has code 101, without using a try', async () => {
       sink.answers.set('/busy', (response, times) => code(times < 3 ? 101 : 100)(response, times));
       const id = await create('/busy');
       for (const [tries, delayMs] of [
@@ -434,7 +437,7 @@ describe('the later API', () => {
       expect(sink.at('/busy')).toHaveLength(3);
     });
 
-    it('are not repeated for a job that was deleted meanwhile', async () => {
+    it('are not sent again for a job that was deleted during the request', async () => {
       sink.answers.set('/deleted', (response, times) => {
         setTimeout(() => code(1)(response, times), 300);
       });
@@ -449,7 +452,7 @@ describe('the later API', () => {
       expect(sink.at('/deleted')).toHaveLength(1);
     });
 
-    it('are all repeated if many fail at the same time', async () => {
+    it('are all sent again if 60 of them fail at the same time', async () => {
       sink.answers.set('/many', code(1));
       const ids = await Promise.all(Array.from({ length: 60 }, () => create('/many', { retry: 1 })));
       await waitFor(
@@ -460,7 +463,7 @@ describe('the later API', () => {
       await waitFor(() => sink.at('/many').length === 120, 5_000);
     });
 
-    it('may be days ahead', async () => {
+    it('are sent after a delay of three days, not before', async () => {
       const id = await create('/days', { delay: 3 * DAY_S });
       await pass(2 * DAY_S * 1_000);
       expect((await query(id)).status).toBe(200);
@@ -469,13 +472,13 @@ describe('the later API', () => {
       await waitFor(() => sink.at('/days').length === 1, 5_000);
     });
 
-    it('may be at most 136 years ahead', async () => {
+    it('are refused with a delay of more than 4,294,967,295 s', async () => {
       await create('/far', { delay: 4_294_967_295 });
       const body = JSON.stringify({ callback: `${sink.origin}/far`, delay: 4_294_967_296 });
       expect((await call('/create', body)).status).toBe(400);
     });
 
-    it('are sent only to origins that are allowed now, also for jobs of other producers', async () => {
+    it('fail for a job of another producer with a forbidden origin or with data of another form', async () => {
       const data = { topic: '', execute_time: 0, max_retry: 5, content: '', creat_time: 0 };
       const publish = async (body: string): Promise<string> => {
         const [job] = await app.engine.jobs.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
@@ -488,7 +491,7 @@ describe('the later API', () => {
       expect((await app.engine.jobs.find(namespace, foreign))?.failure?.group).toBe('foreign');
     });
 
-    it('count code 101 and fail after 100 times', async () => {
+    it('are sent again after each of 100 answers with code 101, and fail after the next', async () => {
       sink.answers.set('/always-busy', code(101));
       const id = await create('/always-busy');
       for (let times = 1; times <= 100; times++) {
@@ -528,7 +531,7 @@ describe('the later API', () => {
     await other.stop();
   });
 
-  it('makes each callback once from two servers on a Cluster', async () => {
+  it('sends each callback once from two servers on a Cluster', async () => {
     const cluster = await TestCluster.start();
     const nodes = cluster.addresses.map(({ host, port }) => `${host}:${String(port)}`);
     const settings = {
@@ -592,7 +595,7 @@ describe('the later API', () => {
     await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
   });
 
-  it('aborts a callback that outlasts the shutdown, without using a try', async () => {
+  it('aborts a callback that has no answer drain_ms after the start of a stop, without using a try', async () => {
     const other = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_SERVER__DRAIN_MS: '100',

@@ -18,7 +18,7 @@ describe('metrics', () => {
     return line === undefined ? undefined : Number(line.split(' ').at(-1));
   };
 
-  it("follow a job's life in the families of lmstfy and of Pumphouse", async () => {
+  it("count publishes, leases, deaths, respawns and refusals under lmstfy's and Pumphouse's names", async () => {
     const queue = `queue="life"`;
     const limit = JSON.stringify({ read: 1_000, write: 4, interval: 3_600 });
     await app.admin('POST', `/token/${app.namespace}/${app.token}/limit`, { body: limit });
@@ -82,7 +82,7 @@ describe('metrics', () => {
     expect(value(text, 'pumphouse_http_requests_total', api, 'method="GET"', 'code="200"')).toBe(1);
   });
 
-  it('have no duplicate series and no value that is not a number', async () => {
+  it('have each series once, each with a number or NaN as its value', async () => {
     const lines = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     const series = lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
     expect(new Set(series).size).toBe(series.length);
@@ -90,7 +90,7 @@ describe('metrics', () => {
     for (const line of lines) expect(line).toMatch(/^[a-z_0-9]+(?:\{.*\})? (?:[-+.\de]+|nan)$/i);
   });
 
-  it('count an acknowledgement after the lease expired', async () => {
+  it('count an acknowledgement after its lease expired as late', async () => {
     const id = await app.publish('stale?tries=2');
     await app.get('stale?ttr=1');
     await waitFor(async () => (await app.get('stale/size')).text.includes('"size":1'), 5_000);
@@ -98,7 +98,7 @@ describe('metrics', () => {
     expect(value(await scrape(), 'pumphouse_stale_acks_total', 'kind="late"', app.namespace)).toBe(1);
   });
 
-  it('do not count clients without a token', async () => {
+  it('count a request with a wrong token without its namespace', async () => {
     await app.get('/api/stranger/q', { token: 'not-a-token-of-anybody' });
     const text = await scrape();
     expect(text).not.toContain('stranger');

@@ -64,7 +64,7 @@ describe('publish', () => {
       expect(extendedQueues.hasAny(app.namespace, [queue])).toBe(false);
     });
 
-    it('keeps all fields', async () => {
+    it('stores all options of a job', async () => {
       const queue = fresh();
       const job = {
         ...{
@@ -106,6 +106,7 @@ describe('publish', () => {
           leased_by: null,
         },
       });
+      expect(found).toMatchObject({ ttr_ms: 7_000, retry: { kind: 'exponential', delay_ms: 10 } });
       expect(found).not.toHaveProperty('data');
       const dueMs = Date.parse(found['due_at'] as string);
       expect(dueMs).toBeGreaterThanOrEqual(before + 50_000);
@@ -115,7 +116,7 @@ describe('publish', () => {
       ]);
     });
 
-    it('makes a job with a time due at that time', async () => {
+    it('schedules a job with run_at for that time, and makes it ready if that time is past', async () => {
       const queue = fresh();
       const run_at = new Date(Date.now() + 3_600_000).toISOString();
       const { id, state } = await publish({ queue, run_at });
@@ -124,7 +125,7 @@ describe('publish', () => {
       expect((await publish({ queue, run_at: '2001-01-01T00:00:00Z' })).state).toBe('ready');
     });
 
-    it('stores all or none of many jobs, of any queues', async () => {
+    it('stores all jobs of a call or none, also in several queues', async () => {
       const [one, two] = [fresh(), fresh()];
       const jobs = [
         { queue: one, id: `a-${one}` },
@@ -154,7 +155,7 @@ describe('publish', () => {
       ['a plain job with an id', { id: 'mine', delay_ms: 60_000 }],
       ['a rich job', { data: 1, priority: 1, tags: ['a'], retention_ms: 1_000 }],
       ['a job of a unique key', { unique: { key: 'k', mode: 'existing' } }],
-    ])('answers %s with an Idempotency-Key the same when it is repeated', async (_what, fields) => {
+    ])('returns the first answer if %s is sent again with its Idempotency-Key', async (_what, fields) => {
       const queue = fresh();
       const id = 'id' in fields ? { id: `mine-${queue}` } : {};
       const job = { queue, ...fields, ...id };
@@ -168,7 +169,7 @@ describe('publish', () => {
       expect([other.status, code(other)]).toEqual([422, 'idempotency_key_reused']);
     });
 
-    it('answers a list over several queues the same when it is repeated', async () => {
+    it('returns the first answer if jobs for two queues are sent again with their Idempotency-Key', async () => {
       const [one, two] = [fresh(), fresh()];
       const jobs = [{ queue: one, data: 1 }, { queue: two, priority: 3, delay_ms: 60_000 }, { queue: one }];
       const headers = { 'idempotency-key': `key-${one}` };
@@ -178,7 +179,7 @@ describe('publish', () => {
       expect((await lease({ queues: [one], count: 10 })).length).toBe(2);
     });
 
-    it('returns how the job ended with key and wait, on every repetition', async () => {
+    it('returns the result of the job if it is sent again with its Idempotency-Key and wait_ms', async () => {
       const queue = fresh();
       const headers = { 'idempotency-key': `key-${queue}` };
       const publish = () => post('jobs?wait_ms=10000', { queue, data: 1 }, { headers });
@@ -190,7 +191,7 @@ describe('publish', () => {
       expect((await publish()).text).toBe(first.text);
     });
 
-    it('accepts the token as Authorization: Bearer', async () => {
+    it('accepts the token as Authorization: Bearer, but not together with a wrong X-Token', async () => {
       const queue = fresh();
       const send = (headers: Record<string, string>): Promise<Answer> =>
         call('POST', 'jobs', { queue }, { token: null, headers });
@@ -200,7 +201,7 @@ describe('publish', () => {
       expect((await send({})).status).toBe(401);
     });
 
-    it('is refused with every broken field and rule, and stores nothing', async () => {
+    it('is refused with the names of all wrong fields, and stores no job', async () => {
       const queue = fresh();
       const answer = await post('jobs', {
         jobs: [
@@ -219,7 +220,7 @@ describe('publish', () => {
       }
     });
 
-    it('keeps data to the last byte, also results and lmstfy’s bodies', async () => {
+    it('keeps numbers, blanks and duplicate keys of JSON data and results', async () => {
       const queue = fresh();
       const data = '{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4ä\\/" }';
       const first = await post('jobs', `{"queue":"${queue}","data":${data}}`);
@@ -244,7 +245,7 @@ describe('publish', () => {
       expect((await app.get(`/v1/${app.namespace}/jobs/${job.id}`)).text).toContain('"result":{"data":1.50,');
     });
 
-    it('stores or refuses data of every kind, without a server error', async () => {
+    it('is answered with 201 or 400 for random options, never with 500', async () => {
       const queue = fresh();
       const period = fc.constantFrom(0, 59_999, MAX_PERIOD_MS, MAX_PERIOD_MS + 1, -1, 0.5, 1e300, '5', null);
       const text = fc.oneof(
@@ -323,7 +324,7 @@ describe('publish', () => {
       ['jobs/x/tags', 'hunter2', 'line 1, column 1: found `h`, expected a value'],
       ['queues/q/drain', "{'wait_ms':1}", "line 1, column 2: found `'`, expected a name in double quotes"],
       ['recurring', '{} {}', 'line 1, column 4: found `{`, expected the end of the body'],
-    ])('reports where its body is not JSON: %s', async (path, body, fault) => {
+    ])('reports where the body of a call is not JSON: %s', async (path, body, fault) => {
       const { status, json, text } = await post(path, body);
       expect([status, json]).toEqual([
         400,
@@ -336,7 +337,7 @@ describe('publish', () => {
       expect(text).not.toContain('unter');
     });
 
-    it('searches no body beyond 256 KiB for its mistake, and so delays no request', async () => {
+    it('does not report where a body of more than 256 KiB is not JSON', async () => {
       const body = (length: number) => `[${' '.repeat(length - 2)}x`;
       const at = (await post('jobs', body(262_144))).json;
       const beyond = (await post('jobs', body(262_145))).json;
@@ -383,7 +384,7 @@ describe('publish', () => {
       ['POST', 'leases', 32_768, 'the most that this call takes'],
       ['PATCH', 'queues/q', 65_536, 'the most that this call takes'],
       ['PUT', 'settings/grace_ms', 1_024, 'the most that this call takes'],
-    ])('names the limit that its body exceeds: %s %s', async (method, path, bytes, limit) => {
+    ])('names the limit that the body of a call exceeds: %s %s', async (method, path, bytes, limit) => {
       const body = ' '.repeat(bytes + 1);
       const { status, json } = await call(method, path, body);
       expect([status, json]).toEqual([
@@ -407,7 +408,7 @@ describe('publish', () => {
       ['jobs/x/heartbeat', '{"lease":1,"progress":$}'],
       ['jobs/x/log', '{"message":"m","data":$}'],
       ['recurring', '{"schedule":{"every_ms":60000},"job":{"queue":"q","data":$}}'],
-    ])('accepts data of 64 levels at most: %s %s', async (path, body) => {
+    ])('accepts JSON of 64 levels, and refuses 65: %s %s', async (path, body) => {
       const nested = (depth: number) => body.replace('$', '['.repeat(depth) + ']'.repeat(depth));
       const text = (await post(path, nested(64))).text;
       expect(text).not.toContain('max_json_depth');
@@ -434,15 +435,18 @@ describe('publish', () => {
       ['POST', 'jobs/x/fail', 8_388_608],
       ['PATCH', 'queues/q', 65_536],
       ['PUT', 'settings/grace_ms', 1_024],
-    ])('refuses a body of brackets or of many values, of any length: %s %s', async (method, path, bytes) => {
-      for (const unit of ['[', '[{},', '{"a":', '{"a":{},']) {
-        const body = unit.repeat(Math.floor(bytes / unit.length));
-        const { status, json } = await call(method, path, body);
-        expect([status, json]).toMatchObject([400, { code: 'invalid_argument', errors: [{ field: '' }] }]);
-      }
-    });
+    ])(
+      'refuses a body of the largest size that has nothing but brackets or small values: %s %s',
+      async (method, path, bytes) => {
+        for (const unit of ['[', '[{},', '{"a":', '{"a":{},']) {
+          const body = unit.repeat(Math.floor(bytes / unit.length));
+          const { status, json } = await call(method, path, body);
+          expect([status, json]).toMatchObject([400, { code: 'invalid_argument', errors: [{ field: '' }] }]);
+        }
+      },
+    );
 
-    it('refuses brackets in chunks', async () => {
+    it('refuses a chunked body of 8 MiB of brackets', async () => {
       const connection = await app.open();
       const chunk = `40000\r\n${'['.repeat(0x40000)}\r\n`;
       const auth = { 'X-Token': app.token, 'Transfer-Encoding': 'chunked' };
@@ -477,7 +481,7 @@ describe('publish', () => {
       expect(await lease({ queues: [queue], count: 10 })).toMatchObject(shown);
     });
 
-    it('is refused if it is too much', async () => {
+    it('is refused with data of more than max_body_bytes', async () => {
       const queue = fresh();
       const long = await post('jobs', { queue, data_base64: Buffer.alloc(5_001).toString('base64') });
       expect([long.status, (long.json as { errors: unknown }).errors]).toEqual([
@@ -500,7 +504,7 @@ describe('idempotency keys', () => {
   describe.each([
     ['the fast path', 'q'],
     ['the router', '%71'],
-  ])('Idempotency-Key, over %s', (_way, queue) => {
+  ])('a publish with an Idempotency-Key, over %s', (_way, queue) => {
     let app: TestApp;
     let key: string;
     beforeAll(async () => {
@@ -513,7 +517,7 @@ describe('idempotency keys', () => {
       app.put(`${queue}${after}`, body, { headers: { 'Idempotency-Key': key, ...headers } });
     const size = (): Promise<number> => app.engine.queues.size(app.namespace, 'q');
 
-    it('answers the same 201 with the same id, and stores one job', async () => {
+    it('returns the first id if it is sent again, and stores one job', async () => {
       const before = await size();
       const answers = [await put(), await put(), await put()];
       expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
@@ -521,7 +525,7 @@ describe('idempotency keys', () => {
       expect(await size()).toBe(before + 1);
     });
 
-    it('answers the same ids for a bulk', async () => {
+    it('returns the first ids if a bulk is sent again, and stores its jobs once', async () => {
       const before = await size();
       const [one, two] = [await put('/bulk', '[1,2,3]'), await put('/bulk', '[1,2,3]')];
       expect(one).toMatchObject({ status: 201, json: { msg: 'published' } });
@@ -529,7 +533,7 @@ describe('idempotency keys', () => {
       expect(await size()).toBe(before + 3);
     });
 
-    it('answers the same when the job is done', async () => {
+    it('returns the first id if it is sent again after the job was acknowledged', async () => {
       const first = await put('?ttl=0&tries=2');
       const { job_id } = first.json as { job_id: string };
       await app.delete(`q/job/${job_id}`);
@@ -542,12 +546,12 @@ describe('idempotency keys', () => {
       ['another parameter', '?delay=1', 'hello', {}],
       ['other attributes', '', 'hello', { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b' }],
       ['another call', '/bulk', '["hello"]', {}],
-    ])('is refused with %s: 422', async (_what, after, body, headers) => {
+    ])('is refused with 422 if its key comes again with %s', async (_what, after, body, headers) => {
       await put();
       expect(await put(after, body, headers)).toMatchObject({ status: 422, text: MISUSE });
     });
 
-    it('republishes once', async () => {
+    it('returns the first id if a republish is sent again', async () => {
       const old = await app.publish('q', 'old');
       const [one, two] = [await put(`/job/${old}`), await put(`/job/${old}`)];
       expect(one.status).toBe(201);
@@ -559,7 +563,7 @@ describe('idempotency keys', () => {
       ['with a blank', 'two words'],
       ['too long', 'x'.repeat(256)],
       ['beyond ASCII', 'k\xe4se'],
-    ])('is refused %s: 400 with the name of the header', async (_what, bad) => {
+    ])('is refused with 400 if the key is %s', async (_what, bad) => {
       key = bad;
       for (const after of ['', '/bulk', '/job/x'])
         expect(await put(after)).toMatchObject({
@@ -568,7 +572,7 @@ describe('idempotency keys', () => {
         });
     });
 
-    it('is refused if it is sent twice', async () => {
+    it('is refused with two Idempotency-Key headers', async () => {
       const lines = [`PUT /api/${app.namespace}/${queue} HTTP/1.1`, 'Host: x', `X-Token: ${app.token}`];
       const twice = ['Idempotency-Key: a', 'Idempotency-Key: b', 'Content-Length: 0', 'Connection: close'];
       const text = await app.raw(`${[...lines, ...twice].join('\r\n')}\r\n\r\n`);
@@ -599,7 +603,7 @@ describe('changes', () => {
       expect(await find(b)).toMatchObject({ state: 'ready', depends_on: [] });
     });
 
-    it('gains and loses dependencies', async () => {
+    it('is blocked by an added dependency, and ready when the dependency is removed', async () => {
       const [a, b] = [await put(fresh()), await put(fresh())];
 
       const added = await call('POST', `jobs/${b}/dependencies`, { depends_on: [a] });
@@ -640,7 +644,7 @@ describe('changes', () => {
       expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ code: 'job_not_found' });
     });
 
-    it('is refused with the dependent jobs, or cancels them', async () => {
+    it('is refused for a job with dependents, and cancels the dependents too with cascade', async () => {
       const a = await put(fresh());
       const b = await put(fresh(), { depends_on: [a] });
 
@@ -653,7 +657,7 @@ describe('changes', () => {
       expect((await call('GET', `jobs/${b}`)).status).toBe(404);
     });
 
-    it('notifies the lease holder, and revokes the lease at once without grace', async () => {
+    it('is reported to the lease holder by a heartbeat, and revokes the lease at once with grace_ms 0', async () => {
       const a = await put(fresh());
       const number = await lease(a);
 
@@ -671,7 +675,7 @@ describe('changes', () => {
       expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ outcome: 'already_cancelled' });
     });
 
-    it('answers for a done job that it is done', async () => {
+    it('is refused for a done job with job_done', async () => {
       const a = await put(fresh(), { retention_ms: 60_000 });
       await call('POST', `jobs/${a}/ack`, { lease: await lease(a) });
 
@@ -683,7 +687,7 @@ describe('changes', () => {
     });
   });
 
-  describe('a cancel of many', () => {
+  describe('a cancel of many jobs', () => {
     const cancel = (body: object) => call('POST', 'jobs/cancel', body);
     const result = (id: string, outcome: string, revoked_at: unknown = null) => ({ id, outcome, revoked_at });
 
@@ -718,7 +722,7 @@ describe('changes', () => {
       expect(await find(done)).toMatchObject({ state: 'done' });
     });
 
-    it('cancels jobs that depend on each other, or none if another job depends on them', async () => {
+    it('cancels jobs that depend on each other, or none if a job that is not named depends on one', async () => {
       const a = await put(fresh());
       const b = await put(fresh(), { depends_on: [a] });
       const c = await put(fresh(), { depends_on: [b] });
@@ -744,7 +748,7 @@ describe('changes', () => {
       expect(await find(e)).toMatchObject({ state: 'ready' });
     });
 
-    it('is refused without ids, with more than 64, with a duplicate, an invalid id and unknown fields', async () => {
+    it('is refused without ids, with more than 64, with a duplicate, an invalid id or an unknown field', async () => {
       const a = await put(fresh());
       const many = Array.from({ length: 65 }, (_, i) => `many-${i}`);
       const rule = 'must be a list of 1 to 64 different ids of jobs';
@@ -765,7 +769,7 @@ describe('changes', () => {
       expect((await cancel({ ids: many.slice(1) })).json).toEqual({ results });
     });
 
-    it('does not shadow the paths of a job with the id cancel', async () => {
+    it('leaves all calls on a job with the id cancel usable', async () => {
       const { id } = await publish({ queue: fresh(), data: 1, id: 'cancel' });
       expect(await find(id)).toMatchObject({ state: 'ready' });
       expect((await call('PATCH', 'jobs/cancel', { priority: 2 })).status).toBe(200);
@@ -775,7 +779,7 @@ describe('changes', () => {
   });
 
   describe('an update', () => {
-    it('shows the values of publish and update', async () => {
+    it('replaces the retry policy, and leaves ttr, retention and lease grace as published', async () => {
       const queue = fresh();
       const first = { kind: 'fixed', delay_ms: 5 };
       const times = { ttr_ms: 1_000, retention_ms: 2_000, lease_grace_ms: 3_000 };
@@ -813,7 +817,7 @@ describe('changes', () => {
     it.each([
       ['a simple job', {}],
       ['an extended job', { type: 'old', tries: 9, retry: { kind: 'none' } }],
-    ])('gives %s other tries, another type and retry policy', async (_, more) => {
+    ])('changes tries, type and retry policy of %s', async (_, more) => {
       const queue = fresh();
       const { id } = await publish({ queue, ...more });
       const retry = { kind: 'list', delays_ms: [0, 60_000], non_retryable: ['final'] };
@@ -855,7 +859,7 @@ describe('changes', () => {
       }
     });
 
-    it('is refused for a job that does not wait, and for a broken rule', async () => {
+    it('is refused for a leased job, and with wrong or contradicting fields', async () => {
       const a = await put(fresh());
       await lease(a);
 
@@ -871,7 +875,7 @@ describe('changes', () => {
       expect(both).toMatchObject({ status: 400, json: { errors: [{ field: 'due_at' }] } });
     });
 
-    it('adds a line to the timeline', async () => {
+    it('adds a message to the timeline, by the call log', async () => {
       const a = await put(fresh());
 
       expect((await call('POST', `jobs/${a}/log`, { message: 'hello', data: { n: 1 } })).status).toBe(204);
@@ -894,7 +898,7 @@ describe('a wait for the end of a job', () => {
     const fire = (job: object, waitMs = 20_000, options?: CallOptions): Promise<Answer> =>
       post(`jobs?wait_ms=${waitMs}`, job, options);
 
-    it('is answered with the result', async () => {
+    it('is answered with the result of the job', async () => {
       const queue = fresh();
       const waiting = fire({ queue, data: 2 });
       const { id, lease: number } = await leaseOne(queue, { wait_ms: 20_000 });
@@ -912,7 +916,7 @@ describe('a wait for the end of a job', () => {
       expect((await find(id))['state']).toBe('done');
     });
 
-    it('is answered with the error', async () => {
+    it('is answered with the failure of the job', async () => {
       const queue = fresh();
       const waiting = fire({ queue });
       const { id, lease: number } = await leaseOne(queue, { wait_ms: 20_000 });
@@ -927,7 +931,7 @@ describe('a wait for the end of a job', () => {
       });
     });
 
-    it('is answered with a location after the longest wait', async () => {
+    it('is answered with 202 and a location if the job has not ended after wait_ms', async () => {
       const queue = fresh();
       const { status, headers, json } = await fire({ queue }, 1);
       expect(status).toBe(202);
@@ -943,7 +947,7 @@ describe('a wait for the end of a job', () => {
       expect(await find(id)).toMatchObject({ state: 'done', result: { data: 'late' } });
     });
 
-    it('counts as a long poll, and is refused at the limit before anything is stored', async () => {
+    it('counts as a long poll, and is refused at the limit before it stores a job', async () => {
       const other = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_WAITERS_PER_TOKEN: '1' });
       try {
         const url = `/v1/${other.namespace}/jobs?wait_ms=20000`;
@@ -963,10 +967,10 @@ describe('a wait for the end of a job', () => {
 
     it.each<[string, string, object, string]>([
       ['a list of jobs', '1', { jobs: [{ queue: 'q' }] }, 'wait_ms'],
-      ['no time', '0', { queue: 'q' }, 'wait_ms'],
-      ['more than a day', '86400001', { queue: 'q' }, 'wait_ms'],
-      ['a word', 'long', { queue: 'q' }, 'wait_ms'],
-      ['another name', '1&wait=1', { queue: 'q' }, 'wait'],
+      ['a wait_ms of 0', '0', { queue: 'q' }, 'wait_ms'],
+      ['a wait_ms of more than a day', '86400001', { queue: 'q' }, 'wait_ms'],
+      ['a wait_ms that is a word', 'long', { queue: 'q' }, 'wait_ms'],
+      ['an unknown parameter', '1&wait=1', { queue: 'q' }, 'wait'],
     ])('is refused with %s', async (_, wait, body, field) => {
       const answer = await post(`jobs?wait_ms=${wait}`, body);
       expect([answer.status, wrongFields(answer)]).toEqual([400, [field]]);
@@ -981,7 +985,7 @@ describe('deletion of a job', () => {
     call('DELETE', `jobs/${id}${query}`, undefined, options);
   const gone = { status: 404, json: { code: 'job_not_found' } };
 
-  it('removes a job in any state but leased completely', async () => {
+  it('removes a job that is ready, scheduled, blocked, dead or done', async () => {
     const queue = fresh();
     const states: [string, object][] = [
       ['ready', {}],
@@ -1015,7 +1019,7 @@ describe('deletion of a job', () => {
     expect((await remove('first')).status).toBe(204);
   });
 
-  it('removes a leased job only by force, with the permission admin', async () => {
+  it('removes a leased job only with force=true, which needs the permission admin', async () => {
     const queue = fresh();
     const { json } = await app.admin(
       'POST',
@@ -1045,7 +1049,7 @@ describe('deletion of a job', () => {
     expect((await remove(foreign)).status).toBe(204);
   });
 
-  it('refuses a job with dependents, and fails these by force', async () => {
+  it('is refused for a job with dependents, and fails the dependents with force=true', async () => {
     const queue = fresh();
     await publish({ queue, id: 'needed-d' });
     const { id } = await publish({ queue, depends_on: ['needed-d'], on_dependency_failure: 'fail' });
@@ -1063,7 +1067,7 @@ describe('deletion of a job', () => {
     });
   });
 
-  it('refuses a dead job with waiting dependents, and deletes a done one', async () => {
+  it('is refused for a dead job with blocked dependents, and removes a done job', async () => {
     const queue = fresh();
     const { id: dead } = await publish({ queue });
     await publish({ queue: fresh(), id: 'waits-for-dead', depends_on: [dead] });
@@ -1136,7 +1140,7 @@ describe('revoke', () => {
       expect(await revoke(unknown)).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
   });
 
-  it('needs the permission admin and the queue of the job', async () => {
+  it('needs the permission admin for the queue of the job', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
     await leaseOne(queue);
@@ -1157,29 +1161,32 @@ describe('sorted lists of jobs', () => {
   useNativeApi();
   const ids = ({ json }: Answer): string[] => (json as { items: { id: string }[] }).items.map(({ id }) => id);
 
-  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])('start at either end: %s', async (path) => {
-    const queue = fresh();
-    const put: string[] = [];
-    for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
-    if (path.startsWith('dead'))
-      for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
-        await post(`jobs/${id}/fail`, { lease: number });
-    const list = `${path}queue=${queue}`;
+  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])(
+    'start with the oldest or the newest job: %s',
+    async (path) => {
+      const queue = fresh();
+      const put: string[] = [];
+      for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
+      if (path.startsWith('dead'))
+        for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
+          await post(`jobs/${id}/fail`, { lease: number });
+      const list = `${path}queue=${queue}`;
 
-    expect(ids(await call('GET', list))).toEqual(put);
-    expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
-    const first = await call('GET', `${list}&order=newest&limit=2`);
-    const cursor = (first.json as { next_cursor: string }).next_cursor;
-    const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
-    expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
+      expect(ids(await call('GET', list))).toEqual(put);
+      expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
+      const first = await call('GET', `${list}&order=newest&limit=2`);
+      const cursor = (first.json as { next_cursor: string }).next_cursor;
+      const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
+      expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
 
-    const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
-    expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
-    expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
-      code: 'invalid_argument',
-      errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
-    });
-  });
+      const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
+      expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
+      expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
+        code: 'invalid_argument',
+        errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
+      });
+    },
+  );
 
   it('refuse an order together with ids', async () => {
     expect(wrongFields(await call('GET', 'jobs?ids=a&order=newest'))).toEqual(['order']);
@@ -1226,7 +1233,7 @@ describe('a put of a job', () => {
     expect(await put(id, { queue })).toMatchObject({ status: 409, json: { code: 'job_exists' } });
   });
 
-  it('is refused with every field that breaks a rule, and stores nothing', async () => {
+  it('is refused with the names of all wrong fields, and stores nothing', async () => {
     const id = fresh('put');
     const wrong: [string, unknown, string[]][] = [
       [id, {}, ['queue']],

@@ -40,7 +40,7 @@ describe('leases', () => {
   describe.each(WAYS)('a native lease, by %s', (_way, spelling) => {
     beforeAll(() => spell(spelling));
 
-    it('returns the job with all that a worker needs', async () => {
+    it('returns the job with its data, options, tries, lease number and times', async () => {
       const queue = fresh();
       const { id } = await publish({ queue, data: [1], type: 'mail', tags: ['t'], ttl_ms: 600_000 });
       const job = await leaseOne(queue, { ttr_ms: 30_000, worker: 'w 1' });
@@ -79,7 +79,7 @@ describe('leases', () => {
     it.each([
       ['a simple job', {}],
       ['an extended job', { type: 't', history: true }],
-    ])('returns the publish time and the tries: %s', async (_, more) => {
+    ])('returns publish time and tries after each release, retry and respawn: %s', async (_, more) => {
       const queue = fresh();
       const before = Date.now() - 1_000;
       const { id } = await publish({ queue, tries: 3, ...more });
@@ -112,7 +112,7 @@ describe('leases', () => {
       await shown(2, 1);
     });
 
-    it('lasts as long as the job, its queue or its namespace says by default', async () => {
+    it('lasts as long as the ttr_ms of the job says, else of its queue, else of its namespace', async () => {
       const lasts = async (queue: string, more: object = {}): Promise<number> => {
         const { lease_ends_at, published_at } = await leaseOne(queue, more);
         return Date.parse(lease_ends_at as string) - Date.parse(published_at as string);
@@ -136,7 +136,7 @@ describe('leases', () => {
       }
     });
 
-    it('returns data that is not JSON in base64, also of lmstfy clients', async () => {
+    it('returns data that is not JSON in base64', async () => {
       const queue = fresh();
       await app.publish(queue, Buffer.from([0xff, 0x00]));
       await app.publish(queue, 'plain text');
@@ -154,7 +154,7 @@ describe('leases', () => {
       ]);
     });
 
-    it('prefers the lowest priority, and serves several queues in order or in turns', async () => {
+    it('returns jobs of the lowest priority first, from several queues in order or in turns', async () => {
       const [one, two] = [fresh(), fresh()];
       await publish({
         jobs: [0, 1, 2].flatMap((n) => [
@@ -224,14 +224,14 @@ describe('leases', () => {
       ['no queues', {}, ['queues']],
       ['an empty list', { queues: [] }, ['queues']],
       ['one queue twice', { queues: ['a', 'a'] }, ['queues']],
-      ['a name that is none', { queues: ['_a'] }, ['queues']],
-      ['no count', { queues: ['a'], count: 0 }, ['count']],
-      ['too many', { queues: ['a'], count: 101 }, ['count']],
-      ['a lease of no time', { queues: ['a'], ttr_ms: 0 }, ['ttr_ms']],
-      ['an order of its own', { queues: ['a'], order: 'random' }, ['order']],
-      ['a wait beyond measure', { queues: ['a'], wait_ms: MAX_PERIOD_MS + 1 }, ['wait_ms']],
-      ['a worker of two lines', { queues: ['a'], worker: 'a\nb' }, ['worker']],
-      ['what it does not know', { queues: ['a'], timeout: 1 }, ['timeout']],
+      ['an invalid queue name', { queues: ['_a'] }, ['queues']],
+      ['a count of 0', { queues: ['a'], count: 0 }, ['count']],
+      ['a count of 101', { queues: ['a'], count: 101 }, ['count']],
+      ['a ttr_ms of 0', { queues: ['a'], ttr_ms: 0 }, ['ttr_ms']],
+      ['an unknown order', { queues: ['a'], order: 'random' }, ['order']],
+      ['a wait_ms beyond the maximum', { queues: ['a'], wait_ms: MAX_PERIOD_MS + 1 }, ['wait_ms']],
+      ['a line break in the worker', { queues: ['a'], worker: 'a\nb' }, ['worker']],
+      ['an unknown field', { queues: ['a'], timeout: 1 }, ['timeout']],
     ])('is refused with %s', async (_, body, wrong) => {
       const answer = await post('leases', body);
       expect([answer.status, wrongFields(answer)]).toEqual([400, wrong]);
@@ -254,7 +254,7 @@ describe('lease operations', () => {
       expect([again.status, code(again)]).toEqual([404, 'job_not_found']);
     });
 
-    it("leaves a result, which is kept for the job's retention", async () => {
+    it('stores a result, which the done job shows, and is refused one that is too large', async () => {
       const queue = fresh();
       await publish({ queue, retention_ms: 60_000 });
       const { id, lease: number } = await leaseOne(queue);
@@ -267,7 +267,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('moves a job to its next queue with id, data and timeline', async () => {
+    it('moves its job to another queue, where the job keeps id, data and timeline', async () => {
       const [queue, next] = [fresh(), fresh()];
       await publish({ queue, data: 'kept', tries: 5, type: 't' });
       const { id, lease: number } = await leaseOne(queue);
@@ -306,7 +306,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('releases a job with its try', async () => {
+    it('releases its job at once or with a delay, without using a try', async () => {
       const queue = fresh();
       await publish({ queue, tries: 1, type: 't' });
       const first = await leaseOne(queue);
@@ -318,7 +318,7 @@ describe('lease operations', () => {
       expect(later.json).toMatchObject({ state: 'scheduled', due_at: (await find(second.id))['due_at'] });
     });
 
-    it('retries a job by its policy or delay until no try is left', async () => {
+    it('retries its job after the given delay, or after that of the retry policy', async () => {
       const queue = fresh();
       await publish({ queue, tries: 3, retry: { kind: 'fixed', delay_ms: 60_000 } });
       const first = await leaseOne(queue);
@@ -341,7 +341,7 @@ describe('lease operations', () => {
       });
     });
 
-    it('fails a job: it is dead at once, with the error', async () => {
+    it('fails its job, which is dead at once, with the error', async () => {
       const queue = fresh();
       await publish({ queue, tries: 9, type: 't' });
       const { id, lease: number } = await leaseOne(queue, { worker: 'w' });
@@ -357,21 +357,24 @@ describe('lease operations', () => {
       });
     });
 
-    it.each(CALLS)('gets 409 lease_lost, and changes nothing: %s', async (verb, more) => {
-      const queue = fresh();
-      await publish({ queue, tries: 5, type: 't' });
-      const first = await leaseOne(queue);
-      await post(`jobs/${first.id}/release`, { lease: first.lease });
-      const second = await leaseOne(queue, { ttr_ms: 600_000 });
-      const before = await find(first.id);
-      for (const number of [first.lease, second.lease + 1]) {
-        const answer = await post(`jobs/${first.id}/${verb}`, { lease: number, ...more });
-        expect(answer).toMatchObject({ status: 409, json: { code: 'lease_lost', state: 'leased' } });
-      }
-      expect(await find(first.id)).toEqual(before);
-    });
+    it.each(CALLS)(
+      'gets lease_lost for another lease number, and changes nothing: %s',
+      async (verb, more) => {
+        const queue = fresh();
+        await publish({ queue, tries: 5, type: 't' });
+        const first = await leaseOne(queue);
+        await post(`jobs/${first.id}/release`, { lease: first.lease });
+        const second = await leaseOne(queue, { ttr_ms: 600_000 });
+        const before = await find(first.id);
+        for (const number of [first.lease, second.lease + 1]) {
+          const answer = await post(`jobs/${first.id}/${verb}`, { lease: number, ...more });
+          expect(answer).toMatchObject({ status: 409, json: { code: 'lease_lost', state: 'leased' } });
+        }
+        expect(await find(first.id)).toEqual(before);
+      },
+    );
 
-    it.each(CALLS)('gets the state of the job with lease_lost: %s', async (verb, more) => {
+    it.each(CALLS)('gets lease_lost with the state of the job after a release: %s', async (verb, more) => {
       const queue = fresh();
       await publish({ queue, tries: 5, type: 't' });
       const { id, lease: number } = await leaseOne(queue);
@@ -384,21 +387,21 @@ describe('lease operations', () => {
       expect(await lateCall()).toMatchObject({ ...lost, json: { state: 'ready' } });
     });
 
-    it.each(CALLS)('gets job_not_found: %s', async (verb, more) => {
+    it.each(CALLS)('gets 400 or 404 for an id that no job has: %s', async (verb, more) => {
       for (const id of ['01M7Z17XME660YPHBY512QCVQF', 'missing', 'no%20id', '%F0%9F']) {
         const answer = await post(`jobs/${id}/${verb}`, { lease: 1, ...more });
         expect([id, [400, 404].includes(answer.status)]).toEqual([id, true]);
       }
     });
 
-    it.each(CALLS)('must name the lease: %s', async (verb, more) => {
+    it.each(CALLS)('gets 400 without a valid lease number: %s', async (verb, more) => {
       for (const wrong of [undefined, 0, '1', null, 4_294_967_296]) {
         const answer = await post(`jobs/x/${verb}`, { lease: wrong, ...more });
         expect([answer.status, wrongFields(answer)]).toEqual([400, ['lease']]);
       }
     });
 
-    it('sets new data when it settles, kept byte for byte', async () => {
+    it('replaces the data of its job with an ack, retry or fail, byte for byte', async () => {
       const queue = fresh();
       const text = async (id: string): Promise<string> =>
         (await app.get(`/v1/${app.namespace}/jobs/${id}`)).text;
@@ -426,7 +429,7 @@ describe('lease operations', () => {
       expect(await find(many)).toMatchObject({ state: 'done', result: { data: 2 } });
     });
 
-    it('is refused contradicting new data, and the job keeps its own', async () => {
+    it('is refused new data that is malformed, too large or given twice, and the job keeps its old data', async () => {
       const queue = fresh();
       const { id } = await publish({ queue, data: 'old', retention_ms: 60_000 });
       const { lease: number } = await leaseOne(queue);
@@ -485,7 +488,7 @@ describe('lease operations', () => {
       token = await forMail('publish,consume');
     });
 
-    it('publishes, leases and reads in these only', async () => {
+    it('publishes, leases and settles jobs in these queues only', async () => {
       await publish({ queue: 'other', type: 't' });
       const others = await leaseOne('other');
       const own = { token };
@@ -546,7 +549,7 @@ describe('lease operations', () => {
       },
     );
 
-    it('needs the verb of each call', async () => {
+    it('needs the permission of each call', async () => {
       const [publishes, consumes] = [await forMail('publish'), await forMail('consume')];
       const refused = async (path: string, body: object, own: string): Promise<unknown> =>
         code(await post(path, body, { token: own }));
@@ -641,7 +644,7 @@ describe('batch ack', () => {
       expect(await left('one', 'two')).toBe(0);
     });
 
-    it('returns independent results for each job', async () => {
+    it('returns a result for each job, whatever the other results are', async () => {
       const jobs = await take('mixed', 3);
       const [first, second, third] = jobs.map(({ id, lease }) => ({ queue: 'mixed', id, lease }));
       const acks = [
@@ -665,7 +668,7 @@ describe('batch ack', () => {
       expect(await left('mixed')).toBe(0);
     });
 
-    it('accepts a thousand jobs', async () => {
+    it('accepts 1,000 jobs', async () => {
       const acks = Array.from({ length: 1_000 }, (_, i) => ({
         queue: 'q',
         id: `job-${String(i)}`,
@@ -717,7 +720,7 @@ describe('batch ack', () => {
       });
     });
 
-    it('needs the permission admin for force, for the whole request', async () => {
+    it('is refused as a whole if one entry has force and the token lacks the permission admin', async () => {
       const { json } = await app.admin(
         'POST',
         `/token/${app.namespace}?description=d&verbs=consume&queues=own*`,
@@ -756,7 +759,7 @@ describe('batch ack', () => {
       ['a body that is too large', () => post('x'.repeat(200_001)), 413, 'body_too_large'],
       ['no such call', () => app.call('POST', `/v1/${app.namespace}/nope`), 404, 'not_found'],
       ['an address that cannot be decoded', () => app.call('POST', '/v1/%zz/acks'), 400, 'bad_request'],
-    ])('answers with problem details: %s', async (_name, call, status, code) => {
+    ])('is refused with problem details: %s', async (_name, call, status, code) => {
       const answer = await call();
 
       expect(answer).toMatchObject({ status, json: { code, status, type: 'about:blank' } });
@@ -764,16 +767,19 @@ describe('batch ack', () => {
       expect(answer.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
     });
 
-    it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('has no %s, and lists what it has', async (method) => {
-      const answer = await app.call(method, `/v1/${app.namespace}${path}`);
+    it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])(
+      'answers the method %s with 405 and Allow: POST',
+      async (method) => {
+        const answer = await app.call(method, `/v1/${app.namespace}${path}`);
 
-      const detail = `method ${method} not allowed; allowed: POST`;
-      expect(answer).toMatchObject({
-        status: 405,
-        json: { code: 'method_not_allowed', detail, status: 405 },
-      });
-      expect(answer.headers.allow).toBe('POST');
-    });
+        const detail = `method ${method} not allowed; allowed: POST`;
+        expect(answer).toMatchObject({
+          status: 405,
+          json: { code: 'method_not_allowed', detail, status: 405 },
+        });
+        expect(answer.headers.allow).toBe('POST');
+      },
+    );
 
     it('accepts the token in the query', async () => {
       const { status } = await app.call('POST', `/v1/${app.namespace}${path}?token=${app.token}`, {
@@ -784,28 +790,31 @@ describe('batch ack', () => {
       expect(status).toBe(200);
     });
 
-    it.each(Object.entries(STATUS))('has a status for each code: %s is %i', async (code, status) => {
-      const ack = (): Promise<never> => Promise.reject(new QueueError(code as ErrorCode, 'as it is'));
-      Object.assign(engine, { ack, ackMany: ack });
-      try {
-        const { status: got, headers, json } = await post(ONE);
-        expect(got).toBe(status);
-        expect(json).toMatchObject({ code, status });
-        // These two messages are for the client: what a moving pool cannot do, and how to send a body. Other faults
-        // of the server and its store are not shown.
-        const isShown = status < 500 || ['pool_moving', 'coding_not_supported'].includes(code);
-        expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
-        const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(
-          code,
-        );
-        expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
-      } finally {
-        Reflect.deleteProperty(engine, 'ack');
-        Reflect.deleteProperty(engine, 'ackMany');
-      }
-    });
+    it.each(Object.entries(STATUS))(
+      'is answered, for the error %s of the engine, with %i',
+      async (code, status) => {
+        const ack = (): Promise<never> => Promise.reject(new QueueError(code as ErrorCode, 'as it is'));
+        Object.assign(engine, { ack, ackMany: ack });
+        try {
+          const { status: got, headers, json } = await post(ONE);
+          expect(got).toBe(status);
+          expect(json).toMatchObject({ code, status });
+          // These two messages are for the client: what a moving pool cannot do, and how to send a body. Other faults
+          // of the server and its store are not shown.
+          const isShown = status < 500 || ['pool_moving', 'coding_not_supported'].includes(code);
+          expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
+          const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(
+            code,
+          );
+          expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
+        } finally {
+          Reflect.deleteProperty(engine, 'ack');
+          Reflect.deleteProperty(engine, 'ackMany');
+        }
+      },
+    );
 
-    it('hides and logs a bug', async () => {
+    it('answers "internal error" if the engine throws a TypeError, and logs it', async () => {
       const ack = (): never => {
         throw new TypeError('a bug');
       };

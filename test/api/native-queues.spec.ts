@@ -10,7 +10,7 @@ const NO_JOBS = {
   ...{ stalled: 0, dead: 0, done: 0, cancelled: 0, recurring: 0 },
 };
 
-describe('queues', () => {
+describe('the native API, queues', () => {
   useNativeApi();
 
   const queues = async (): Promise<{ queue: string; exists: boolean }[]> =>
@@ -61,7 +61,7 @@ describe('queues', () => {
     expect((await call('GET', 'queues/_no')).status).toBe(400);
   });
 
-  it('counts waiting jobs without workers, recurring jobs, and jobs of late workers', async () => {
+  it('counts the stuck, stalled and recurring jobs of a queue', async () => {
     const [queue, other] = [fresh(), fresh()];
     await publish({ queue: other, id: 'needed', tries: 1 });
     await publish({ queue, data: 1, depends_on: ['needed'] });
@@ -94,7 +94,7 @@ describe('queues', () => {
     for (const id of ['r1', 'r2', 'r3']) await call('DELETE', `recurring/${id}`);
   });
 
-  it('lists queues with waiting workers, with recurring jobs, or with jobs of today', async () => {
+  it('lists queues that have a waiting lease request, a recurring job, a setting or a job of today', async () => {
     const [awaited, repeated, busy, set] = [fresh('wait'), fresh('recur'), fresh('busy'), fresh('set')];
     const waiting = lease({ queues: [awaited], wait_ms: 20_000 });
     await given('PUT', 'recurring/r9', {
@@ -123,7 +123,7 @@ describe('queues', () => {
     await call('DELETE', 'recurring/r9');
   });
 
-  it('does not index the tags of jobs if that is set', async () => {
+  it('does not index the tags of jobs that are published while index_tags is false', async () => {
     const [queue, tag] = [fresh(), fresh('tag')];
     const setting = async (index_tags: unknown): Promise<unknown> =>
       given('PATCH', `queues/${queue}`, { index_tags });
@@ -150,7 +150,7 @@ describe('queues', () => {
       });
   });
 
-  it('shows when and where jobs of expired leases go', async () => {
+  it('sets and shows lease_grace_ms and expired of a queue', async () => {
     const queue = fresh();
     const set = { lease_grace_ms: 5_000, expired: 'front' };
     expect(await given('PATCH', `queues/${queue}`, set)).toMatchObject(set);
@@ -187,7 +187,7 @@ describe('queues', () => {
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ exists: false });
   });
 
-  it('creates a queue by a pause or a setting, and reports it', async () => {
+  it('creates a queue by a pause or a setting, and answers created: true', async () => {
     for (const [method, path, body] of [
       ['POST', '/pause', undefined],
       ['PATCH', '', { max_running: 3 }],
@@ -201,7 +201,7 @@ describe('queues', () => {
     }
   });
 
-  it('changes and resets settings one by one', async () => {
+  it('changes and resets the settings of a queue one by one', async () => {
     const queue = fresh();
     const retry = { kind: 'exponential', delay_ms: 10, factor: 3, max_ms: 1_000, jitter: 0.5 };
 
@@ -260,7 +260,7 @@ describe('queues', () => {
     expect(await lease({ queues: [queue], count: 5 })).toHaveLength(1);
   });
 
-  it('pauses and resumes a queue for both APIs', async () => {
+  it("pauses and resumes a queue, also for consumers of lmstfy's API", async () => {
     const queue = fresh();
     await publish({ queue, data: 1 });
     expect((await call('POST', `queues/${queue}/pause`)).json).toMatchObject({
@@ -275,7 +275,7 @@ describe('queues', () => {
     expect(await waiting).toHaveLength(1);
   });
 
-  it('drains a queue: both APIs refuse new jobs until it is empty', async () => {
+  it("refuses publishes to a draining queue until it is empty, also those of lmstfy's API", async () => {
     const queue = fresh();
     const { id } = await publish({ queue, data: 1 });
     expect((await call('POST', `queues/${queue}/drain`)).json).toMatchObject({
@@ -295,7 +295,7 @@ describe('queues', () => {
     expect((await call('POST', 'jobs', { queue, data: 1 })).status).toBe(201);
   });
 
-  it('purges by state after a count', async () => {
+  it('purges the jobs of the given states, and only counts them with dry_run', async () => {
     const queue = fresh();
     for (let i = 0; i < 3; i++) await publish({ queue, data: i, priority: i });
     await publish({ queue, data: 1, delay_ms: 60_000 });
@@ -367,7 +367,7 @@ describe('queues', () => {
     expect(await idsOf(`queue=${queue}`)).toEqual(['r1']);
   });
 
-  it('lists queues by name in pages, and only those of the token', async () => {
+  it('lists queues by name in pages, and for a token for some queues only these', async () => {
     for (const queue of ['list-b', 'list-a', 'other', 'list-c']) await publish({ queue, data: 1 });
     const names: string[] = [];
     let path = 'queues?limit=2';
@@ -400,7 +400,7 @@ describe('queues', () => {
   });
 });
 
-describe('settings of a namespace', () => {
+describe('the native API, settings', () => {
   describe('the settings of a namespace', () => {
     let app: TestApp;
     beforeAll(async () => {
@@ -458,7 +458,7 @@ describe('settings of a namespace', () => {
   });
 });
 
-describe('statistics', () => {
+describe('the native API, statistics', () => {
   interface Stats {
     readonly day: string;
     readonly waits: { readonly count: number };
@@ -500,7 +500,7 @@ describe('statistics', () => {
       expect(await stats('queue=mail&day=2020-02-29')).toMatchObject({ waits: { count: 0 } });
     });
 
-    it('are summed over the queues of the namespace, with the jobs that are still dead', async () => {
+    it('are summed over all queues if none is named, with the number of jobs still dead', async () => {
       const begun = today();
       const space = `sum${String(Date.now())}`;
       const { json } = await app.admin('POST', `/token/${space}?description=d`);
@@ -559,7 +559,7 @@ describe('statistics', () => {
   });
 });
 
-describe('lists', () => {
+describe('the native API, lists', () => {
   useNativeApi();
 
   interface Page {
@@ -590,8 +590,8 @@ describe('lists', () => {
     return id;
   }
 
-  describe('lists of the native API', () => {
-    it('show jobs by state, queue, tag, type and worker, in pages', async () => {
+  describe('the calls on lists, tags and workers', () => {
+    it('list jobs by state, queue, tag, type and worker, in pages', async () => {
       const [queue, tag, type, worker] = [fresh('q'), fresh('tag'), fresh('type'), fresh('w')];
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) ids.push(await publish({ queue, tags: [tag], type }));
@@ -617,7 +617,7 @@ describe('lists', () => {
       expect(first.items[0]).not.toHaveProperty('lease');
     });
 
-    it('refuse an unknown parameter by name', async () => {
+    it('refuse a wrong parameter with its name, and a wrong cursor', async () => {
       for (const [query, field] of [
         ['state=lost', 'state'],
         ['limit=0', 'limit'],
@@ -634,7 +634,7 @@ describe('lists', () => {
       }
     });
 
-    it('show several states and ended jobs, named as in the counts', async () => {
+    it('list jobs of several states, in the order of the states in the request', async () => {
       const queue = fresh();
       const ready = await publish({ queue });
       const scheduled = await publish({ queue, delay_ms: 60_000 });
@@ -658,7 +658,7 @@ describe('lists', () => {
       });
     });
 
-    it('show jobs by ids, in this order, without missing ones', async () => {
+    it('list jobs by ids, in the order of the ids, without missing jobs', async () => {
       const [queue, other] = [fresh(), fresh()];
       const one = await publish({ queue, delay_ms: 60_000 });
       const two = await publish({ queue: other, type: 't' });
@@ -685,7 +685,7 @@ describe('lists', () => {
       expect((seen.json as Page).items.map(({ id }) => id)).toEqual([one]);
     });
 
-    it('show the data of jobs on request', async () => {
+    it('list jobs with their data if fields=data is set', async () => {
       const queue = fresh();
       const json = await publish({ queue, data: { a: 1 } });
       const bytes = await publish({ queue, data: undefined, data_base64: '/+8=', content_type: 'image/png' });
@@ -702,7 +702,7 @@ describe('lists', () => {
       expect((await call('GET', 'jobs?fields=result')).json).toMatchObject({ errors: [{ field: 'fields' }] });
     });
 
-    it('omit data beyond 4 MiB, and mark it', async () => {
+    it('omit data beyond 4 MiB of an answer, and mark jobs without it', async () => {
       const queue = fresh();
       const data = 'x'.repeat(4_900);
       for (let i = 0; i < 14; i++)
@@ -751,7 +751,7 @@ describe('lists', () => {
       expect(await call('POST', `jobs/${id}/tags`, { tags: [] })).toMatchObject({ status: 400 });
     });
 
-    it('track jobs', async () => {
+    it('track a job, and list a tracked job that is gone', async () => {
       const queue = fresh('q');
       const id = await publish({ queue });
       await given('PUT', `tracked/${id}`);
@@ -766,7 +766,7 @@ describe('lists', () => {
       expect(await call('PUT', 'tracked/missing')).toMatchObject({ status: 404 });
     });
 
-    it('list the workers', async () => {
+    it('show, list and forget a worker', async () => {
       const [queue, worker] = [fresh('q'), `host 1/${fresh('pid ')}`];
       await publish({ queue, type: 't' });
       await lease(queue, worker);
@@ -780,7 +780,7 @@ describe('lists', () => {
       expect(await call('GET', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
     });
 
-    it('are refused to tokens for some queues, but for lists of these', async () => {
+    it('are refused to a token for some queues, except for lists of these queues', async () => {
       const [mine, other] = [fresh('q'), fresh('q')];
       const id = await publish({ queue: mine });
       const elsewhere = await publish({ queue: other });
@@ -821,7 +821,7 @@ describe('lists', () => {
   });
 
   describe('the native dead-letter queue', () => {
-    it('is listed, searched, and counted before a change', async () => {
+    it('is listed and searched, and a dry run counts its jobs', async () => {
       const [queue, group] = [fresh('q'), fresh('g')];
       await publish({ queue, attributes: { to: 'a=b' } });
       await publish({ queue, tags: ['x'] });
@@ -881,7 +881,7 @@ describe('lists', () => {
       expect((await given<Page>('GET', 'failure-groups')).items.map(({ name }) => name)).not.toContain(group);
     });
 
-    it('is the same as that of lmstfy’s calls', async () => {
+    it("has the jobs that lmstfy's API shows, respawns and deletes", async () => {
       const [queue, group] = [fresh('q'), fresh('g')];
       await publish({ queue });
       await publish({ queue });
@@ -897,7 +897,7 @@ describe('lists', () => {
       expect(await idsOf(`jobs?queue=${queue}`)).toEqual([ids[0]]);
     });
 
-    it('refuses an ambiguous request', async () => {
+    it('refuses wrong or contradicting fields with their names', async () => {
       for (const [body, field] of [
         [{}, 'filter'],
         [{ ids: ['a'], limit: 3 }, 'limit'],

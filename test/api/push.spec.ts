@@ -107,7 +107,7 @@ describe('HTTP push', () => {
   }
 
   describe('push targets', () => {
-    it('show their secret and headers once or never', async () => {
+    it('show their secret only when they are created, and their header values never', async () => {
       const name = fresh('t');
       const made = await put(name, { headers: { Authorization: 'Bearer hush-hush' } });
       expect(made.secret).toMatch(/^whsec_/);
@@ -171,7 +171,7 @@ describe('HTTP push', () => {
       expect((await call('PUT', 'targets/a.b', { url: 'https://example.com/' })).status).toBe(400);
     });
 
-    it('have http URLs only if the server allows it', async () => {
+    it('are refused with an http URL if push.allow_http is false', async () => {
       const strict = await TestApp.start({ ...PUSH, PUMPHOUSE_PUSH__ALLOW_HTTP: 'false' });
       const body = JSON.stringify({ url: 'http://example.com/' });
       const answer = await strict.call('PUT', `/v1/${strict.namespace}/targets/t`, { body });
@@ -195,7 +195,7 @@ describe('HTTP push', () => {
       expect(answer.json).toMatchObject({ code: 'target_not_found' });
     });
 
-    it('are shown with the permission push, and changed with admin', async () => {
+    it('need the permission push to be shown, admin to be changed, and both to be set on a queue', async () => {
       const { queue, name } = await pushed();
       const tokenOf = async (verbs: string): Promise<string> => {
         const path = `/token/${app.namespace}?description=d&verbs=${verbs}`;
@@ -219,7 +219,7 @@ describe('HTTP push', () => {
       expect(await statuses(both)).toEqual([200, 200, 200, 200]);
     });
 
-    it('are changed concurrently without a lost change', async () => {
+    it('are set on five queues at the same time, and list all five', async () => {
       const name = fresh('t');
       await put(name);
       await Promise.all(
@@ -232,7 +232,7 @@ describe('HTTP push', () => {
       expect((await target(name)).queues).toEqual(queues.sort());
     });
 
-    it('are tested by a request that changes nothing', async () => {
+    it('are tested by a signed request, whose answer and action are returned', async () => {
       const name = fresh('t');
       const { secret = '' } = await put(name);
       receiver.respond = answerWith(503, {}, 'come back');
@@ -265,7 +265,7 @@ describe('HTTP push', () => {
     });
   });
 
-  it('measures durations in seconds', async () => {
+  it('measures the duration of push requests in seconds', async () => {
     const sum = async (): Promise<number> => {
       const { text } = await app.admin('GET', '/metrics');
       return Number(/^pumphouse_push_seconds_sum\{pool="default"\} (\S+)$/m.exec(text)?.[1] ?? 0);
@@ -278,7 +278,7 @@ describe('HTTP push', () => {
     expect((await sum()) - before).toBeLessThan(30);
   });
 
-  it('counts by target, and audits changes', async () => {
+  it('counts jobs by target in metrics, and logs changes of targets in the audit log', async () => {
     const { queue, name } = await pushed();
     await publish(queue);
     receiver.respond = answerWith(503);
@@ -351,7 +351,7 @@ describe('HTTP push', () => {
   });
 
   describe('a push request', () => {
-    it('has the job, and a signature that Standard Webhooks accepts', async () => {
+    it('has the data of the job, headers about it, and a signature that Standard Webhooks accepts', async () => {
       const { queue, secret } = await pushed({ headers: { 'X-Own': 'mine' } });
       const id = await publish(queue, { data: { to: 'ada' }, tries: 3 });
       await waitFor(() => receiver.of(id).length === 1, 5_000);
@@ -386,7 +386,7 @@ describe('HTTP push', () => {
       expect(receiver.of(other)[0]!.headers['content-type']).toBe('application/octet-stream');
     });
 
-    it('has the fields of the job if the target is set so', async () => {
+    it('has the fields of the job in its body if the target has body: job', async () => {
       const { queue, secret } = await pushed({ body: 'job' });
       const id = await publish(queue, { data: { to: 'ada' }, type: 'mail', tags: ['a'] });
       await waitFor(() => receiver.of(id).length === 1, 5_000);
@@ -405,7 +405,7 @@ describe('HTTP push', () => {
       });
     });
 
-    it('has two signatures while the secret is rotated', async () => {
+    it('has signatures by the old and the new secret after a rotation, until keep_old_ms ends', async () => {
       const { queue, name, secret: old } = await pushed();
       const { secret = '' } = await given<TargetJson>('POST', `targets/${name}/rotate`, {
         keep_old_ms: 60_000,
@@ -427,7 +427,7 @@ describe('HTTP push', () => {
   });
 
   describe('the answer to a push request', () => {
-    it('is the result of a job that keeps one', async () => {
+    it('is stored as the result of a job with retention_ms', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(200, { 'Content-Type': 'application/json; charset=utf-8' }, '{"sum":3}');
       const id = await publish(queue, { retention_ms: 60_000 });
@@ -435,7 +435,7 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'done')).toMatchObject({ result: { data: { sum: 3 } } });
     });
 
-    it('is a success even if it breaks off', async () => {
+    it('is a success if it is 200 and its body breaks off', async () => {
       const { queue } = await pushed();
       receiver.respond = (response) => {
         response.writeHead(200, { 'Content-Length': '100' }).write('abc', () => response.destroy());
@@ -473,7 +473,7 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'scheduled')).toMatchObject({ attempts: 0, tries_left: 2 });
     });
 
-    it('is a retry after a hundred releases by 429, counted over all servers', async () => {
+    it('uses a try if it is 429 after 100 releases of the job by 429', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(429);
       const id = await publish(queue, { id: fresh('busy'), tries: 1 });
@@ -489,7 +489,7 @@ describe('HTTP push', () => {
       expect(await redis.hget(hash, 'released')).toBe('1');
     });
 
-    it('fails the job at once if it says no retry', async () => {
+    it('fails the job at once if it has Pumphouse-Retry: no', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(500, { 'Pumphouse-Retry': 'no' });
       const id = await publish(queue, { tries: 9 });
@@ -583,7 +583,7 @@ describe('HTTP push', () => {
       expect(receiver.received.filter(({ headers }) => headers['pumphouse-queue'] === queue).length).toBe(7);
     });
 
-    it('is a failure of the kind timeout if it is missing', async () => {
+    it('is a failure of the group timeout if it does not come within timeout_ms', async () => {
       const { queue } = await pushed({ timeout_ms: 1_000 });
       receiver.respond = () => undefined;
       const id = await publish(queue, { tries: 1 });
@@ -594,14 +594,14 @@ describe('HTTP push', () => {
     it.each<[string, () => Promise<string>]>([
       ['connect', async () => `http://127.0.0.1:${String(await freePort())}/hook`],
       ['tls', () => Promise.resolve(receiver.url.replace('http:', 'https:'))],
-    ])('is a failure of the kind %s if it cannot come', async (group, urlOf) => {
+    ])('is a failure of the group %s if no connection can be made', async (group, urlOf) => {
       const { queue } = await pushed({ url: await urlOf() });
       const id = await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 0 } });
 
       expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 2, failure: { group } });
     });
 
-    it('is a failure of the kind blocked for a forbidden address', async () => {
+    it('is a failure of the group blocked if the address of the target is forbidden', async () => {
       const { queue } = await pushed({ url: 'http://[::ffff:169.254.169.254]:8080/latest/meta-data' });
       const id = await publish(queue, { tries: 1 });
 
@@ -610,7 +610,7 @@ describe('HTTP push', () => {
   });
 
   describe('the breaker', () => {
-    it('opens after failures in a row, leaves the jobs alone, and closes by a resume', async () => {
+    it('opens after failures in a row, keeps later jobs ready, and closes by a resume', async () => {
       const names =
         'target_changed,target_paused,target_resumed,target_deleted,breaker_opened,breaker_closed';
       const events = await EventClient.open(
@@ -700,7 +700,7 @@ describe('HTTP push', () => {
       expect(openMs).toBeLessThanOrEqual(1_000);
     });
 
-    it('closes when the target gets another URL, and ignores failures of the old one', async () => {
+    it('closes when the target gets another URL, and ignores failures of the old URL', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1 } });
       const fails: (() => void)[] = [];
       receiver.respond = (response) => void fails.push(() => void response.destroy());
@@ -738,7 +738,7 @@ describe('HTTP push', () => {
       await given('POST', `targets/${name}/resume`);
     });
 
-    it('does not exist if it is switched off', async () => {
+    it('never opens while it is switched off', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1 } });
       receiver.respond = (response) => response.destroy();
       const first = await publish(queue, { tries: 1 });
@@ -791,7 +791,7 @@ describe('HTTP push', () => {
       second.respond = (response) => void response.end('ok');
     });
 
-    it('is sent there, signed, if its origin is allowed by the target', async () => {
+    it('is sent to its URL, signed, if the target allows the origin of the URL', async () => {
       const { queue, name, secret } = await pushed({ origins: [second.origin] });
       const url = `${second.origin}/orders/17?a=b`;
       const id = await publish(queue, { push: { url }, attributes: { own: 'x' } });
@@ -840,7 +840,7 @@ describe('HTTP push', () => {
       ['https://A.example'],
       ['https://a:b@a.example'],
       ['*'],
-    ])('finds no target with the origin %s', async (origin) => {
+    ])('has no target with the malformed origin %s: the target is refused', async (origin) => {
       const body = { url: receiver.url, origins: [origin] };
       expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
     });
@@ -860,7 +860,7 @@ describe('HTTP push', () => {
       }
     });
 
-    it('waits while the breaker of its origin is open, without a try, until one succeeds', async () => {
+    it('waits while the breaker of its origin is open, without using a try, until one probe succeeds', async () => {
       const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
       await sleep(1_100);
       const key = `{${app.namespace}}:targets`;
@@ -892,7 +892,7 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ origin_breakers: [] });
     });
 
-    it('is sent after one probe by jobs without a URL, which wait for the breaker of the target', async () => {
+    it('is sent while the breaker of the target is open, which holds jobs without a URL', async () => {
       const { queue, name } = await pushed({ origins: [second.origin] });
       await sleep(1_100);
       const key = `{${app.namespace}}:targets`;
@@ -929,7 +929,7 @@ describe('HTTP push', () => {
       await waitFor(async () => !(await isOpen()), 5_000);
     });
 
-    it('is limited by max_running_per_key with those of its origin', async () => {
+    it('counts for max_running_per_key together with the jobs of its origin', async () => {
       const { queue } = await pushed({ origins: [receiver.origin, second.origin] });
       await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
       const held: (() => void)[] = [];
@@ -967,7 +967,7 @@ describe('HTTP push', () => {
       return receiver.of(id)[0]!;
     };
 
-    it('keeps the job until it calls the URL, once and without a token', async () => {
+    it('ends the job by calling the signed URL, once and without a token', async () => {
       const queue = await later(60_000);
       const id = await publish(queue, { retention_ms: 60_000 });
       const received = await first(id);
@@ -984,7 +984,7 @@ describe('HTTP push', () => {
       expect(JSON.stringify(app.log)).not.toContain(link.split('=')[1]);
     });
 
-    it('may omit the result, also for a job of lmstfy', async () => {
+    it("may call the signed URL without a result, for a job of lmstfy's API", async () => {
       const queue = await later(60_000);
       const id = await app.publish(queue, 'x');
       expect((await follow(linkOf(await first(id)))).status).toBe(204);
@@ -1000,7 +1000,7 @@ describe('HTTP push', () => {
       expect((await job(id)).state).not.toBe('done');
     });
 
-    it('cannot change the URL', async () => {
+    it('gets 401 for a changed signed URL', async () => {
       const queue = await later(60_000);
       const id = await publish(queue, { retention_ms: 60_000 });
       const [path = '', token = ''] = linkOf(await first(id)).split('=');
@@ -1019,7 +1019,7 @@ describe('HTTP push', () => {
       expect((await job(id)).state).toBe('leased');
     });
 
-    it('gets 400 for a malformed signed URL', async () => {
+    it('gets 400 for a signed URL with malformed contents', async () => {
       const links = app.server.api.app.get<AckLinks>(AckLinks, { strict: false });
       const good = { pool: 'default', namespace: app.namespace, queue: 'q', id: 'x', lease: 1 };
       const linkTo = (ref: object) => links.urlOf(ref as AckRef).replace('https://queue.example/base', '');
@@ -1047,7 +1047,7 @@ describe('HTTP push', () => {
       expect((await follow(`${linkTo(good)}.more`)).status).toBe(401);
     });
 
-    it('has every other answer handled as usual', async () => {
+    it('ends the job by the answer 200, and fails it by 500', async () => {
       const queue = await later(60_000);
       receiver.respond = answerWith(200);
       const id = await publish(queue, { retention_ms: 60_000 });
@@ -1057,7 +1057,7 @@ describe('HTTP push', () => {
       await stateOf(failed, 'dead');
     });
 
-    it('requires a URL and a key of the server', async () => {
+    it('is refused by a server without push.key_file', async () => {
       const bare = await TestApp.start({ ...PUSH, PUMPHOUSE_SERVER__PUBLIC_URL: 'https://queue.example' });
       const body = JSON.stringify({ url: receiver.url, ack: 'later' });
       const answer = await bare.call('PUT', `/v1/${bare.namespace}/targets/t`, { body });
@@ -1067,8 +1067,8 @@ describe('HTTP push', () => {
     });
   });
 
-  describe('several push targets', () => {
-    it('do not wait for one that hangs', async () => {
+  describe('the pusher', () => {
+    it('sends the jobs of a target while another target hangs', async () => {
       // Over a Redis of its own: the other server of this file would send these jobs, too.
       const { app: small } = await TestApp.alone({ ...PUSH, PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '4' });
       const v1 = callsOn(small);
@@ -1093,7 +1093,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('leave slots for another namespace when those of one hang', async () => {
+    it('sends the jobs of a namespace while 24 targets of another namespace hang', async () => {
       const { app: small, redis: alone } = await TestApp.alone({
         ...PUSH,
         PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '16',
@@ -1127,7 +1127,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('get jobs of each of their queues', async () => {
+    it('sends the jobs of two queues with the same target', async () => {
       const { queue, name } = await pushed();
       const second = fresh('q');
       await given('PATCH', `queues/${second}`, { push: { target: name, max_running: 2 } });
@@ -1140,7 +1140,7 @@ describe('HTTP push', () => {
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
     });
 
-    it('keep the rate of each queue', async () => {
+    it('keeps the rate of a queue', async () => {
       const { queue } = await pushed();
       await given('PATCH', `queues/${queue}`, { rate: { rate: 2, period_ms: 1_000, burst: 1 } });
       const timesMs: number[] = [];
@@ -1156,7 +1156,7 @@ describe('HTTP push', () => {
       expect(timesMs[3]! - timesMs[0]!).toBeGreaterThan(1_300);
     });
 
-    it('keep max_running of each queue', async () => {
+    it('keeps max_running of a queue', async () => {
       const { queue } = await pushed();
       await given('PATCH', `queues/${queue}`, { max_running: 2 });
       let [now, most] = [0, 0];
@@ -1174,8 +1174,8 @@ describe('HTTP push', () => {
     });
   });
 
-  describe('a pushing server', () => {
-    it('releases what it could not finish at a stop, without a try', async () => {
+  describe('a server with push targets', () => {
+    it('releases a job whose request has no answer at a stop, without using a try', async () => {
       // A Redis of its own: the other server of this file would take the job.
       const { app: staying, redis: alone } = await TestApp.alone();
       const leaving = await TestApp.start({ ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: alone.url });
@@ -1195,7 +1195,7 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
-    it('finishes requests within drain_ms at a stop, and records their outcomes', async () => {
+    it('waits at a stop up to drain_ms for answers, records them, and sends no other job', async () => {
       const { app: staying, redis: alone } = await TestApp.alone();
       const leaving = await TestApp.start({
         ...PUSH,
@@ -1226,7 +1226,7 @@ describe('HTTP push', () => {
       await slow.stop();
     });
 
-    it('sends nothing with another push.key_file, and reports it', async () => {
+    it('sends nothing with another push.key_file, and reports it in the log and in a test of the target', async () => {
       const { app: keyless, redis: alone } = await TestApp.alone();
       const withKey = (key: string): Promise<TestApp> => {
         const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-push-')), 'key');
@@ -1265,7 +1265,7 @@ describe('HTTP push', () => {
       await keyless.stop();
     });
 
-    it('sends nothing without push, and reports it', async () => {
+    it('answers a test of a target with push_disabled while push is off', async () => {
       const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
       const v1 = callsOn(off);
       expect((await v1('PUT', 'targets/t', { url: receiver.url })).status).toBe(200);

@@ -69,7 +69,7 @@ export const HOLDER_DATA = [
     name: 'lease lost: a single call gets the state of the job',
     off: 'remove',
     spec: LEASES,
-    test: 'lease operations › a lease holder › gets the state of the job with lease_lost: %s',
+    test: 'lease operations › a lease holder › gets lease_lost with the state of the job after a release: %s',
   },
   {
     id: 'lost-expired-is-gone',
@@ -83,7 +83,7 @@ export const HOLDER_DATA = [
     name: 'lost leases: a single ack tells the state of the job',
     off: { with: 'new LeaseLostError()' },
     spec: LEASES,
-    test: 'lease operations › a lease holder › gets the state of the job with lease_lost: %s',
+    test: 'lease operations › a lease holder › gets lease_lost with the state of the job after a release: %s',
   },
   {
     id: 'batch-acks-tell-the-states',

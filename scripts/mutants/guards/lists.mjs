@@ -56,7 +56,7 @@ export const LIST_GUARDS = [
     name: 'counts: a cancelled job is not counted as done',
     off: 'false',
     spec: E2E,
-    test: 'queues › uses the same state names in counts, lists and purges',
+    test: 'the native API, queues › uses the same state names in counts, lists and purges',
   },
   {
     id: 'oldest-cancelled-jobs-go-first',
@@ -112,7 +112,7 @@ export const LIST_GUARDS = [
     name: 'lists: a token for some queues lists these only',
     off: 'false',
     spec: E2E,
-    test: 'lists › lists of the native API › are refused to tokens for some queues, but for lists of these',
+    test: 'the native API, lists › the calls on lists, tags and workers › are refused to a token for some queues, except for lists of these queues',
   },
   {
     id: 'respawn-clears-failure',
@@ -147,14 +147,14 @@ export const LIST_GUARDS = [
     name: 'dead letter: a dry run changes nothing',
     off: 'remove',
     spec: E2E,
-    test: 'lists › the native dead-letter queue › is listed, searched, and counted before a change',
+    test: 'the native API, lists › the native dead-letter queue › is listed and searched, and a dry run counts its jobs',
   },
   {
     id: 'respawn-checks-target-queue',
     name: 'dead letter: the token must be valid for the queue that jobs move to',
     off: 'remove',
     spec: E2E,
-    test: 'lists › lists of the native API › are refused to tokens for some queues, but for lists of these',
+    test: 'the native API, lists › the calls on lists, tags and workers › are refused to a token for some queues, except for lists of these queues',
   },
   {
     id: 'cancelled-leaves-worker',

@@ -34,7 +34,7 @@ export const NATIVE_KEYS = [
     name: 'idempotency: the header reaches the engine',
     off: { with: '{}' },
     spec: 'test/api/native-jobs.spec.ts',
-    test: 'publish › a native publish, by %s › answers %s with an Idempotency-Key the same when it is repeated',
+    test: 'publish › a native publish, by %s › returns the first answer if %s is sent again with its Idempotency-Key',
   },
   {
     id: 'resent-publish-finds-ids',

@@ -31,7 +31,7 @@ export const PAYLOADS = [
     name: 'JSON: a long body is not searched for the place of its mistake',
     off: 'false',
     spec: JOBS,
-    test: `${PUBLISH} › searches no body beyond 256 KiB for its mistake, and so delays no request`,
+    test: `${PUBLISH} › does not report where a body of more than 256 KiB is not JSON`,
   },
   {
     id: 'deep-data-in-base64',
@@ -45,14 +45,14 @@ export const PAYLOADS = [
     name: 'HTTP: a request with two Host headers is refused',
     off: 'false',
     spec: 'test/api/fast-path.spec.ts',
-    test: 'the fast path › the fast path › refuses a request with two Host headers and closes its connection: %s %s',
+    test: 'frequent HTTP calls › the fast path › refuses a request with two Host headers and closes its connection: %s %s',
   },
   {
     id: 'ack-link-names-a-lease',
     name: 'push: a signed URL that names no lease is refused',
     off: 'true',
     spec: 'test/api/push.spec.ts',
-    test: 'HTTP push › a target that acknowledges later › gets 400 for a malformed signed URL',
+    test: 'HTTP push › a target that acknowledges later › gets 400 for a signed URL with malformed contents',
   },
   {
     id: 'hidden-characters-escaped',

@@ -64,7 +64,7 @@ export const PUBLISHES = [
     name: 'idempotency: the fingerprint includes the body',
     off: 'remove',
     spec: 'test/api/native-jobs.spec.ts',
-    test: 'idempotency keys › Idempotency-Key, over %s › is refused with %s: 422',
+    test: 'idempotency keys › a publish with an Idempotency-Key, over %s › is refused with 422 if its key comes again with %s',
   },
   {
     id: 'record-outlives-the-namespace',
@@ -92,7 +92,7 @@ export const PUBLISHES = [
     name: 'idempotency: an invalid key is refused',
     off: 'remove',
     spec: 'test/api/native-jobs.spec.ts',
-    test: 'idempotency keys › Idempotency-Key, over %s › is refused %s: 400 with the name of the header',
+    test: 'idempotency keys › a publish with an Idempotency-Key, over %s › is refused with 400 if the key is %s',
   },
   {
     id: 'quota-refuses-whole-calls',
