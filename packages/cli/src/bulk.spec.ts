@@ -19,13 +19,13 @@ function setUp(isJson = false) {
 }
 
 describe('changeEach', () => {
-  it('continues after a refusal, and fails at the end', async () => {
+  it('continues with the next name after a refusal, and fails at the end with the number of failures', async () => {
     const { printed, all } = setUp();
     await expect(all('a', 'gone', 'b')).rejects.toMatchObject({ message: '1 of 3 failed', exit: 1 });
     expect(printed).toEqual({ out: 'a,b\n', err: 'pumphouse: gone: no such job\n' });
   });
 
-  it('ends at a server that does not answer', async () => {
+  it('ends at a name for which the server does not answer, and counts the names that were not tried', async () => {
     const { printed, all } = setUp(true);
     const message = '1 of 3 failed, 1 were not tried';
     await expect(all('a', 'away', 'b')).rejects.toMatchObject({ message, exit: 2 });
@@ -35,7 +35,7 @@ describe('changeEach', () => {
     ]);
   });
 
-  it('throws the error itself if there is one name', async () => {
+  it('throws the error of the server if there is only one name', async () => {
     const { printed, all } = setUp();
     await expect(all('gone')).rejects.toBeInstanceOf(Refused);
     expect(printed).toEqual({ out: '', err: '' });

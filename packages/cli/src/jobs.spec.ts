@@ -43,7 +43,7 @@ describe('pumphouse job, queue and dead', () => {
   }
 
   describe('job publish', () => {
-    it('publishes an argument with options, and prints the id', async () => {
+    it('publishes the JSON of an argument with options, and prints the id', async () => {
       const { code, out, err } = await cli.call(
         ...['job', 'publish', queue, '{"big":12345678901234567890}', '--type', 'welcome', '--delay', '1h'],
         ...['--ttl', '2d', '--tries', '3', '--priority', '-4', '--tag', 'a,b', '--tag', 'c'],
@@ -58,7 +58,7 @@ describe('pumphouse job, queue and dead', () => {
       });
     });
 
-    it('reads JSON, bytes of a type, or a job per line from the standard input', async () => {
+    it('publishes JSON, bytes, or one job for each line of the standard input', async () => {
       const one = await cli.callWith('{"n":1}\n', 'job', 'publish', queue, '--json');
       const { id } = JSON.parse(one.out) as { id: string };
       expect(await client.jobs.get(id)).toMatchObject({ data: { n: 1 } });
@@ -76,7 +76,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(await client.jobs.get(ids[129]!)).toMatchObject({ data: { line: 129 } });
     });
 
-    it('stores no job if a line is no JSON, and names the line', async () => {
+    it('stores no job if a line is not JSON, and names the line', async () => {
       const { code, out, err } = await cli.callWith('{}\nhello\n', 'job', 'publish', queue, '--lines');
       expect([code, out]).toEqual([2, '']);
       expect(err).toBe(
@@ -87,7 +87,7 @@ describe('pumphouse job, queue and dead', () => {
       expect((await cli.callWith('', 'job', 'publish', queue, '--lines')).code).toBe(0);
     });
 
-    it('stores one job for one idempotency key', async () => {
+    it('stores one job for two calls with one idempotency key', async () => {
       const once = ['job', 'publish', queue, '1', '--idempotency-key', `k-${queue}`];
       const [first, second] = [await cli.call(...once), await cli.call(...once)];
       expect(second).toEqual(first);
@@ -95,7 +95,7 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
-  it('lists jobs and reports whether there are more', async () => {
+  it('lists jobs, and reports whether there are more than --limit', async () => {
     for (let i = 0; i < 3; i++)
       await client.publish({ queue, type: 't', tags: ['x', 'y'], id: `${queue}-${String(i)}` });
     const all = await cli.call('job', 'ls', '--queue', queue, '--state', 'ready');
@@ -131,7 +131,7 @@ describe('pumphouse job, queue and dead', () => {
     expect((await cli.call('job', 'get', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
   });
 
-  it('cancels, moves, revokes and deletes jobs', async () => {
+  it('job cancel, move, revoke and rm cancel, move, revoke and delete jobs', async () => {
     const publish = async (): Promise<string> => (await client.publish({ queue, type: 'x' })).id;
     const [one, two, three] = [await publish(), await publish(), await publish()];
     expect((await cli.call('job', 'cancel', one)).out).toBe(`cancelled  ${one}\n`);
@@ -154,23 +154,26 @@ describe('pumphouse job, queue and dead', () => {
       ['cancel', [], 'cancelled'],
       ['move', ['other-queue'], 'other-queue'],
       ['rm', [], 'deleted'],
-    ])('report each job of job %s, continue after a failure, and exit with 1', async (what, before, done) => {
-      const [one, two] = [await publish(), await publish()];
-      const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
-      expect([code, out]).toEqual([1, expect.stringContaining(done)]);
-      expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
-      const [three, four] = [await publish(), await publish()];
-      const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
-      expect(asJson.code).toBe(1);
-      expect(JSON.parse(asJson.out)).toEqual([
-        expect.objectContaining({ id: three }),
-        { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
-        expect.objectContaining({ id: four }),
-      ]);
-      expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
-    });
+    ])(
+      'report each job of `job %s`, continue after a failure, and exit with 1',
+      async (what, before, done) => {
+        const [one, two] = [await publish(), await publish()];
+        const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
+        expect([code, out]).toEqual([1, expect.stringContaining(done)]);
+        expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
+        const [three, four] = [await publish(), await publish()];
+        const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
+        expect(asJson.code).toBe(1);
+        expect(JSON.parse(asJson.out)).toEqual([
+          expect.objectContaining({ id: three }),
+          { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
+          expect.objectContaining({ id: four }),
+        ]);
+        expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
+      },
+    );
 
-    it('report each name of job revoke, queue rm and queue pause', async () => {
+    it('report each name of `job revoke`, `queue pause` and `queue rm`, and exit with 1 after a failure', async () => {
       const id = await publish();
       const { signal } = new AbortController();
       await client.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 60_000, signal });
@@ -185,7 +188,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(deleted.err).toContain(`pumphouse: ${queue}-none: queue_not_found`);
     });
 
-    it('exit with 2 at a server that does not answer', async () => {
+    it('end with exit code 2 at the first name if the server does not answer', async () => {
       const away = ['--url', 'http://127.0.0.1:1', '--timeout', '0.3'];
       const { code, out, err } = await cli.call('job', 'rm', 'a', 'b', 'c', ...away);
       expect([code, out]).toEqual([2, '']);
@@ -216,7 +219,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(await errorOf('pools', '--admin', 'http://127.0.0.1:1')).toMatchObject({ code: 'failed' });
   });
 
-  it('prints the ids of stored lines when a later line is refused', async () => {
+  it('job publish --lines prints the ids of 64 stored lines if a later line is refused', async () => {
     const tooLong = `"${'x'.repeat(70_000)}"`;
     const lines = `${'1\n'.repeat(64)}${tooLong}\n`;
     const { code, out, err } = await cli.callWith(lines, 'job', 'publish', queue, '--lines');
@@ -225,7 +228,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(err).toContain('pumphouse: lines 1 to 64 are stored; continue after them\n');
   });
 
-  it('draws the progress of a purge on a terminal', async () => {
+  it('queue purge draws its progress on a terminal, and not with --json', async () => {
     await client.publishMany([{ queue }, { queue }]);
     const terminal = new TestTerminal();
     let [out, err] = ['', ''];
@@ -245,7 +248,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(terminal.text).toBe('');
   });
 
-  it('retries and moves dead jobs by their ids', async () => {
+  it('job retry respawns dead jobs by their ids, and job move moves them to another queue', async () => {
     const [one, two] = [await dead(queue, 'a'), await dead(queue, 'a')];
     expect((await cli.call('job', 'retry', one)).out).toBe('respawned 1 job\n');
     expect(await client.jobs.get(one)).toMatchObject({ state: 'ready' });
@@ -260,7 +263,7 @@ describe('pumphouse job, queue and dead', () => {
   });
 
   describe('dead', () => {
-    it('lists dead jobs and their groups by filters', async () => {
+    it('lists dead jobs that match filters, and lists failure groups', async () => {
       const id = await dead(queue, 'smtp', '554 Refused by policy');
       await dead(queue, 'address');
       const { out } = await cli.call('dead', 'ls', '--queue', queue, '--group', 'smtp', '--text', 'refused');
@@ -286,7 +289,7 @@ describe('pumphouse job, queue and dead', () => {
       expect((await client.queues.get(queue)).counts.dead).toBe(1);
     });
 
-    it('respawns, moves and deletes with --yes', async () => {
+    it('respawns, moves and deletes dead jobs with --yes', async () => {
       const [one, two, three] = [await dead(queue, 'a'), await dead(queue, 'b'), await dead(queue, 'c')];
       const respawn = await cli.call('dead', 'respawn', '--id', one, '--tries', '2', '--yes');
       expect(respawn).toEqual({ code: 0, out: 'respawned 1 job\n', err: '' });
@@ -301,7 +304,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(await cli.call(...rm, '--yes')).toEqual({ code: 0, out: 'Nothing was deleted.\n', err: '' });
     });
 
-    it('requires --all for all dead jobs', async () => {
+    it('refuses to delete without filters unless --all is given, and refuses --all with filters', async () => {
       await dead(queue, 'x');
       for (const args of [
         ['dead', 'rm', '--yes'],
@@ -317,7 +320,7 @@ describe('pumphouse job, queue and dead', () => {
   });
 
   describe('queue', () => {
-    it('lists, shows, pauses, resumes and drains queues', async () => {
+    it('lists, shows, pauses, resumes and drains a queue', async () => {
       await client.publish({ queue, data: 1 });
       expect((await cli.call('queue', 'pause', queue)).out).toBe(`paused ${queue}\n`);
       const listed = cellsOf((await cli.call('queue', 'ls')).out);
@@ -341,7 +344,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(show).toMatch(/^ready +1$/m);
     });
 
-    it('purges the named states with --yes', async () => {
+    it('purges jobs in the given states with --yes', async () => {
       await client.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
       expect((await cli.call('queue', 'purge', queue)).err).toContain("required option '--state <states>'");
       expect((await cli.call('queue', 'purge', queue, '--state', 'redy')).err).toContain(
@@ -362,7 +365,7 @@ describe('pumphouse job, queue and dead', () => {
       expect((await cli.call('queue', 'rm', queue)).err).toContain('queue_not_found');
     });
 
-    it('sets settings by their API names, and names an invalid one', async () => {
+    it('sets settings by their API names, and names an unknown setting', async () => {
       const set = await cli.call(
         ...['queue', 'set', queue, 'max_running=20', 'expired=front', 'rate={"rate":10,"period_ms":1000}'],
         '--json',
@@ -379,7 +382,7 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
-  it('exits with 2 if the server is unavailable, with 1 if it refuses, and prints no token', async () => {
+  it('exits with 2 if the server is unavailable and with 1 if the server refuses, and prints no token', async () => {
     const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
     expect([away.code, away.out]).toEqual([2, '']);
     expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nIs the server running, .*--url/);

@@ -110,7 +110,7 @@ const LINES = [
 
 type Paths = Readonly<Record<string, Readonly<Record<string, { readonly operationId?: string }>>>>;
 
-describe('the command line', () => {
+describe('the commands of the command line', () => {
   let app: TestApp;
   let paths: Paths;
   let folder: string;
@@ -131,7 +131,7 @@ describe('the command line', () => {
       typeof command === 'string' ? [[operation, command]] : [],
     );
 
-  it('has a command or a reason for its absence for each operation of the native API', () => {
+  it('are mapped to all operations of the native API, with a reason for each operation without a command', () => {
     const operations = Object.values(paths).flatMap((path) =>
       Object.values(path).flatMap(({ operationId }) => operationId ?? []),
     );
@@ -141,7 +141,7 @@ describe('the command line', () => {
     expect(namedCommands().filter(([, command]) => !existing.includes(command))).toEqual([]);
   });
 
-  it('makes the calls that the map of operations lists', async () => {
+  it('send the operations that the map gives for them', async () => {
     const file = join(folder, 'recurring.toml');
     writeFileSync(file, '[nightly]\nschedule = { every_ms = 60000 }\njob = { queue = "b" }\n');
     const places: Record<string, string> = { HOOK: 'https://example.com/hook', FILE: file };

@@ -3,7 +3,7 @@ import { columns, counted, json, printable, table } from './print.js';
 const ESCAPES = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202egnp.exe\u2066\u2028\r\n\t\u007f';
 
 describe('the output of the command line', () => {
-  it('aligns columns by their width on a terminal, without spaces at the end', () => {
+  it('aligns columns, counts wide characters as two, and has no spaces at the end of a line', () => {
     expect(
       columns([
         ['日本', 'x', ''],
@@ -33,7 +33,7 @@ describe('the output of the command line', () => {
     expect(JSON.parse(json({ hidden }))).toEqual({ hidden });
   });
 
-  it('keeps letters of other scripts, and writes bytes as base64', () => {
+  it('keeps letters of other scripts and emoji, and has bytes as base64 in JSON', () => {
     expect(printable('Grüße, 日本語, שלום, 👍')).toBe('Grüße, 日本語, שלום, 👍');
     for (const data of [new Uint8Array([0, 255]), Buffer.from([0, 255])])
       expect(json({ data })).toBe('{"data":{"base64":"AP8="}}\n');
@@ -48,7 +48,7 @@ describe('the output of the command line', () => {
     );
   });
 
-  it('formats counts', () => {
+  it('has the singular for 1 and the plural for other numbers', () => {
     expect([counted(0, 'job'), counted(1, 'job'), counted(2, 'job')]).toEqual(['0 jobs', '1 job', '2 jobs']);
   });
 });

@@ -15,7 +15,7 @@ interface Answer {
   readonly body: string;
 }
 
-describe('the command line', () => {
+describe('the command line with an admin port', () => {
   let server: Server;
   let url: string;
   let calls: AdminCall[];
@@ -80,7 +80,7 @@ describe('the command line', () => {
     expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
   });
 
-  it('shows how to create a token if there is none', async () => {
+  it('prints how to create a token if the namespace has no token', async () => {
     answer = { status: 200, body: '{"tokens":{},"details":{}}' };
     expect(await call('token', 'list', 'mail', '--admin', url)).toEqual({
       ...{ code: 0, out: '' },
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(calls[0]!.request).toBe('GET /token/mail?details=true');
   });
 
-  it('creates tokens with limited rights and rotates them', async () => {
+  it('creates a token with limited rights and rotates a token', async () => {
     answer = { status: 201, body: '{"token":"T2"}' };
     const rights = ['--verbs', 'consume', '--queues', 'mail-*,news', '--expires', '90d'];
     await call('token', 'create', 'mail', '-d', 'x', ...rights, '--admin', url);
@@ -123,7 +123,7 @@ describe('the command line', () => {
     expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
   });
 
-  it('prints limits in the words of the permissions, also as JSON', async () => {
+  it('prints the read and write limits of the API as consume and publish in JSON', async () => {
     answer = { status: 200, body: '{"interval":3,"read":1,"write":0}' };
     const shown = '{"interval":3,"consume":1,"publish":0}\n';
     expect((await call('limit', 'get', 'mail', 'T1', '--admin', url, '--json')).out).toBe(shown);
@@ -132,7 +132,7 @@ describe('the command line', () => {
     expect((await call(...set)).out).toBe(shown);
   });
 
-  it('sets, shows and deletes limits', async () => {
+  it('sets and deletes the limit of a token, and fails to show a missing limit', async () => {
     answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
     const set = ['limit', 'set', 'mail', 'T1', '--interval', '3', '--admin', url];
     const shown = { code: 0, out: 'interval  3\nconsume   1\npublish   0\n' };
@@ -155,7 +155,7 @@ describe('the command line', () => {
     });
   });
 
-  it('shows namespaces with their queues', async () => {
+  it('prints namespaces with their queues', async () => {
     answer = { status: 200, body: '{"mail":["a","b"],"x":[]}' };
     expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx\n');
   });
@@ -179,7 +179,7 @@ describe('the command line', () => {
     expect(calls.map(({ request }) => request)).toEqual(['GET /loops', 'GET /loops']);
   });
 
-  it('exits with 1 and the message of the server if it refuses', async () => {
+  it('exits with 1 and prints the message of the server if the server refuses', async () => {
     answer = { status: 400, body: '{"error":"the pool was not exists"}' };
     expect(await call('token', 'list', 'mail', '--admin', url)).toMatchObject({
       code: 1,
@@ -187,7 +187,7 @@ describe('the command line', () => {
     });
   });
 
-  it('sends the account of an option, a file or the address', async () => {
+  it('sends the account of --account, of a file or of the address, and names --account if it is missing', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-cli-'));
     const file = join(folder, 'account');
     writeFileSync(file, 'ops:secret\n');
@@ -236,7 +236,7 @@ describe('the command line', () => {
     expect(calls).toEqual([]);
   });
 
-  it('does not print the password of a wrong address', async () => {
+  it('does not print the password of an invalid address', async () => {
     const { code, out, err } = await call('pools', '--admin', 'ops:hidden@host:7778');
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain('error: --admin (or its environment variable) must begin with http://');

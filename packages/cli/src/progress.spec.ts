@@ -21,7 +21,7 @@ describe('withProgress', () => {
     expect(terminal.text.endsWith('\n')).toBe(true);
   });
 
-  it('draws the final number if it differs from the count before', async () => {
+  it('draws the final number as total if it differs from the number counted before', async () => {
     const terminal = new TestTerminal();
     for (const done of [12, 7]) {
       await withProgress(
@@ -47,7 +47,7 @@ describe('withProgress', () => {
     expect(terminal.text.endsWith('\n')).toBe(true);
   });
 
-  it('draws no bar without a terminal or without work', async () => {
+  it('draws no bar without a terminal, or if the count of the work is 0', async () => {
     const terminal = new TestTerminal();
     let counts = 0;
     const count = (): Promise<number> => {
@@ -62,7 +62,7 @@ describe('withProgress', () => {
 });
 
 describe('withReports', () => {
-  it('draws a bar on a terminal, and writes no line', async () => {
+  it('draws a bar and writes no lines on a terminal', async () => {
     const terminal = new TestTerminal();
     const lines: string[] = [];
     const output = { progressTo: terminal, err: (text: string) => void lines.push(text) };
@@ -75,7 +75,7 @@ describe('withReports', () => {
     expect(lines).toEqual([]);
   });
 
-  it('writes lines without a terminal, and none after the end', async () => {
+  it('writes lines without a terminal, and no lines after the end of the work', async () => {
     const lines: string[] = [];
     const write = (text: string): void => void lines.push(text);
     await withReports(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { reference } from './reference.js';
 
 describe('docs/reference/cli.md', () => {
-  it('matches the program: else run `npm run docs:reference`', () => {
+  it('matches the commands and options of the program (or else run `npm run docs:reference`)', () => {
     const text = reference();
     expect(readFileSync('docs/reference/cli.md', 'utf8')).toBe(text);
     expect(text).toContain('## pumphouse dead respawn');

@@ -12,7 +12,7 @@ import { program } from './program.js';
 
 const HOSTILE = '\u001b[2J\u202eowned';
 
-describe('the command line watches a server', () => {
+describe('the command line on a server', () => {
   let app: TestApp;
   let cli: Cli;
   let client: Pumphouse;
@@ -35,7 +35,7 @@ describe('the command line watches a server', () => {
   });
 
   describe('tail', () => {
-    it('prints filtered events as they happen, and ends after the given number', async () => {
+    it('prints the events that match its filters, and ends after --count events', async () => {
       const { ended, output } = cli.start(
         'tail',
         '--queue',
@@ -67,7 +67,7 @@ describe('the command line watches a server', () => {
       expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
     });
 
-    it('prints JSON lines, resumes behind an event, and exits with 0 when its reader ends', async () => {
+    it('prints JSON lines and resumes after an event, and a command whose reader closes the pipe exits with 0', async () => {
       const first = cli.start('tail', '--json', '--count', '1');
       await waitFor(async () => {
         await client.publish({ queue: 'mail', type: 'x' });
@@ -91,7 +91,7 @@ describe('the command line watches a server', () => {
   });
 
   describe('stats', () => {
-    it('shows each queue with its counts and its day', async () => {
+    it("prints the counts and today's statistics of a queue", async () => {
       await client.publish({ queue: 'counted', data: 1 });
       const { out } = await cli.call('stats', '--queue', 'counted');
       const [headings, row] = out
@@ -105,7 +105,7 @@ describe('the command line watches a server', () => {
       expect((await cli.call('stats', '--day', 'yesterday')).code).toBe(1);
     });
 
-    it('prints changes without screen control if there is no terminal', async () => {
+    it('prints changes with --watch, without control characters if there is no terminal', async () => {
       const { child, ended, output } = cli.start(
         'stats',
         '--watch',
@@ -123,7 +123,7 @@ describe('the command line watches a server', () => {
   });
 
   describe('bench', () => {
-    it('measures and deletes its jobs', async () => {
+    it('measures publish, lease and ack, and deletes its jobs', async () => {
       const load = ['bench', '--jobs', '300', '--clients', '4', '--batch', '7', '--size', '50'];
       const { code, out, err } = await cli.call(...load, '--json');
       expect([code, err]).toEqual([0, '']);
@@ -140,7 +140,7 @@ describe('the command line watches a server', () => {
       expect((await cli.call('bench', '--batch', '65')).code).toBe(2);
     });
 
-    it('removes its jobs also when the token may not lease', async () => {
+    it('fails and deletes its jobs if the token may not lease', async () => {
       const made = await app.admin('POST', `/token/${app.namespace}?description=x&verbs=publish,admin`);
       const { token } = made.json as { token: string };
       const { code, err } = await cli.call('bench', '--jobs', '20', '--token', token);
@@ -199,7 +199,7 @@ describe('the command line watches a server', () => {
       expect(complete('pumphouse dead rm --dry')).toBe('--dry-run\n');
     });
 
-    it('has scripts for zsh and fish, and no others', async () => {
+    it('has scripts for zsh and fish, and not for tcsh', async () => {
       expect((await cli.call('completion', 'zsh')).out).toMatch(/^#compdef pumphouse\n/);
       expect((await cli.call('completion', 'fish')).out).toMatch(/^complete -c pumphouse /);
       expect((await cli.call('completion', 'tcsh')).code).toBe(2);

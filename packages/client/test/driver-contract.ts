@@ -52,7 +52,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
         (error: unknown) => (error as PumphouseError).code,
       );
 
-    it('publishes once under one key', async () => {
+    it('stores no jobs twice for one idempotency key', async () => {
       const options = { idempotencyKey: fresh('key'), idempotencyTtlMs: 60_000 };
       const first = await driver.publish(
         [
@@ -73,19 +73,19 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect((await lease()).map(({ data }) => data)).toEqual([1, 2]);
     });
 
-    it('refuses an id that exists', async () => {
+    it('refuses to publish a job with an id that exists', async () => {
       const id = fresh('id');
       await publish({ id });
       expect(await codeOf(publish({ id }))).toBe('job_exists');
     });
 
-    it('leases by priority, then in the order of publishing, each job once', async () => {
+    it('leases jobs by priority, then in the order of publishing, and each job once', async () => {
       const [a, b, c] = await publish({ priority: 1 }, {}, { priority: -1 });
       expect((await lease()).map(({ id }) => id)).toEqual([c, b, a]);
       expect(await lease()).toEqual([]);
     });
 
-    it('returns all facts of a leased job', async () => {
+    it('returns all fields of a leased job', async () => {
       const [id] = await publish({
         type: 't',
         data: { a: [1] },
@@ -117,26 +117,26 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(Date.parse(job.publishedAt!)).toBeGreaterThan(Date.now() - 60_000);
     });
 
-    it('returns bytes unchanged', async () => {
+    it('leases a job of bytes with its unchanged bytes', async () => {
       await publish({ data: Uint8Array.from([0, 255]), contentType: 'image/x' });
       const { data, bytes, contentType } = await leaseOne();
       expect([[...bytes], [...(data as Uint8Array)], contentType]).toEqual([[0, 255], [0, 255], 'image/x']);
     });
 
-    it('waits for a first job', async () => {
+    it('waits for a job that is published after the lease request', async () => {
       const leased = lease({ waitMs: 5_000 });
       await sleep(50);
       const [id] = await publish({});
       expect((await leased).map((job) => job.id)).toEqual([id]);
     });
 
-    it('ends a wait when there is no job in time', async () => {
+    it('ends a lease request without a job after its wait time', async () => {
       const beginMs = performance.now();
       expect(await lease({ waitMs: 60 })).toEqual([]);
       expect(performance.now() - beginMs).toBeGreaterThan(50);
     });
 
-    it('ends a wait at once when its signal aborts', async () => {
+    it('ends a lease request within a second after its signal aborts, and loses no job', async () => {
       const abort = new AbortController();
       const leased = lease({ waitMs: 20_000, signal: abort.signal });
       await sleep(50);
@@ -148,7 +148,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect((await leaseOne()).id).toBe(id);
     });
 
-    it('acknowledges each job separately, and only under its present lease', async () => {
+    it('acknowledges each job of a batch separately, and only under its current lease', async () => {
       await publish({}, {});
       const [one, two] = (await lease()) as [LeasedJob, LeasedJob];
       const unknown = { id: fresh('gone'), queue, lease: 1 };
@@ -158,7 +158,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await driver.ack([refOf(one), refOf(two)])).toEqual(['not_found', 'acked']);
     });
 
-    it('moves a job to a next queue with new data and all of its tries', async () => {
+    it('moves a job to a next queue with new data and all tries', async () => {
       const other = fresh('other');
       const [id] = await publish({ tries: 2, data: 1 });
       const job = await leaseOne();
@@ -169,7 +169,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect([moved!.id, moved!.data, moved!.triesLeft]).toEqual([id, { step: 2 }, 1]);
     });
 
-    it('releases a job without using its try, at once or later', async () => {
+    it('releases a job without using a try, at once or with a delay', async () => {
       const [id] = await publish({});
       const first = await leaseOne();
       await driver.release(first, {});
@@ -188,7 +188,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await find(id!)).toMatchObject({ state: 'dead', triesLeft: 0, failures: 2 });
     });
 
-    it('retries a job after the given delay, and not for a failure group without retries', async () => {
+    it('retries a job after the given delay, and fails a job with a non-retryable failure group', async () => {
       const retry = { kind: 'fixed', delayMs: 0, nonRetryable: ['address'] };
       const [a, b] = await publish({ retry }, { retry });
       const [first, second] = (await lease()) as [LeasedJob, LeasedJob];
@@ -203,7 +203,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await find(id!)).toMatchObject({ state: 'dead', failures: 1 });
     });
 
-    it('refuses each operation under a lease that is not the present one', async () => {
+    it('refuses heartbeat, release, retry and fail under an old lease', async () => {
       await publish({});
       const old = await leaseOne();
       await driver.release(old, {});
@@ -218,7 +218,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await codeOf(driver.heartbeat(now, heartbeat))).toBe('job_not_found');
     });
 
-    it('reports a requested cancellation in the heartbeat, and cancels the job when it is released', async () => {
+    it('reports a requested cancellation in the heartbeat, and cancels the job when the job is released', async () => {
       const [id] = await publish({});
       const job = await leaseOne();
       const heartbeat = { ttrMs: 60_000, timeoutMs: 5_000, progress: { rows: 1 } };
@@ -230,7 +230,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await lease()).toEqual([]);
     });
 
-    it('extends all leases of a session and returns the status of each', async () => {
+    it('extends the leases of a session with one heartbeat, and returns the status of each lease', async () => {
       const [kept, wanted, lost, done] = (await publish({}, {}, {}, {})) as [string, string, string, string];
       const byId = new Map((await lease()).map((job) => [job.id, job]));
       await driver.release(byId.get(lost)!, {});
@@ -260,7 +260,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       await driver.endSession(session);
     });
 
-    it('waits for the end of a job, with its result or its failure', async () => {
+    it('publishes a job and waits for its end, with the result or the failure', async () => {
       const call = { waitMs: 5_000, idempotencyKey: '' };
       const done = driver.publishAndWait(
         { queue, type: 'ok', data: 2 },
@@ -285,7 +285,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(late.state).toBe('ready');
     });
 
-    it('settles the job of a worker for anything that its handler throws or returns', async () => {
+    it('settles the job of a worker whose handler throws or returns an unusual value', async () => {
       const logger = { warn: () => undefined, error: () => undefined };
       const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0, logger });
       const after = (delayMs: number) => () => Promise.reject(new Retry('later', { delayMs }));
@@ -318,7 +318,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       for (const at of [0, 1, 2, 3]) expect((await find(ids[at]!))?.state).toBe('scheduled');
     });
 
-    it('runs 300 jobs once each, and failed ones once more', async () => {
+    it('runs 300 jobs in a worker once each, and 30 jobs that fail once a second time', async () => {
       const ids = (
         await Promise.all(
           Array.from({ length: 10 }, () => publish(...Array.from({ length: 30 }, () => ({})))),

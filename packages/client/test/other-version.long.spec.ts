@@ -35,12 +35,12 @@ class Served {
   }
 }
 
-describe('the client with an earlier server', () => {
+describe('the client with an earlier version of the server', () => {
   const served = new Served();
   beforeAll(() => served.start(join(OLD_BUILD, 'dist', 'main.js')), 60_000);
   afterAll(() => served.stop());
 
-  driverContract('over HTTP, with a server of before', () => {
+  driverContract('over HTTP, with an earlier version of the server', () => {
     const client = served.client();
     return {
       driver: client.driver,
@@ -53,15 +53,19 @@ describe('the client with an earlier server', () => {
     };
   });
 
-  it('publishes jobs and runs them', () => playAll(present, served.client()), 60_000);
+  it(
+    'publishes jobs, and its worker runs them with every outcome',
+    () => playAll(present, served.client()),
+    60_000,
+  );
 });
 
-describe('an earlier client with this server', () => {
+describe('an earlier version of the client with this server', () => {
   const served = new Served();
   beforeAll(() => served.start(), 60_000);
   afterAll(() => served.stop());
 
-  it('publishes jobs and runs them', async () => {
+  it('publishes jobs, and its worker runs them with every outcome', async () => {
     const path = join(OLD_BUILD, 'packages', 'client', 'dist', 'node.js');
     const old = (await import(path)) as Library;
     expect(old.Worker).not.toBe(present.Worker);

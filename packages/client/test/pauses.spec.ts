@@ -33,8 +33,8 @@ class RefusedCall {
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-describe('the pause before a next attempt', () => {
-  it('is random between 0 and its bound, so clients do not return at once', async () => {
+describe('the pause of the client before its next attempt', () => {
+  it('is random between 0 and 100, 200 and 400 ms for the first three pauses', async () => {
     const calls = Array.from({ length: CALLS }, () => new RefusedCall(3));
     await jest.runAllTimersAsync();
     for (const [i, boundMs] of [100, 200, 400].entries()) {
@@ -46,7 +46,7 @@ describe('the pause before a next attempt', () => {
   });
 });
 
-describe('a Retry-After beyond the timeout of the call', () => {
+describe('a Retry-After longer than the timeout of the call', () => {
   it('ends the call without a pause', async () => {
     const call = new RefusedCall(9, '3600');
     const begunMs = performance.now();

@@ -45,7 +45,7 @@ async function leaseNext(queue: string): Promise<LeasedJob | undefined> {
 
 describe('a worker process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends its job at %s, with heartbeats, and exits with 0',
+    'ends its running job after %s, with heartbeats, and exits with 0',
     async (signal) => {
       const queue = fresh();
       const { id } = await client.publish({ queue, type: 'takes', data: 3_500, retentionMs: 60_000 });
@@ -69,7 +69,7 @@ describe('a worker process', () => {
     },
   );
 
-  it('releases all jobs and exits at a second signal although a handler still runs', async () => {
+  it('releases its job and exits at a second SIGTERM although the handler still runs', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'ignores' });
     const { child, lines, ended } = await start(queue);
@@ -91,9 +91,9 @@ describe('a worker process', () => {
 
   it.each([
     ['takes', 'acknowledges nothing'],
-    ['breaks', 'gives nothing back'],
+    ['breaks', 'releases nothing'],
   ])(
-    'leaves the job to the next worker after it was suspended for longer than the lease: a job that %s; it %s',
+    'sends no call for a job whose lease ended while the process was suspended (job type %s): the worker %s',
     async (type) => {
       const queue = fresh();
       const { id } = await client.publish({ queue, type, data: 1_500, retentionMs: 60_000 });
@@ -115,7 +115,7 @@ describe('a worker process', () => {
     },
   );
 
-  it('sends no ack and reports the lost lease after it was suspended between the end of a handler and its ack', async () => {
+  it('sends no ack and logs the lost lease if the process was suspended between the end of the handler and the ack', async () => {
     const queue = fresh();
     // While it runs, acks wait for others.
     await client.publish({ queue, type: 'takes', data: 60_000, ttlMs: 120_000 });
@@ -182,7 +182,7 @@ describe('a worker process', () => {
     child.kill('SIGKILL');
   });
 
-  it('loses no job when it is killed: the job is leased again', async () => {
+  it('loses no job when it is killed: another worker runs the job', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'takes', data: 60_000, retentionMs: 60_000 });
     const first = await start(queue, { ttrMs: 1_000 });
@@ -195,7 +195,7 @@ describe('a worker process', () => {
 });
 
 describe('the client under faults', () => {
-  it('publishes 500 jobs once each and runs each at least once', async () => {
+  it('stores each of 500 published jobs once, and runs each at least once', async () => {
     const queue = fresh();
     const faults: Fault[] = ['drop', 'lose', { status: 503 }, { afterMs: 20 }];
     proxy.rule = () => (Math.random() < 0.15 ? faults[Math.floor(Math.random() * faults.length)]! : 'pass');
@@ -247,7 +247,7 @@ describe('the client under faults', () => {
 });
 
 describe('a server that is killed', () => {
-  it('loses no job and stores none twice when it is killed during calls', async () => {
+  it('loses no job and stores no job twice when it is killed during calls of a client', async () => {
     const server = await BuiltServer.create();
     try {
       await server.start();

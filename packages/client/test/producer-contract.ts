@@ -81,7 +81,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         ...more,
       });
 
-    it('shows a queue that does not exist, and one with jobs, with counts and settings', async () => {
+    it('shows the counts and settings of a queue that does not exist and of a queue with jobs', async () => {
       const none = {
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
         ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back' },
@@ -115,7 +115,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.queues.list({ limit: 0 }))).toBe('invalid_argument');
     });
 
-    it('changes settings of a queue: omitted ones stay, null removes one', async () => {
+    it('changes settings of a queue: an omitted setting stays, and null removes a setting', async () => {
       const changed = await pumphouse.queues.update(queue, {
         maxRunning: 3,
         rate: { rate: 10, periodMs: 1_000 },
@@ -171,7 +171,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.queues.drain(queue, { waitMs: 60_001 }))).toBe('invalid_argument');
     });
 
-    it('purges jobs by state, and deletes a queue when it is empty', async () => {
+    it('purges jobs by state, and deletes only an empty queue', async () => {
       await pumphouse.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
       expect(await codeOf(pumphouse.queues.delete(queue))).toBe('queue_not_empty');
       const counted = await pumphouse.queues.purge(queue, ['ready'], { dryRun: true });
@@ -192,7 +192,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.queues.pause('a b'))).toBe('invalid_argument');
     });
 
-    it('lists a worker from its start to its end, before it has any job', async () => {
+    it('shows a worker without jobs from its start to its end', async () => {
       const worker = workerOf(queue, { name: 'mailer', concurrency: 3 }).handle('*', () => undefined);
       const running = worker.run();
       const found = await waitFor(() => pumphouse.workers.get(worker.id).catch(() => null), 5_000);
@@ -214,7 +214,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.workers.delete(worker.id))).toBe('worker_not_found');
     });
 
-    it('lists all jobs of a worker with more than 1,000 leases', async () => {
+    it('shows 1,150 running jobs of one worker, and runs each of them once', async () => {
       const many = 1_150;
       await pumphouse.publishMany(Array.from({ length: many }, () => ({ queue, tries: 1 })));
       let end: () => void = () => undefined;
@@ -367,7 +367,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ]);
     });
 
-    it('emits no more events after the reading loop aborted the signal', async () => {
+    it('emits no event after the reader aborted the signal', async () => {
       const abort = new AbortController();
       const reason = new Error('seen enough');
       const seen: PlacedEvent[] = [];
@@ -388,7 +388,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(seen).toHaveLength(1);
     });
 
-    it('filters events, and resumes behind a given event', async () => {
+    it('filters events, and resumes after a given event', async () => {
       const all = await follow(pumphouse);
       const other = fresh('other');
       const [a, b] = await pumphouse.publishMany([
@@ -436,7 +436,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       return published.map(({ id }) => id);
     };
 
-    it('lists dead jobs by filters, page by page', async () => {
+    it('lists dead jobs by filters, and all pages of them', async () => {
       const ids = await kill(['one', 'two', 'three']);
       const found = async (filter: object): Promise<string[]> => {
         const all: string[] = [];
@@ -480,7 +480,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect((await pumphouse.jobs.get(d!)).state).toBe('ready');
     });
 
-    it('refuses an empty selection of dead jobs', async () => {
+    it('refuses invalid selections of dead jobs', async () => {
       const { deadLetter } = pumphouse;
       expect(await codeOf(deadLetter.respawn({}))).toBe('invalid_argument');
       expect(await codeOf(deadLetter.delete({ ids: ['x'], limit: 1 }))).toBe('invalid_argument');
@@ -538,7 +538,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(recurring.delete(id))).toBe('recurring_not_found');
     });
 
-    it('shows the next slots of a schedule, stored or not', async () => {
+    it('shows the next slots of a recurring job, and of a schedule that is not stored', async () => {
       const { recurring } = pumphouse;
       const berlin = { cron: '30 2 * * *', tz: 'Europe/Berlin', startAt: '2031-03-29T00:00:00Z' };
       const slots = await recurring.preview(berlin, 2);
@@ -557,7 +557,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(recurring.next(fresh('none')))).toBe('recurring_not_found');
     });
 
-    it('returns the counts of a day', async () => {
+    it('returns the statistics of a queue and a day', async () => {
       await kill(['x', 'y']);
       const day = new Date().toISOString().slice(0, 10);
       const counted = await waitFor(async () => {
@@ -573,7 +573,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.stats.get({ queue: 'a:b' }))).toBe('invalid_argument');
     });
 
-    it('refuses invalid filters, and rejects with the reason of its signal', async () => {
+    it('refuses invalid filters of events, and ends events with the reason of the signal', async () => {
       const next = (options: EventOptions): Promise<unknown> => pumphouse.events(options).next();
       expect(await codeOf(next({ events: ['exploded'] }))).toBe('invalid_argument');
       expect(await codeOf(next({ queues: ['a:b'] }))).toBe('invalid_argument');

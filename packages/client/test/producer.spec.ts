@@ -39,7 +39,7 @@ const refused = (promise: Promise<unknown>): Promise<PumphouseError> =>
     },
   );
 
-describe('the options of a client', () => {
+describe('the options of new Pumphouse', () => {
   const right = { url: 'http://127.0.0.1:7777', namespace: 'demo', token: 'a-token' };
 
   it.each<[object, string]>([
@@ -58,8 +58,8 @@ describe('the options of a client', () => {
   });
 });
 
-describe('publish', () => {
-  it('stores a job with all of its options', async () => {
+describe('publish() of the client', () => {
+  it('stores the data, type, tries, priority, tags and attributes of a job', async () => {
     const queue = fresh();
     const { id, state, existing } = await client.publish({
       queue,
@@ -104,7 +104,7 @@ describe('publish', () => {
     expect(raw.text).toContain('12345678901234567890.10');
   });
 
-  it('refuses data that is no JSON before it sends a request', async () => {
+  it('refuses data that is not JSON, without a request', async () => {
     const queue = fresh();
     await expect(faulty.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
     await expect(faulty.publish({ queue, json: '1,"tries":9' })).rejects.toThrow(SyntaxError);
@@ -122,22 +122,25 @@ describe('publish', () => {
       '429 with Retry-After',
       { status: 429, headers: { 'retry-after': '1' }, body: { code: 'rate_limited' } },
     ],
-  ] as const)('stores one job after %s, with one key for all attempts', async (_, fault) => {
-    const queue = fresh();
-    proxy.next('/jobs', fault, fault);
-    const { id } = await faulty.publish({ queue, data: 1 });
-    const requests = proxy.of('/jobs');
-    expect(requests).toHaveLength(3);
-    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
-    expect(requests[0]!.headers['idempotency-ttl-ms']).toBe('120000');
-    expect(await counts(queue)).toMatchObject({ ready: 1 });
-    expect((await client.jobs.get(id)).queue).toBe(queue);
-    if (fault instanceof Object && fault.status === 429) {
-      expect(requests[1]!.atMs - requests[0]!.atMs).toBeGreaterThan(950);
-    }
-  });
+  ] as const)(
+    'stores one job after two failures of its request (%s), with one idempotency key for all attempts',
+    async (_, fault) => {
+      const queue = fresh();
+      proxy.next('/jobs', fault, fault);
+      const { id } = await faulty.publish({ queue, data: 1 });
+      const requests = proxy.of('/jobs');
+      expect(requests).toHaveLength(3);
+      expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+      expect(requests[0]!.headers['idempotency-ttl-ms']).toBe('120000');
+      expect(await counts(queue)).toMatchObject({ ready: 1 });
+      expect((await client.jobs.get(id)).queue).toBe(queue);
+      if (fault instanceof Object && fault.status === 429) {
+        expect(requests[1]!.atMs - requests[0]!.atMs).toBeGreaterThan(950);
+      }
+    },
+  );
 
-  it('fails after five attempts and names their number', async () => {
+  it('fails after five attempts, and the error has the number of attempts', async () => {
     proxy.rule = () => 'drop';
     const error = await refused(faulty.publish({ queue: fresh() }));
     expect(error).toMatchObject({
@@ -150,7 +153,7 @@ describe('publish', () => {
     expect(proxy.seen).toHaveLength(5);
   });
 
-  it('fails at its timeout although attempts are left', async () => {
+  it('fails at its timeout before all attempts are used', async () => {
     proxy.rule = () => 'hang';
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 150, withinMs: 400 } });
     const time = new OwnTime();
@@ -163,7 +166,7 @@ describe('publish', () => {
     hasty.close();
   });
 
-  it('sends no request again that the server refuses for good', async () => {
+  it('sends no second request after 400 or 401', async () => {
     const error = await refused(faulty.publish({ queue: fresh(), priority: 200 }));
     expect(error).toMatchObject({ code: 'invalid_argument', status: 400, retryable: false, attempts: 1 });
     expect(error.fields).toEqual([{ field: 'priority', rule: expect.any(String) as string }]);
@@ -176,7 +179,7 @@ describe('publish', () => {
     wrong.close();
   });
 
-  it('stores one job under a given idempotency key and keeps the lifetime of the key', async () => {
+  it('stores one job for a given idempotency key, and sends no lifetime for that key', async () => {
     const queue = fresh();
     const idempotencyKey = fresh('key');
     const first = await faulty.publish({ queue, data: 1 }, { idempotencyKey });
@@ -207,8 +210,8 @@ describe('publish', () => {
   );
 });
 
-describe('publishMany', () => {
-  it('stores all jobs in order, 64 in each call, and repeats a lost call without duplicates', async () => {
+describe('publishMany() of the client', () => {
+  it('stores 100 jobs in order with two requests, and repeats requests after lost answers without duplicates', async () => {
     const queue = fresh();
     proxy.next('/jobs', 'lose', 'pass', 'lose');
     const jobs = await faulty.publishMany(Array.from({ length: 100 }, (_, i) => ({ queue, data: i })));
@@ -220,7 +223,7 @@ describe('publishMany', () => {
     expect([keys.length, new Set(keys).size]).toEqual([4, 2]);
   });
 
-  it('stores no job twice when it is repeated under a given key', async () => {
+  it('stores no job twice when it is called again with the same idempotency key', async () => {
     const queue = fresh();
     const jobs = Array.from({ length: 70 }, (_, i) => ({ queue, data: i }));
     const idempotencyKey = fresh('key');
@@ -230,13 +233,13 @@ describe('publishMany', () => {
   });
 });
 
-describe('typed jobs', () => {
+describe('the client with typed jobs', () => {
   const sums = schema((value: { to: string }) => {
     if (typeof value.to !== 'string') throw new Error('must be text');
     return { to: value.to.toUpperCase() };
   });
 
-  it('refuses an invalid input before it sends a request, and publishes a valid one unchanged', async () => {
+  it('refuses invalid data without a request, and publishes valid data unchanged', async () => {
     const mail = defineJob({ queue: fresh(), type: 'mail', input: sums, tries: 7 });
     // @ts-expect-error the input has no such form
     const error = await refused(faulty.publish(mail, { to: 5 }));
@@ -256,7 +259,7 @@ describe('typed jobs', () => {
     expect(all).toHaveLength(2);
   });
 
-  it('waits for the result, parsed by its schema', async () => {
+  it('returns the result of a job, parsed by its schema', async () => {
     const add = defineJob({
       queue: fresh(),
       input: schema((pair: [number, number]) => pair),
@@ -271,8 +274,8 @@ describe('typed jobs', () => {
   });
 });
 
-describe('publishAndWait', () => {
-  it('reports a job that did not end in time, and how a job failed', async () => {
+describe('publishAndWait() of the client', () => {
+  it('returns the state of a job that has not ended in time, and the failure of a dead job', async () => {
     const queue = fresh();
     expect(await client.publishAndWait({ queue }, { waitMs: 20 })).toMatchObject({
       state: 'ready',
@@ -290,7 +293,7 @@ describe('publishAndWait', () => {
     expect(ended.failure?.message).toContain('broken');
   });
 
-  it('learns of the end of the job after its connection was lost', async () => {
+  it('returns the result although the first answer was lost', async () => {
     const queue = fresh();
     proxy.next('/jobs', 'lose');
     const { worker } = workerOf(queue);
@@ -429,8 +432,8 @@ describe('calls of the client', () => {
   });
 });
 
-describe('events', () => {
-  it('arrive as they happen and resume behind the last one after the connection was cut', async () => {
+describe('events() of the client', () => {
+  it('resumes after the last event when the connection was cut', async () => {
     const queue = fresh();
     const abort = new AbortController();
     const seen: PlacedEvent[] = [];
@@ -461,7 +464,7 @@ describe('events', () => {
     await expect(reading).rejects.toThrow();
   });
 
-  it('end with an error if the server refuses', async () => {
+  it('ends with an error if the server refuses the token or a filter', async () => {
     const wrong = clientOf({ token: 'nonsense' });
     await expect(wrong.events().next()).rejects.toMatchObject({ code: 'token_invalid' });
     await expect(client.events({ events: ['nonsense'] }).next()).rejects.toMatchObject({
@@ -471,7 +474,7 @@ describe('events', () => {
     wrong.close();
   });
 
-  it('reconnect when a server accepts the connection and does not answer', async () => {
+  it('reconnects when a server accepts the connection and does not answer', async () => {
     const queue = fresh();
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
     let requests = 0;
@@ -485,7 +488,7 @@ describe('events', () => {
     hasty.close();
   });
 
-  it('reconnect after the time in Retry-After', async () => {
+  it('reconnects after the time in Retry-After', async () => {
     const queue = fresh();
     proxy.next('/events', { status: 503, headers: { 'retry-after': '1' } });
     const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });
@@ -495,7 +498,7 @@ describe('events', () => {
     await stream.return();
   });
 
-  it('close their connection when the reader leaves its loop', async () => {
+  it('closes the connection when the reader leaves its loop', async () => {
     const queue = fresh();
     const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });
     for await (const { event } of stream) {

@@ -9,14 +9,14 @@ const revoke = async (): Promise<unknown> => {
   return faulty.jobs.revoke(id).catch((error: unknown) => error);
 };
 
-describe('a call that must not run twice', () => {
+describe('a client call that must not run twice', () => {
   it('is not sent again after its answer was lost', async () => {
     proxy.next('/revoke', 'lose');
     expect(await revoke()).toMatchObject({ code: 'network', status: 0, retryable: true, attempts: 1 });
     expect(proxy.of('/revoke')).toHaveLength(1);
   });
 
-  it('is not sent again after 503 of a server that may have done it', async () => {
+  it('is not sent again after 503 pool_unavailable, because the server may have done it', async () => {
     proxy.next('/revoke', { status: 503, body: { code: 'pool_unavailable' } });
     expect(await revoke()).toMatchObject({ code: 'pool_unavailable', attempts: 1 });
     expect(proxy.of('/revoke')).toHaveLength(1);
@@ -33,18 +33,18 @@ describe('a call that must not run twice', () => {
   });
 });
 
-describe('Retry-After', () => {
+describe('the Retry-After of an answer to the client', () => {
   it.each([
     ['in seconds', () => '1', 950],
     ['as a date', () => new Date(Date.now() + 2_000).toUTCString(), 900],
-  ])('delays the next attempt by %s, also after a 503', async (_, header, leastMs) => {
+  ])('delays the next attempt after a 503: %s', async (_, header, leastMs) => {
     proxy.next('/jobs', { status: 503, headers: { 'retry-after': header() } });
     await faulty.publish({ queue: fresh() });
     const [first, second] = proxy.of('/jobs');
     expect(second!.atMs - first!.atMs).toBeGreaterThan(leastMs);
   });
 
-  it('is ignored in answers that are not retried', async () => {
+  it('is ignored with an error that is not retried', async () => {
     proxy.rule = () => ({ status: 429, headers: { 'retry-after': '1' }, body: { code: 'too_many_queues' } });
     await expect(faulty.publish({ queue: fresh() })).rejects.toMatchObject({
       code: 'too_many_queues',
@@ -54,8 +54,8 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a publish without an answer in time', () => {
-  it('is sent again, and stores no second job although the first attempt stored one', async () => {
+describe('a publish of the client without an answer in time', () => {
+  it('is sent again, and stores no second job although the first attempt stored the job', async () => {
     const queue = fresh();
     const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
     proxy.next('/jobs', 'keep', 'keep');
@@ -68,11 +68,11 @@ describe('a publish without an answer in time', () => {
   });
 });
 
-describe('the size limit of answers', () => {
+describe('the maxAnswerBytes of a client', () => {
   it.each([
     ['node:http', {}],
     ['fetch', { transport: fetchTransport }],
-  ])('fails a call with a longer answer and sends no second request: %s', async (_, options) => {
+  ])('ends a call with a longer answer by an error, without a second request: %s', async (_, options) => {
     const { id } = await client.publish({ queue: fresh(), data: 'x'.repeat(5_000) });
     const bounded = clientOf({ url: proxy.url, maxAnswerBytes: 5_000, ...options });
     await expect(bounded.jobs.get(id)).rejects.toMatchObject({
@@ -87,7 +87,7 @@ describe('the size limit of answers', () => {
     enough.close();
   });
 
-  it.each([0, 1.5, NaN])('refuses the value %s', (maxAnswerBytes) => {
+  it.each([0, 1.5, NaN])('is refused with the value %s', (maxAnswerBytes) => {
     expect(() => clientOf({ maxAnswerBytes })).toThrow('maxAnswerBytes must be a whole number from 1');
   });
 });

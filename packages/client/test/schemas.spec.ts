@@ -77,7 +77,7 @@ describe.each([
   ['valibot', valibotJob],
   ['arktype', arktypeJob],
 ] as const)('a job with schemas of %s', (name, make) => {
-  it('is validated when it is published, and stored as it was given', async () => {
+  it('is validated when it is published, and is stored with its data unchanged', async () => {
     const queue = fresh(name);
     const job = make(queue);
     const refusal = client.publish(job, { file: '' });
@@ -94,7 +94,7 @@ describe.each([
     expect(await client.jobs.get(id)).toMatchObject({ data: { file: 'a.png' }, type: name });
   });
 
-  it('passes the parsed input to its handler and the parsed result to its producer', async () => {
+  it('has the parsed input in its handler and the parsed result in publishAndWait', async () => {
     const queue = fresh(name);
     const job = make(queue);
     const received: Parsed[] = [];
@@ -112,7 +112,7 @@ describe.each([
     expect(received).toEqual([{ file: 'a.png', width: 640 }]);
   });
 
-  it('fails with the group invalid_input if another producer stored an invalid input', async () => {
+  it('fails with the group invalid_input if it was stored with invalid data', async () => {
     const queue = fresh(name);
     const { worker } = workerOf(queue);
     let runs = 0;
@@ -147,7 +147,7 @@ describe.each([
   });
 });
 
-describe('a definition with bytes', () => {
+describe('a job definition with bytes', () => {
   const isBytes = (value: unknown): boolean => value instanceof Uint8Array;
   const imageJob = (queue: string) =>
     defineJob({
@@ -156,7 +156,7 @@ describe('a definition with bytes', () => {
       output: z.custom<Uint8Array>(isBytes),
     });
 
-  it('publishes bytes with its content type, and a handler returns bytes with a type', async () => {
+  it('publishes bytes with its content type, and allows a handler to return bytes with another content type', async () => {
     const queue = fresh('bytes');
     const job = imageJob(queue);
     const { worker } = workerOf(queue);
@@ -182,7 +182,7 @@ describe('a definition with bytes', () => {
     expect(await client.jobs.get(id)).toMatchObject({ contentType: 'image/gif' });
   });
 
-  it('refuses a value that is no bytes as data and as a result', async () => {
+  it('refuses a text as data and as a result', async () => {
     const queue = fresh('bytes');
     const job = imageJob(queue);
     await expect(client.publish(job, 'text' as never)).rejects.toMatchObject({ code: 'invalid_input' });

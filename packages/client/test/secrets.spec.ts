@@ -18,8 +18,8 @@ describe('a client over fetch', () => {
   });
 });
 
-describe('printed output', () => {
-  it('shows no token of a client, also after calls and during one', async () => {
+describe('the printed form of a client, a worker or an error', () => {
+  it('shows no token of a client, after calls and during a call', async () => {
     const password = 'of-the-proxy';
     const byFetch = clientOf({ transport: fetchTransport });
     const named = clientOf({ url: `http://user:${password}@127.0.0.1:${String(app.port)}/` });
@@ -62,7 +62,7 @@ describe('printed output', () => {
     expect(plain(worker)).not.toContain(app.token);
   });
 
-  it('shows no token in errors: refusals, timeouts, resets and broken connections', async () => {
+  it('shows no token in the error of a refusal, a timeout or a broken connection', async () => {
     const token = 'nonsense-token';
     const quick = { tries: 1, attemptMs: 200 };
     const errors: unknown[] = [];

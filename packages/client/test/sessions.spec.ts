@@ -29,7 +29,7 @@ describe('a worker session with several servers', () => {
     await redis.stop();
   });
 
-  it('stays one session across servers, a killed server and a restart of Redis', async () => {
+  it('stays one session, without a lost lease, when the server changes, a server is killed and Redis restarts', async () => {
     const [one, other] = servers as [BuiltServer, BuiltServer];
     const { id } = await client.publish({ queue: 'q', retentionMs: 60_000 });
     const worker = client.worker({

@@ -17,7 +17,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isPumphouseError(error) ? error.code : String(error)),
   );
 
-describe('targets', () => {
+describe('push targets of the client', () => {
   let receiver: Server;
   let url: string;
   let received: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
@@ -40,7 +40,7 @@ describe('targets', () => {
   });
   beforeEach(() => (received = []));
 
-  it('are stored and changed, with the secret in the first answer only and header values in none', async () => {
+  it('are stored and changed, with the secret only in the first answer and header values in no answer', async () => {
     const name = fresh('target');
     const headers = { Authorization: 'Bearer hidden', 'X-My-Header': 'hidden too' };
     const stored = await client.targets.put(name, {
@@ -90,7 +90,7 @@ describe('targets', () => {
     expect(codes).toEqual(calls.map(() => 'target_not_found'));
   });
 
-  it('are tested with one signed request, during a rotation with both secrets', async () => {
+  it('are tested with one request that is signed with both secrets during a rotation', async () => {
     const name = fresh('target');
     const { secret: first = '' } = await client.targets.put(name, { url, headers: { 'X-Shop': 'north' } });
     const rotated = await client.targets.rotate(name, { keepOldMs: 60_000 });
@@ -109,7 +109,7 @@ describe('targets', () => {
     expect((await client.targets.rotate(name, { secret: chosen, keepOldMs: 0 })).secret).toBe(chosen);
   });
 
-  it('rotate their secret once although the answer is lost', async () => {
+  it('are rotated by one request, which is not sent again after a lost answer', async () => {
     const name = fresh('target');
     await client.targets.put(name, { url: HOOK });
     proxy.rule = () => 'lose';
@@ -117,7 +117,7 @@ describe('targets', () => {
     expect(proxy.seen.filter(({ path }) => path.endsWith('/rotate'))).toHaveLength(1);
   });
 
-  it('refuse unknown fields, and a token that is limited to some queues', async () => {
+  it('are refused with an invalid URL, and to a token that is limited to some queues', async () => {
     const error = await client.targets
       .put(fresh('target'), { url: 'ftp://x' })
       .catch((reason: unknown) => reason);
@@ -131,7 +131,7 @@ describe('targets', () => {
 });
 
 describe('failure groups', () => {
-  it('are listed with their jobs, page by page', async () => {
+  it('are listed with their number of jobs, and in all pages', async () => {
     const queue = fresh();
     for (const group of ['smtp', 'smtp', 'address']) {
       const { id } = await client.publish({ queue, type: 'x' });

@@ -40,7 +40,7 @@ describe('testWorker', () => {
     ]);
   });
 
-  it('advances the clock through delays and retries to the last try', async () => {
+  it('runs delayed jobs and retries up to the last try when its clock is advanced', async () => {
     const times: number[] = [];
     test = make((worker) =>
       worker.handle(mail, () => {
@@ -60,7 +60,7 @@ describe('testWorker', () => {
     expect(test.nowMs - begunMs).toBe(60_500);
   });
 
-  it('cancels a running job', async () => {
+  it('aborts the signal of a running job that is cancelled', async () => {
     test = make((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)), { ttrMs: 300 });
     const { id } = await test.publish(mail, { to: 'ada' });
     setTimeout(() => test.cancel(id), 20);
@@ -68,7 +68,7 @@ describe('testWorker', () => {
     expect(test.job(id)).toMatchObject({ state: 'done', result: 'cancelled' });
   });
 
-  it('names the calls that it does not support', async () => {
+  it('refuses a job with a unique key, which it does not support', async () => {
     test = make(() => undefined);
     await expect(test.publish({ queue: 'q', unique: { key: 'k' } })).rejects.toThrow('unique');
   });
@@ -91,7 +91,7 @@ describe('the memory driver', () => {
     });
   const state = (driver: MemoryDriver, id: string) => driver.jobs.find((job) => job.id === id)?.state;
 
-  it('ends jobs in any state when their ttl is over', async () => {
+  it('ends leased, ready and scheduled jobs when their ttl is over', async () => {
     const { driver, publish } = driverOf();
     const [leased, ready, later, kept] = (await publish(
       ...[
@@ -111,7 +111,7 @@ describe('the memory driver', () => {
     expect(await driver.ack([refOf(job!)])).toEqual(['not_found']);
   });
 
-  it('retries jobs whose lease expired by their retry policy and leaseGraceMs, until the last try', async () => {
+  it('retries a job after its lease expired, with a delay of at least leaseGraceMs, until the last try', async () => {
     const { driver, publish } = driverOf();
     const retry = { kind: 'fixed', delayMs: 100 } as const;
     const [id] = (await publish({ queue: 'q', tries: 2, retry, leaseGraceMs: 700 })) as [string];
@@ -131,7 +131,7 @@ describe('the memory driver', () => {
     expect(driver.jobs).toMatchObject([{ state: 'dead', crashes: 2, failure: { group: 'lease_expired' } }]);
   });
 
-  it('leases one job of each queue in turn with round_robin', async () => {
+  it('leases one job of each queue in turn with the order round_robin', async () => {
     const { driver, publish } = driverOf();
     await publish(...['a', 'a', 'a', 'b', 'b', 'c'].map((queue) => ({ queue })));
     const taken = async (count: number): Promise<string[]> => {
@@ -160,7 +160,7 @@ describe('startTestServer', () => {
     expect(() => process.kill(server.pid, 0)).toThrow('ESRCH');
   });
 
-  it('fails with the output of a server that does not start', async () => {
+  it('fails with the output of the server if the server does not start', async () => {
     const bin = fileURLToPath(new URL('../../../dist/cli/pumphouse.js', import.meta.url));
     const env = { PUMPHOUSE_SERVER__WORKERS: 'many' };
     await expect(startTestServer({ bin, redisUrl: testRedisUrl(), env })).rejects.toThrow('server.workers');

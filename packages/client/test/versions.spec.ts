@@ -23,7 +23,7 @@ function withMore(value: unknown): unknown {
   return { ...(Object.fromEntries(entries) as object), added_later: { data: [1], jobs: [{}] } };
 }
 
-describe('the client with a newer server', () => {
+describe('the client with the answers of a newer server', () => {
   it('ignores unknown fields of answers in a worker', async () => {
     const queue = fresh();
     const seen: unknown[] = [];
@@ -64,7 +64,7 @@ describe('the client with a newer server', () => {
     expect((await client.jobs.get(id)).failure?.group).toBe('queue_is_frozen');
   });
 
-  it('treats an unknown status of a lease as a lost lease', async () => {
+  it('treats an unknown status of a lease in a heartbeat answer as a lost lease', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const refusal = { id, status: 'not_yours', cancel_requested: false };
@@ -85,7 +85,7 @@ describe('the client with a newer server', () => {
     expect(proxy.of('/acks')).toEqual([]);
   });
 
-  it('treats an unknown error code by its status: retries 503, not 409', async () => {
+  it('retries a call after 503 with an unknown error code, and not after 409', async () => {
     const queue = fresh();
     proxy.next('/jobs', { status: 503, body: { code: 'warming_up' } });
     await faulty.publish({ queue });
@@ -115,8 +115,8 @@ describe('the client with a newer server', () => {
   });
 });
 
-describe('the client with an older server', () => {
-  it('fails a call that the server lacks, and does not retry it', async () => {
+describe('the client with the answers of an older server', () => {
+  it('fails a call that the server does not have, without a second attempt', async () => {
     proxy.rule = () => UNKNOWN_CALL;
     await expect(faulty.jobs.revoke('a')).rejects.toMatchObject({
       code: 'not_found',
@@ -134,7 +134,7 @@ describe('the client with an older server', () => {
     expect(items).toEqual([{ name: 'w', seenAt: seen_at, leased, stalled }]);
   });
 
-  it('ignores that the server cannot end a session', async () => {
+  it('stops a worker without a warning if the server cannot end its session', async () => {
     const queue = fresh();
     proxy.rule = ({ path }) => (path.includes('/workers/') ? UNKNOWN_CALL : 'pass');
     const { worker, log } = workerOf(queue, { through: faulty });

@@ -15,7 +15,7 @@ function headersOf(secret: string, body = BODY, atS = NOW_S): Record<string, str
   };
 }
 
-describe('verify', () => {
+describe('verify() for webhooks', () => {
   const secret = secretOf();
 
   it('accepts signatures of the Standard Webhooks library and returns the id', async () => {
@@ -31,12 +31,12 @@ describe('verify', () => {
     expect(await verify(secret, upper, BODY, now)).toBe('job-1');
   });
 
-  it('signs bytes, not characters', async () => {
+  it('compares bytes, and refuses bytes that are not UTF-8 under another signature', async () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0]);
     await expect(verify(secret, headersOf(secret, 'x'), bytes, now)).rejects.toThrow(WebhookError);
   });
 
-  it('accepts one right signature among several, and one of several secrets', async () => {
+  it('accepts one right signature of two, and one right secret of two', async () => {
     const [old, fresh] = [secretOf(), secretOf()];
     const both = `${headersOf(old)['webhook-signature']!} ${headersOf(fresh)['webhook-signature']!}`;
     const headers = { ...headersOf(old), 'webhook-signature': both };
@@ -61,15 +61,15 @@ describe('verify', () => {
       'another scheme',
       (headers) => [{ ...headers, 'webhook-signature': headers['webhook-signature']!.replace('v1,', 'v2,') }],
     ],
-    ['a time that is none', (headers) => [{ ...headers, 'webhook-timestamp': 'NaN' }]],
-    ['a time long ago', () => [headersOf(secret, BODY, NOW_S - 301)]],
-    ['a time to come', () => [headersOf(secret, BODY, NOW_S + 301)]],
+    ['an invalid time', (headers) => [{ ...headers, 'webhook-timestamp': 'NaN' }]],
+    ['a time 301 seconds ago', () => [headersOf(secret, BODY, NOW_S - 301)]],
+    ['a time 301 seconds in the future', () => [headersOf(secret, BODY, NOW_S + 301)]],
   ])('refuses %s', async (_what, change) => {
     const [headers, body = BODY] = change(headersOf(secret));
     await expect(verify(secret, headers, body, now)).rejects.toThrow(WebhookError);
   });
 
-  it('accepts timestamps within the given tolerance', async () => {
+  it('accepts a timestamp within the given tolerance', async () => {
     const headers = headersOf(secret, BODY, NOW_S - 3_000);
     expect(await verify(secret, headers, BODY, { ...now, toleranceS: 3_600 })).toBe('job-1');
   });

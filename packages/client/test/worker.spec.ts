@@ -37,8 +37,8 @@ const plain = (queue: string) => defineJob({ queue });
 const settled = (): string[] =>
   proxy.seen.flatMap(({ path }) => /\/(acks|release|retry|fail)$/.exec(path)?.slice(1) ?? []);
 
-describe('leasing', () => {
-  it('leases as many jobs as it has free slots, with one request at a time', async () => {
+describe('a worker of the client', () => {
+  it('runs at most concurrency jobs, and leases at most concurrency plus prefetch jobs at once', async () => {
     const queue = fresh();
     await client.publishMany(Array.from({ length: 40 }, (_, i) => ({ queue, data: i })));
     const { worker } = workerOf(queue, { through: faulty, concurrency: 4, prefetch: 3 });
@@ -61,7 +61,7 @@ describe('leasing', () => {
     await waitFor(async () => (await counts(queue))['leased'] === 0);
   });
 
-  it('keeps at most one lease request open, idle or busy', async () => {
+  it('has at most one open lease request, while idle and while busy', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, concurrency: 8, prefetch: 8, waitMs: 100 });
     let done = 0;
@@ -81,7 +81,7 @@ describe('leasing', () => {
     expect(proxy.open.get('leases')).toEqual({ now: 0, most: 1 });
   });
 
-  it('sends no lease request while nothing is free', async () => {
+  it('sends no lease request while all its slots are in use', async () => {
     const queue = fresh();
     const end = deferred();
     await client.publishMany([{ queue }, { queue }]);
@@ -95,7 +95,7 @@ describe('leasing', () => {
     await waitFor(() => proxy.of('/leases').length >= 2);
   });
 
-  it('continues after a refusal, and paces requests when a server does not hold its long polls', async () => {
+  it('pauses between lease requests if the server answers long polls at once without jobs', async () => {
     const queue = fresh();
     proxy.rule = ({ path }) =>
       path.endsWith('/leases')
@@ -113,7 +113,7 @@ describe('leasing', () => {
     expect(times[5]! - times[0]!).toBeGreaterThan(30);
   });
 
-  it('pauses longer after each empty answer when it does not wait for jobs', async () => {
+  it('pauses longer after each empty answer with waitMs 0', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, waitMs: 0 });
     const done = deferred();
@@ -126,7 +126,7 @@ describe('leasing', () => {
     await done.promise;
   });
 
-  it('accepts waits and limits beyond the longest timer of Node.js', async () => {
+  it('accepts infinite waits and time limits, also those longer than the longest timer of Node.js', async () => {
     const queue = fresh();
     const patient = clientOf({ retry: { attemptMs: Infinity, withinMs: 2 ** 31 } });
     const endless = { waitMs: Infinity, shutdownGraceMs: 2 ** 31, shutdownAbortMs: Infinity };
@@ -146,14 +146,14 @@ describe('leasing', () => {
     patient.close();
   });
 
-  it('rejects when its token is refused', async () => {
+  it('rejects run() if its token is refused', async () => {
     const wrong = clientOf({ token: 'nonsense' });
     const { worker } = workerOf(fresh(), { through: wrong });
     await expect(worker.run()).rejects.toMatchObject({ code: 'token_invalid' });
     wrong.close();
   });
 
-  it('refuses invalid options', () => {
+  it('refuses invalid options, and a second handler for one type', () => {
     expect(() => client.worker({ queues: [] })).toThrow('queues');
     expect(() => client.worker({ queues: ['q'], concurrency: 0 })).toThrow('concurrency');
     expect(() => client.worker({ queues: ['q'], waitMs: Number.NaN })).toThrow('waitMs');
@@ -163,7 +163,7 @@ describe('leasing', () => {
   });
 });
 
-describe('handlers', () => {
+describe('handlers of a client worker', () => {
   it('receive the job as data, text and bytes', async () => {
     const queue = fresh();
     await client.publishMany([
@@ -188,7 +188,7 @@ describe('handlers', () => {
     ]);
   });
 
-  it('are selected by queue and type, then by type, then by *', async () => {
+  it('are selected by queue and type, then by type, then by queue, then by *', async () => {
     const queue = fresh();
     const calls: string[] = [];
     const { worker } = workerOf(queue);
@@ -203,7 +203,7 @@ describe('handlers', () => {
     expect(calls.sort()).toEqual(['* c', 'b', 'queue', 'queue/a']);
   });
 
-  it('run inside the middleware, the first one outermost', async () => {
+  it('run inside the middleware, the first middleware outermost, and their results may be replaced', async () => {
     const queue = fresh();
     const calls: string[] = [];
     const { worker } = workerOf(queue);
@@ -229,7 +229,7 @@ describe('handlers', () => {
     expect((await client.jobs.get(id)).result?.data).toBe('replaced');
   });
 
-  it('store results as JSON or bytes, and move jobs to a next queue', async () => {
+  it('store bytes as results, and move jobs with new data to a next queue', async () => {
     const queue = fresh();
     const other = fresh();
     const { worker } = workerOf(queue);
@@ -246,7 +246,7 @@ describe('handlers', () => {
     expect([...((await client.jobs.get(bytes!.id)).result?.data as Uint8Array)]).toEqual([255]);
   });
 
-  it('store progress and write lines', async () => {
+  it('store progress and write lines to the log of a job', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue);
     const { id } = await client.publish({ queue, history: true });
@@ -262,7 +262,7 @@ describe('handlers', () => {
     end.resolve();
   });
 
-  it('reject progress that the server refuses', async () => {
+  it('receive an error for progress that the server refuses', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue);
     const refusal = deferred<unknown>();
@@ -276,7 +276,7 @@ describe('handlers', () => {
   });
 });
 
-describe('outcomes', () => {
+describe('outcomes of handlers of a client worker', () => {
   it.each([
     ['an error', () => Promise.reject(new TypeError('odd')), 'scheduled', 'TypeError', 1],
     [
@@ -306,22 +306,28 @@ describe('outcomes', () => {
     ['Fail', () => Promise.reject(new Fail('never', { group: 'address' })), 'dead', 'address', 1],
     ['Release', () => Promise.reject(new Release({ delayMs: 60_000 })), 'scheduled', undefined, 0],
     [
-      'Retry after a fraction of a millisecond',
+      'Retry with a fraction of a millisecond',
       () => Promise.reject(new Retry('later', { delayMs: 1_000 * 1.5 ** 11 })),
       'scheduled',
       'failed',
       1,
     ],
-    ['Retry after NaN', () => Promise.reject(new Retry('x', { delayMs: NaN })), 'scheduled', 'failed', 1],
     [
-      'Retry after ever',
+      'Retry with the delay NaN',
+      () => Promise.reject(new Retry('x', { delayMs: NaN })),
+      'scheduled',
+      'failed',
+      1,
+    ],
+    [
+      'Retry with the delay Infinity',
       () => Promise.reject(new Retry('x', { delayMs: Infinity })),
       'scheduled',
       'failed',
       1,
     ],
     [
-      'Release after a text',
+      'Release with a fraction of a millisecond',
       () => Promise.reject(new Release({ delayMs: 60_000.5 })),
       'scheduled',
       undefined,
@@ -377,9 +383,15 @@ describe('outcomes', () => {
     ],
     ['a deep result', () => deep(100), 'dead', 'invalid_outcome', 1],
     ['a result too deep to write', () => deep(100_000), 'dead', 'invalid_outcome', 1],
-    ['a queue that cannot be', () => new Next({ queue: 'no queue' }), 'dead', 'invalid_outcome', 1],
-    ['bytes of a type that cannot be', () => new Bytes(Buffer.from('x'), 'ä'), 'dead', 'invalid_outcome', 1],
-  ])('settle a job after %s', async (_, handler, state, group, failures) => {
+    ['an invalid next queue', () => new Next({ queue: 'no queue' }), 'dead', 'invalid_outcome', 1],
+    [
+      'bytes of an invalid content type',
+      () => new Bytes(Buffer.from('x'), 'ä'),
+      'dead',
+      'invalid_outcome',
+      1,
+    ],
+  ])('settle the job of a handler that throws or returns %s', async (_, handler, state, group, failures) => {
     const queue = fresh();
     const { worker } = workerOf(queue);
     worker.handle(plain(queue), handler);
@@ -395,7 +407,7 @@ describe('outcomes', () => {
     expect(worker.heldCount).toBe(0);
   });
 
-  it('fail invalid input and output with a group of their own, and run no handler for invalid input', async () => {
+  it('fail jobs with the groups invalid_input and invalid_output, and run no handler for invalid input', async () => {
     const queue = fresh();
     const refuse = {
       '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'must be ok' }] }) },
@@ -420,7 +432,7 @@ describe('outcomes', () => {
     expect(calls).toBe(0);
   });
 
-  it('fail a job whose result the server refuses, and acknowledge the others of its batch', async () => {
+  it('fail a job whose result cannot be stored, and acknowledge other jobs of its batch', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { concurrency: 3 });
     const together = deferred();
@@ -445,24 +457,27 @@ describe('outcomes', () => {
     ['retry', () => new Retry('x', { delayMs: 1 }), 'scheduled', { group: 'invalid_outcome' }],
     ['fail', () => new Fail('x'), 'dead', { group: 'invalid_outcome' }],
     ['release', () => new Release({ delayMs: 60_000 }), 'ready', {}],
-  ])('settle a job again without the refused part: %s', async (call, make, state, failure) => {
-    const queue = fresh();
-    const { worker, log } = workerOf(queue, { through: faulty });
-    worker.handle(plain(queue), () => {
-      worker.quiet();
-      throw make();
-    });
-    const { id } = await client.publish({ queue, retry: { kind: 'fixed', delayMs: 60_000 } });
-    proxy.next(`/${call}`, { status: 400, body: { code: 'invalid_argument', detail: 'no' } });
-    void worker.run();
-    await waitFor(
-      async () => (await client.jobs.get(id)).state === state && proxy.of(`/${call}`).length === 2,
-    );
-    expect((await client.jobs.get(id)).failure ?? {}).toMatchObject(failure);
-    expect(log[0]?.message).toBe('the outcome of a job was refused; it is settled without it');
-  });
+  ])(
+    'settle a job by a second call without the part that the server refused: %s',
+    async (call, make, state, failure) => {
+      const queue = fresh();
+      const { worker, log } = workerOf(queue, { through: faulty });
+      worker.handle(plain(queue), () => {
+        worker.quiet();
+        throw make();
+      });
+      const { id } = await client.publish({ queue, retry: { kind: 'fixed', delayMs: 60_000 } });
+      proxy.next(`/${call}`, { status: 400, body: { code: 'invalid_argument', detail: 'no' } });
+      void worker.run();
+      await waitFor(
+        async () => (await client.jobs.get(id)).state === state && proxy.of(`/${call}`).length === 2,
+      );
+      expect((await client.jobs.get(id)).failure ?? {}).toMatchObject(failure);
+      expect(log[0]?.message).toBe('the outcome of a job was refused; it is settled without it');
+    },
+  );
 
-  it('fail a job whose data cannot be read, and run the others of its answer', async () => {
+  it('fail a job whose data cannot be read, and run the other jobs of the same lease answer', async () => {
     const queue = fresh();
     const ran: unknown[] = [];
     const { worker } = workerOf(queue, { through: faulty, concurrency: 5 });
@@ -488,7 +503,7 @@ describe('outcomes', () => {
     }
   });
 
-  it('decode JSON that the server sends in base64 because it is nested deeply', async () => {
+  it('pass JSON to the handler although the server sends it in base64 because it is nested deeply', async () => {
     const queue = fresh();
     const seen = deferred<unknown[]>();
     const { worker } = workerOf(queue);
@@ -499,7 +514,7 @@ describe('outcomes', () => {
     expect(await seen.promise).toEqual([text, text]);
   });
 
-  it('release a job without a handler for a while, and log that once', async () => {
+  it('release a job without a handler for about a second, and log one line for two jobs of a type', async () => {
     const queue = fresh();
     const { worker, log } = workerOf(queue);
     worker.handle('known', () => 1);
@@ -522,7 +537,7 @@ describe('outcomes', () => {
     ]);
   });
 
-  it('release a job without a handler for the time that the worker sets', async () => {
+  it('release a job without a handler for the unhandledDelayMs of the worker', async () => {
     const queue = fresh();
     workerOf(queue, { unhandledDelayMs: 90_000 })
       .worker.run()
@@ -548,8 +563,8 @@ describe('outcomes', () => {
   });
 });
 
-describe('acks', () => {
-  it('are sent in batches', async () => {
+describe('settle calls of a client worker', () => {
+  it('contain the acks of 50 jobs in one request', async () => {
     const queue = fresh();
     await client.publishMany(Array.from({ length: 50 }, () => ({ queue })));
     const { worker } = workerOf(queue, { through: faulty, concurrency: 50 });
@@ -559,7 +574,7 @@ describe('acks', () => {
     expect(proxy.of('/acks')).toHaveLength(1);
   });
 
-  it('are sent again after a lost answer, a reset and 503, and count once', async () => {
+  it('repeat acks after a lost answer, a 503 and a reset connection, without a warning', async () => {
     const queue = fresh();
     await client.publishMany([{ queue }, { queue, retentionMs: 60_000 }]);
     proxy.next('/acks', 'lose', { status: 503 }, 'drop');
@@ -571,7 +586,7 @@ describe('acks', () => {
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0, scheduled: 0 });
   });
 
-  it('report each job that is gone or has another lease', async () => {
+  it('lead to a warning for each job that is gone or has another lease', async () => {
     const queue = fresh();
     const [gone, released] = await client.publishMany([{ queue }, { queue }, { queue }]);
     const { worker, log } = workerOf(queue);
@@ -591,29 +606,32 @@ describe('acks', () => {
     ]);
   });
 
-  it.each(['release', 'retry', 'fail'])('repeat %s after a lost answer, and count once', async (what) => {
-    const queue = fresh();
-    const { id } = await client.publish({ queue });
-    proxy.next(`/${what}`, 'lose');
-    const { worker, log } = workerOf(queue, { through: faulty });
-    const errors = {
-      release: new Release({ delayMs: 60_000 }),
-      retry: new Retry('x', { delayMs: 60_000 }),
-      fail: new Fail('x'),
-    };
-    worker.handle(plain(queue), () => Promise.reject(errors[what as keyof typeof errors]));
-    void worker.run();
-    await waitFor(() => proxy.of(`/${what}`).length === 2 && worker.heldCount === 0, 5_000);
-    expect((await client.jobs.get(id)).failures).toBe(what === 'release' ? 0 : 1);
-    expect(log).toEqual([]);
-  });
+  it.each(['release', 'retry', 'fail'])(
+    'repeat %s after a lost answer, and the job is settled once',
+    async (what) => {
+      const queue = fresh();
+      const { id } = await client.publish({ queue });
+      proxy.next(`/${what}`, 'lose');
+      const { worker, log } = workerOf(queue, { through: faulty });
+      const errors = {
+        release: new Release({ delayMs: 60_000 }),
+        retry: new Retry('x', { delayMs: 60_000 }),
+        fail: new Fail('x'),
+      };
+      worker.handle(plain(queue), () => Promise.reject(errors[what as keyof typeof errors]));
+      void worker.run();
+      await waitFor(() => proxy.of(`/${what}`).length === 2 && worker.heldCount === 0, 5_000);
+      expect((await client.jobs.get(id)).failures).toBe(what === 'release' ? 0 : 1);
+      expect(log).toEqual([]);
+    },
+  );
 });
 
-describe('sessions', () => {
+describe('sessions of client workers', () => {
   const listed = async (id: string) =>
     (await client.workers.list({ limit: 1_000 })).items.find(({ name }) => name === id);
 
-  it('are listed separately from their start to their end', async () => {
+  it('are listed separately for two workers of the same name, from their start to their end', async () => {
     const queue = fresh();
     const options = { name: 'Mail er/1', concurrency: 3 };
     const [one, other] = [workerOf(queue, options).worker, workerOf(queue, options).worker];
@@ -636,7 +654,7 @@ describe('sessions', () => {
     expect(await listed(other.id)).toBeDefined();
   });
 
-  it('extend all leases with one heartbeat', async () => {
+  it('extend the leases of 20 jobs with one heartbeat', async () => {
     const queue = fresh();
     const end = deferred();
     await client.publishMany(Array.from({ length: 20 }, () => ({ queue })));
@@ -659,7 +677,7 @@ describe('sessions', () => {
     expect(calls).toBe(20);
   });
 
-  it('are not listed after their end although a heartbeat was in flight', async () => {
+  it('are not listed after stop(), although a heartbeat was in flight', async () => {
     proxy.next('/heartbeat', { afterMs: 200 });
     const { worker } = workerOf(fresh(), { through: faulty });
     void worker.run();
@@ -669,7 +687,7 @@ describe('sessions', () => {
     expect(await listed(worker.id)).toBeUndefined();
   });
 
-  it('finish their jobs and lease no more after the request to be quiet', async () => {
+  it('end their jobs, lease no more jobs and stay listed after workers.quiet', async () => {
     const queue = fresh();
     const end = deferred();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS, concurrency: 2 });
@@ -694,7 +712,7 @@ describe('sessions', () => {
     expect((await listed(worker.id))?.lost).toBe(false);
   });
 
-  it('stop on request as they do on a signal', async () => {
+  it('end with their jobs done after workers.stop', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS, shutdownGraceMs: 60_000 });
     const started = deferred();
@@ -713,7 +731,7 @@ describe('sessions', () => {
     expect(await listed(worker.id)).toBeUndefined();
   });
 
-  it('fall back to a heartbeat per lease on a server without sessions', async () => {
+  it('are replaced by a heartbeat for each lease on a server without sessions', async () => {
     const queue = fresh();
     await client.publishMany([{ queue }, { queue }]);
     const notFound = { status: 404, body: { code: 'not_found', detail: 'there is no such call' } };
@@ -741,7 +759,7 @@ describe('sessions', () => {
     expect(log.filter(({ message }) => !message.startsWith('the event loop was blocked'))).toEqual([]);
   });
 
-  it('return with the next heartbeat after the server forgot them, and lose no lease', async () => {
+  it('are listed again with the next heartbeat after workers.delete, and lose no lease', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
     const end = deferred();
@@ -763,7 +781,7 @@ describe('sessions', () => {
     expect(results).toEqual([false]);
   });
 
-  it('log a refused heartbeat once, when they have leases', async () => {
+  it('log refused heartbeats once, and only while they have leases', async () => {
     const queue = fresh();
     const refused = { status: 400, body: { code: 'invalid_argument', detail: 'no' } };
     proxy.rule = ({ path }) => (path.includes('/workers/') ? refused : 'pass');
@@ -785,8 +803,8 @@ describe('sessions', () => {
   });
 });
 
-describe('heartbeats', () => {
-  it('extend a lease while its handler runs', async () => {
+describe('heartbeats of a client worker', () => {
+  it('extend a lease for longer than its duration while its handler runs', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
     const end = deferred();
@@ -832,7 +850,7 @@ describe('heartbeats', () => {
     expect(calls).toBe(1);
   });
 
-  it('are sent again soon after a lost one, and keep the lease', async () => {
+  it('are sent again soon after a reset connection, and keep the lease', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
@@ -857,31 +875,34 @@ describe('heartbeats', () => {
     ['lease_lost by a revoke', 'returns'],
     ['lease_lost by a revoke', 'throws'],
     ['job_not_found after it was deleted', 'returns'],
-  ])('abort the signal after %s, and the job is not settled when its handler %s', async (how, ending) => {
-    const queue = fresh();
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS, concurrency: 1 });
-    const seen = deferred<string>();
-    let calls = 0;
-    worker.handle(plain(queue), async (_job, { signal }) => {
-      if (calls++ > 0) return;
-      seen.resolve(await aborted(signal));
-      if (ending === 'throws') throw new Error('the lease is lost');
-    });
-    const { id } = await client.publish({ queue });
-    void worker.run();
-    await waitFor(() => calls === 1);
-    if (how.startsWith('lease')) {
-      await client.queues.pause(queue);
-      await client.jobs.revoke(id);
-    } else await client.jobs.delete(id, { force: true });
-    await nextHeartbeat(id);
-    expect(await seen.promise).toBe('lease_lost');
-    await waitFor(() => worker.heldCount === 0);
-    await sleep(50);
-    expect(settled()).toEqual([]);
-  });
+  ])(
+    'abort the signal of the handler after %s, and the job is not settled when the handler then %s',
+    async (how, ending) => {
+      const queue = fresh();
+      const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS, concurrency: 1 });
+      const seen = deferred<string>();
+      let calls = 0;
+      worker.handle(plain(queue), async (_job, { signal }) => {
+        if (calls++ > 0) return;
+        seen.resolve(await aborted(signal));
+        if (ending === 'throws') throw new Error('the lease is lost');
+      });
+      const { id } = await client.publish({ queue });
+      void worker.run();
+      await waitFor(() => calls === 1);
+      if (how.startsWith('lease')) {
+        await client.queues.pause(queue);
+        await client.jobs.revoke(id);
+      } else await client.jobs.delete(id, { force: true });
+      await nextHeartbeat(id);
+      expect(await seen.promise).toBe('lease_lost');
+      await waitFor(() => worker.heldCount === 0);
+      await sleep(50);
+      expect(settled()).toEqual([]);
+    },
+  );
 
-  it('abort the signal after 80 % of the lease without an answer, and a failing job is released', async () => {
+  it('abort the signal of the handler after 80 % of the lease without an answer, and the job is released if the handler then fails', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
     let code = '';
@@ -918,7 +939,7 @@ describe('heartbeats', () => {
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
-  it('prevent a handler from beginning when they have no answer and its lease may have ended', async () => {
+  it('prevent a handler from beginning if they have no answer and its lease may have ended, and its job is released', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 2_000 });
     let calls = 0;
@@ -944,7 +965,7 @@ describe('heartbeats', () => {
     }
   });
 
-  it('deliver the request to cancel a job, which is cancelled if its handler aborts and done if it finishes', async () => {
+  it('deliver the request to cancel a job, and the job is cancelled if its handler throws and done if its handler returns', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
     let calls = 0;
@@ -972,7 +993,7 @@ describe('heartbeats', () => {
     expect(calls).toBe(2);
   });
 
-  it('are reported with the name of the handler that blocked the event loop and delayed them', async () => {
+  it('are late if a handler blocks the event loop, and the log names that handler', async () => {
     const queue = fresh();
     const { worker, log } = workerOf(queue, { ttrMs: TTR_MS });
     const block = (): void => passTime(TTR_MS * 0.2);
@@ -1004,8 +1025,8 @@ describe('heartbeats', () => {
   });
 });
 
-describe('stop', () => {
-  it('leases no more jobs, waits for running handlers with heartbeats, and releases waiting jobs at once', async () => {
+describe('stop() of a client worker', () => {
+  it('ends leasing, waits for running handlers with heartbeats, and releases jobs whose handlers have not begun', async () => {
     const queue = fresh();
     await client.publishMany([
       { queue, data: 0 },
@@ -1044,7 +1065,7 @@ describe('stop', () => {
     expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([5, 5]);
   });
 
-  it('aborts handlers after the grace period, and their jobs keep the try', async () => {
+  it('aborts handlers after shutdownGraceMs, and releases their jobs without using a try', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { shutdownGraceMs: 150 });
@@ -1064,7 +1085,7 @@ describe('stop', () => {
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
-  it('releases the job of a handler that ignores its signal, and drops the late result', async () => {
+  it('releases the job of a handler that ignores its signal, and ignores the late result of the handler', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { through: faulty, shutdownGraceMs: 50, shutdownAbortMs: 50 });
@@ -1083,7 +1104,7 @@ describe('stop', () => {
     expect(settled()).toEqual(['release']);
   });
 
-  it('ends an idle long poll at once, and loses no job in flight', async () => {
+  it('ends an idle long poll within a second, and loses no job that is published meanwhile', async () => {
     for (let round = 0; round < 10; round++) {
       const queue = fresh();
       const { worker } = workerOf(queue, { waitMs: 20_000 });
@@ -1106,7 +1127,7 @@ describe('stop', () => {
     }
   });
 
-  it('returns at once when a handler calls it, and the job of that handler is done once', async () => {
+  it('may be awaited in a handler of the worker, and the job of that handler is done', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
     const { worker, log } = workerOf(queue, { shutdownGraceMs: 20_000 });
@@ -1127,7 +1148,7 @@ describe('stop', () => {
     expect([calls, log]).toEqual([1, []]);
   });
 
-  it('is awaited when a handler of another worker calls it', async () => {
+  it('waits for running handlers if a handler of another worker calls it', async () => {
     const [queue, other] = [fresh(), fresh()];
     const { worker: long } = workerOf(other, { shutdownGraceMs: 20_000 });
     const begun = deferred();
@@ -1150,7 +1171,7 @@ describe('stop', () => {
     expect(await seen.promise).toBe(true);
   });
 
-  it('has no effect before run and when it is called twice', async () => {
+  it('may be called before run() and twice', async () => {
     const { worker } = workerOf(fresh());
     await worker.stop();
     await worker.run();
@@ -1159,8 +1180,8 @@ describe('stop', () => {
   });
 });
 
-describe('the context of a handler', () => {
-  it('keeps the async context of run: values set by one handler are not seen by others', async () => {
+describe('the context of a handler of a client worker', () => {
+  it('has the AsyncLocalStorage value of run(), not a value that an earlier handler set', async () => {
     const queue = fresh();
     const store = new AsyncLocalStorage<string>();
     const seen: (string | undefined)[] = [];
@@ -1183,7 +1204,7 @@ describe('the context of a handler', () => {
     expect(seen).toEqual(Array.from({ length: 10 }, () => 'run'));
   });
 
-  it('creates its signal on first use, already aborted if the abort came first', async () => {
+  it('has an aborted signal if the lease was lost before the first use of the signal', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { through: faulty, ttrMs: TTR_MS });
     let context: HandlerContext | undefined;

@@ -85,7 +85,7 @@ describe('pumphouse doctor', () => {
     expect(out).not.toContain(app.token);
   });
 
-  it('reports settings of Redis that lose jobs, with the remedy', async () => {
+  it('reports settings of Redis that may lose jobs, with the setting to use', async () => {
     await redis.config('SET', 'appendonly', 'no');
     await redis.config('SET', 'maxmemory', '0');
     const { code, bad } = await findings();
@@ -115,7 +115,7 @@ describe('pumphouse doctor', () => {
     await waitFor(async () => (await findings()).code === 0, 20_000);
   });
 
-  it('reports a slow API', async () => {
+  it('reports an API that takes 60 ms per call', async () => {
     const proxy = await FaultyProxy.start(app.port);
     proxy.rule = () => ({ afterMs: 60 });
     const { code, all } = await findings('--url', proxy.url);
@@ -127,7 +127,7 @@ describe('pumphouse doctor', () => {
     });
   });
 
-  it('reports a token that expires soon with four characters of it', async () => {
+  it('reports a token that expires in two days, and prints at most seven characters of the token', async () => {
     const made = await app.admin('POST', `/token/${app.namespace}?description=night%1Bjob&expires=2d`);
     const { token } = made.json as { token: string };
     const [ending] = (await findings()).bad;
@@ -139,7 +139,7 @@ describe('pumphouse doctor', () => {
     await app.admin('DELETE', `/token/${app.namespace}/${token}`);
   });
 
-  it('continues with a wrong token, without an API and without an admin port', async () => {
+  it('reports a wrong token, a missing API, a missing admin port or no token, and makes the other checks', async () => {
     const wrong = await findings('--token', 'secret-token-1');
     expect([wrong.code, wrong.bad]).toEqual([
       ...[1, [expect.objectContaining({ status: 'problem', check: 'token' })]],
@@ -156,7 +156,7 @@ describe('pumphouse doctor', () => {
     ]);
   });
 
-  it('shows the facts of each pool without address and password', async () => {
+  it('receives the facts of each pool without its address and password from the admin port', async () => {
     const { status, json } = await app.admin('GET', '/redis');
     expect(status).toBe(200);
     expect(json).toEqual({

@@ -20,7 +20,7 @@ describe('pumphouse import-lmstfy', () => {
       ['--from', 'redis://h', '--drain', '--follow', '--lmstfy-stopped'],
       '--lmstfy-stopped cannot be used with --follow',
     ],
-  ])('refuses %j with the reason', async (args, message) => {
+  ])('refuses the arguments %j with the reason', async (args, message) => {
     const { code, err } = await call(...args);
 
     expect(code).toBe(2);

@@ -49,7 +49,7 @@ describe('pumphouse login', () => {
     expect(await cli.call('queue', 'ls', '--json')).toEqual({ code: 0, out: '[]\n', err: '' });
   });
 
-  it('replaces a file that other users can read, which other commands refuse', async () => {
+  it('replaces a login file that other users can read, and other commands refuse such a file', async () => {
     mkdirSync(dirname(file));
     writeFileSync(file, '{"token":"old-token-of-another-server"}');
     chmodSync(file, 0o644);
@@ -62,7 +62,7 @@ describe('pumphouse login', () => {
     expect((await cli.call('queue', 'ls')).code).toBe(0);
   });
 
-  it('reports a damaged file without its content', async () => {
+  it('is needed again if its file is damaged, and the error shows no content of the file', async () => {
     mkdirSync(dirname(file));
     writeFileSync(file, 'secret-token-1', { mode: 0o600 });
     const { code, err } = await cli.call('queue', 'ls');
@@ -71,7 +71,7 @@ describe('pumphouse login', () => {
     expect(err).not.toContain('secret-token-1');
   });
 
-  it('stores and prints no token that the server refuses', async () => {
+  it('neither stores nor prints a token that the server refuses', async () => {
     const { code, out, err } = await cli.call(
       ...['login', '--url', url, '--namespace', app.namespace, '--token', 'secret-token-1'],
     );
@@ -82,7 +82,7 @@ describe('pumphouse login', () => {
     expect((await cli.callWith('', 'login')).err).toContain('--namespace is needed');
   });
 
-  it('accepts a token with fewer rights', async () => {
+  it('accepts a token that may only publish to one queue', async () => {
     const made = await app.admin('POST', `/token/${app.namespace}?description=x&verbs=publish&queues=mail`);
     const { token } = made.json as { token: string };
     expect((await login('--token', token)).code).toBe(0);
@@ -90,7 +90,7 @@ describe('pumphouse login', () => {
     expect((await cli.call('queue', 'ls')).err).toMatch(/verb_missing|queue_not_allowed/);
   });
 
-  it('is undone by logout', async () => {
+  it('stores a login that `pumphouse logout` deletes', async () => {
     await login();
     expect(await cli.call('logout')).toEqual({ code: 0, out: 'logged out\n', err: '' });
     expect(existsSync(file)).toBe(false);
@@ -105,7 +105,7 @@ describe('pumphouse login', () => {
     ]);
   });
 
-  it('is not used by `serve`, also with a wrong address in the environment', async () => {
+  it('has no effect on `serve`, which also starts with an invalid PUMPHOUSE_URL', async () => {
     cli.env['PUMPHOUSE_URL'] = 'nonsense';
     cli.env['PUMPHOUSE_ADMIN_URL'] = 'nonsense';
     expect((await cli.call('queue', 'ls')).code).toBe(2);
@@ -114,7 +114,7 @@ describe('pumphouse login', () => {
     expect((await cli.call('serve', '--check-config')).code).toBe(0);
   });
 
-  it('has a lower priority than the environment and options', async () => {
+  it('stores a login that the environment and the options override', async () => {
     await login();
     cli.env['PUMPHOUSE_URL'] = 'http://127.0.0.1:1';
     cli.env['PUMPHOUSE_NAMESPACE'] = app.namespace;
@@ -127,7 +127,7 @@ describe('pumphouse login', () => {
     expect((await cli.call('queue', 'ls')).err).toContain('token_invalid');
   });
 
-  describe('the login of another server', () => {
+  describe('the stored login of one server', () => {
     let other: Server;
     let received: string[];
 
@@ -144,7 +144,7 @@ describe('pumphouse login', () => {
       other.close();
     });
 
-    it('does not receive the token or the account of the first server', async () => {
+    it('is not sent to a server at another address', async () => {
       const admin = adminUrlOf(app);
       await login('--admin', admin, '--account', 'ops:hidden-password');
       const elsewhere = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`;
@@ -157,7 +157,7 @@ describe('pumphouse login', () => {
       expect((await cli.call('pools')).out).toBe('default\n');
     });
 
-    it('does not store an address that is no admin port', async () => {
+    it('is not stored if the address of --admin is not an admin port', async () => {
       const elsewhere = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`;
       expect((await login('--admin', elsewhere)).code).toBe(1);
       expect(existsSync(file)).toBe(false);

@@ -36,7 +36,7 @@ describe('pumphouse namespace purge', () => {
     ...{ done, in_use, removed: { jobs, queues: 1, keys: 2 } },
   });
 
-  it('only shows the contents without --yes', async () => {
+  it('only prints what is in the namespace without --yes', async () => {
     for (const args of [[], ['--dry-run'], ['--dry-run', '--yes']]) {
       answers = [{ dry_run: true, queues: 2, jobs: { ready: 10, dead: 1 } }];
       expect(await call('mail', '--pool', 'p', ...args)).toEqual({
@@ -47,7 +47,7 @@ describe('pumphouse namespace purge', () => {
     expect(urls).toEqual(new Array(3).fill('DELETE /namespaces/mail?pool=p&dry_run=true'));
   });
 
-  it('continues until the namespace is empty', async () => {
+  it('repeats its call until the server reports that the namespace is empty', async () => {
     answers = [part(100, false), part(20, false), part(3, true)];
 
     expect(await call('mail', '--yes')).toEqual({ code: 0, out: 'deleted 123 jobs in 3 queues\n', err: '' });
@@ -60,7 +60,7 @@ describe('pumphouse namespace purge', () => {
     expect((await call('mail', '--yes')).out).toBe('Nothing was deleted.\n');
   });
 
-  it('fails with a message when a client publishes during the purge', async () => {
+  it('fails if the server reports that the namespace is in use', async () => {
     answers = [part(5, false, true)];
     const { code, out, err } = await call('mail', '--yes');
 

@@ -51,7 +51,7 @@ schedule = { every_ms = 3600000, offset_ms = 3600000 }
 job = { queue = "reports" }
 `;
 
-  it('creates, updates and deletes recurring jobs until the namespace matches the file', async () => {
+  it('apply creates, updates and deletes recurring jobs so that the namespace matches the file', async () => {
     const file = fileOf(NIGHTLY + HOURLY);
     expect((await call('recurring', 'apply', file, '--dry-run')).out).toBe(
       'would create  nightly\nwould create  hourly\n',
@@ -72,7 +72,7 @@ job = { queue = "reports" }
     );
   });
 
-  describe('recurring apply --dry-run', () => {
+  describe('apply --dry-run', () => {
     const FULL = `
 [full]
 schedule = { cron = "0 6 * * *", tz = "UTC", start_at = 2027-01-01T00:00:00Z }
@@ -106,7 +106,7 @@ backlog = 0
       await what('--yes');
     });
 
-    it('lists the entries that would not change', async () => {
+    it('lists all entries as unchanged for the file that was applied', async () => {
       fileOf(ALL);
       await what('--yes');
       expect(await what('--dry-run')).toEqual(IDS.map(() => 'unchanged'));
@@ -135,7 +135,7 @@ backlog = 0
       ['T01:00:00+01:00', 'T01:00:00Z'],
       ['AP8=', 'AP8A'],
       ['backlog = 0', 'catch_up_ms = 5000\nmax_catch_up = 1000'],
-    ])('lists the changes that apply then makes: %j to %j', async (from, to) => {
+    ])('lists the change that apply then makes: %j becomes %j', async (from, to) => {
       fileOf(ALL);
       await what('--yes');
       fileOf(ALL.replace(from, to));
@@ -151,17 +151,20 @@ backlog = 0
       ['backlog = 0', 'max_catch_up = 1000'],
       ['["night"]', '["night"], content_type = "application/json"'],
       ['tz = "UTC",', 'tz = "UTC", jitter_ms = 0,'],
-    ])('treats defaults and other forms of a value as equal: %j to %j', async (from, to) => {
-      fileOf(ALL);
-      await what('--yes');
-      fileOf(ALL.replace(from, to));
-      const unchanged = IDS.map(() => 'unchanged');
-      expect(await what('--dry-run')).toEqual(unchanged);
-      expect(await what('--yes')).toEqual(unchanged);
-    });
+    ])(
+      'lists all entries as unchanged for a default or another form of a value: %j becomes %j',
+      async (from, to) => {
+        fileOf(ALL);
+        await what('--yes');
+        fileOf(ALL.replace(from, to));
+        const unchanged = IDS.map(() => 'unchanged');
+        expect(await what('--dry-run')).toEqual(unchanged);
+        expect(await what('--yes')).toEqual(unchanged);
+      },
+    );
   });
 
-  it('refuses an invalid file with the reason', async () => {
+  it('apply refuses an invalid or missing file, and changes nothing without --yes', async () => {
     const wrong = await call('recurring', 'apply', fileOf('x = 1'), '--yes');
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('x is not a table')]);
     const field = await call('recurring', 'apply', fileOf(NIGHTLY.replace('30 2', '61 2')), '--yes');

@@ -41,7 +41,7 @@ describe('pumphouse target', () => {
     await app.stop();
   });
 
-  it('stores and changes a target, and prints its secret once and its headers never', async () => {
+  it('stores and changes a target, prints its secret only when it is created, and never prints its headers', async () => {
     const made = await cli.call(
       ...['target', 'set', 'billing', hook, '--header', 'Authorization: Bearer hidden', '--json'],
       ...['--header', 'X-Shop: north', '--request-timeout', '5s', '--on-status', '404=fail'],
@@ -87,14 +87,14 @@ describe('pumphouse target', () => {
     expect(made.out).not.toContain('hidden');
   });
 
-  it('requires a URL for a new target', async () => {
+  it('refuses a new target without a URL or with a URL that is not http', async () => {
     const { code, err } = await cli.call('target', 'set', 'unknown', '--sign', 'none');
     expect([code, err]).toEqual([1, expect.stringContaining('target_not_found')]);
     const wrong = await cli.call('target', 'set', 'unknown', 'ftp://x');
     expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^ {2}url: must be a URL/m)]);
   });
 
-  it('sends a test request and fails if the answer is no success', async () => {
+  it('sends a test request, and fails without a successful answer', async () => {
     await cli.call('target', 'set', 'tested', hook);
     const fine = await cli.call('target', 'test', 'tested');
     expect([fine.code, fine.err]).toEqual([0, '']);
@@ -111,7 +111,7 @@ describe('pumphouse target', () => {
     expect((await cli.call('target', 'test', 'tested')).err).toMatch(/^pumphouse: no answer: connect: /);
   });
 
-  it('sends a job to a URL of its own', async () => {
+  it('allows origins, and `job publish --push-url` sends the job to a URL of such an origin', async () => {
     status = 200;
     await cli.call('target', 'set', 'shops', hook, '--origins', new URL(hook).origin);
     await cli.call('queue', 'set', 'orders', 'push={"target":"shops"}');
@@ -121,7 +121,7 @@ describe('pumphouse target', () => {
     await cli.call('queue', 'set', 'orders', 'push=null');
   });
 
-  it('rotates the secret of a target, and pauses, resumes and deletes it', async () => {
+  it('rotates the secret of a target, and pauses, resumes and deletes the target', async () => {
     await cli.call('target', 'set', 'rotated', hook);
     const rotated = await cli.call('target', 'rotate', 'rotated', '--keep-old', '1h');
     expect(rotated).toEqual({ code: 0, out: expect.stringMatching(/^whsec_\S+\n$/) as string, err: '' });

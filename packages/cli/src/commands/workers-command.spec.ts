@@ -47,7 +47,7 @@ describe('pumphouse workers', () => {
     return { code, out, err };
   }
 
-  it('lists workers', async () => {
+  it('lists workers in columns and as JSON', async () => {
     const { code, out } = await call('workers', 'ls', ...options);
     expect(code).toBe(0);
     const [headings, row] = out.split('\n').map((line) => line.split(/\s{2,}/));
@@ -59,7 +59,7 @@ describe('pumphouse workers', () => {
     expect(JSON.parse(printed.out)).toMatchObject([{ name: worker.id, displayName: 'mailer' }]);
   });
 
-  it('requests a worker to be quiet and to stop', async () => {
+  it('makes a worker quiet, and stops a worker', async () => {
     expect(await call('workers', 'quiet', worker.id, ...options)).toEqual({
       ...{ code: 0, out: `requested of ${worker.id}\n`, err: '' },
     });
