@@ -87,7 +87,7 @@ describe('a cancel of many jobs', () => {
     ['first to last', ['a', 'b', 'c', 'd']],
     ['last to first', ['d', 'c', 'b', 'a']],
     ['mixed', ['c', 'a', 'd', 'b']],
-  ])('cancels a fully named chain of jobs: %s', async (_order, ids) => {
+  ])('cancels a chain of dependent jobs if all are named: %s', async (_order, ids) => {
     for (const keep of [KEPT, {}]) {
       await f.put('a', keep);
       await f.put('b', { dependsOn: ['a'], ...keep, onDependencyFailure: 'fail' });
@@ -105,7 +105,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('cancels nothing if an unnamed job depends on one of them', async () => {
+  it('cancels no job if a job that is not named depends on a named one', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.put('c', { dependsOn: ['b'] });
@@ -128,7 +128,7 @@ describe('a cancel of many jobs', () => {
     expect(await states(['a', 'b', 'c', 'free'])).toEqual([null, null, null, null]);
   });
 
-  it('ignores dependents of a job that has ended', async () => {
+  it('reports a job that is done, whatever depends on it', async () => {
     await f.put('a', { ...KEPT, tries: 1 });
     await f.put('b');
     await f.put('waits', { queue: 'r', dependsOn: ['a'], onDependencyFailure: 'block' });
@@ -141,7 +141,7 @@ describe('a cancel of many jobs', () => {
     expect(await states(['waits'])).toEqual(['ready']);
   });
 
-  it('counts a dependent of two jobs once, and names a hundred at most', async () => {
+  it('is refused with the names of at most a hundred dependents, each once', async () => {
     await f.put('a');
     await f.put('b');
     await f.put('both-0', { dependsOn: ['a', 'b'] });
@@ -159,7 +159,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 2, blocked: 120 });
   });
 
-  it('cancels a job with 63 named dependents, and refuses a 64th', async () => {
+  it('cancels a job with 63 named dependents, and refuses it while a 64th is not named', async () => {
     await f.put('a');
     const ids = Array.from({ length: 63 }, (_, i) => `d${i}`);
     for (const id of ids) await f.put(id, { dependsOn: ['a'] });
@@ -171,7 +171,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('leaves an unnamed dependent of a dead job', async () => {
+  it('refuses a dead job whose dependent is not named', async () => {
     await f.put('a', { tries: 1 });
     await f.put('waits', { queue: 'r', dependsOn: ['a'], onDependencyFailure: 'block' });
     await f.fail('a');
@@ -182,7 +182,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('cancels the running and held jobs of a concurrency key, and releases the next', async () => {
+  it('cancels the running and held jobs of a concurrency key, and releases the next held job', async () => {
     await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     for (const id of ['runs', 'h1', 'h2', 'h3', 'h4']) await f.put(id, { concurrencyKey: 'k' });
     await f.lease();
@@ -209,7 +209,7 @@ describe('a cancel of many jobs', () => {
     expect((await f.lease()).map(({ id }) => id)).toEqual(['h4']);
   });
 
-  it('cancels 64 held jobs of a key and its running one, and releases the rest', async () => {
+  it('cancels the running job and 63 held jobs of a concurrency key, and releases the next held job', async () => {
     await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
     const ids = Array.from({ length: 66 }, (_, i) => `k${String(i).padStart(2, '0')}`);
     for (const id of ids) await f.put(id, { concurrencyKey: 'k' });
@@ -239,7 +239,7 @@ describe('a cancel of many jobs', () => {
     expect(await f.put('c2', unique('kc'))).toBe('ready');
   });
 
-  it('cancels a job of a recurring job, which makes the next one', async () => {
+  it('cancels a job of a recurring job, which makes its next job', async () => {
     const job = { queue: 'q', body: Buffer.from('x') };
     await f.components.recurrings.set(f.ns, { id: 'rec', schedule: { everyMs: 1_000 }, template: job });
     await f.pass(1_000);

@@ -20,7 +20,7 @@ describe('an update of a job', () => {
 
   const audit = () => Audit.of(redis, f.ns);
 
-  it('sets the priority of a ready job, which keeps its place in time (Q9)', async () => {
+  it('sets the priority of a ready job, and keeps its publish order among equal priorities (Q9)', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const [i, id] of ids.entries()) {
       await f.put(id, { priority: i % 2 === 0 ? 5 : 0 });
@@ -34,7 +34,7 @@ describe('an update of a job', () => {
   });
 
   it.each(['c1', 'zz'])(
-    'keeps the place in time of a job with the chosen id %s among those with generated ones',
+    'keeps the publish order of a job with the chosen id %s among jobs with generated ids',
     async (id) => {
       const publish = async (priority: number, own?: string): Promise<string> => {
         const given = own === undefined ? {} : { id: own };
@@ -52,7 +52,7 @@ describe('an update of a job', () => {
     },
   );
 
-  it('keeps the publish order of a simple job after a move and back', async () => {
+  it('keeps the publish order of a simple job whose priority changes and changes back', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await f.fixture.publish('q'));
     for (const priority of [-4, 7, 0]) {
@@ -158,7 +158,7 @@ describe('an update of a job', () => {
     expect(await f.work('other')).toEqual(['b']);
   });
 
-  it('changes a far job in place, and moves it only to a new due time', async () => {
+  it('changes tags and priority of a far job, which stays due at its time, and refuses to move it to another queue', async () => {
     const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
     await f.components.jobUpdater.change(f.ns, id, { tags: ['t'], priority: 3 });
     expect(await f.find(id)).toMatchObject({ state: 'scheduled', tags: ['t'], priority: 3 });
@@ -381,7 +381,7 @@ describe('the cancel of a job', () => {
     expect(await f.find('a')).toMatchObject({ state: 'done' });
   });
 
-  it.each(['release', 'retry', 'crash'])('ends a job that comes back by %s during the grace', async (how) => {
+  it.each(['release', 'retry', 'crash'])('ends a job that returns during the grace by: %s', async (how) => {
     await f.put('a');
     const [job] = await f.lease();
     const lease = { id: 'a', lease: job?.lease ?? 0 };
@@ -415,21 +415,24 @@ describe('the cancel of a job', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it.each([0, 60_000])('cancels all dependents for any policy, kept %i ms', async (retentionMs) => {
-    await f.put('a', { retentionMs });
-    await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });
-    await f.put('c', { dependsOn: ['b'], retentionMs });
-    await f.put('d', { dependsOn: ['c'], onDependencyFailure: 'fail', retentionMs });
+  it.each([0, 60_000])(
+    'cancels all dependents with any policy for failed dependencies: jobs are kept %i ms',
+    async (retentionMs) => {
+      await f.put('a', { retentionMs });
+      await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });
+      await f.put('c', { dependsOn: ['b'], retentionMs });
+      await f.put('d', { dependsOn: ['c'], onDependencyFailure: 'fail', retentionMs });
 
-    await cancel('a', { cascade: true });
-    await f.pump();
+      await cancel('a', { cascade: true });
+      await f.pump();
 
-    const states = await Promise.all(
-      ['a', 'b', 'c', 'd'].map(async (id) => (await f.find(id))?.state ?? null),
-    );
-    expect(new Set(states)).toEqual(new Set([retentionMs === 0 ? null : 'cancelled']));
-    expect(await f.counts()).toMatchObject({ ready: 0, blocked: 0 });
-  });
+      const states = await Promise.all(
+        ['a', 'b', 'c', 'd'].map(async (id) => (await f.find(id))?.state ?? null),
+      );
+      expect(new Set(states)).toEqual(new Set([retentionMs === 0 ? null : 'cancelled']));
+      expect(await f.counts()).toMatchObject({ ready: 0, blocked: 0 });
+    },
+  );
 
   it('cancels the dependents of a leased job when the lease is revoked', async () => {
     await f.put('a');
@@ -442,7 +445,7 @@ describe('the cancel of a job', () => {
     expect(await f.find('b')).toBeNull();
   });
 
-  it('ends a dead job without dependents, and one with dependents on request', async () => {
+  it('ends a dead job after its dependents, and refuses it before', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     await f.fail('a');
@@ -456,7 +459,7 @@ describe('the cancel of a job', () => {
   });
 });
 
-describe('purging a queue', () => {
+describe('purges', () => {
   const body = Buffer.from('{}');
 
   /**
@@ -506,7 +509,7 @@ describe('purging a queue', () => {
     });
     afterEach(() => f.close());
 
-    it('removes every key of it, and none of others', async () => {
+    it('removes every key of the namespace, and none of another namespace', async () => {
       const other = await EngineFixture.open();
       await other.publish('q');
       const before = await other.keys();
@@ -551,7 +554,7 @@ describe('purging a queue', () => {
       redis.disconnect();
     });
 
-    it('resumes after an interruption', async () => {
+    it('goes on in a later call where it stopped at its time limit', async () => {
       const jobs = await fill(f, 40);
       let removed = 0;
       let calls = 0;
@@ -567,7 +570,7 @@ describe('purging a queue', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('keeps jobs consistent that are published meanwhile', async () => {
+    it('keeps a job that is published during the purge, and reports that it is not done', async () => {
       await fill(f, 2);
       const run = Reflect.get(f.pool, 'run');
       let isReceived = false;
@@ -586,7 +589,7 @@ describe('purging a queue', () => {
       expect(await f.drain('plain')).toEqual(['body']);
     });
 
-    it('leaves a namespace that was created again after the marker of the old one was gone', async () => {
+    it('keeps a job that is published after the marker of the namespace was removed', async () => {
       await fill(f, 2);
       const scan = Reflect.get(f.pool, 'scan');
       Reflect.set(f.pool, 'scan', async function* (...args: Parameters<typeof scan>) {
@@ -602,7 +605,7 @@ describe('purging a queue', () => {
       expect(await f.keys()).toEqual([]);
     });
 
-    it('notifies lease holders, and returns the quota', async () => {
+    it('ends the leases of the namespace, and takes its bytes off the quota', async () => {
       await f.publish('q', { text: 'x'.repeat(50) });
       await f.publish('other', { text: 'y'.repeat(70) });
       const [job] = await f.lease('q');
@@ -690,7 +693,7 @@ describe('waiting for the end of a job', () => {
       await watch(id);
     });
 
-    it('checks many jobs with few calls', async () => {
+    it('ends for 100 of 200 watched jobs when they end, and not for the others', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) {
         const jobs = Array.from({ length: 40 }, () => ({ queue: 'q', body: Buffer.from('x') }));

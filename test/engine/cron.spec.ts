@@ -68,7 +68,7 @@ it('a cron schedule makes one job for each slot with several pumping servers', a
 
 describe('a cron schedule after an outage', () => {
   it.each([1, 3, 1_000])(
-    'makes the last %d jobs after an outage longer than all known slots',
+    'makes at most %d jobs (max_catch_up) for a hundred missed slots, the last ones, and counts the others as skipped',
     async (maxCatchUp) => {
       await set('0 * * * *', { maxCatchUp });
       await f.pass(100 * 60 * MINUTE);
@@ -81,7 +81,7 @@ describe('a cron schedule after an outage', () => {
     },
   );
 
-  it('counts a thousand skipped slots', async () => {
+  it('stops counting skipped slots at about a thousand, and makes the next job', async () => {
     await set('* * * * * *', { maxCatchUp: 1 });
     await f.pass(DAY);
     const { made: jobs, skipped, lastSkip } = await get();
@@ -120,7 +120,7 @@ it('a cron schedule begins at its start, and ends before its end', async () => {
   expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
 });
 
-it('a cron schedule makes jobs within the jitter, the same on every server', async () => {
+it('a cron schedule makes each job within the jitter after its slot', async () => {
   await set('* * * * *', { schedule: { jitterMs: 40 * SECOND } });
   const madeAtMs: number[] = [];
   let before = 0;
@@ -180,7 +180,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
   });
 
-  it('has lateness counted from the time of the job after an outage', async () => {
+  it('has the lateness of a job counted from the time with jitter, not from the slot', async () => {
     await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
     const first = f.nowMs + 5 * SECOND;
     await f.pass(120 * SECOND);
@@ -190,7 +190,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: onTime, skipped: ages.length - onTime });
   });
 
-  it('makes the last of the simultaneous jobs with overlap', async () => {
+  it('makes only the last of the jobs that are due at once with overlap replace', async () => {
     await set('* * * * * *', { schedule: { jitterMs: 40 * SECOND }, overlap: 'replace' });
     const first = f.nowMs + SECOND;
     await f.pass(120 * SECOND);
@@ -202,7 +202,7 @@ describe('a jitter longer than the time between slots', () => {
     expect((await f.find('r-1'))?.publishedAtMs).toBe(times.at(-1)?.slot);
   });
 
-  it('is kept through a change, and makes no slot twice', async () => {
+  it('keeps its slots through a change of max_catch_up, and makes a job for each slot', async () => {
     await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
     const first = f.nowMs + 5 * SECOND;
     const times = new Map(await slotsMade(60));
@@ -213,7 +213,7 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
   });
 
-  it('has at most 64 waiting slots', async () => {
+  it('holds at most 64 slots that wait for their jitter, and skips none', async () => {
     await set('* * * * * *', { schedule: { jitterMs: DAY }, maxCatchUp: 1 });
     for (let i = 0; i < 200; i++) {
       await f.pass(SECOND);
@@ -225,7 +225,7 @@ describe('a jitter longer than the time between slots', () => {
   });
 });
 
-it('makes only jobs in time with max_catch_up 0', async () => {
+it('makes a job within its minute after the jitter, and skips a late slot, with max_catch_up 0', async () => {
   const jitterMs = 10 * MINUTE;
   await set('0 * * * *', { schedule: { jitterMs }, maxCatchUp: 0 });
   const slot = at('2027-01-15T13:00:00Z');
@@ -264,7 +264,7 @@ describe('the overlap of a recurring job', () => {
 });
 
 describe('a pause of a cron schedule', () => {
-  it('skips slots, and keeps its note until the resume', async () => {
+  it('makes no job for the slots within it, and keeps its note until the resume', async () => {
     await set('* * * * *');
     expect(await recurrings().pause(f.ns, 'r', 'the mail server moves')).toMatchObject({
       ...{ paused: true, note: 'the mail server moves', nextAtMs: null },
@@ -279,7 +279,7 @@ describe('a pause of a cron schedule', () => {
 });
 
 describe('changes of a cron schedule', () => {
-  it('keep the slots of the same schedule, and never repeat the job of a slot', async () => {
+  it("make no job again for a slot that had one, also after Redis's clock went back", async () => {
     await set('0 * * * *');
     await f.pass(60 * MINUTE);
     await recurrings().change(f.ns, 'r', { maxCatchUp: 5 });
@@ -309,7 +309,7 @@ describe('changes of a cron schedule', () => {
     expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
   });
 
-  it('are safe while a server computes slots of the former schedule', async () => {
+  it('leave no slot of the former schedule, although a server computes its slots at that moment', async () => {
     await set('* * * * *', { maxCatchUp: 1 });
     f.nowMs += 60 * MINUTE;
     await Promise.all([
@@ -322,7 +322,7 @@ describe('changes of a cron schedule', () => {
   });
 });
 
-it('a cron schedule refuses slots of an earlier schedule', async () => {
+it('a cron schedule does not store slots that were computed for an earlier schedule', async () => {
   await set('0 * * * *');
   const before = await recurrings()['known'](f.ns, 'r');
   await set('30 * * * *');
@@ -332,7 +332,7 @@ it('a cron schedule refuses slots of an earlier schedule', async () => {
   expect(await recurrings()['storeSlots'](f.ns, before!, more)).toBe(false);
 });
 
-it('a cron schedule keeps no slot twice if slots of newer time zones overlap old ones', async () => {
+it('a cron schedule stores each slot once if slots of newer time zones overlap older slots', async () => {
   await set('0 * * * *');
   const known = await recurrings()['known'](f.ns, 'r');
   f.nowMs += 90 * MINUTE;
@@ -341,7 +341,7 @@ it('a cron schedule keeps no slot twice if slots of newer time zones overlap old
   expect((await recurrings()['known'](f.ns, 'r'))!.slots).toEqual(known!.slots);
 });
 
-it('a cron schedule computes only the slots of older time zones again', async () => {
+it('a cron schedule computes its slots again if they are of an older time zone version, and not otherwise', async () => {
   await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
   expect(await recurrings().renew(f.ns)).toBe(0);
   // As a server with an old database left it: an hour too late.
@@ -359,7 +359,7 @@ describe('time zones of another version', () => {
   const daily = () => set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
   const stored = async () => (await recurrings()['known'](f.ns, 'r'))!;
 
-  it('are replaced if older when a server reads them or computes more slots', async () => {
+  it('have their slots replaced, if the version is older, when a server reads them or computes more', async () => {
     await daily();
     for (const read of [get, () => recurrings().next(f.ns, 'r', 1), () => recurrings().extend(f.ns, 'r')]) {
       await leave('1999a', '2027-01-16T02:30:00Z');
@@ -369,7 +369,7 @@ describe('time zones of another version', () => {
     }
   });
 
-  it('keep their slots if newer, and get more', async () => {
+  it('keep their slots, if the version is newer, and get more', async () => {
     await daily();
     const { revision } = await stored();
     await leave('9999z', '2027-01-16T02:30:00Z');
@@ -384,7 +384,7 @@ describe('time zones of another version', () => {
     expect(tzdata).toBe(process.versions.tz);
   });
 
-  it('stay marked as older with newer slots added, until all are computed again', async () => {
+  it('stay marked as older until all slots are computed again', async () => {
     await daily();
     await leave('1999a', '2027-01-16T02:30:00Z');
     await recurrings()['compute'](f.ns, (await stored()) as never, false);
@@ -403,7 +403,7 @@ describe('time zones of another version', () => {
   });
 });
 
-it('a cron schedule makes a job on request, also while it is paused, beside its slots', async () => {
+it('a cron schedule makes a job for a run call, also while it is paused, and keeps its slots', async () => {
   await set('0 * * * *');
   expect(await recurrings().run(f.ns, 'r')).toBe('r-1');
   expect(await f.find('r-1')).toMatchObject({ spawnedFrom: 'r', state: 'ready', publishedAtMs: f.nowMs });
@@ -418,7 +418,7 @@ it('a cron schedule makes a job on request, also while it is paused, beside its 
   await expect(recurrings().run(f.ns, 'none')).rejects.toMatchObject({ code: 'recurring_not_found' });
 });
 
-it('a cron schedule shows its next slots, also if it is not stored', async () => {
+it('a schedule shows its next slots, stored or as a preview, and which of them a clock change moves', async () => {
   await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin', startAtMs: at('2027-03-27T00:00:00Z') } });
   expect(await recurrings().next(f.ns, 'r', 2)).toEqual([
     { atMs: at('2027-03-27T01:30:00Z'), isMoved: false },
@@ -443,7 +443,7 @@ it('a cron schedule leaves nothing after its deletion or the purge of its namesp
   expect(await f.pool.read('KEYS', `{${f.ns}}*`)).toEqual([]);
 });
 
-it('a cron schedule keeps a slot once that is stored twice', async () => {
+it('a cron schedule keeps each slot once if several servers compute it at the same time', async () => {
   await set('0 * * * *');
   f.nowMs += 40 * 60 * MINUTE;
   const other = await EngineFixture.open({ clock: () => f.nowMs });

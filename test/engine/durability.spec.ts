@@ -65,7 +65,7 @@ describe('durability', () => {
   });
 
   describe('durability replicated', () => {
-    it('answers when the replicas have it: publish, bulk, republish, and many at once', async () => {
+    it('answers publish, bulk and republish when the replicas have the jobs', async () => {
       const { master, replicas } = await group(2);
       const f = await engineOn(master.url);
       const one = await f.engine.publish(f.ns, 'q', newJob(), TWO);
@@ -90,7 +90,7 @@ describe('durability', () => {
       }
     });
 
-    it('shares one wait among concurrent calls', async () => {
+    it('needs at most 5 WAIT commands for 30 concurrent calls', async () => {
       const { master } = await group(1);
       const f = await engineOn(master.url);
       const namespaces = Array.from({ length: 30 }, (_, i) => `${f.ns}-${String(i)}`);
@@ -107,7 +107,7 @@ describe('durability', () => {
       await waitFor(async () => (await waits()) <= 5, 10_000);
     });
 
-    it('does not delay simple publishes while replicas lag', async () => {
+    it('does not delay publishes with durability memory while replicas lag', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { commandTimeoutMs: 6_000, waitTimeoutMs: 2_000 });
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE));
@@ -122,7 +122,7 @@ describe('durability', () => {
       process.kill(replicas[0]!.pid, 'SIGCONT');
     });
 
-    it('applies to extended jobs: by the pool, by the call, and repeated', async () => {
+    it('applies to extended jobs as the setting of the pool, and a repeated publish stores one job', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { waitTimeoutMs: 300, durability: 'replicated:1' });
       const jobs = [{ queue: 'rich', body: Buffer.from('1'), type: 'mail' }];
@@ -173,7 +173,7 @@ describe('durability', () => {
       expect(counts.map(({ ready }) => ready)).toEqual([1, 2, 1]);
     });
 
-    it('is refused with too few replicas, storing nothing, and recovers', async () => {
+    it('is refused without replicas, stores no job, and is accepted when there is one', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url);
       await expect(f.engine.publish(f.ns, 'q', newJob(), ONE)).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('durability', () => {
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE), 15_000);
     });
 
-    it('is the default of a publish if the pool has it, which opens without its replicas', async () => {
+    it('is the default of a publish if the pool has it; the pool opens without replicas', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url, { durability: 'replicated:1' });
       await expect(f.publish('q')).rejects.toMatchObject({ code: 'durability_unavailable' });
@@ -193,7 +193,7 @@ describe('durability', () => {
       expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
     });
 
-    it('waits also for a call that found its work done', async () => {
+    it('writes to Redis, so that the wait counts, also for a repeated publish that stores no job', async () => {
       const { master } = await group(1);
       const f = await engineOn(master.url);
       const id = await f.engine.publish(f.ns, 'q', newJob(), ONE);
@@ -218,7 +218,7 @@ describe('durability', () => {
   });
 
   describe('durability aof', () => {
-    it('is served by a Redis that syncs each command, and refused when it stops to', async () => {
+    it('is accepted with appendfsync always, and refused when Redis has another setting', async () => {
       const always = await redis('--appendfsync', 'always', ...withoutWaitAof());
       const f = await engineOn(always.url, { durability: 'aof' });
       await f.publish('q');
@@ -229,7 +229,7 @@ describe('durability', () => {
       expect(await f.size('q')).toBe(1);
     });
 
-    it('is refused by a Redis that does not sync, and its pool does not open', async () => {
+    it('is refused without appendfsync always, and a pool with it does not open', async () => {
       const { master } = await group(0);
       const f = await engineOn(master.url);
       await expect(f.engine.publish(f.ns, 'q', newJob(), AOF)).rejects.toMatchObject({

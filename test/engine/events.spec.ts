@@ -9,30 +9,33 @@ import { EngineFixture, newJob } from './fixture.js';
 /** For tests that wait until there is no subscriber any more; a busy machine must not hurry the others. */
 const KEEP_BRIEFLY_MS = 1_200;
 
-it.each(['plain', 'rich'])('about as many events are kept as configured, of %s jobs', async (kind) => {
-  const f = await EngineFixture.withClock({ eventsKeepMs: 60_000, eventsMaxKept: 1_000 });
-  const listening = await Listening.to(f.engine, f.ns);
-  const body = Buffer.from('x');
-  for (let i = 0; i < 20; i++) {
-    if (kind === 'plain')
-      await f.engine.publishMany(
-        f.ns,
-        'q',
-        Array.from({ length: 64 }, () => newJob()),
-      );
-    else
-      await f.engine.components.extendedPublisher.publish(
-        f.ns,
-        Array.from({ length: 64 }, () => ({ queue: 'q', body, type: 't' })),
-      );
-  }
-  await f.publish('last');
-  await waitFor(() => listening.events.some(({ queue }) => queue === 'last'), 10_000);
-  const length = Number(await f.pool.read('XLEN', f.pool.keys.namespace(f.ns).events));
-  expect(length).toBeGreaterThanOrEqual(1_000);
-  expect(length).toBeLessThan(1_200);
-  await f.close();
-});
+it.each(['plain', 'rich'])(
+  'a namespace keeps 1,000 to 1,200 events if 1,000 are configured: %s jobs',
+  async (kind) => {
+    const f = await EngineFixture.withClock({ eventsKeepMs: 60_000, eventsMaxKept: 1_000 });
+    const listening = await Listening.to(f.engine, f.ns);
+    const body = Buffer.from('x');
+    for (let i = 0; i < 20; i++) {
+      if (kind === 'plain')
+        await f.engine.publishMany(
+          f.ns,
+          'q',
+          Array.from({ length: 64 }, () => newJob()),
+        );
+      else
+        await f.engine.components.extendedPublisher.publish(
+          f.ns,
+          Array.from({ length: 64 }, () => ({ queue: 'q', body, type: 't' })),
+        );
+    }
+    await f.publish('last');
+    await waitFor(() => listening.events.some(({ queue }) => queue === 'last'), 10_000);
+    const length = Number(await f.pool.read('XLEN', f.pool.keys.namespace(f.ns).events));
+    expect(length).toBeGreaterThanOrEqual(1_000);
+    expect(length).toBeLessThan(1_200);
+    await f.close();
+  },
+);
 
 describe('events', () => {
   let f: EngineFixture;
@@ -67,7 +70,7 @@ describe('events', () => {
   const watchedUntil = async (): Promise<number> =>
     Number(await f.pool.read('ZSCORE', f.pool.keys.watched, f.ns));
 
-  it('T66: have nothing of a purged namespace that a server had not written yet', async () => {
+  it('T66: are not written after a purge if they are from before the purge', async () => {
     const keys = f.pool.keys.namespace(f.ns);
     const before = { clock_ms: '', since_ms: Date.now() };
     const item = ['acked', 'old', '', ''];
@@ -100,7 +103,7 @@ describe('events', () => {
     expect(listening.gaps).toEqual([]);
   });
 
-  it('report the end of a job without a consumer', async () => {
+  it('report every end of a job without an ack: it dies, expires or is deleted', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const dead = await f.publish('dead');
     await f.lease('dead', { ttrMs: 1_000 });
@@ -152,7 +155,7 @@ describe('events', () => {
     expect(listening.events.find(({ id }) => id === fresh)?.facts).toEqual({ replaces: old });
   });
 
-  it('cost nothing and store nothing without a subscriber', async () => {
+  it('make no script call and no key without a subscriber', async () => {
     const all = new Set<string>();
     for (let i = 0; i < 5; i++) await f.publish('q', { tries: 2 });
     await f.lease('q', { count: 2, ttrMs: 1_000 });
@@ -165,7 +168,7 @@ describe('events', () => {
     expect(await watchedUntil()).toBe(0);
   });
 
-  it('are written by servers without subscribers within a second, while there is a subscriber', async () => {
+  it('are written by a server that has no subscriber itself, only while another server has one', async () => {
     await keepBriefly();
     const other = new PoolEngine(f.pool, { eventsKeepMs: KEEP_BRIEFLY_MS });
     other.start();
@@ -231,7 +234,7 @@ describe('events', () => {
     expect(await third.received(1)).toEqual([`published q ${next}`]);
   });
 
-  it('are limited in number; a slow listener learns of a gap', async () => {
+  it('are limited to about 10,000, and a slow listener gets a gap', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     await f.publish('q');
     await listening.received(1);
@@ -256,7 +259,7 @@ describe('events', () => {
     }
   });
 
-  it('leave time for other clients between two listeners', async () => {
+  it('let other work of the server run between two listeners', async () => {
     const order: string[] = [];
     const busy = Array.from({ length: 4 }, () => new Listening());
     for (const one of busy) {
@@ -273,7 +276,7 @@ describe('events', () => {
     expect(order.join(' ')).toContain('take others take others take others take');
   });
 
-  it('refuse a pool that moves, where they would happen in two places', async () => {
+  it('are refused for a pool that moves', async () => {
     const engines = new Map([
       ['old', f.engine],
       ['new', f.engine],

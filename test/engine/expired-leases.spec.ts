@@ -107,7 +107,7 @@ describe('an expired lease', () => {
     });
   });
 
-  it('keeps the options of a job that goes to the extended path', async () => {
+  it('keeps ttl, attributes, tries and publish time of a simple job that becomes extended', async () => {
     const id = await native({ id: 'mine', ttlMs: 3_600_000, attributes: { a: 'b' }, tries: 7 });
     const before = await f.find(id);
     await crash();
@@ -141,7 +141,7 @@ describe('an expired lease', () => {
     });
   });
 
-  it('marks the job as stalled until its next lease, while it waits and when it is ready', async () => {
+  it('counts the job as stalled of its worker until the next lease of the job', async () => {
     await native({ type: 't' });
     const stalled = async () =>
       (await f.engine.sessions.list(f.ns, { limit: 9 })).items.map((worker) => worker.stalled);
@@ -154,7 +154,7 @@ describe('an expired lease', () => {
     expect(await stalled()).toEqual([0, 0]);
   });
 
-  it('does not change the tries of a job in its next queue', async () => {
+  it('gives the job all its tries again in its next queue', async () => {
     const id = await native({ tries: 7 });
     await crash();
     await f.pass(SECOND_MS);
@@ -163,7 +163,7 @@ describe('an expired lease', () => {
     expect(await f.find(id)).toMatchObject({ queue: 'next', tries: 7, triesLeft: 7 });
   });
 
-  it('is counted with failures for the delay', async () => {
+  it('lengthens the delay of the next failure by a linear policy', async () => {
     const id = await native({ retry: { kind: 'linear', delayMs: 1_000 } });
     await crash();
     await f.pass(1_000);
@@ -172,7 +172,7 @@ describe('an expired lease', () => {
     expect(await f.find(id)).toMatchObject({ crashes: 1, failures: 1, dueAtMs: f.nowMs + 2_000 });
   });
 
-  it('is counted for a native job without a policy that fails', async () => {
+  it('has the default policy of a retry, which delays a failed native job by about a second', async () => {
     const id = await native();
     const job = await lease();
     await f.engine.settle.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
@@ -192,7 +192,7 @@ describe('an expired lease', () => {
     const after = { ack: null, heartbeat: 'leased', release: 'ready', retry: 'scheduled', fail: 'dead' };
 
     it.each(Object.keys(verbs) as (keyof typeof verbs)[])(
-      'is accepted while the job waits for its time: %s',
+      'is accepted while the job waits for its delay: %s',
       async (verb) => {
         const id = await native();
         const job = await crash();
@@ -239,7 +239,7 @@ describe('an expired lease', () => {
     });
   });
 
-  it('gets the present state of the job with lease_lost', async () => {
+  it('makes late calls fail with lease_lost and the present state of the job: leased, dead', async () => {
     const id = await native({ type: 't' });
     const job = await crash();
     await f.pass(SECOND_MS);
@@ -273,7 +273,7 @@ describe('an expired lease', () => {
     ],
     // The pump has not removed it yet.
     [null, () => Promise.resolve((f.nowMs += TTL_MS))],
-  ])('gets the later state of the job with lease_lost: %s', async (state, act) => {
+  ])('makes late calls fail with lease_lost and the present state of the job: %s', async (state, act) => {
     await native({ type: 't', ttlMs: TTL_MS, retentionMs: TTL_MS * 9 });
     const job = await crash();
     await f.pass(SECOND_MS);
@@ -291,7 +291,7 @@ describe('an expired lease', () => {
     await f.pass(0);
   });
 
-  it('is refused for the ack of a dead native job under an earlier lease', async () => {
+  it('makes the ack of a dead native job fail if the lease is not the last one', async () => {
     const id = await native({ tries: 2, type: 't', retry: { kind: 'fixed', delayMs: 0 } });
     const early = await crash();
     await crash();
@@ -328,7 +328,7 @@ describe('an expired lease', () => {
       expect(await f.find(own)).toMatchObject({ dueAtMs: f.nowMs + 5 });
     });
 
-    it('stops to delay when the setting is removed', async () => {
+    it('delays no expired job after the setting is removed', async () => {
       await settings({ leaseGraceMs: 30_000 });
       await settings({ leaseGraceMs: null });
       const id = await f.publish('q', { tries: 3 });
@@ -345,7 +345,7 @@ describe('an expired lease', () => {
         (text: string) => native({ body: Buffer.from(text), retry: { kind: 'fixed', delayMs: 2_000 } }),
       ],
       ['the native API with a priority', (text: string) => native({ body: Buffer.from(text), priority: 1 })],
-    ])('puts expired jobs of %s before the others, in the order of their leases', async (_api, publish) => {
+    ])('puts expired jobs of %s before the other ready jobs', async (_api, publish) => {
       await settings({ expired: 'front' });
       for (const text of ['a', 'b', 'c']) await publish(text);
       for (let i = 0; i < 3; i++) await lease();
@@ -355,7 +355,7 @@ describe('an expired lease', () => {
       expect((await f.drain('q')).join('')).toMatch(/^[abc]{3}de$/);
     });
 
-    it('keeps the order of expired leases for jobs that return at once', async () => {
+    it('orders jobs that return at the same moment by the end of their leases', async () => {
       await settings({ expired: 'front' });
       // The ids are in the other order than the leases.
       for (const text of ['c', 'b', 'a']) await f.publish('q', { text, tries: 3, id: `id-${text}` });
@@ -368,7 +368,7 @@ describe('an expired lease', () => {
       expect((await f.drain('q')).join('')).toBe('cbad');
     });
 
-    it('loses the place of a job that is moved while it waits', async () => {
+    it('puts an expired job at the end that is moved to another queue while it waits', async () => {
       await settings({ expired: 'front' });
       const id = await native({ body: Buffer.from('a') });
       await crash();

@@ -97,7 +97,7 @@ describe('expiry', () => {
       const number = async (): Promise<string> => (await redis.hget(`{${f.ns}}:queues`, 'q')) ?? '';
       const entries = async (): Promise<number> => redis.llen(`{${f.ns}}:r${await number()}`);
 
-      it('leaves no trace behind one live job', async () => {
+      it('is removed behind one live job', async () => {
         const first = await f.publish('q');
         for (let round = 0; round < 4; round++) {
           await expiring(540);
@@ -110,7 +110,7 @@ describe('expiry', () => {
         expect(await f.lease('q')).toMatchObject([{ id: first }]);
       });
 
-      it('leaves no trace behind hundreds of live jobs', async () => {
+      it('is removed behind 300 live jobs', async () => {
         await expiring(300, 1_000_000);
         await expiring(540);
         f.nowMs += 1_000;
@@ -119,7 +119,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([300, 300]);
       });
 
-      it('leaves no trace before more jobs than one pass checks', async () => {
+      it('is removed in front of 6,000 live jobs', async () => {
         await expiring(540);
         await expiring(6_000, 1_000_000);
         f.nowMs += 1_000;
@@ -128,7 +128,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([6_000, 6_000]);
       });
 
-      it('leaves no trace between live jobs and more than one pass checks', async () => {
+      it('is removed between 5 and 6,000 live jobs', async () => {
         for (let i = 0; i < 5; i++) await f.publish('q');
         await expiring(540);
         await expiring(6_000, 1_000_000);
@@ -138,7 +138,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([6_005, 6_005]);
       });
 
-      it('is a tombstone while it is far from both ends', async () => {
+      it('is a tombstone between 120 and 6,000 live jobs until leases reach it', async () => {
         await expiring(120, 1_000_000);
         await expiring(540);
         await expiring(6_000, 1_000_000);
@@ -151,7 +151,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([5_990, 5_990]);
       });
 
-      it('is removed although more jobs expire all the time and several servers sweep', async () => {
+      it('is removed after the passes of two servers met and one of them stopped', async () => {
         await expiring(540);
         f.nowMs += 1_000;
         const keys = f.pool.keys.namespace(f.ns);
@@ -170,7 +170,7 @@ describe('expiry', () => {
         expect(await entries()).toBe(0);
       });
 
-      it('is removed once by two passes at the same time', async () => {
+      it('is counted once by two passes at the same time', async () => {
         await f.publish('q', { ttlMs: 2_000 });
         await expiring(540);
         f.nowMs += 1_000;
@@ -189,7 +189,7 @@ describe('expiry', () => {
         expect([await f.size('q'), await entries()]).toEqual([0, 0]);
       });
 
-      it('is removed as are many stale entries of withdrawn jobs', async () => {
+      it('is removed like the stale entries of 1,200 acknowledged jobs', async () => {
         const stays = await f.publish('q');
         const ids: string[] = [];
         for (let i = 0; i < 20; i++)
@@ -277,7 +277,7 @@ describe('retention of finished jobs', () => {
     expect((await f.keys()).filter((key) => /\}(?:j|x|:z|:keeping|:timers|:ended)/.test(key))).toEqual([]);
   });
 
-  it('follows the lease holder before the job', async () => {
+  it('is what the lease holder asks for, before what the job has', async () => {
     await extended().extendedPublisher.publish(f.ns, [
       { queue: 'q', body: Buffer.from('x'), retentionMs: 1_000 },
     ]);
@@ -293,7 +293,7 @@ describe('retention of finished jobs', () => {
     expect(await find(id)).toBeNull();
   });
 
-  it('keeps a simple job if the lease holder wants it', async () => {
+  it('applies to a simple job if the lease holder asks for it', async () => {
     const id = await f.publish('plain');
     const [job] = await f.lease('plain');
     await extended().leaseOperations.complete(f.ns, [{ id, lease: job?.lease ?? 0, retentionMs: 1_000 }]);
@@ -304,7 +304,7 @@ describe('retention of finished jobs', () => {
     expect(await find(id)).toBeNull();
   });
 
-  it('keeps only the newest jobs of a queue up to its settings', async () => {
+  it('keeps only the newest jobs of a queue, as many as is set', async () => {
     const first = await done(3, { retentionMs: 60_000 });
     await keepAtMost(3);
     const next = await done(2, { retentionMs: 60_000 });
@@ -344,7 +344,7 @@ describe('retention of finished jobs', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('is applied by any server, also to jobs of another one', async () => {
+  it('is applied by a server to jobs that another server stored', async () => {
     const ids = await done(3, { retentionMs: 1_000 });
     const other = await EngineFixture.open({ clock: () => f.nowMs });
     try {

@@ -106,7 +106,7 @@ describe('extended jobs', () => {
       expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 1, lease: job!.lease });
     });
 
-    it('is leased under 32-bit numbers at any time', async () => {
+    it('has lease numbers up to 31 bits, which begin at 1 again when the clock passes that range', async () => {
       f.nowMs = Math.ceil(f.nowMs / 2 ** 31) * 2 ** 31 - 1;
       const { lease: last } = await publishLeased();
 
@@ -141,7 +141,7 @@ describe('extended jobs', () => {
     ).toEqual(['acked', 'acked']);
   });
 
-  it('return when their lease expires, counted as a crash', async () => {
+  it('return when their lease expires, count it as a crash, and die without tries', async () => {
     const id = await put('q', { tries: 2, type: 't' });
     await lease('q');
     f.nowMs += 10_001;
@@ -233,7 +233,7 @@ describe('extended jobs', () => {
     expect(before).toMatchObject({ state: 'ready', triesLeft: 5 });
   });
 
-  it('accept a late lease holder until the job is leased again', async () => {
+  it('accept the heartbeat of an expired lease until the job is leased again', async () => {
     const id = await put('q', { type: 't' });
     const [job] = await lease('q');
     f.nowMs += 10_001;
@@ -301,7 +301,7 @@ describe('extended jobs', () => {
       expect(await settle(verb, id, job!.lease)).toMatchObject({ code: 2, state: 'leased' });
     });
 
-    it('loses a lease that is revoked after it expired, before the pump ran', async () => {
+    it('is refused after a revoke of the expired lease, before the pump has run', async () => {
       const id = await publish(1);
       const [job] = await lease('q');
       f.nowMs += 10_001;
@@ -312,7 +312,7 @@ describe('extended jobs', () => {
       expect(await settle('heartbeat', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
     });
 
-    it('acknowledges in a batch after the lease expired', async () => {
+    it('is accepted for a batch ack after the lease expired', async () => {
       const { id, number } = await runOut();
 
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: number }])).toEqual(['acked']);
@@ -328,7 +328,7 @@ describe('extended jobs', () => {
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: next!.lease }])).toEqual(['acked']);
     });
 
-    it('is refused if the answer of the lease was never sent', async () => {
+    it('is refused after a later lease whose answer was not sent', async () => {
       const { id, number } = await runOut();
       const [undone] = await lease('q');
       await f.engine.undo(f.ns, [undone!]);
@@ -337,7 +337,7 @@ describe('extended jobs', () => {
       expect(await settle('undo', id, undone!.lease)).toMatchObject({ code: 2, state: 'ready' });
     });
 
-    it('may ack a job that died with its lease, until its respawn', async () => {
+    it('is refused for the heartbeat of a dead job, and for an ack after the respawn', async () => {
       const id = await publish(1);
       const [job] = await lease('q');
       await f.pass(10_001);
@@ -454,24 +454,27 @@ describe('extended jobs', () => {
     });
   });
 
-  it.each(['held', 'scheduled'])('accept the last lease holder of a job that is %s by now', async (state) => {
-    await extended().queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
-    const id = await put('q', { concurrencyKey: 'k', tries: 3 });
-    const [job] = await lease('q');
-    await f.pass(10_001);
-    if (state === 'held') {
-      await put('q', { concurrencyKey: 'k', priority: -1 });
-      await lease('q', 2);
-    } else await extended().jobUpdater.change(f.ns, id, { delayMs: 5_000 });
-    expect(await f.find(id)).toMatchObject({ state });
+  it.each(['held', 'scheduled'])(
+    'accept the ack of the last lease holder of a job that is now %s',
+    async (state) => {
+      await extended().queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const id = await put('q', { concurrencyKey: 'k', tries: 3 });
+      const [job] = await lease('q');
+      await f.pass(10_001);
+      if (state === 'held') {
+        await put('q', { concurrencyKey: 'k', priority: -1 });
+        await lease('q', 2);
+      } else await extended().jobUpdater.change(f.ns, id, { delayMs: 5_000 });
+      expect(await f.find(id)).toMatchObject({ state });
 
-    const heartbeat = extended().leaseOperations.heartbeat(f.ns, { id, lease: job!.lease });
-    // A heartbeat lets the job run again: it needs a free slot.
-    if (state === 'held') await expect(heartbeat).rejects.toMatchObject({ code: 'lease_lost' });
-    else expect(await heartbeat).toMatchObject({ cancelRequested: false });
-    expect(await extended().leaseOperations.complete(f.ns, [{ id, lease: job!.lease }])).toEqual(['done']);
-    expect(await f.find(id)).toBeNull();
-  });
+      const heartbeat = extended().leaseOperations.heartbeat(f.ns, { id, lease: job!.lease });
+      // A heartbeat lets the job run again: it needs a free slot.
+      if (state === 'held') await expect(heartbeat).rejects.toMatchObject({ code: 'lease_lost' });
+      else expect(await heartbeat).toMatchObject({ cancelRequested: false });
+      expect(await extended().leaseOperations.complete(f.ns, [{ id, lease: job!.lease }])).toEqual(['done']);
+      expect(await f.find(id)).toBeNull();
+    },
+  );
 
   it('keep a done job with its result', async () => {
     const id = await put('q', { retentionMs: 60_000 });
@@ -508,7 +511,7 @@ describe('extended jobs', () => {
     ]);
   });
 
-  it('replace a simple job by an extended one', async () => {
+  it('are replaced by a simple job at a republish, which then takes no idempotency key', async () => {
     const old = await put('q', { type: 't', delayMs: 5_000 });
 
     const id = await f.engine.republish(f.ns, 'q', old, newJob());

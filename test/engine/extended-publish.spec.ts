@@ -166,7 +166,7 @@ describe('a publish of extended jobs', () => {
         number.startsWith('-') ? [queue] : [],
       );
 
-    it('is due at its time by Redis’s clock', async () => {
+    it('makes jobs ready at their time by Redis’s clock', async () => {
       const dueMs = f.nowMs + 5_000;
       const [late, now] = await publish({ dueMs }, { dueMs: f.nowMs });
       const [far] = await publish({ dueMs: f.nowMs + 86_400_000 });
@@ -190,7 +190,7 @@ describe('a publish of extended jobs', () => {
       expect(await extendedQueues()).toEqual([]);
     });
 
-    it('repeats the result of the first attempt with a time and a key', async () => {
+    it('returns the first result again under an idempotency key after the time of the job', async () => {
       const job = { queue: 'q', body: Buffer.from('x'), dueMs: f.nowMs + 1_000 };
       const options = { idempotencyKey: 'k' };
       const first = await f.engine.jobs.publish(f.ns, [job], options);
@@ -225,7 +225,7 @@ describe('a publish of extended jobs', () => {
       expect(await extendedQueues()).toEqual([]);
     });
 
-    it('shares a batch with other calls, and a refused one affects no other', async () => {
+    it('fails only the refused call of a batch', async () => {
       await publish({ id: 'taken' });
       const calls = [
         codeOf(publish({ id: 'x' }, { id: 'taken' })),
@@ -245,7 +245,7 @@ describe('a publish of extended jobs', () => {
       expect(await f.engine.queues.counts(f.ns, ['free'])).toMatchObject([{ ready: 0 }]);
     });
 
-    it('answers the same under the same key', async () => {
+    it('returns the first result again under an idempotency key, with chosen ids', async () => {
       const jobs = ['a', 'b'].map((id, i) => ({ queue: `q${String(i)}`, id, body: Buffer.from(id) }));
       const options = { idempotencyKey: 'k' };
       const first = await f.engine.jobs.publish(f.ns, jobs, options);
@@ -253,7 +253,7 @@ describe('a publish of extended jobs', () => {
       expect(scripts).not.toContain(EXTENDED);
     });
 
-    it('is bounded by the quota of each queue', async () => {
+    it('is refused as a whole if one of its queues is full', async () => {
       const small = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 1, bytes: 0 } });
       try {
         const jobs = (...queues: string[]) => queues.map((queue) => ({ queue, body: Buffer.from('x') }));
@@ -364,14 +364,17 @@ describe('a publish of extended jobs', () => {
       }
     });
 
-    it.each(DEFAULTS)('stores the same in batches: %j', async (defaults) => {
-      for (const size of [2, 3, 7])
-        for (let at = 0; at < JOBS.length; at += size) {
-          const jobs = JOBS.slice(at, at + size);
-          const used = await publishBothIn(jobsOf(...jobs), having(defaults));
-          expect({ jobs, used }).toEqual({ jobs, used: jobs.some((job) => needsExtended(defaults, job)) });
-        }
-    });
+    it.each(DEFAULTS)(
+      'stores the same in batches by the simple script and the extended one: %j',
+      async (defaults) => {
+        for (const size of [2, 3, 7])
+          for (let at = 0; at < JOBS.length; at += size) {
+            const jobs = JOBS.slice(at, at + size);
+            const used = await publishBothIn(jobsOf(...jobs), having(defaults));
+            expect({ jobs, used }).toEqual({ jobs, used: jobs.some((job) => needsExtended(defaults, job)) });
+          }
+      },
+    );
 
     it('keeps jobs as long as the namespace says, unless they or the queue say it', async () => {
       const used: boolean[] = [];
@@ -405,7 +408,7 @@ describe('a publish of extended jobs', () => {
       }
     });
 
-    it('uses the extended script only for the calls of a batch that need it, each as a whole', async () => {
+    it('uses the extended script only for those calls of a batch that need it', async () => {
       await having({ retry, tries: 9 })(f.ns);
       const calls = [
         jobsOf({}, { tries: 2 }),
@@ -421,7 +424,7 @@ describe('a publish of extended jobs', () => {
       expect(await f.counts()).toMatchObject({ ready: 5, scheduled: 1 });
     });
 
-    it('keeps the options of a job of lmstfy', async () => {
+    it("does not apply tries, ttl and priority of the queue to a job of lmstfy's API", async () => {
       await having({ retry, tries: 9, ttlMs: 4_000, priority: 3 })(f.ns);
       const id = await f.publish('q', { tries: 2 });
       expect(scripts).not.toContain(EXTENDED);
@@ -457,7 +460,7 @@ describe('a publish of extended jobs', () => {
     expect(scripts).toContain(SIMPLE);
   });
 
-  it('stores many tags in several short scripts', async () => {
+  it('stores 64 jobs with 32 tags in at least eight scripts', async () => {
     await f.publish('q');
     scripts.length = 0;
     const tags = Array.from({ length: 32 }, (_, i) => `tag ${String(i)}`);
@@ -468,7 +471,7 @@ describe('a publish of extended jobs', () => {
     expect(scripts.filter((name) => name === SIMPLE).length).toBeGreaterThanOrEqual(8);
   });
 
-  it('refuses what the extended path refuses', async () => {
+  it('refuses invalid tries, ttr, ids and text without a script', async () => {
     const wrong: Options[] = [
       { type: 'a', tries: 0 },
       { type: 'a', ttrMs: -1 },
@@ -483,7 +486,7 @@ describe('a publish of extended jobs', () => {
     expect(scripts).toEqual([]);
   });
 
-  it('counts for a quota', async () => {
+  it('is refused as a whole beyond the quota on jobs of the queue', async () => {
     const quotas = { queues: 0, jobsPerQueue: 2, bytes: 0 };
     const own = await EngineFixture.withClock({ quotas });
     try {

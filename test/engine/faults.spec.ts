@@ -90,7 +90,7 @@ describe('connections', () => {
       );
     }
 
-    it('refuses every call in time while Redis is down, and recovers', async () => {
+    it('refuses every call in time while Redis is down, and serves again afterwards', async () => {
       await proxy.down();
       await expectAllRefused();
       await sleep(500);
@@ -117,7 +117,7 @@ describe('connections', () => {
         2,
       ],
       ['republish', (engine: PoolEngine, ns: string) => engine.republish(ns, 'q', 'old', newJob()), 1],
-    ])('sends %s again when its reply is lost, and it happens once', async (_name, send, jobs) => {
+    ])('sends %s again when its reply is lost, and stores the jobs once', async (_name, send, jobs) => {
       // What is sent again is bound by the time-out of its call: on a busy machine 300 ms may be over before the first attempt is.
       const patient = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 20_000 });
       await patient.publish('warm');
@@ -161,7 +161,7 @@ describe('connections', () => {
       expect(await witness.engine.lease(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
     });
 
-    it('undoes what a late reply of a lease call has, without using a try', async () => {
+    it('undoes the lease in a late reply of a lease call, without using a try', async () => {
       const first = await f.publish('q', { tries: 1 });
       const second = await f.publish('q', { tries: 1 });
       // Redis knows the script from here on.
@@ -183,7 +183,7 @@ describe('connections', () => {
       ]);
     });
 
-    it('keeps a long poll over a short outage, and it gets its job afterwards', async () => {
+    it('keeps a long poll over an outage of 1.5 s, and gives it a job afterwards', async () => {
       const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       await proxy.down();
@@ -214,7 +214,7 @@ describe('connections', () => {
       },
     );
 
-    it('detects a half-open connection within ten seconds; no request waits in vain', async () => {
+    it('detects a half-open connection within ten seconds, and gives a long poll its job', async () => {
       const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
       const since = performance.now();
@@ -242,7 +242,7 @@ describe('connections', () => {
       await sleep(50);
     });
 
-    it('subscribes to wake-ups until Redis allows it', async () => {
+    it('subscribes to wake-ups again when Redis allows it', async () => {
       await admin.call('ACL', 'SETUSER', 'default', 'resetchannels');
       await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await waitFor(() => !f.pool.status.up, 10_000);
@@ -256,7 +256,7 @@ describe('connections', () => {
       expect(await waiting).toHaveLength(1);
     });
 
-    it('changes nothing after a timeout that was answered with 503', async () => {
+    it('stores no job of a publish that failed by its timeout', async () => {
       const admin = new Redis(redis.port, '127.0.0.1');
       await afterProbe();
       await admin.call('CLIENT', 'PAUSE', TIMEOUT_MS * 3, 'ALL');
@@ -273,7 +273,7 @@ describe('connections', () => {
       admin.disconnect();
     });
 
-    it('keeps counts correct after truncated replies', async () => {
+    it('keeps the count of leased jobs correct after truncated replies', async () => {
       const stored = new Set<string>();
       const given: string[] = [];
       // On a busy machine fewer of them get through.
@@ -437,7 +437,7 @@ describe('how much a script reads', () => {
 
     const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-    it('are few for one job although every second entry is stale', async () => {
+    it('are at most 16 for one job although every second entry is stale', async () => {
       const ids = await publish(0, 120);
       for (let i = 0; i < ids.length; i += 2) await f.engine.ack(f.ns, 'q', ids[i]!);
       for (let i = 0; i < 10; i++) {
@@ -448,7 +448,7 @@ describe('how much a script reads', () => {
       }
     });
 
-    it('are at most twice as many as short values were seen: ready list', async () => {
+    it('are at most 16 after 8 short ones: ready list', async () => {
       await publish(8, 92);
       const [jobs, counts] = await readsDuring(() => f.lease('q', { count: 100 }));
       expect(jobs.length).toBeGreaterThan(50);
@@ -456,7 +456,7 @@ describe('how much a script reads', () => {
       expect(Math.max(...counts)).toBeLessThanOrEqual(16);
     });
 
-    it('are at most twice as many as short values were seen: acknowledgements', async () => {
+    it('are at most 16 after 8 short ones: acknowledgements', async () => {
       const ids = await publish(8, 56);
       const acks = ids.map((id) => ({ queue: 'q', id }));
       const [, counts] = await readsDuring(() => f.engine.ackMany(f.ns, acks));

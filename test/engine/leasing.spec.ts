@@ -50,7 +50,7 @@ describe('long polls', () => {
       expect(took.at(-1)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('T21: is one of a thousand, and one job is served to one of them by few calls', async () => {
+    it('T21: is one of a thousand, of which one gets a published job by at most three lease calls', async () => {
       const halt = new AbortController();
       EventEmitter.setMaxListeners(0, halt.signal);
       const served: string[] = [];
@@ -73,7 +73,7 @@ describe('long polls', () => {
       expect(served).toEqual([id]);
     });
 
-    it('is served a job each in a thousand by a thousand jobs', async () => {
+    it('is one of a thousand that get a thousand jobs, one each, within 3 s', async () => {
       const waits = Array.from({ length: 1_000 }, () => f.lease('q', { waitMs: 20_000 }));
       await registered('q');
       const time = new OwnTime();
@@ -102,7 +102,7 @@ describe('long polls', () => {
       expect(time.end()).toBeLessThan(1_000 + AT_ONCE_MS);
     });
 
-    it('stays registered when its flag would have ended, without a call', async () => {
+    it('stays registered for longer than its flag lasts, without a lease call', async () => {
       const wait = f.lease('q', { waitMs: 7_000 });
       await registered('q');
       calls.length = 0;
@@ -129,7 +129,7 @@ describe('long polls', () => {
       }
     });
 
-    it('takes no job after it disconnected', async () => {
+    it('leaves all jobs to other consumers after it disconnected', async () => {
       const halt = new AbortController();
       EventEmitter.setMaxListeners(0, halt.signal);
       const gone = Array.from({ length: 25 }, () => f.lease('q', { waitMs: 9_000, signal: halt.signal }));
@@ -148,7 +148,7 @@ describe('long polls', () => {
       ['does not wait', { waitMs: 0 }],
       ['waits', { waitMs: 5_000 }],
       ['waits as a worker with a name', { waitMs: 5_000, worker: 'w' }],
-    ])('leases nothing if it disconnects before the script is sent, and it %s', async (_how, request) => {
+    ])('leases nothing if it disconnects before the script is sent, in case it %s', async (_how, request) => {
       await Promise.all([f.publish('q', { tries: 1 }), f.publish('q', { tries: 1 })]);
       const gone = new AbortController();
       const waits = [gone.signal, undefined, gone.signal].map((signal) =>
@@ -173,7 +173,7 @@ describe('long polls', () => {
     });
 
     it.each([0, 5_000])(
-      'returns what was leased while it disconnected, with a wait of %i ms',
+      'has its job returned if it disconnects during the lease, with a wait of %i ms',
       async (waitMs) => {
         const id = await f.publish('q', { tries: 1 });
         let undone = 0;
@@ -193,7 +193,7 @@ describe('long polls', () => {
       },
     );
 
-    it('is woken when a lease is undone, a job respawned or republished, or due', async () => {
+    it('is woken when a lease is undone and when a job is respawned, republished or due', async () => {
       f.engine.start();
       const other = new PoolEngine(f.pool);
       const next = async (act: () => Promise<unknown>): Promise<void> => {
@@ -235,7 +235,7 @@ describe('long polls', () => {
       await g.close();
     });
 
-    it('is registered in the script that found nothing, so that it misses no job', async () => {
+    it('gets a job at once that is published during its first lease call', async () => {
       const g = await EngineFixture.open();
       for (let i = 0; i < 100; i++) {
         const queue = `q${i}`;
@@ -287,7 +287,7 @@ describe('long polls', () => {
       expect(await f.lease('q0')).toHaveLength(1);
     });
 
-    it("returns what it gets at the moment of the server's stop", async () => {
+    it("loses no job that it is given at the moment of the server's stop", async () => {
       await Promise.all(Array.from({ length: 50 }, () => f.publish('q', { tries: 1 })));
       const waits = Array.from({ length: 50 }, () => f.lease('q', { waitMs: 5_000, ttrMs: 600_000 }));
       await new Promise(setImmediate);
@@ -335,7 +335,7 @@ describe('leasing from several queues in turns', () => {
     await other.stop();
   });
 
-  it('shares a call for several jobs among the queues', async () => {
+  it('gets jobs of a short and a long queue in turns in one call', async () => {
     await fill('long', 128);
     await fill('short', SHORT);
 
@@ -370,7 +370,7 @@ describe('parts of a lease', () => {
       return ids;
     };
 
-    it('gets all jobs in parts, each once, in order, and all can be undone', async () => {
+    it('gets all jobs in two scripts, each once, in order, and can be undone as a whole', async () => {
       const ids = await put(MAX_LEASE_COUNT);
       const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       expect(jobs.map(({ id }) => id)).toEqual(ids);
@@ -379,7 +379,7 @@ describe('parts of a lease', () => {
       expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(ids);
     });
 
-    it('is undone in order with any speed of scripts, as far as Redis accepts them', async () => {
+    it('is undone in order if a script is slow and another one fails', async () => {
       const ids = await put(70);
       const jobs = await extended.lease('q', MAX_LEASE_COUNT);
       const run = f.pool.run.bind(f.pool);
@@ -398,26 +398,26 @@ describe('parts of a lease', () => {
       expect((await extended.lease('q', MAX_LEASE_COUNT)).map(({ id }) => id)).toEqual(rest);
     });
 
-    it('ends when a part found fewer than it could', async () => {
+    it('needs one script if the first finds fewer jobs than it may take', async () => {
       await put(49);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(49);
       expect(scripts).toHaveLength(1);
     });
 
-    it('ends when the answer is large', async () => {
+    it('ends at 50 jobs when the answer is large', async () => {
       await put(60, 50_000);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(10);
     });
 
-    it('shares a script among only so many consumers as it has time for', async () => {
+    it('shares a script among at most 50 consumers', async () => {
       await put(60);
       const found = await Promise.all(Array.from({ length: 60 }, () => extended.lease('q')));
       expect(found.flat()).toHaveLength(60);
       expect(Math.max(...scripts)).toBeLessThanOrEqual(50);
     });
 
-    it('keeps its jobs when Redis fails before the rest', async () => {
+    it('returns the jobs of its first script when the second fails', async () => {
       await put(60);
       const run = f.pool.run.bind(f.pool);
       let calls = 0;
@@ -428,7 +428,7 @@ describe('parts of a lease', () => {
       expect(await extended.lease('q', MAX_LEASE_COUNT)).toHaveLength(50);
     });
 
-    it('refuses more tags in one call than a script has time for', async () => {
+    it('stores at most 1,000 tags in one publish', async () => {
       const tags = Array.from({ length: 32 }, (_, i) => `tag${String(i)}`);
       const jobs = Array.from({ length: 32 }, () => ({ queue: 'q', body: Buffer.from('x'), tags }));
       await expect(extended.components.extendedPublisher.publish(f.ns, jobs)).rejects.toMatchObject({

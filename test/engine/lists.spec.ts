@@ -49,7 +49,7 @@ describe('lists of jobs', () => {
       expect(await list({ queue: 'q', state: 'ready' }, 2)).toEqual([soon, ...line, late]);
     });
 
-    it('shows each state, and a whole queue', async () => {
+    it('shows the jobs of one state, and of a whole queue', async () => {
       const dead = await extended.put('q');
       await extended.fail('q', 'g');
       const leased = await extended.put('q');
@@ -104,7 +104,7 @@ describe('lists of jobs', () => {
           ({ endedAtMs }) => endedAtMs ?? 0,
         );
 
-      it('is sorted by end time in each state and from either end, with any page size', async () => {
+      it('is sorted by end time in each state and in both orders, with any page size', async () => {
         const startMs = f.nowMs;
         const ids = await end(24);
         for (const state of ['done', 'cancelled'] as const) {
@@ -130,7 +130,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('skips and repeats nothing while others end and are removed', async () => {
+      it('shows each job once while other jobs end and are removed', async () => {
         const first = await end(20);
         for (const order of ['oldest', 'newest'] as const)
           for (const state of ['done', 'cancelled'] as const) {
@@ -155,7 +155,7 @@ describe('lists of jobs', () => {
         expect(await f.audit()).toEqual([]);
       });
 
-      it('has jobs that an older server cancelled among the done ones until they are removed, as counts have', async () => {
+      it('shows jobs that an older server cancelled as the counts do: as done', async () => {
         const { cancelled } = await end(4);
         const [old = '', recent = ''] = cancelled;
         const number = Math.abs(Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).queues, 'q')));
@@ -239,7 +239,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('skips and repeats nothing while jobs are added and removed, with equal scores', async () => {
+      it('shows each job once while jobs with equal scores are added and removed', async () => {
         const filter = { tag: 'same' };
         const put = () => extended.put('q', { tags: ['same'] });
         const order = (await inOrder(30, put)).sort().reverse();
@@ -257,7 +257,7 @@ describe('lists of jobs', () => {
         );
       });
 
-      it('continues in a ready list that changed at both ends meanwhile', async () => {
+      it('continues in a ready list that changed at both ends between two pages', async () => {
         const filter = { queue: 'q', state: 'ready' } as const;
         const ids = await inOrder(12, () => extended.put('q'));
         const { cursor } = await page(filter, 4);
@@ -267,7 +267,7 @@ describe('lists of jobs', () => {
         expect(await rest(filter, 3, cursor)).toEqual(ids.slice(3, 8).reverse());
       });
 
-      it('leaves out no job of a ready list that was swept meanwhile, and ends', async () => {
+      it('shows each live job of a ready list from which expired jobs were removed between two pages', async () => {
         const filter = { queue: 'q', state: 'ready' } as const;
         const stay = await inOrder(6, () => f.publish('q'));
         const short = await inOrder(6, () => f.publish('q', { ttlMs: 1_000 }));
@@ -300,7 +300,7 @@ describe('lists of jobs', () => {
         ]);
       });
 
-      it('bounds dead jobs by time at both ends', async () => {
+      it('shows the dead jobs between two times', async () => {
         const ids: string[] = [];
         const times: number[] = [];
         for (let i = 0; i < 6; i++) {
@@ -326,7 +326,7 @@ describe('lists of jobs', () => {
         }
       });
 
-      it('refuses a cursor of the other order', async () => {
+      it('refuses a cursor of a list in the opposite order', async () => {
         await inOrder(3, () => f.publish('q'));
         for (const order of ['oldest', 'newest'] as const) {
           const { cursor } = await extended.components.lists.list(f.ns, { queue: 'q' }, { limit: 1, order });
@@ -339,7 +339,7 @@ describe('lists of jobs', () => {
       });
     });
 
-    it('finds by tag, type and attributes, several at once', async () => {
+    it('finds jobs by tag, type and attributes, also by several of them', async () => {
       const one = await extended.put('q', { tags: ['a', 'b'], type: 'mail', attributes: { to: 'x' } });
       const two = await extended.put('p', { tags: ['b'], type: 'mail' });
       await extended.put('q', { type: 'other' });
@@ -351,7 +351,7 @@ describe('lists of jobs', () => {
       expect(await list({ tag: 'none' })).toEqual([]);
     });
 
-    it('skips and repeats nothing while jobs are removed, with equal scores', async () => {
+    it('shows each job once while jobs with equal scores are removed', async () => {
       const ids = await inOrder(30, () => extended.put('q', { tags: ['same'] }));
       const order = [...ids].sort();
       const first = await extended.components.lists.list(f.ns, { tag: 'same' }, { limit: 10 });
@@ -373,7 +373,7 @@ describe('lists of jobs', () => {
       expect(rest).toEqual(order.slice(10).filter((id) => !gone.includes(id)));
     });
 
-    it('continues in a ready list whose head was leased meanwhile', async () => {
+    it('continues in a ready list whose head was leased between two pages', async () => {
       const ids = await inOrder(12, () => extended.put('q'));
       const { cursor } = await extended.components.lists.list(
         f.ns,
@@ -391,7 +391,7 @@ describe('lists of jobs', () => {
       expect(items.map(({ id }) => id)).toEqual(ids.slice(6));
     });
 
-    it('shows each job of a ready list once although thousands before it were swept out', async () => {
+    it('shows each live job of a ready list once although 2,520 expired jobs before it are removed', async () => {
       const many = async (count: number, ttlMs: number): Promise<string[]> => {
         const ids: string[] = [];
         for (let i = 0; i < count; i += 60)
@@ -434,7 +434,7 @@ describe('lists of jobs', () => {
   });
 
   describe('tags', () => {
-    it('are counted exactly, however often one is added (Q10)', async () => {
+    it('are counted once for each job, however often they are added (Q10)', async () => {
       const id = await extended.put('q', { tags: ['a'] });
       const simple = await f.publish('p');
       const { tags } = extended.components;
@@ -449,7 +449,7 @@ describe('lists of jobs', () => {
       expect(await tags.tagsOf(f.ns, id)).toEqual(['b']);
     });
 
-    it('are removed with their jobs in every way', async () => {
+    it('are removed with a job that is done, acknowledged, expired, or deleted when dead', async () => {
       const { tags, leaseOperations } = extended.components;
       const ids = await inOrder(5, (i) =>
         extended.put('q', { tags: ['t', `own${String(i)}`], ttlMs: i === 4 ? 5_000 : 0 }),
@@ -495,7 +495,7 @@ describe('lists of jobs', () => {
       expect(await extended.tags()).toEqual({ later: 1 });
     });
 
-    it('are at most 32, and of existing jobs only', async () => {
+    it('are refused above 32, and for an unknown job', async () => {
       const id = await extended.put('q');
       const many = Array.from({ length: 33 }, (_, i) => `t${String(i)}`);
       const { tags } = extended.components;
@@ -506,7 +506,7 @@ describe('lists of jobs', () => {
       expect(await extended.tags()).toEqual({});
     });
 
-    it('may have names of internal keys', async () => {
+    it('may have the names of internal keys', async () => {
       for (const tag of ['ags', 'imers', 'racked', 'races', ':', '0'])
         await extended.put('q', { tags: [tag], type: tag });
       await extended.lease('q', 1, 'aiting');
@@ -524,7 +524,7 @@ describe('lists of jobs', () => {
   });
 
   describe('tracked jobs', () => {
-    it('are listed until they are untracked or gone for a day', async () => {
+    it('are listed until they are untracked or gone, and remembered as gone for a day', async () => {
       const { tags } = extended.components;
       const extendedId = await extended.put('q');
       const simple = await f.publish('p');
@@ -585,7 +585,7 @@ describe('lists of jobs', () => {
   });
 
   describe('the records of workers', () => {
-    it('do not keep a job that is cancelled when its lease expires', async () => {
+    it('drop a job that is cancelled when its lease expires', async () => {
       const id = await f.put('q', { retentionMs: 60_000 });
       await f.lease('q', { worker: 'one', ttrMs: 1_000 });
       await extended.components.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
@@ -596,7 +596,7 @@ describe('lists of jobs', () => {
       expect(await list({ worker: 'one' })).toEqual([]);
     });
 
-    it('show current and former jobs', async () => {
+    it('show leased and stalled jobs of a worker', async () => {
       await inOrder(3, () => extended.put('q'));
       const [first] = await extended.lease('q', 2, 'one', 1_000);
       await extended.lease('q', 1, 'two', 60_000);
@@ -745,7 +745,7 @@ describe('dead jobs', () => {
     });
   });
 
-  it('are counted exactly by group: a respawned job is not counted, and its failure is gone (Q4)', async () => {
+  it('are counted by group; a respawned job is not counted, and has no failure (Q4)', async () => {
     const ids = [await dead('q', 'a'), await dead('q', 'a'), await dead('q', 'b')];
     expect(await extended.groups()).toEqual({ a: 2, b: 1 });
 
@@ -800,7 +800,7 @@ describe('dead jobs', () => {
     });
   });
 
-  it('are counted first without a change', async () => {
+  it('are counted by a filter without a change', async () => {
     for (let i = 0; i < 5; i++) await dead('q', i < 3 ? 'a' : 'b');
     const before = await f.keys();
 
@@ -848,7 +848,7 @@ describe('dead jobs', () => {
     expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ dead: 0, ready: 0 });
   });
 
-  it('are changed only if they are named and dead', async () => {
+  it('are respawned and deleted by id only if they are dead', async () => {
     const ids = [await dead('q', 'g'), await dead('q', 'g'), await extended.put('q')];
     const all = [...ids, 'missing', ids[0] ?? ''];
 
@@ -860,7 +860,7 @@ describe('dead jobs', () => {
     expect(await extended.components.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
   });
 
-  it('are changed by a resumed operation without those that died meanwhile', async () => {
+  it('are respawned by a continued call without the jobs that died after its start', async () => {
     for (let i = 0; i < 7; i++) await dead(i < 4 ? 'p' : 'q', 'g');
     const first = await extended.components.deadJobs.respawn(f.ns, {}, RESET, 3);
     expect(first.done).toBe(3);

@@ -30,13 +30,13 @@ describe('publishing many jobs', () => {
       expect(await f.drain('q')).toEqual(Array.from({ length: MAX_BULK_JOBS }, (_, i) => String(i)));
     });
 
-    it('are refused as a whole if they are too many, and store no partial batch', async () => {
+    it('are all refused if they are too many', async () => {
       for (const count of [MAX_BULK_JOBS + 1, 9_000])
         await expect(many(count)).rejects.toMatchObject({ code: 'invalid_argument' });
       expect(await f.keys()).toEqual([]);
     });
 
-    it('have no chosen ids, as one in use would stop halfway', async () => {
+    it('are all refused if one has a chosen id', async () => {
       await f.publish('q', { id: 'taken' });
       const jobs = [newJob(), newJob({ id: 'taken' })];
 
@@ -74,13 +74,13 @@ describe('publishing many jobs', () => {
       await expect(f.lease('q', request)).rejects.toThrow(message);
     });
 
-    it('is refused in a name', async () => {
+    it('is refused in the name of a queue or namespace', async () => {
       await expect(f.publish('a b')).rejects.toThrow('queue has letters');
       await expect(f.engine.publish('{x}', 'q', newJob())).rejects.toThrow('namespace has letters');
       expect(await f.keys()).toEqual([]);
     });
 
-    it('is refused for a batch with a chosen id, which would store only the others', async () => {
+    it('is refused for a bulk with a chosen id, and no job is stored', async () => {
       await f.publish('q', { id: 'taken', text: 'first' });
 
       const both = f.engine.publishMany(f.ns, 'q', [newJob(), newJob({ id: 'taken' })]);
@@ -149,7 +149,7 @@ describe('the publish time', () => {
       expect(await f.lease('q')).toMatchObject([{ elapsedMs: days * DAY_MS }]);
     });
 
-    it('is exact to a few milliseconds after leases, undos, timeouts and a respawn', async () => {
+    it('is exact to 2 ms after leases, undos, expired leases and a respawn', async () => {
       await publish('simple');
       const jobs = await f.lease('q');
       await f.engine.undo(f.ns, jobs);
@@ -165,7 +165,7 @@ describe('the publish time', () => {
       expect(9 * 1_001 - (job?.elapsedMs ?? 0)).toBeGreaterThanOrEqual(0);
     });
 
-    it('stays when the job becomes extended, and in a queue of extended jobs', async () => {
+    it('stays the same when the job becomes extended', async () => {
       const atMs = f.nowMs;
       const id = await publish('simple');
       f.nowMs += 1_000;
@@ -182,7 +182,7 @@ describe('the publish time', () => {
       expect(ages).toEqual([1_500]);
     });
 
-    it('is the present when the clock was set back', async () => {
+    it('is the present time when the clock was set back', async () => {
       await publish('simple');
       f.nowMs -= 3_600_000;
 
@@ -200,7 +200,7 @@ describe('the publish time', () => {
       expect(await f.lease('q')).toMatchObject([{ id, elapsedMs: 0 }]);
     });
 
-    it('takes no extra byte', async () => {
+    it('takes no byte in the record of a simple job', async () => {
       const id = await publish('simple');
       expect((await redis.getBuffer(`{${f.ns}}j\0${id}`))?.length).toBe(24 + 'body'.length);
       expect(await f.keys()).not.toContain(`{${f.ns}}x\0${id}`);
@@ -269,7 +269,7 @@ describe('idempotency keys', () => {
       expect(await f.engine.namespaces()).not.toContain(f.ns);
     });
 
-    it('is sent together with other publishes, and stores once in one batch', async () => {
+    it('stores one job if used twice in one batch, beside other publishes', async () => {
       await f.publish('other');
       scripts.length = 0;
       const [first, second, other, plain] = await Promise.all([
@@ -286,7 +286,7 @@ describe('idempotency keys', () => {
       expect(await jobs('q', 'r')).toBe(3);
     });
 
-    it('is answered beside others of a batch if used before, and creates no queue', async () => {
+    it('returns the first answer if used before, beside other publishes of a batch, and creates no queue', async () => {
       const id = await publish({}, 'gone');
       await f.engine.ack(f.ns, 'gone', id);
       await f.publish('stays');
@@ -337,7 +337,7 @@ describe('idempotency keys', () => {
       expect(await publish()).toBe(id);
     });
 
-    it('is refused for another kind of call', async () => {
+    it('is refused for bulk and republish if a publish used it', async () => {
       await publish();
       const bulk = f.engine.publishMany(f.ns, 'q', [newJob()], KEY);
       await expect(bulk).rejects.toMatchObject({ code: 'idempotency_key_reused' });
@@ -355,7 +355,7 @@ describe('idempotency keys', () => {
       expect(await jobs()).toBe(count);
     });
 
-    it('republishes once, and does not replace the next job again', async () => {
+    it('makes a republish that is sent twice store one job', async () => {
       const old = await f.publish('q');
       const id = await f.engine.republish(f.ns, 'q', old, newJob(), KEY);
       await f.publish('q', { id: 'bystander' });
@@ -364,7 +364,7 @@ describe('idempotency keys', () => {
     });
 
     it.each(['a', 'fifteen-letters', 'thirty-one_letters-thirty-one_l', 'x'.repeat(128)])(
-      'answers success for a chosen id that its own first publish used: %s',
+      'returns the first answer for a job with the chosen id %s',
       async (id) => {
         expect(await publish({ id })).toBe(id);
         expect(await publish({ id })).toBe(id);
@@ -441,7 +441,7 @@ describe('idempotency keys', () => {
       ['publish with an id', () => f.engine.publish(f.ns, 'q', newJob({ id: 'mine' }), KEY), 1],
       ['publishMany', () => f.engine.publishMany(f.ns, 'q', many, KEY), 2],
       ['republish', () => f.engine.republish(f.ns, 'q', 'old', newJob(), KEY), 1],
-    ])('makes it safe to send a %s again after a lost answer', async (_name, send, count) => {
+    ])('stores the jobs of a %s once if it is sent again after a lost answer', async (_name, send, count) => {
       const witness = await EngineFixture.open({}, { url: redis.url });
       // Redis knows the script, and the namespace is there: what is lost is the answer to the publish itself.
       await f.engine.publish(f.ns, 'warm', newJob(), KEY);
@@ -548,7 +548,7 @@ describe('idempotency keys of the native API', () => {
       expect(await f.engine.namespaces()).not.toContain(f.ns);
     });
 
-    it('remembers the existing job that was returned, also when it is gone', async () => {
+    it('returns the same existing job again, also when that job is gone', async () => {
       const unique = { key: 'k', mode: 'existing' as const };
       const [holder] = await publish([job({ unique })], {});
       const first = await publish([job({ unique })]);
@@ -583,7 +583,7 @@ describe('idempotency keys of the native API', () => {
       expect(await publish([job(), job({ unique })])).toHaveLength(2);
     });
 
-    it('is separate from the same key on a queue of lmstfy’s calls, and recorded for a day', async () => {
+    it('is separate from the same key of a lmstfy publish, and recorded for a day', async () => {
       await f.engine.publish(f.ns, 'q', newJob(), KEY);
       await publish();
       expect(await count()).toBe(2);
@@ -592,29 +592,33 @@ describe('idempotency keys of the native API', () => {
       expect(ttlMs).toBeLessThanOrEqual(86_400_000);
     });
 
-    it.each(['simple', 'extended'])('finds what it stored on the other path: %s first', async (first) => {
-      const jobs = [
-        { queue: 'q', body: Buffer.from('1') },
-        { queue: 'q', body: Buffer.from('2'), delayMs: 60_000 },
-      ];
-      const record = nativeIdempotencyRecordOf(KEY.idempotencyKey, jobs);
-      const bySimple = () =>
-        f.engine.publishMany(
-          f.ns,
-          'q',
-          jobs.map((one) => newJob(one)),
-          { idempotencyRecord: record },
-        );
-      const byExtended = async () => (await publish(jobs, { idempotencyRecord: record })).map(({ id }) => id);
-      const [one, other] = first === 'simple' ? [bySimple, byExtended] : [byExtended, bySimple];
-      const ids = await one();
-      expect(await other()).toEqual(ids);
-      expect((await publish(jobs, { idempotencyRecord: record })).map(({ state }) => state)).toEqual([
-        'ready',
-        'scheduled',
-      ]);
-      expect(await count()).toBe(2);
-    });
+    it.each(['simple', 'extended'])(
+      'returns the first answer on the other path: %s path first',
+      async (first) => {
+        const jobs = [
+          { queue: 'q', body: Buffer.from('1') },
+          { queue: 'q', body: Buffer.from('2'), delayMs: 60_000 },
+        ];
+        const record = nativeIdempotencyRecordOf(KEY.idempotencyKey, jobs);
+        const bySimple = () =>
+          f.engine.publishMany(
+            f.ns,
+            'q',
+            jobs.map((one) => newJob(one)),
+            { idempotencyRecord: record },
+          );
+        const byExtended = async () =>
+          (await publish(jobs, { idempotencyRecord: record })).map(({ id }) => id);
+        const [one, other] = first === 'simple' ? [bySimple, byExtended] : [byExtended, bySimple];
+        const ids = await one();
+        expect(await other()).toEqual(ids);
+        expect((await publish(jobs, { idempotencyRecord: record })).map(({ state }) => state)).toEqual([
+          'ready',
+          'scheduled',
+        ]);
+        expect(await count()).toBe(2);
+      },
+    );
 
     it('must be visible ASCII', async () => {
       await expect(publish([job()], { idempotencyKey: 'two words' })).rejects.toMatchObject({
@@ -651,7 +655,7 @@ describe('idempotency keys of the native API', () => {
       await proxy.stop();
     });
 
-    it('is safe to send again under a key after any change of the jobs', async () => {
+    it('stores no job again under an idempotency key after its jobs are done', async () => {
       const short = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
       const send = (): Promise<readonly PublishedJob[]> =>
         short.engine.components.extendedPublisher.publish(f.ns, [job(), job({ id: 'mine' })], KEY);
@@ -673,7 +677,7 @@ describe('idempotency keys of the native API', () => {
       await short.close();
     });
 
-    it('stores each job once if the driver sends it again, with its state', async () => {
+    it('stores each job once if the driver sends the publish again, and returns the states', async () => {
       proxy.dropsReplies = true;
       // In the list of the queue: a job has one place in an index by priority, however often it is put there.
       const jobs = [job({ priority: 0, type: 't' }), job({ delayMs: 60_000 })];

@@ -12,7 +12,7 @@ export const FAILURES = [
     name: 'deadlines: a script that runs after its callers got 503 does nothing',
     off: 'false',
     spec: FAULTS,
-    test: 'connections › a pool behind a bad network › changes nothing after a timeout that was answered with 503',
+    test: 'connections › a pool behind a bad network › stores no job of a publish that failed by its timeout',
   },
   {
     id: 'own-deadline-ends-a-call',
@@ -40,7 +40,7 @@ export const FAILURES = [
     name: 'publishes: a publish that is sent again finds its own id',
     off: 'false',
     spec: FAULTS,
-    test: 'connections › a pool behind a bad network › sends %s again when its reply is lost, and it happens once',
+    test: 'connections › a pool behind a bad network › sends %s again when its reply is lost, and stores the jobs once',
   },
   {
     id: 'listed-before-marker',

@@ -48,7 +48,7 @@ export const FAR_SLOTS = [
     name: 'far slots: a job with run_at is never stored in a far slot',
     off: 'remove',
     spec: 'test/engine/extended-publish.spec.ts',
-    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › is due at its time by Redis’s clock',
+    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › makes jobs ready at their time by Redis’s clock',
   },
   {
     id: 'far-looks-at-expiry',

@@ -76,7 +76,7 @@ export const HOLDER_DATA = [
     name: 'lease lost: an expired job is gone',
     off: 'remove',
     spec: 'test/engine/expired-leases.spec.ts',
-    test: 'an expired lease › gets the later state of the job with lease_lost: %s',
+    test: 'an expired lease › makes late calls fail with lease_lost and the present state of the job: %s',
   },
   {
     id: 'single-ack-tells-the-state',

@@ -29,21 +29,21 @@ export const PUBLISHES = [
     name: 'simple publish: a quota counts the jobs of each queue',
     off: 'false',
     spec: DEFAULTS,
-    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › is bounded by the quota of each queue',
+    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › is refused as a whole if one of its queues is full',
   },
   {
     id: 'refused-id-is-free-for-the-next',
     name: 'simple publish: the id of a refused call is free for the next one of the batch',
     off: 'false',
     spec: DEFAULTS,
-    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › shares a batch with other calls, and a refused one affects no other',
+    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › fails only the refused call of a batch',
   },
   {
     id: 'due-time-is-exact',
     name: 'simple publish: a due time is not early by a part of a millisecond',
     off: { with: 'now_ceil + kind.delay - 1' },
     spec: DEFAULTS,
-    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › is due at its time by Redis’s clock',
+    test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › makes jobs ready at their time by Redis’s clock',
   },
   {
     id: 'idempotency-same-step',
@@ -78,14 +78,14 @@ export const PUBLISHES = [
     name: 'idempotency: two calls of one batch with the same key store once',
     off: 'false',
     spec: ONCE,
-    test: 'idempotency keys › an idempotency key › is sent together with other publishes, and stores once in one batch',
+    test: 'idempotency keys › an idempotency key › stores one job if used twice in one batch, beside other publishes',
   },
   {
     id: 'idempotency-plans-no-queue',
     name: 'idempotency: a repeated call creates no queue',
     off: 'remove',
     spec: ONCE,
-    test: 'idempotency keys › an idempotency key › is answered beside others of a batch if used before, and creates no queue',
+    test: 'idempotency keys › an idempotency key › returns the first answer if used before, beside other publishes of a batch, and creates no queue',
   },
   {
     id: 'idempotency-header-checked',
@@ -211,7 +211,7 @@ export const PUBLISHES = [
     name: 'queue defaults: a call is left to the extended path as a whole',
     off: { with: 'item' },
     spec: DEFAULTS,
-    test: 'a publish of extended jobs › a publish into a queue with defaults › stores the same in batches: %j',
+    test: 'a publish of extended jobs › a publish into a queue with defaults › stores the same in batches by the simple script and the extended one: %j',
   },
   {
     id: 'defaults-namespace-retention',
@@ -225,6 +225,6 @@ export const PUBLISHES = [
     name: 'queue defaults: the script gets the number of jobs of each call',
     off: { with: "''" },
     spec: DEFAULTS,
-    test: 'a publish of extended jobs › a publish into a queue with defaults › stores the same in batches: %j',
+    test: 'a publish of extended jobs › a publish into a queue with defaults › stores the same in batches by the simple script and the extended one: %j',
   },
 ];

@@ -33,7 +33,7 @@ export const PURGES_AND_MOVES = [
     name: 'purge: events from before it are not written after it',
     off: 'false',
     spec: 'test/engine/events.spec.ts',
-    test: 'events › T66: have nothing of a purged namespace that a server had not written yet',
+    test: 'events › T66: are not written after a purge if they are from before the purge',
   },
   {
     id: 'publishes-list-their-queue',

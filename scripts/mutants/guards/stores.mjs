@@ -11,7 +11,7 @@ export const STORES = [
     name: 'connections: a half-open connection is replaced',
     off: 'remove',
     spec: 'test/engine/faults.spec.ts',
-    test: 'connections › a pool behind a bad network › detects a half-open connection within ten seconds; no request waits in vain',
+    test: 'connections › a pool behind a bad network › detects a half-open connection within ten seconds, and gives a long poll its job',
   },
   {
     id: 'driver-does-not-subscribe',
@@ -25,14 +25,14 @@ export const STORES = [
     name: 'wake-ups: a subscription that Redis refuses ends no process',
     off: { with: 'this.subscribe()' },
     spec: 'test/engine/faults.spec.ts',
-    test: 'connections › a pool behind a bad network › subscribes to wake-ups until Redis allows it',
+    test: 'connections › a pool behind a bad network › subscribes to wake-ups again when Redis allows it',
   },
   {
     id: 'refused-subscription-retried',
     name: 'connections: a refused subscription is tried again',
     off: 'true',
     spec: 'test/engine/faults.spec.ts',
-    test: 'connections › a pool behind a bad network › subscribes to wake-ups until Redis allows it',
+    test: 'connections › a pool behind a bad network › subscribes to wake-ups again when Redis allows it',
   },
   {
     id: 'newer-store-left-alone',
