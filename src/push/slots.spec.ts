@@ -12,27 +12,44 @@ const fill = (slots: Slots, tenant: string, targets = 256): number => {
 };
 
 describe('slots of push', () => {
-  describe('one namespace that may use all slots', () => {
+  describe('one namespace alone', () => {
     const one = (total: number): Slots => new Slots(total, () => 1);
 
-    it('gets no more slots than there are', () => {
-      const slots = one(3).of('n');
+    it('gets no more slots than there are besides the reserve', () => {
+      const slots = one(4).of('n');
       expect(['a', 'b', 'c', 'd'].map((target) => slots.tryTake(target, 9))).toEqual([1, 1, 1, 0]);
     });
 
-    it('gets all slots with many targets', () => {
-      expect(fill(one(256), 'n')).toBe(256);
+    it.each([
+      [256, 224],
+      [16, 14],
+      [7, 6],
+      [2, 1],
+      [1, 1],
+    ])('gets of %d slots %d with many targets', (total, most) => {
+      const slots = one(total);
+      expect(fill(slots, 'n')).toBe(most);
+      expect(fill(slots, 'n')).toBe(0);
     });
 
-    it('leaves half of the free slots for the next target', () => {
-      const slots = one(100).of('n');
+    it('leaves the reserve for namespaces that come later', () => {
+      let known = 1;
+      const slots = new Slots(256, () => known);
+      fill(slots, 'hangs');
+      known = 33;
+      for (let i = 0; i < 32; i++) expect(fill(slots, `late${String(i)}`)).toBe(1);
+      expect(slots.inUse).toBe(256);
+    });
+
+    it('leaves half of its free slots for the next target', () => {
+      const slots = one(114).of('n');
       expect(slots.tryTake('slow', 100)).toBe(50);
       expect(slots.tryTake('slow', 100)).toBe(0);
       expect(slots.tryTake('quick', 100)).toBe(25);
     });
 
     it('gives freed slots to its waiting targets in turn', async () => {
-      const all = one(2);
+      const all = one(3);
       const slots = all.of('n');
       slots.tryTake('a', 1);
       slots.tryTake('b', 1);

@@ -23,7 +23,7 @@ export interface TenantSlots {
   free(target: string, slots: number): void;
 }
 
-/** Of the slots, the part of the reserve: it gives namespaces that hold no slot one each. */
+/** Of the slots, the part of the reserve, at least one: it gives namespaces that hold no slot one each. */
 const RESERVE = 1 / 8;
 /** A namespace holds at most so many times the slots that it leaves free, */
 const TENANT_FACTOR = 3;
@@ -41,12 +41,12 @@ export class Slots {
   /** Those with targets that wait, the one that waits longest first. */
   private readonly waiting = new Map<string, Tenant>();
 
-  /** @param known how many namespaces may want slots: one alone has no other to leave room for */
+  /** @param known how many namespaces may want slots now: one alone leaves the reserve only, for those that come later */
   constructor(
     private readonly total: number,
     private readonly known: () => number,
   ) {
-    this.reserve = Math.floor(total * RESERVE);
+    this.reserve = Math.min(Math.max(Math.floor(total * RESERVE), 1), total - 1);
   }
 
   /** Slots in use now. */
@@ -116,8 +116,11 @@ export class Slots {
   /** Slots that the namespace could take now. */
   private roomOf(tenant: Tenant): number {
     const free = this.total - this.used;
-    if (this.known() <= 1) return free;
-    const room = roomIn(free - /* guard: push-slots-reserve */ this.reserve, tenant.used, TENANT_FACTOR);
+    const shared = free - /* guard: push-slots-reserve */ this.reserve;
+    const room =
+      this.known() <= 1
+        ? Math.max(/* guard: push-slots-reserve-when-alone */ shared, tenant.used === 0 ? 1 : 0)
+        : roomIn(shared, tenant.used, TENANT_FACTOR);
     return /* guard: push-slots-by-namespace */ Math.min(room, free);
   }
 

@@ -82,6 +82,13 @@ export const PUSH_SENDING = [
     test: 'slots of push › namespaces that share the slots › share 256 slots: a first namespace leaves 42 for a second, and later namespaces get at least one each',
   },
   {
+    id: 'push-slots-reserve-when-alone',
+    name: 'push: a namespace alone leaves the reserve for those that come later',
+    off: { with: 'free' },
+    spec: SLOTS,
+    test: 'slots of push › one namespace alone › leaves the reserve for namespaces that come later',
+  },
+  {
     id: 'quotas-of-own-namespace',
     name: 'quotas: those of a namespace hold without a restart',
     off: 'remove',
