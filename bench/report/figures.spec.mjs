@@ -22,7 +22,7 @@ const rounds = (/** @type {object} */ empty, /** @type {object} */ full) => {
 };
 
 describe('the growth of a store', () => {
-  it('is the change of cost by filling, without differences between processes and machines', () => {
+  it('is the change of cost by filling the store: a slower process or machine does not count', () => {
     const before = rounds(cost(10), cost(11));
     const after = rounds(cost(20, 2), cost(22, 2));
 

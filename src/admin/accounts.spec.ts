@@ -18,7 +18,7 @@ describe('the accounts of the admin port', () => {
     ['Bearer secret', null],
     ['', null],
     [undefined, null],
-  ])('accept or refuse the Authorization header %j: the account is %j', (header, name) => {
+  ])('give for the Authorization header %j the account %j (null: refused)', (header, name) => {
     expect(accounts.whose(header)).toBe(name);
   });
 

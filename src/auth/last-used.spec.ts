@@ -36,7 +36,7 @@ describe('the last use of tokens', () => {
     expect(written.map((digests) => digests.length)).toEqual([64, 64, 22]);
   });
 
-  it('is dropped without an error after the first failed call', async () => {
+  it('is dropped without an error and without further calls after the first failed call', async () => {
     isAway = true;
     for (let i = 0; i < 150; i++) lastUsed.record(String(i));
     await lastUsed.flush();

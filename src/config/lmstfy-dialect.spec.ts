@@ -160,7 +160,7 @@ describe('the configuration file of a lmstfy server', () => {
     expect(config.tokens.url).toBe('redis://r:1');
   });
 
-  it('has no effect by empty values', () => {
+  it('may have empty values, which have no effect', () => {
     const config = load(
       `LogDir = ""\nLogFormat = ""\n[AdminRedis]\nAddr = ""\nPassword = "x"\n${POOL}Password = ""\nMasterName = ""\nMigrateTo = ""`,
     );
@@ -178,7 +178,7 @@ describe('the configuration file of a lmstfy server', () => {
     ['Warn', 'warn'],
     ['debug', 'debug'],
     ['trace', 'trace'],
-  ])('sets by the log level %s of lmstfy the level %s', (theirs, ours) => {
+  ])('may have the log level %s, which becomes the level %s', (theirs, ours) => {
     expect(load(`LogLevel = "${theirs}"\n${POOL}`).log.level).toBe(ours);
   });
 
@@ -201,7 +201,7 @@ describe('the admin host of a lmstfy file', () => {
     ]);
   });
 
-  it('is used as written with accounts in the file or the environment', () => {
+  it('stays 0.0.0.0 with accounts in the file or the environment', () => {
     expect(load(`${open}[Accounts]\na = "b"`).admin.host).toBe('0.0.0.0');
     expect(load(open, { PUMPHOUSE_ADMIN__ACCOUNTS__A: 'b' })).toMatchObject({
       admin: { host: '0.0.0.0' },

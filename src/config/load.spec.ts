@@ -29,7 +29,7 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
 }
 
 describe('layers of the configuration', () => {
-  it('are the defaults, the file over them, and the environment over the file', () => {
+  it('set the file over the defaults, and the environment over the file', () => {
     const { server, limits } = load('[server]\nport = 1000\nworkers = 2', { PUMPHOUSE_SERVER__PORT: '2000' });
 
     expect(server).toMatchObject({ port: 2000, workers: 2, host: '0.0.0.0' });

@@ -299,7 +299,7 @@ describe('MetricsService', () => {
     expect(await Promise.all(['a', 'b', 'c', 'other'].map(jobsOf))).toEqual([3, undefined, 1, 2]);
   });
 
-  it('has as many series as before an hour after 100,000 short-lived queues', async () => {
+  it('has an hour after 100,000 short-lived queues as many series as before them', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;
     engine.published('ns', 'steady', 1, 0);

@@ -96,7 +96,7 @@ describe('SeriesTable', () => {
     expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
   });
 
-  it('frees the place of a key that was used once after a minute when full', () => {
+  it('gives the place of a key that was used only once to another key after a minute, when full', () => {
     const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     expect(series.get('p', 'ns', 'b').name).toBe('p/other/other');

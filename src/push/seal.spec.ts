@@ -12,10 +12,10 @@ function fileOf(text: string): string {
   return file;
 }
 
-describe("the encryption of a target's secrets", () => {
+describe('encrypted secrets of a target', () => {
   const seal = Seal.fromFile(fileOf(`${randomBytes(32).toString('base64')}\n`));
 
-  it('is decrypted only with the same key for the same target', () => {
+  it('are decrypted only with the same key for the same target', () => {
     const sealed = seal.close(SECRETS, 'ns/a');
     expect(sealed).not.toContain('hush');
     expect(seal.open(sealed, 'ns/a')).toEqual(SECRETS);
@@ -25,7 +25,7 @@ describe("the encryption of a target's secrets", () => {
     expect(other.open(sealed, 'ns/a')).toBeNull();
   });
 
-  it('is not decrypted from a changed or truncated text', () => {
+  it('are not decrypted from a changed or truncated text', () => {
     const sealed = seal.close(SECRETS, 'ns/a');
     const changed = sealed.slice(0, 30) + (sealed[30] === 'A' ? 'B' : 'A') + sealed.slice(31);
     expect([changed, sealed.slice(0, 40), 'aes:'].map((one) => seal.open(one, 'ns/a'))).toEqual([
@@ -35,11 +35,11 @@ describe("the encryption of a target's secrets", () => {
     ]);
   });
 
-  it('reads secrets that were stored before push.key_file was set', () => {
+  it('may have been stored without a key, before push.key_file was set', () => {
     expect(seal.open(Seal.fromFile(undefined).close(SECRETS, 'ns/a'), 'ns/a')).toEqual(SECRETS);
   });
 
-  it('refuses a key that is shorter than 32 bytes', () => {
+  it('need a key of 32 bytes', () => {
     expect(() => Seal.fromFile(fileOf('c2hvcnQ='))).toThrow(/^push\.key_file must hold 32 bytes/);
   });
 });

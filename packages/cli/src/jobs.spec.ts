@@ -42,7 +42,7 @@ describe('pumphouse job, queue and dead', () => {
     return id;
   }
 
-  describe('job publish', () => {
+  describe('pumphouse job publish', () => {
     it('publishes the JSON of an argument with options, and prints the id', async () => {
       const { code, out, err } = await cli.call(
         ...['job', 'publish', queue, '{"big":12345678901234567890}', '--type', 'welcome', '--delay', '1h'],
@@ -262,7 +262,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(await client.jobs.get(two)).toMatchObject({ state: 'ready', queue: `${queue}-b` });
   });
 
-  describe('dead', () => {
+  describe('pumphouse dead', () => {
     it('lists dead jobs that match filters, and lists failure groups', async () => {
       const id = await dead(queue, 'smtp', '554 Refused by policy');
       await dead(queue, 'address');
@@ -319,7 +319,7 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
-  describe('queue', () => {
+  describe('pumphouse queue', () => {
     it('lists, shows, pauses, resumes and drains a queue', async () => {
       await client.publish({ queue, data: 1 });
       expect((await cli.call('queue', 'pause', queue)).out).toBe(`paused ${queue}\n`);

@@ -34,7 +34,7 @@ describe('the command line on a server', () => {
     await app.stop();
   });
 
-  describe('tail', () => {
+  describe('pumphouse tail', () => {
     it('prints the events that match its filters, and ends after --count events', async () => {
       const { ended, output } = cli.start(
         'tail',
@@ -90,7 +90,7 @@ describe('the command line on a server', () => {
     });
   });
 
-  describe('stats', () => {
+  describe('pumphouse stats', () => {
     it("prints the counts and today's statistics of a queue", async () => {
       await client.publish({ queue: 'counted', data: 1 });
       const { out } = await cli.call('stats', '--queue', 'counted');
@@ -122,7 +122,7 @@ describe('the command line on a server', () => {
     });
   });
 
-  describe('bench', () => {
+  describe('pumphouse bench', () => {
     it('measures publish, lease and ack, and deletes its jobs', async () => {
       const load = ['bench', '--jobs', '300', '--clients', '4', '--batch', '7', '--size', '50'];
       const { code, out, err } = await cli.call(...load, '--json');
@@ -152,7 +152,7 @@ describe('the command line on a server', () => {
     });
   });
 
-  describe('completion', () => {
+  describe('pumphouse completion', () => {
     const root = program({ out: () => undefined, err: () => undefined });
 
     it.each([

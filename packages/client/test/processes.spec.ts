@@ -43,7 +43,7 @@ async function leaseNext(queue: string): Promise<LeasedJob | undefined> {
   return job;
 }
 
-describe('a worker process', () => {
+describe('a process with a client worker', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'ends its running job after %s, with heartbeats, and exits with 0',
     async (signal) => {

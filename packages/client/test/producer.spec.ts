@@ -402,7 +402,7 @@ describe('calls of the client', () => {
     expect(await counts(toQueue)).toMatchObject({ ready: 1 });
   });
 
-  it('manage recurring jobs and read statistics and workers', async () => {
+  it('store, change, pause, resume and delete recurring jobs, and read statistics', async () => {
     const queue = fresh();
     const id = fresh('every');
     const fields = {

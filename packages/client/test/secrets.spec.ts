@@ -86,7 +86,7 @@ describe('the printed form of a client, a worker or an error', () => {
   });
 });
 
-describe('the log of a worker', () => {
+describe('the log of a client worker', () => {
   it('shows no data, result or token when a call fails', async () => {
     const [queue, secret] = [fresh(), 'a-secret-of-the-user'];
     const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 1_500 });

@@ -130,7 +130,7 @@ describe('push targets of the client', () => {
   });
 });
 
-describe('failure groups', () => {
+describe('failure groups in the client', () => {
   it('are listed with their number of jobs, and in all pages', async () => {
     const queue = fresh();
     for (const group of ['smtp', 'smtp', 'address']) {

@@ -31,7 +31,7 @@ describe('verify() for webhooks', () => {
     expect(await verify(secret, upper, BODY, now)).toBe('job-1');
   });
 
-  it('compares bytes, and refuses bytes that are not UTF-8 under another signature', async () => {
+  it('refuses bytes that are not UTF-8 with the signature of another body', async () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0]);
     await expect(verify(secret, headersOf(secret, 'x'), bytes, now)).rejects.toThrow(WebhookError);
   });

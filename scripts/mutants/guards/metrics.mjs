@@ -12,14 +12,14 @@ export const METRICS = [
     name: 'metrics: a counter whose series ends is removed',
     off: 'remove',
     spec: SERVICE,
-    test: 'MetricsService › has as many series as before an hour after 100,000 short-lived queues',
+    test: 'MetricsService › has an hour after 100,000 short-lived queues as many series as before them',
   },
   {
     id: 'histogram-series-removed',
     name: 'metrics: a histogram whose series ends is removed',
     off: 'remove',
     spec: SERVICE,
-    test: 'MetricsService › has as many series as before an hour after 100,000 short-lived queues',
+    test: 'MetricsService › has an hour after 100,000 short-lived queues as many series as before them',
   },
   {
     id: 'cluster-sum-adds-differences',

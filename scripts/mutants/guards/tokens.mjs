@@ -126,14 +126,14 @@ export const TOKENS = [
     name: 'secrets: an address is shown without what looks like a token',
     off: 'true',
     spec: 'src/http/request/shown-url.spec.ts',
-    test: 'an address in the access log › hides a generated token anywhere in the URL, and a chosen token as token=: %s',
+    test: 'an address in the access log › hides a generated token anywhere in the URL, and a chosen token after token= (%s)',
   },
   {
     id: 'shown-url-unescaped',
     name: 'secrets: escapes of a URL are undone before secrets are hidden',
     off: { with: '0' },
     spec: 'src/http/request/shown-url.spec.ts',
-    test: 'an address in the access log › hides a generated token anywhere in the URL, and a chosen token as token=: %s',
+    test: 'an address in the access log › hides a generated token anywhere in the URL, and a chosen token after token= (%s)',
   },
   {
     id: 'passwords-in-constant-time',

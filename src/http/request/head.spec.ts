@@ -62,7 +62,7 @@ describe('the token of a request', () => {
     ['a bearer token in any case', NATIVE, { 'x-token': '', authorization: 'bearer  pool:b ' }, '', 'pool:b'],
     ['the query', NATIVE, {}, 'token=c&token=d', 'c'],
     ['the query beside other credentials', NATIVE, { authorization: 'Basic YTpi' }, 'token=c', 'c'],
-    ['nothing of two words', NATIVE, { authorization: 'Bearer b c' }, '', ''],
+    ['no bearer token of two words', NATIVE, { authorization: 'Bearer b c' }, '', ''],
     [
       'no bearer token of a proxy in front of lmstfy',
       '/api/:namespace/:queue',
@@ -70,7 +70,7 @@ describe('the token of a request', () => {
       '',
       '',
     ],
-    ['none', NATIVE, {}, '', ''],
+    ['no header and no query', NATIVE, {}, '', ''],
   ])('is read from %s', (_what, route, headers, query, token) => {
     expect(sentToken({ headers } as unknown as IncomingMessage, parseQuery(query), route)).toBe(token);
   });

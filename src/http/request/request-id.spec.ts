@@ -14,7 +14,7 @@ describe.each([
     expect(decodeTime(id)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('increase', () => {
+  it('increase from request to request', () => {
     let last = '';
     let isInOrder = true;
     for (let i = 0; i < many; i++) {

@@ -24,7 +24,7 @@ describe('an address in the access log', () => {
     ['among words', `/api/ns/q?x=wrong-${MINTED}-x`],
     ['a chosen one in a name', `/api/ns/q?token%3D${encodeURIComponent(CHOSEN)}`],
     ['beside another', `/api/ns/${MINTED}?token=${encodeURIComponent(CHOSEN)}`],
-  ])('hides a generated token anywhere in the URL, and a chosen token as token=: %s', (_name, url) => {
+  ])('hides a generated token anywhere in the URL, and a chosen token after token= (%s)', (_name, url) => {
     for (const carried of ['', 'short', 'wrong-but-long-enough-it-is']) {
       const shown = shownUrl(url, carried);
       expect(decodeURIComponent(shown).toUpperCase()).not.toContain(MINTED);

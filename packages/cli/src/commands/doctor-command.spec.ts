@@ -156,7 +156,7 @@ describe('pumphouse doctor', () => {
     ]);
   });
 
-  it('receives the facts of each pool without its address and password from the admin port', async () => {
+  it('has the facts of each pool from GET /redis of the admin port, without address and password', async () => {
     const { status, json } = await app.admin('GET', '/redis');
     expect(status).toBe(200);
     expect(json).toEqual({
