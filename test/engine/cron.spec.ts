@@ -225,7 +225,7 @@ describe('a jitter longer than the time between slots', () => {
   });
 });
 
-it('makes a job within its minute after the jitter, and skips a late slot, with max_catch_up 0', async () => {
+it('a cron schedule with max_catch_up 0 and jitter makes a job in time, and skips a late slot', async () => {
   const jitterMs = 10 * MINUTE;
   await set('0 * * * *', { schedule: { jitterMs }, maxCatchUp: 0 });
   const slot = at('2027-01-15T13:00:00Z');

@@ -115,8 +115,8 @@ describe('dependencies', () => {
     ['block', { state: 'blocked', failedDependencies: { a: 'died' } }],
     ['ignore', { state: 'ready', dependsOn: [] }],
     ['fail', { state: 'dead', failure: { group: 'dependency_failed' } }],
-  ])('a dependent job with the policy %s', (onDependencyFailure, expected) => {
-    it('follows it when a dependency dies before or after its publish', async () => {
+  ])('a job with the policy %s for failed dependencies', (onDependencyFailure, expected) => {
+    it('follows the policy when a dependency dies before or after its publish', async () => {
       await f.put('a');
       await f.put('b', { dependsOn: ['a'], onDependencyFailure });
       await f.fail('a');
@@ -140,7 +140,7 @@ describe('dependencies', () => {
     expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
   });
 
-  it('show a job that is blocked in vain, until the dead job is respawned and done (Q6)', async () => {
+  it('count a job as stuck while its dependency is dead, until the dead job is respawned (Q6)', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
@@ -156,7 +156,7 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
-  it('notice every other end of a dependency', async () => {
+  it('notice that a dependency expires, or is acknowledged before its lease', async () => {
     await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
     await f.put('b', { dependsOn: ['expires'] });
     await f.pass(1_001);
@@ -182,7 +182,7 @@ describe('dependencies', () => {
     expect(await f.work()).toEqual(['c']);
   });
 
-  it('keep the id until all dependents are updated', async () => {
+  it('keep the id of a done job in use until its dependents are updated', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     const [job] = await f.lease();

@@ -44,7 +44,7 @@ describe('a job that a long poll of the same process waits for', () => {
   /** Publishes and leases; the loops have scripts of their own. */
   const seen = (): string[] => calls.filter((call) => call !== '');
 
-  it('is fetched in the next call after the publish only', async () => {
+  it('needs one publish and one lease call', async () => {
     const [wait] = await waiters(1);
     const id = await f.publish('q');
     expect(await wait).toEqual([id]);
@@ -54,7 +54,7 @@ describe('a job that a long poll of the same process waits for', () => {
     expect(seen()).toEqual(['publish', 'wake-up q', 'lease']);
   });
 
-  it('needs no wake-up', async () => {
+  it('reaches the long poll without a wake-up', async () => {
     const [wait] = await waiters(1);
     // Now Redis knows no server that waits, and sends nothing; a check would find the job in half a second.
     await client.del(f.pool.keys.namespace(f.ns).waiting);
@@ -65,7 +65,7 @@ describe('a job that a long poll of the same process waits for', () => {
     expect(seen()).toEqual(['publish', 'lease']);
   });
 
-  it('is fetched so also with an idempotency key', async () => {
+  it('needs one publish and one lease call, also with an idempotency key', async () => {
     const [wait] = await waiters(1);
     const id = await f.engine.publish(f.ns, 'q', newJob(), { idempotencyKey: 'once' });
     expect(await wait).toEqual([id]);
@@ -84,7 +84,7 @@ describe('a job that a long poll of the same process waits for', () => {
     expect(await wait).toEqual([id]);
   });
 
-  it('is fetched once for several long polls', async () => {
+  it('is fetched by one lease call if several long polls wait', async () => {
     const waits = await waiters(3);
     const ids = [await f.publish('q')];
     await sleep(WAKE_UP_MS);
@@ -94,7 +94,7 @@ describe('a job that a long poll of the same process waits for', () => {
     expect((await Promise.all(waits)).flat().sort()).toEqual(ids.sort());
   });
 
-  it('is fetched once for many publishes in one turn, and the other jobs stay', async () => {
+  it('is fetched by one lease call among 20 publishes at once, and the other 19 jobs stay', async () => {
     const [wait] = await waiters(1);
     const ids = await Promise.all(Array.from({ length: 20 }, () => f.publish('q')));
     expect(ids).toContain((await wait)?.[0]);
@@ -104,7 +104,7 @@ describe('a job that a long poll of the same process waits for', () => {
     expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 19, leased: 1 }]);
   });
 
-  it('arrives by its wake-up if it is durable', async () => {
+  it('reaches the long poll if it is published with durability aof', async () => {
     const [wait] = await waiters(1);
     const id = await f.engine.publish(f.ns, 'q', newJob(), { durability: 'aof' });
     expect(await wait).toEqual([id]);

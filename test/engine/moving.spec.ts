@@ -180,7 +180,7 @@ describe('a pool moved to another Redis', () => {
       expect(await next.recurring.get(ns, 'tick')).toMatchObject({ made: 6, skipped: 0 });
     });
 
-    it('makes no job while its mover is killed, and the next process continues', async () => {
+    it('makes no job while a killed process has it half moved, and makes it after the next process moved it', async () => {
       await every();
       const { records } = old.movingStore();
       const leaving = await records.leaveRecurring(ns, 'tick');
@@ -205,7 +205,7 @@ describe('a pool moved to another Redis', () => {
       expect((await queues.recurring.list(ns, 10)).items).toEqual([]);
     });
 
-    it('goes on in its Redis when the move is cancelled halfway', async () => {
+    it('makes jobs in the old Redis when the move is cancelled halfway', async () => {
       await every();
       const leaving = await old.movingStore().records.leaveRecurring(ns, 'tick');
       const back = moveOf(...reversed());
@@ -260,7 +260,7 @@ describe('a pool moved to another Redis', () => {
     expect((await old.stats.read(ns, 'q', today)).retries).toBe(0);
   });
 
-  it('changes settings of queues and targets in both, and removes them in both', async () => {
+  it('changes and removes settings of queues and targets in both Redis servers', async () => {
     await old.publish(ns, 'q', newJob());
     const { queues: controls, targets } = queues;
     await targets.change(ns, 't', () => ({ value: '{"url":"x"}' }));
@@ -285,7 +285,7 @@ describe('a pool moved to another Redis', () => {
     }
   });
 
-  it('finds a worker session with its signals, and extends its leases in both', async () => {
+  it('finds a worker session with its signals, and extends its leases in both Redis servers', async () => {
     const info = { name: 'host-1' };
     await old.sessions.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
     await old.sessions.stop(ns, 'session-1');

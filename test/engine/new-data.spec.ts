@@ -128,7 +128,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
   });
 });
 
-it('are not stored for a caller without a lease in any state', async () => {
+it('new data are not stored for a caller without a lease, in any state of the job', async () => {
   const one = await leased({ retentionMs: 60_000 });
   const late = { id: one.id, lease: one.lease, group: 'g', message: '', data: data('late') };
   const refused = { code: 'lease_lost' };
@@ -148,7 +148,7 @@ it('are not stored for a caller without a lease in any state', async () => {
   expect(await bytes()).toBe(10);
 });
 
-it('are the first ones of a job that is listed twice', async () => {
+it('new data of a job that is listed twice are the first ones', async () => {
   const one = await leased({ retentionMs: 60_000 });
   const acks = [
     { ...one, data: data('first') },
@@ -159,7 +159,7 @@ it('are the first ones of a job that is listed twice', async () => {
   expect(await bytes()).toBe(5);
 });
 
-it('are not stored with a refused circle', async () => {
+it('new data are not stored with an ack that is refused for a circle of dependencies', async () => {
   const one = await leased({ id: 'self' });
   const next = { queue: 'p', dependsOn: ['self'] };
   expect(await operations().complete(f.ns, [{ ...one, data: data('new'), next }])).toEqual([
@@ -168,7 +168,7 @@ it('are not stored with a refused circle', async () => {
   expect(await stored('self')).toEqual(['0123456789', null]);
 });
 
-it('are accepted after the lease expired, and during a cancel', async () => {
+it('new data are accepted after the lease expired, and during a cancel', async () => {
   const one = await leased();
   await f.pass(61_000);
   await operations().retry(f.ns, { ...one, group: 'g', message: '', data: data('late but heard') });

@@ -169,7 +169,7 @@ describe('the pump', () => {
     expect(performance.now() - sentMs).toBeLessThan(200 + 1_000 + mostMs);
   });
 
-  it('takes over beside a namespace with damaged keys', async () => {
+  it('takes over the jobs of a dead server beside 20 namespaces with damaged keys', async () => {
     const { namespaces } = f.pool.keys;
     const spoilt = Array.from({ length: 20 }, (_, i) => `${f.ns}-spoilt-${i}`);
     for (const name of spoilt) await f.pool.read('SET', f.pool.keys.namespace(name).due, 'no zset');
@@ -183,7 +183,7 @@ describe('the pump', () => {
     for (const name of spoilt) await f.pool.read('DEL', f.pool.keys.namespace(name).due);
   });
 
-  it('takes over a lease that a dying server made', async () => {
+  it('ends a lease that a dead server made, within a second of its end', async () => {
     const dying = await EngineFixture.open();
     const mostMs = await mostLateMs();
     await f.publish('q', { tries: 2 });

@@ -124,7 +124,7 @@ describe('a job that is put under an id', () => {
     expect(leased.every(({ body }) => body.toString() === 'new')).toBe(true);
   });
 
-  it('is stored once by many concurrent puts, the last one counts, and the former is not leased', async () => {
+  it('is created once and leased once after 20 concurrent puts', async () => {
     const puts = await Promise.all(
       Array.from({ length: 20 }, (_, i) => put('one', { body: Buffer.from(String(i)) })),
     );
@@ -148,7 +148,7 @@ describe('a job that is put under an id', () => {
     await expect(f.engine.ack(f.ns, 'q', 'one', old!.lease)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  it('keeps or takes a unique key, and does not replace the former job if the key is held', async () => {
+  it('keeps or takes a unique key, and does not replace the former job if another job holds the key', async () => {
     const unique = { key: 'k', mode: 'reject' } as const;
     await put('one', { unique });
     expect(await put('one', { unique })).toMatchObject({ isReplaced: true });

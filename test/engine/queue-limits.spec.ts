@@ -66,7 +66,7 @@ describe('limits on running jobs', () => {
   });
 
   describe('a limit on running jobs', () => {
-    it('counts simple and extended jobs, also those that ran before', async () => {
+    it('counts simple and extended jobs, also a job that was leased before the limit was set', async () => {
       for (let i = 0; i < 3; i++) await f.publish('q');
       await lease();
       await put('q');
@@ -113,7 +113,7 @@ describe('limits on running jobs', () => {
   describe('a simple job that is leased in a limited queue', () => {
     beforeEach(() => controls().change(f.ns, 'q', { maxRunning: 5, expired: 'front' }));
 
-    it('keeps a heartbeat in a batch that makes another job depend on it', async () => {
+    it('keeps its heartbeat although another call of the batch makes a job depend on it', async () => {
       await f.publish('q', { id: 'long' });
       await f.publish('q', { id: 'short' });
       const leases = await lease('q', 2);
@@ -133,7 +133,7 @@ describe('limits on running jobs', () => {
       expect(await counts()).toMatchObject({ leased: 1, ready: 0, scheduled: 0 });
     });
 
-    it('returns to the front, also if its answer may not have been sent', async () => {
+    it('returns to the front when its lease expires whose answer may not have been sent', async () => {
       const [first] = [await f.publish('q'), await f.publish('q')];
       await f.lease('q', { ttrMs: 1_000, confirms: true });
       await pass(1_001);
@@ -162,7 +162,7 @@ describe('limits on running jobs', () => {
       expect((await lease('q', 9)).map(({ id }) => id)).toEqual([a3]);
     });
 
-    it('passes the slot of a released job that is removed to the next', async () => {
+    it('passes the slot of a released job that is deleted to the next held job', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -189,7 +189,7 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 100)).toHaveLength(22);
     });
 
-    it('skips more jobs of a full key than one step reads', async () => {
+    it('holds 199 jobs in one lease call, and leases the job behind them', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       for (let i = 0; i < 4; i++) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
@@ -233,7 +233,7 @@ describe('limits on running jobs', () => {
       });
     });
 
-    it('has no slot for new jobs while a released one is about to run', async () => {
+    it('has no slot for a new job while a released job is ready', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -244,7 +244,7 @@ describe('limits on running jobs', () => {
       expect(await stateOf(urgent)).toBe('held');
     });
 
-    it('lets no new job overtake those that its rate holds', async () => {
+    it('gives its slot to a job that the rate holds before a new job with a higher priority', async () => {
       await controls().change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
@@ -262,7 +262,7 @@ describe('limits on running jobs', () => {
   describe('a rate', () => {
     const rate = { rate: 10, periodMs: 1_000, burst: 3 };
 
-    it('allows a burst, and one more for each part of its period', async () => {
+    it('allows a burst, and one more lease for each part of its period', async () => {
       await controls().change(f.ns, 'q', { rate });
       for (let i = 0; i < 20; i++) await put('q');
 
@@ -585,7 +585,7 @@ describe('pause, resume and settings', () => {
       });
     });
 
-    it('leaves only the settings if it is for every state', async () => {
+    it('leaves no key of jobs if it is for every state', async () => {
       await fillAll();
 
       await pending().purge(f.ns, 'q', STATES);
@@ -601,7 +601,7 @@ describe('pause, resume and settings', () => {
       expect((await f.keys()).filter((key) => !/:(meta|ended|timers|due)$/.test(key))).toEqual([]);
     });
 
-    it('finds jobs that change to a later state meanwhile, and leaves newly published ones', async () => {
+    it('removes jobs that change to another chosen state during the purge, and leaves jobs that are published during it', async () => {
       class Delayed extends QueuePurger {
         override async count(...query: Parameters<QueuePurger['count']>): Promise<Purged> {
           const counted = await super.count(...query);
@@ -627,7 +627,7 @@ describe('pause, resume and settings', () => {
       expect((await f.find(late))?.state).toBe('ready');
     });
 
-    it('goes on in steps to the end of a long ready list of both kinds', async () => {
+    it('removes 150 ready jobs, simple and extended, in steps', async () => {
       for (let i = 0; i < 150; i++) await (i % 3 === 0 ? put('q', { priority: i % 2 }) : f.publish('q'));
 
       expect((await pending().purge(f.ns, 'q', ['ready'], 0)).isComplete).toBe(false);
@@ -636,7 +636,7 @@ describe('pause, resume and settings', () => {
     });
   });
 
-  it("a destroy removes all jobs of an extended queue as lmstfy's call does, also held ones", async () => {
+  it('a destroy removes the ready and held jobs of an extended queue, and no other jobs', async () => {
     await fillAll();
 
     expect(await f.engine.queues.destroy(f.ns, 'q')).toBe(ALL.ready + ALL.held);
@@ -683,7 +683,7 @@ describe('pause, resume and settings', () => {
       expect((await extended().jobReader.find(f.ns, id))?.state).toBe('done');
     });
 
-    it('send a native job without options to the extended path if they have a priority', async () => {
+    it('reject a native job without options from the simple script if they have a priority', async () => {
       const native = { ...simple(), native: { ttl: true, tries: true, retention: true } };
       await f.engine.publish(f.ns, 'q', native);
       await controls().change(f.ns, 'q', { defaults: { priority: 7 } });
@@ -779,7 +779,7 @@ describe('pause, resume and settings', () => {
   });
 
   describe('an empty queue', () => {
-    it('is removed with its settings without jobs', async () => {
+    it('is removed by a call together with its settings', async () => {
       await controls().change(f.ns, 'q', { maxRunning: 1, rate: { rate: 1, periodMs: 1, burst: 1 } });
       await f.engine.pumpNow(f.ns);
 
@@ -793,7 +793,7 @@ describe('pause, resume and settings', () => {
     it.each([
       ['by a call', (): Promise<unknown> => controls().forget(f.ns, 'q')],
       ['by the janitor', (): Promise<unknown> => tidyTwice()],
-    ])('is removed: %s, with more stale entries than one script reads', async (_how, forget) => {
+    ])('is removed with 2,560 stale entries: %s', async (_how, forget) => {
       const jobs = Array.from({ length: 64 }, simple);
       for (let i = 0; i < 40; i++) {
         const ids = await f.engine.publishMany(f.ns, 'q', jobs);

@@ -70,7 +70,7 @@ describe('quotas', () => {
         expect(await total(f)).toBe(10);
       });
 
-      it('refuse a bulk as a whole, beside others in its batch', async () => {
+      it('refuse a bulk as a whole, and no other call of its batch', async () => {
         const f = await withQuotas(quotas);
         const results = await Promise.allSettled([
           f.engine.publishMany(f.ns, 'q', jobsOf(8)),
@@ -109,7 +109,7 @@ describe('quotas', () => {
         await f.publish('q');
       });
 
-      it('have room after an acknowledgement, not for stale entries', async () => {
+      it("have room for one job after one acknowledgement, although the job's entry is still listed", async () => {
         const f = await withQuotas({ jobsPerQueue: 2 });
         const ids = [await f.publish('q'), await f.publish('q')];
         await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
@@ -205,7 +205,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('are returned by a server without a quota', async () => {
+      it('count an acknowledgement by a server without a quota', async () => {
         const f = await withQuotas(quotas);
         const fixture = await EngineFixture.open();
         open.push(fixture);
@@ -216,7 +216,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('are stored beside attributes and in an idempotent publish', async () => {
+      it('count the body once in a publish with attributes that is repeated under an idempotency key', async () => {
         const f = await withQuotas({ bytes: 10 });
         const job = newJob({ body: Buffer.from('12345'), attributes: { a: 'b' } });
         await f.engine.publish(f.ns, 'q', job, KEY);
@@ -267,7 +267,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBeLessThan(99 * 70);
       });
 
-      it('drop longer progress beyond the quota, and extend the lease', async () => {
+      it('drop progress beyond the quota, and extend the lease of the heartbeat', async () => {
         const { f, id, lease, ops } = await leased(2_000);
         const read = () => f.engine.jobs.find(f.ns, id);
         await ops.heartbeat(f.ns, { id, lease }, { progress: 'some' });
@@ -279,7 +279,7 @@ describe('quotas', () => {
         expect(await read()).toMatchObject({ progress: 'else' });
       });
 
-      it('count a result, and drop a longer one', async () => {
+      it('count a result, and drop a result beyond the quota', async () => {
         const { f, id, lease, ops } = await leased(4_000);
         const other = await f.put('q', { text: '' });
         const [next] = (await f.lease('q', { ttrMs: 10_000 })) as [LeasedJob];
@@ -314,7 +314,7 @@ describe('quotas', () => {
         expect(await ops.complete(f.ns, [{ id, lease, data }])).toEqual(['done']);
       });
 
-      it('count dependencies, and refuse more', async () => {
+      it('count dependencies, and refuse dependencies beyond the quota', async () => {
         const f = await withQuotas({ bytes: 5_000 });
         const ids: string[] = [];
         for (let i = 0; i < 60; i++) ids.push(await f.put('q', { text: '' }));
@@ -343,7 +343,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('return what a queue had, step by step, during a purge of the namespace', async () => {
+      it('count down the bytes of each removed queue in a purge of the namespace', async () => {
         const f = await withQuotas({ bytes: 10_000 });
         const id = await f.put('q', { text: 'body' });
         await f.engine.jobs.log(f.ns, id, LONG);
@@ -358,7 +358,7 @@ describe('quotas', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('cut a longer message of a failure, and never refuse it', async () => {
+      it('cut the message of a failure beyond the quota, and never refuse the failure', async () => {
         const { f, id, lease, ops } = await leased(1_000);
         await ops.fail(f.ns, { id, lease, group: 'g', message: 'ä'.repeat(3_000) });
         const job = await f.engine.jobs.find(f.ns, id);
@@ -520,7 +520,7 @@ describe('quotas', () => {
         await put('c');
       });
 
-      it('refuse settings of one queue too many', async () => {
+      it('refuse settings of a queue beyond the quota on queues', async () => {
         const f = await withQuotas({ queues: 1 });
         const { queueControls: controls } = f.engine.components;
         await controls.change(f.ns, 'a', { maxRunning: 1 });

@@ -103,7 +103,7 @@ describe('a recurring job after an outage', () => {
   it.each([
     ['between two slots', 95 * SECOND],
     ['on a slot', 90 * SECOND],
-  ])('T31: makes exactly as many as max_catch_up allows, the last ones: %s', async (_when, ms) => {
+  ])('T31: makes one job, for the last slot, with max_catch_up 1: %s', async (_when, ms) => {
     const beganMs = f.nowMs;
     await set(10 * SECOND, { maxCatchUp: 1, schedule: { everyMs: 10 * SECOND } });
     await pass(ms);
@@ -182,7 +182,7 @@ describe('a recurring job after an outage', () => {
     expect(await get('fast')).toMatchObject({ made: 1, skipped: 9 });
   });
 
-  it('makes up for one slot on earlier servers, and is reset by a change', async () => {
+  it('stores max_catch_up 0 so that an earlier server makes up for one slot', async () => {
     await set(SECOND, { maxCatchUp: 0 });
     expect(await f.pool.read('HGET', `{${f.ns}}Rr`, 'backlog')).toBe('1');
     expect(await recurrings().change(f.ns, 'r', { paused: true })).toMatchObject({ maxCatchUp: 0 });
@@ -190,7 +190,7 @@ describe('a recurring job after an outage', () => {
     expect(await f.pool.read('HMGET', `{${f.ns}}Rr`, 'backlog', 'skips_late')).toEqual(['3', '0']);
   });
 
-  it('keeps to max_catch_up over many steps', async () => {
+  it('makes 90 jobs for 501 slots with max_catch_up 90', async () => {
     await set(SECOND, { maxCatchUp: 90 });
     await pass(500 * SECOND);
 
@@ -222,7 +222,7 @@ it('a recurring job makes one job for each slot with any number of servers', asy
 });
 
 describe('a running recurring job', () => {
-  it('changes what it makes, and keeps its count and its slots', async () => {
+  it('makes jobs of its changed template, and keeps its count and its slots', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(1);
@@ -247,7 +247,7 @@ describe('a running recurring job', () => {
     });
   });
 
-  it('is set again under its id without a repeated slot or a new sequence', async () => {
+  it('makes no second job for a slot, and keeps its count, if it is set again under its id', async () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(3 * SECOND);
@@ -271,7 +271,7 @@ describe('a running recurring job', () => {
     expect(await take()).toEqual(['r-1', 'r-2']);
   });
 
-  it('serves no slot twice, with or without a pause', async () => {
+  it('makes no second job for a slot after a pause and a change of its interval', async () => {
     await set(10 * SECOND);
     await pass(0);
     await recurrings().pause(f.ns, 'r');
@@ -310,7 +310,7 @@ describe('a running recurring job', () => {
   });
 });
 
-it('makes jobs with dependencies', async () => {
+it('a recurring job makes jobs with dependencies', async () => {
   const [first] = await extended().extendedPublisher.publish(f.ns, [
     { queue: 'p', body: Buffer.from('x'), type: 't' },
   ]);
@@ -324,7 +324,7 @@ it('makes jobs with dependencies', async () => {
   expect((await take()).sort()).toEqual(['r-1', 'r-2']);
 });
 
-it('is purged with its namespace', async () => {
+it('a recurring job is purged with its namespace', async () => {
   await set(SECOND);
   await pass(SECOND);
   const purged = await f.engine.purge.run(f.ns);
@@ -334,7 +334,7 @@ it('is purged with its namespace', async () => {
   expect(await f.keys()).toEqual([]);
 });
 
-it('a recurring job skips the numbers of jobs that it made before its deletion', async () => {
+it('a recurring job that is set again skips the job ids of its existing former jobs', async () => {
   await set(SECOND, { maxCatchUp: 1, id: 'twelve-chars1' });
   await pass(0);
   await recurrings().remove(f.ns, 'twelve-chars1');
@@ -397,7 +397,7 @@ it('a list of recurring jobs has pages in the order of their ids', async () => {
   expect((await recurrings().list(f.ns, 100, '', 'c')).items).toEqual([await get('c')]);
 });
 
-it('a list of recurring jobs ends a page early for much data, and ends all of them at once', async () => {
+it('a list of recurring jobs ends a page early if the jobs are large', async () => {
   const template = { queue: 'q', body: Buffer.alloc(3_000_000, 'x') };
   for (const id of ['a', 'b', 'c']) await set(SECOND, { id, template });
   const first = await recurrings().list(f.ns, 100);
@@ -528,7 +528,7 @@ describe('names of the jobs of a recurring job', () => {
     expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'overlap' } });
   });
 
-  it('are found although a caller used the next numbers', async () => {
+  it('are free numbers although a caller used many of the next numbers', async () => {
     for (let [n, step] = [1, 1]; step <= 2 ** 41; step *= 2, n += step) await f.put('mine', { id: `r-${n}` });
     await set(SECOND);
     await pass(0);
@@ -581,7 +581,7 @@ describe("recurring jobs after Redis's clock was ahead", () => {
     expect(nextAtMs).toBeLessThanOrEqual(f.nowMs + MINUTE);
   });
 
-  it('are unchanged if they begin later, or if a clock correction moved their slot to the past', async () => {
+  it('are unchanged by a clock correction of 4 s, and if they begin a year later', async () => {
     await set(MINUTE, { schedule: { everyMs: MINUTE, offsetMs: YEAR } });
     await set(MINUTE, { id: 'served' });
     await pass(0);

@@ -172,7 +172,7 @@ describe('ids used again', () => {
       expect([await f.find('j1'), await f.find('other')]).toEqual([null, null]);
     });
 
-    it('keeps its queue from being removed until it is gone', async () => {
+    it('keeps its queue from being removed while one of its jobs is there', async () => {
       await f.lease('q', 1);
       await expect(f.components.queueControls.forget(f.ns, 'q')).rejects.toMatchObject({
         code: 'queue_not_empty',
@@ -229,7 +229,7 @@ describe('ids used again', () => {
   });
 
   describe('a failed dependency whose id is used again', () => {
-    it('is waited for after an update with it, and met when it is done', async () => {
+    it('is waited for after an update adds it again', async () => {
       await f.put('first');
       await f.put('waits', { queue: 'elsewhere', dependsOn: ['first'] });
       await f.fail('first');
@@ -302,7 +302,7 @@ describe('registration of a namespace', () => {
     });
     afterEach(() => f.close());
 
-    it('is on the list before it has its marker if its server dies at any time', async () => {
+    it('is on the list before it has its marker, so that a dying server leaves none off the list', async () => {
       const { pool } = f;
       const listed: unknown[] = [];
       const run = pool.run.bind(pool);

@@ -272,7 +272,7 @@ describe('statistics', () => {
     expect((await reader.stats.read(f.ns, 'q', today())).waits.count).toBe(1);
   });
 
-  it('are summed under one name for queues beyond the bound', async () => {
+  it('are summed under one name for queues beyond the bound of queues a day', async () => {
     const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
     await engine.stats.flush();
@@ -286,7 +286,7 @@ describe('statistics', () => {
     expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
   });
 
-  it('are sent as one for queues that Redis reported beyond the bound', async () => {
+  it('are sent under one name for queues that Redis has reported as beyond the bound', async () => {
     const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     const run = jest.spyOn(f.pool, 'run');
     const all = Array.from({ length: 10 }, (_, i) => `q${i}`);
@@ -317,7 +317,7 @@ describe('statistics', () => {
     expect((await read('q8')).retries).toBe(2);
   });
 
-  it('take no place of queues with their own numbers if beyond the bound', async () => {
+  it('leave room for named queues if queues beyond the bound are stored first', async () => {
     const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
     // What tells of this server takes one.
     for (const queues of [[OTHER_QUEUES, 'p'], ['q']]) {
@@ -346,7 +346,7 @@ describe('statistics', () => {
     expect((await read()).failures).toBe(2);
   });
 
-  it('T66: have nothing of a purged namespace that another server had not written yet', async () => {
+  it('T66: are not written after a purge if another server counted them before the purge', async () => {
     await f.publish('old');
     await second.lease(f.ns, { queues: ['old'], count: 1, ttrMs: 60_000, waitMs: 0 });
     f.nowMs += 1_000;
@@ -363,7 +363,7 @@ describe('statistics', () => {
     expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual(['new']);
   });
 
-  it('T66: have nothing of a purged namespace in an answer that a server reads after the purge', async () => {
+  it('T66: are not affected by an answer from before a purge that a server reads after the purge', async () => {
     await f.publish('q');
     await f.engine.purge.run(f.ns);
     f.nowMs += 1_500;

@@ -109,7 +109,7 @@ describe('push targets of a namespace', () => {
     expect([...(await targets.readSince(f.ns, version)).queues.keys()]).toEqual(['q']);
   });
 
-  it('lose no change to another one that was read before it', async () => {
+  it('lose none of twelve concurrent changes of a target', async () => {
     await put('a', textOf({ n: 0 }));
     const count = (text: string | null): number =>
       (JSON.parse(text ?? '') as { target: { n: number } }).target.n;
@@ -165,7 +165,7 @@ describe('push targets of a namespace', () => {
       expect([await change('open'), await stored()]).toEqual([false, null]);
     });
 
-    it('exists per origin while the target lists the origin', async () => {
+    it('can be opened for an origin that the target lists, and for no other origin', async () => {
       const origin = 'http://b.example';
       await put('t', textOf({ origins: [origin] }));
       expect(await change('open', { origin, url: `${origin}/x` })).toBe(true);

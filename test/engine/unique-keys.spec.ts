@@ -87,7 +87,7 @@ it('a unique key in mode debounce restarts the delay of its holder, with the new
   expect((await find(id))?.timeline.map(({ what }) => what)).toContain('debounced');
 });
 
-it('a unique key in mode debounce uses the last job of a call', async () => {
+it('a unique key in mode debounce keeps the data of the last job of a call', async () => {
   const { id } = await put('debounce', { text: 'a' });
   const jobs = [job('debounce', { text: 'b', delayMs: 300 }), job('debounce', { text: 'c' })];
   const published = await extended().extendedPublisher.publish(f.ns, jobs);
@@ -97,7 +97,7 @@ it('a unique key in mode debounce uses the last job of a call', async () => {
   expect(await Audit.of(redis, f.ns)).toEqual([]);
 });
 
-it('a unique key in mode debounce delays a ready holder too, which runs at once without a delay', async () => {
+it('a unique key in mode debounce delays a ready holder, and makes it ready at once if published without a delay', async () => {
   const { id } = await put('debounce', { text: 'a' });
   expect(await put('debounce', { text: 'b', delayMs: 50 })).toMatchObject({ id, state: 'scheduled' });
   expect(await texts()).toEqual([]);

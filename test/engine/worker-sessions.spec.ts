@@ -206,7 +206,7 @@ describe('worker sessions', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('learn of quiet and stop, whatever they report later', async () => {
+  it('get quiet and stop in their heartbeats, whatever they report', async () => {
     const { workers } = extended.components;
     for (const id of ['gone', 'by-name']) {
       await expect(workers.quiet(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });

@@ -49,14 +49,14 @@ export const DEPENDENCIES = [
     name: 'dependencies: dependents of a dead job that comes back wait for it again',
     off: 'false',
     spec: SPEC,
-    test: 'dependencies › show a job that is blocked in vain, until the dead job is respawned and done (Q6)',
+    test: 'dependencies › count a job as stuck while its dependency is dead, until the dead job is respawned (Q6)',
   },
   {
     id: 'id-taken-until-notified',
     name: 'dependencies: an id is taken until its dependents are notified',
     off: 'false',
     spec: SPEC,
-    test: 'dependencies › keep the id until all dependents are updated',
+    test: 'dependencies › keep the id of a done job in use until its dependents are updated',
   },
   {
     id: 'cancel-grace-ends-lease',
@@ -147,7 +147,7 @@ export const DEPENDENCIES = [
     name: 'dependencies: one that failed does not count when its id is waited for again',
     off: 'remove',
     spec: 'test/engine/reused-ids.spec.ts',
-    test: 'ids used again › a failed dependency whose id is used again › is waited for after an update with it, and met when it is done',
+    test: 'ids used again › a failed dependency whose id is used again › is waited for after an update adds it again',
   },
   {
     id: 'left-list-keeps-a-stale-entry',

@@ -47,7 +47,7 @@ export const FAILURES = [
     name: 'namespaces: a namespace is listed before it has its marker',
     off: 'remove',
     spec: 'test/engine/reused-ids.spec.ts',
-    test: 'registration of a namespace › a new namespace › is on the list before it has its marker if its server dies at any time',
+    test: 'registration of a namespace › a new namespace › is on the list before it has its marker, so that a dying server leaves none off the list',
   },
   {
     id: 'refused-namespace-is-registered',

@@ -186,7 +186,7 @@ export const LEASES = [
     name: 'leases: a single waiter fetches right behind the publish of its process',
     off: 'false',
     spec: EXPECTED,
-    test: 'a job that a long poll of the same process waits for › needs no wake-up',
+    test: 'a job that a long poll of the same process waits for › reaches the long poll without a wake-up',
   },
   {
     id: 'no-fetch-before-a-job-is-ready',

@@ -99,7 +99,7 @@ export const PUBLISHES = [
     name: 'quotas: a call is refused as a whole',
     off: { replace: 'codes[start] = code' },
     spec: QUOTAS,
-    test: 'quotas › quotas › quotas on jobs of a queue › refuse a bulk as a whole, beside others in its batch',
+    test: 'quotas › quotas › quotas on jobs of a queue › refuse a bulk as a whole, and no other call of its batch',
   },
   {
     id: 'quota-adds-up-a-batch',
@@ -113,7 +113,7 @@ export const PUBLISHES = [
     name: 'quotas: stale entries take no room',
     off: { with: '0' },
     spec: QUOTAS,
-    test: 'quotas › quotas › quotas on jobs of a queue › have room after an acknowledgement, not for stale entries',
+    test: "quotas › quotas › quotas on jobs of a queue › have room for one job after one acknowledgement, although the job's entry is still listed",
   },
   {
     id: 'quota-queue-for-stored',

@@ -107,14 +107,14 @@ export const PUSH_SENDING = [
     name: 'quotas: what a job stores beside its body counts',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count a result, and drop a longer one`,
+    test: `${BESIDE} › count a result, and drop a result beyond the quota`,
   },
   {
     id: 'removal-frees-beside',
     name: 'quotas: a removed job takes from the sum what it had beside its body',
     off: { with: '0' },
     spec: QUOTAS,
-    test: `${BESIDE} › return what a queue had, step by step, during a purge of the namespace`,
+    test: `${BESIDE} › count down the bytes of each removed queue in a purge of the namespace`,
   },
   {
     id: 'growth-within-quota',

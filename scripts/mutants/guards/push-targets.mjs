@@ -52,7 +52,7 @@ export const PUSH_TARGETS = [
     name: 'push: no change of a target is lost to another one',
     off: 'false',
     spec: ENGINE,
-    test: `${OF} › lose no change to another one that was read before it`,
+    test: `${OF} › lose none of twelve concurrent changes of a target`,
   },
   {
     id: 'breaker-null-stays-closed',

@@ -21,7 +21,7 @@ export const QUEUE_LIMITS = [
     name: 'queue limits: running simple jobs count with extended ones',
     off: { with: '$& - redis.call("ZCARD", queue_key("l", number))' },
     spec: LIMITS,
-    test: 'limits on running jobs › a limit on running jobs › counts simple and extended jobs, also those that ran before',
+    test: 'limits on running jobs › a limit on running jobs › counts simple and extended jobs, also a job that was leased before the limit was set',
   },
   {
     id: 'late-holder-needs-slot',
@@ -56,14 +56,14 @@ export const QUEUE_LIMITS = [
     name: 'queue limits: a held job that was moved to the ready list has its slot',
     off: 'remove',
     spec: LIMITS,
-    test: 'limits on running jobs › a full concurrency key › has no slot for new jobs while a released one is about to run',
+    test: 'limits on running jobs › a full concurrency key › has no slot for a new job while a released job is ready',
   },
   {
     id: 'held-not-overtaken',
     name: 'queue limits: no job overtakes held jobs',
     off: 'remove',
     spec: LIMITS,
-    test: 'limits on running jobs › a full concurrency key › lets no new job overtake those that its rate holds',
+    test: 'limits on running jobs › a full concurrency key › gives its slot to a job that the rate holds before a new job with a higher priority',
   },
   {
     id: 'free-slot-wakes',
@@ -84,7 +84,7 @@ export const QUEUE_LIMITS = [
     name: 'queue limits: a plan of the same script counts when a simple job becomes extended',
     off: 'false',
     spec: RATES,
-    test: 'limits on running jobs › a simple job that is leased in a limited queue › keeps a heartbeat in a batch that makes another job depend on it',
+    test: 'limits on running jobs › a simple job that is leased in a limited queue › keeps its heartbeat although another call of the batch makes a job depend on it',
   },
   {
     id: 'replaced-frees-slot',
@@ -98,7 +98,7 @@ export const QUEUE_LIMITS = [
     name: 'queue limits: a lease whose answer may not have been sent follows the settings too',
     off: { with: 'not is_free and $&' },
     spec: RATES,
-    test: 'limits on running jobs › a simple job that is leased in a limited queue › returns to the front, also if its answer may not have been sent',
+    test: 'limits on running jobs › a simple job that is leased in a limited queue › returns to the front when its lease expires whose answer may not have been sent',
   },
   {
     id: 'limited-queue-is-extended',
@@ -161,13 +161,13 @@ export const QUEUE_LIMITS = [
     name: 'queues: a purge follows jobs into a later state',
     off: 'remove',
     spec: CONTROLS,
-    test: 'pause, resume and settings › a purge of a queue › finds jobs that change to a later state meanwhile, and leaves newly published ones',
+    test: 'pause, resume and settings › a purge of a queue › removes jobs that change to another chosen state during the purge, and leaves jobs that are published during it',
   },
   {
     id: 'purge-reads-blocked-first',
     name: 'queue limits: a purge reads blocked jobs before scheduled ones',
     off: { behind: 1 },
     spec: CONTROLS,
-    test: 'pause, resume and settings › a purge of a queue › finds jobs that change to a later state meanwhile, and leaves newly published ones',
+    test: 'pause, resume and settings › a purge of a queue › removes jobs that change to another chosen state during the purge, and leaves jobs that are published during it',
   },
 ];

@@ -11,14 +11,14 @@ export const QUOTA = [
     name: 'quotas: a heartbeat leaves progress out beyond the quota on bytes',
     off: 'true',
     spec: QUOTAS,
-    test: `${BESIDE} › drop longer progress beyond the quota, and extend the lease`,
+    test: `${BESIDE} › drop progress beyond the quota, and extend the lease of the heartbeat`,
   },
   {
     id: 'result-within-quota',
     name: 'quotas: an ack leaves a result out beyond the quota on bytes',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count a result, and drop a longer one`,
+    test: `${BESIDE} › count a result, and drop a result beyond the quota`,
   },
   {
     id: 'message-within-quota',
@@ -53,7 +53,7 @@ export const QUOTA = [
     name: 'quotas: dependencies count as bytes',
     off: 'false',
     spec: QUOTAS,
-    test: `${BESIDE} › count dependencies, and refuse more`,
+    test: `${BESIDE} › count dependencies, and refuse dependencies beyond the quota`,
   },
   {
     id: 'recurring-within-quota',
@@ -102,7 +102,7 @@ export const QUOTA = [
     name: 'quotas: settings make no queue beyond the quota on queues',
     off: 'false',
     spec: QUOTAS,
-    test: `${KEPT} › refuse settings of one queue too many`,
+    test: `${KEPT} › refuse settings of a queue beyond the quota on queues`,
   },
   {
     id: 'traces-are-bounded',

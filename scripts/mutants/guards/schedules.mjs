@@ -62,14 +62,14 @@ export const SCHEDULES = [
     name: 'recurring: the backlog counts a slot that comes now',
     off: { with: '$& + 1' },
     spec: RECURRING,
-    test: 'a recurring job after an outage › T31: makes exactly as many as max_catch_up allows, the last ones: %s',
+    test: 'a recurring job after an outage › T31: makes one job, for the last slot, with max_catch_up 1: %s',
   },
   {
     id: 'earlier-children-keep-their-ids',
     name: 'recurring: jobs of an earlier recurring job keep their ids',
     off: 'true',
     spec: RECURRING,
-    test: 'a recurring job skips the numbers of jobs that it made before its deletion',
+    test: 'a recurring job that is set again skips the job ids of its existing former jobs',
   },
   {
     id: 'recurring-change-names-its-revision',
@@ -83,7 +83,7 @@ export const SCHEDULES = [
     name: 'recurring jobs: a slot that made its job is not repeated when the recurring job is set again',
     off: 'unwrap',
     spec: RECURRING,
-    test: 'a running recurring job › serves no slot twice, with or without a pause',
+    test: 'a running recurring job › makes no second job for a slot after a pause and a change of its interval',
   },
   {
     id: 'recurring-keeps-namespace',

@@ -177,6 +177,6 @@ export const TOKEN_SCOPES = [
     name: 'recurring keys: a caller cannot take all numbers of the jobs to come',
     off: 'false',
     spec: RECURRING,
-    test: `${NAMES} › are found although a caller used the next numbers`,
+    test: `${NAMES} › are free numbers although a caller used many of the next numbers`,
   },
 ];

@@ -124,7 +124,7 @@ export const WORKER_SESSIONS = [
     name: 'sessions: a worker without a session gets no request',
     off: 'remove',
     spec: ENGINE,
-    test: 'worker sessions › learn of quiet and stop, whatever they report later',
+    test: 'worker sessions › get quiet and stop in their heartbeats, whatever they report',
   },
   {
     id: 'namespace-with-a-session-stays',
