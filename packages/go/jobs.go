@@ -29,6 +29,8 @@ type NewJob struct {
 	TTL   time.Duration
 	Tries int
 	TTR   time.Duration
+	// MaxRun is how long a lease of it lasts in all, whatever the heartbeats. Then it fails with the group max_run_exceeded.
+	MaxRun time.Duration
 	// Priority is -128 … 127; lower runs sooner.
 	Priority   int
 	Tags       []string
@@ -104,6 +106,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.put("ttl_ms", 0, j.TTL < 0)
 	m.put("tries", j.Tries, j.Tries != 0)
 	m.duration("ttr_ms", j.TTR)
+	m.duration("max_run_ms", j.MaxRun)
 	m.put("priority", j.Priority, j.Priority != 0)
 	m.put("tags", j.Tags, len(j.Tags) > 0)
 	m.put("attributes", j.Attributes, len(j.Attributes) > 0)

@@ -33,7 +33,7 @@ export class RateFields {
 
 /** Defaults of a queue for options that a native publish or lease leaves out. */
 export class DefaultsFields extends pick(JobOptions, [
-  ...(['ttl_ms', 'tries', 'ttr_ms', 'priority', 'retry', 'retention_ms'] as const),
+  ...(['ttl_ms', 'tries', 'ttr_ms', 'max_run_ms', 'priority', 'retry', 'retention_ms'] as const),
 ]) {}
 
 /** Settings of a queue; null = none. The stored names are those of lua/modules/extended/settings.lua. */

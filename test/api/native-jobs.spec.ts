@@ -782,7 +782,7 @@ describe('changes', () => {
     it('replaces the retry policy, and leaves ttr, retention and lease grace as published', async () => {
       const queue = fresh();
       const first = { kind: 'fixed', delay_ms: 5 };
-      const times = { ttr_ms: 1_000, retention_ms: 2_000, lease_grace_ms: 3_000 };
+      const times = { ttr_ms: 1_000, retention_ms: 2_000, lease_grace_ms: 3_000, max_run_ms: 4_000 };
       const { id } = await publish({ queue, retry: first, ...times });
       expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ retry: first, ...times });
       const retry = {
@@ -796,7 +796,13 @@ describe('changes', () => {
       expect((await call('PATCH', `jobs/${id}`, { retry })).status).toBe(200);
       expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ retry, ...times });
       const simple = await publish({ queue });
-      const nothing = { retry: null, ttr_ms: null, retention_ms: null, lease_grace_ms: null };
+      const nothing = {
+        retry: null,
+        ttr_ms: null,
+        retention_ms: null,
+        lease_grace_ms: null,
+        max_run_ms: null,
+      };
       expect((await call('GET', `jobs/${simple.id}`)).json).toMatchObject(nothing);
     });
 

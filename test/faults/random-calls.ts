@@ -620,6 +620,7 @@ export class RandomCalls {
       priority: this.some(0.4, this.priority()),
       tries: this.some(0.8, this.pick([1, 2, 3])),
       ttr_ms: this.some(0.7, this.pick([40, 250, 1_000])),
+      max_run_ms: this.some(0.1, this.pick([60, 400, FAR_MS])),
       tags: this.some(0.15, this.someTags()),
       type: isMarked ? `T${n}` : undefined,
       attributes: isMarked ? { n: String(n) } : undefined,

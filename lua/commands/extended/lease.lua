@@ -16,7 +16,7 @@ Cost: O(log N) per job, plus up to 500 stale entries.
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
 --- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
---- @requires extended/commit, limits/at_lease
+--- @requires extended/commit, leases/run_limit, limits/at_lease
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -54,6 +54,8 @@ local function lease_job(job, place, item, reply)
   job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), --[[ guard: free-mark-ends-extended ]] false
   if is_extended(job) then
     put(job, "leased", now_floor)
+    -- guard: lease-within-max-run
+    ends = within_run(job, ends)
   end
   go(job, LEASED, ends)
   item.facts = item.facts and item.facts.attempt == job.attempts and item.facts.worker == worker and item.facts or { attempt = job.attempts, worker = worker }

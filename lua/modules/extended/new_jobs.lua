@@ -13,6 +13,7 @@ function use_defaults(options)
   options.tries = options.tries or defaults.tries or DEFAULT_TRIES
   options.priority = options.priority or defaults.priority
   x.retry = x.retry or defaults.retry and cjson.encode(defaults.retry)
+  x.run = x.run or defaults.maxRunMs
   x.keep = x.keep or defaults.retentionMs or namespace_setting("retention_ms")
   options.x = x
 end

@@ -30,12 +30,13 @@ local function fields_of(kind, defaults)
   local fields
   if kind.extended then
     fields = cjson.decode(kind.extended)
-  elseif defaults.retry or is_kept then
+  elseif defaults.retry or defaults.maxRunMs or is_kept then
     fields = { --[[ guard: defaults-keep-attributes ]] attributes = kind.more ~= "" and kind.more or nil, --[[ guard: defaults-keep-retention ]] keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
   else
     return nil
   end
   fields.retry = fields.retry or defaults.retry and cjson.encode(defaults.retry)
+  fields.run = fields.run or defaults.maxRunMs
   fields.keep = fields.keep or defaults.retentionMs
   return fields
 end

@@ -1,6 +1,6 @@
 -- Who may do a lease operation, and how the lease holder loses its lease.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, extended/conversion
---- @requires limits/concurrency_keys, limits/slots
+--- @requires leases/run_limit, limits/concurrency_keys, limits/slots
 --- @exports take_in_hand, take_back, claim_on, record_worker, handler_began
 
 -- A late heartbeat may find the slot taken: of the queue, or of the job's key.
@@ -19,7 +19,7 @@ end
 
 -- A job that died when its lease expired keeps that lease's number: the work may have been done all the same.
 local function died_with(job, lease)
-  return --[[ guard: dead-refuses-older-ack ]] job.lease == lease and job.attempts >= 1
+  return --[[ guard: dead-refuses-older-ack ]] job.lease == lease and job.attempts >= 1 and --[[ guard: dead-job-refuses-overrun ]] not is_run_over(job)
 end
 
 -- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more. A lease that expired without
@@ -49,7 +49,7 @@ function claim_on(job, verb, lease, options)
   elseif is_over or lease > 0 and job.state == BLOCKED then
     return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
   elseif lease > 0 then
-    return --[[ guard: lease-number-proves-holder ]] job.lease == lease and (job.state == LEASED or --[[ guard: extended-late-holder-settles ]] is_late(job, verb)) and 1 or 2
+    return --[[ guard: lease-number-proves-holder ]] job.lease == lease and --[[ guard: overrun-holder-refused ]] not is_run_over(job) and (job.state == LEASED or --[[ guard: extended-late-holder-settles ]] is_late(job, verb)) and 1 or 2
   elseif job.attempts == 0 then
     return 5
   end

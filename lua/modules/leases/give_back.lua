@@ -1,5 +1,5 @@
 -- Lease operations with which a job goes back, or its lease is extended. Each returns code, at and facts as the command extended/settle has them.
---- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, limits/byte_room
+--- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, leases/run_limit, limits/byte_room
 --- @exports release, undo, heartbeat
 
 -- A worker without a handler for the job gives it back. The server counts this, in a row: workers of other types would else take the job in turns. The
@@ -58,6 +58,8 @@ function heartbeat(job, options, bytes)
   local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or own_ttr(job))
   -- guard: heartbeat-within-ttl
   ends = job.expires > 0 and math.min(ends, job.expires) or ends
+  -- guard: heartbeat-within-max-run
+  ends = within_run(job, ends)
   take_in_hand(job)
   if options.progress or options.has_data then
     make_extended(job, true)

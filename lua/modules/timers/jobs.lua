@@ -1,6 +1,6 @@
 -- Timers of jobs: scheduled jobs that are due, leases that expired, jobs that expire, and jobs that are being cancelled.
 --- @requires core/call, core/header, core/plan, queues/registry, jobs/deliveries, extended/jobs, extended/timeline, extended/moves
---- @requires extended/settings, extended/dead_jobs, extended/dependencies, jobs/retry_delay, timers/steps
+--- @requires extended/settings, extended/dead_jobs, extended/dependencies, jobs/retry_delay, leases/run_limit, timers/steps
 --- @exports watch_deliveries, expire_jobs, make_due, time_out_leases, end_grace
 
 -- sending: key of the delivery log.
@@ -10,14 +10,14 @@ function watch_deliveries(sending)
 end
 
 -- A lease expired (ADR 32). If its response may not have left the server, it costs no try (jobs/deliveries). Else it counts as a crash; what becomes of
--- the job is decided by its tries, its retry policy, and the settings of its queue.
+-- the job is decided by its tries, its retry policy, and the settings of its queue. At the end of max_run_ms the lease is lost, also for a late holder.
 
 -- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
-local function delay_after_crash(job, message)
+local function delay_after_crash(job, group, message)
   local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings_of(job.queue).grace or 0
   if job.x.retry or job.api == NATIVE_API then
-    set_failure(job, "lease_expired", message, job.x.worker)
-    local delay = delay_of(job, "lease_expired")
+    set_failure(job, group, message, job.x.worker)
+    local delay = delay_of(job, group)
     -- guard: policy-may-end-the-tries
     return delay and --[[ guard: grace-is-a-minimum ]] math.max(delay, grace_ms)
   end
@@ -26,23 +26,32 @@ end
 
 local function time_out(job)
   local is_free = job.free_retries < --[[ guard: extended-free-retries-end ]] MAX_FREE_RETRIES and is_undelivered(sending_key, job.id, pack_job(job))
-  local message, delay = "its lease ran out", 0
+  local group, message, last_message, delay = "lease_expired", "its lease ran out", "its last lease ran out", 0
+  local is_overrun = is_run_over(job)
   leave(job)
-  put(job, "leased", nil)
+  if is_overrun then
+    group, message = "max_run_exceeded", "it ran for longer than its max_run_ms, " .. job.x.run
+    last_message = message
+    -- guard: overrun-ends-the-lease-number
+    raise_lease(job)
+  end
+  if --[[ guard: late-run-keeps-its-start ]] not job.x.run then -- A late heartbeat goes on with the same run.
+    put(job, "leased", nil)
+  end
   if is_free then
     job.tries, job.free_retries, job.was_free = math.min(job.tries + 1, 65535), job.free_retries + 1, true
   else
     put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
     put(job, "no_handler", nil)
   end
-  log_event("timed_out", job, { worker = job.x.worker })
+  log_event("timed_out", job, { worker = job.x.worker, group = is_overrun and group or nil })
   if --[[ guard: free-retry-ignores-backoff ]] not is_free and --[[ guard: cancelled-not-dead ]] not job.x.cancel then
-    delay = job.tries > 0 and delay_after_crash(job, message)
+    delay = job.tries > 0 and delay_after_crash(job, group, message)
   end
   if not delay then
     timer_results.died = timer_results.died + 1
     count_expired_lease("died", name_of(job.queue))
-    die(job, "lease_expired", job.tries > 0 and message or "its last lease ran out", job.x.worker)
+    die(job, group, job.tries > 0 and message or last_message, job.x.worker)
     return
   end
   -- A job that is being cancelled ends now: it is not tried again, and its worker does not keep it.

@@ -119,7 +119,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const changed = await pumphouse.queues.update(queue, {
         maxRunning: 3,
         rate: { rate: 10, periodMs: 1_000 },
-        defaults: { tries: 7, retry: { kind: 'fixed', delayMs: 5 } },
+        defaults: { tries: 7, retry: { kind: 'fixed', delayMs: 5 }, maxRunMs: 60_000 },
         leaseGraceMs: 1_500,
         expired: 'front',
       });
@@ -129,10 +129,10 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         rate: { rate: 10, periodMs: 1_000, burst: 1 },
       });
       const { id } = await pumphouse.publish({ queue });
-      expect((await pumphouse.jobs.get(id)).tries).toBe(7);
+      expect(await pumphouse.jobs.get(id)).toMatchObject({ tries: 7, maxRunMs: 60_000 });
       const retry = { kind: 'list', delaysMs: [5], nonRetryable: ['g'] } as const;
-      const made = await pumphouse.publish({ queue, retry, ttrMs: 1_000, retentionMs: 9 });
-      const shown = { retry, ttrMs: 1_000, retentionMs: 9, leaseGraceMs: null };
+      const made = await pumphouse.publish({ queue, retry, ttrMs: 1_000, maxRunMs: 8, retentionMs: 9 });
+      const shown = { retry, ttrMs: 1_000, maxRunMs: 8, retentionMs: 9, leaseGraceMs: null };
       expect(await pumphouse.jobs.get(made.id)).toMatchObject(shown);
       const again = await pumphouse.queues.update(queue, { rate: null, expired: null });
       expect(again).toMatchObject({ maxRunning: 3, rate: null, leaseGraceMs: 1_500, expired: 'back' });

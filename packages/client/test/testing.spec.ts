@@ -131,6 +131,20 @@ describe('the memory driver', () => {
     expect(driver.jobs).toMatchObject([{ state: 'dead', crashes: 2, failure: { group: 'lease_expired' } }]);
   });
 
+  it('ends a run at maxRunMs, whatever the heartbeats', async () => {
+    const { driver, publish } = driverOf();
+    const retry = { kind: 'fixed', delayMs: 100, nonRetryable: ['max_run_exceeded'] } as const;
+    const [id] = (await publish({ queue: 'q', retry, maxRunMs: 1_500 })) as [string];
+    const [job] = await lease(driver);
+    driver.moveTo(driver.nowMs + 999);
+    await driver.heartbeat(job!, { ttrMs: 1_000, timeoutMs: 1 });
+    driver.moveTo(driver.nowMs + 500);
+    expect(state(driver, id)).toBe('leased');
+    driver.moveTo(driver.nowMs + 1);
+    expect(driver.jobs).toMatchObject([{ state: 'dead', failure: { group: 'max_run_exceeded' } }]);
+    expect(await driver.ack([refOf(job!)])).toEqual(['lease_lost']);
+  });
+
   it('leases one job of each queue in turn with the order round_robin', async () => {
     const { driver, publish } = driverOf();
     await publish(...['a', 'a', 'a', 'b', 'b', 'c'].map((queue) => ({ queue })));

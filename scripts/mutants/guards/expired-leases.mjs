@@ -1,4 +1,5 @@
 const SPEC = 'test/engine/expired-leases.spec.ts';
+const MAX_RUN = 'test/engine/max-run.spec.ts';
 
 /**
  * What becomes of an expired lease.
@@ -173,5 +174,47 @@ export const EXPIRED_LEASES = [
     off: 'remove',
     spec: SPEC,
     test: 'an expired lease › makes the ack of a dead native job fail if the lease is not the last one',
+  },
+  {
+    id: 'lease-within-max-run',
+    name: 'max_run_ms: a lease ends with the run',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › cuts a longer lease, and leaves a shorter one as it is',
+  },
+  {
+    id: 'heartbeat-within-max-run',
+    name: 'max_run_ms: a heartbeat does not extend the run',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › cuts heartbeats at the end of the run',
+  },
+  {
+    id: 'overrun-holder-refused',
+    name: 'max_run_ms: the holder of an ended run is refused before the timer has run',
+    off: 'true',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › the holder of an ended run with %s › is refused, also if the timer of the lease is late',
+  },
+  {
+    id: 'dead-job-refuses-overrun',
+    name: 'max_run_ms: a dead job takes no ack after the run',
+    off: 'true',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › the holder of an ended run with %s › is refused when the job died of its last expired lease',
+  },
+  {
+    id: 'overrun-ends-the-lease-number',
+    name: 'max_run_ms: the end of the run raises the lease number',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › fails the job at the end of the run, under its retry policy',
+  },
+  {
+    id: 'late-run-keeps-its-start',
+    name: 'max_run_ms: a late heartbeat does not begin another run',
+    off: 'true',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › goes on with the same run after a late heartbeat',
   },
 ];

@@ -95,6 +95,14 @@ export class KeptOptions {
   )
   lease_grace_ms?: number;
   @Optional()
+  @Stores({ field: 'run', path: 'hash' })
+  @Whole(
+    'How long it may run in one lease, from the grant of the lease on, whatever its heartbeats. Then the lease is lost, and the job fails with the group `max_run_exceeded`. Default: no limit.',
+    1,
+    MAX_PERIOD_MS,
+  )
+  max_run_ms?: number;
+  @Optional()
   @Stores({ field: 'retry', path: 'hash' })
   @Part('The retry policy (backoff).', () => RetryPolicyFields)
   retry?: RetryPolicyFields;

@@ -65,11 +65,13 @@ const complete = fc.record({
   retry: policy,
 });
 type Job = Omit<NewJob, 'dependsOn'>;
+/** Shorter than most leases, or longer. */
+const maxRun = fc.constantFrom<Pick<Job, 'maxRunMs'>>({}, {}, {}, { maxRunMs: 600 }, { maxRunMs: 1_600 });
 /** Mostly with all options; else with those alone that no queue has a default for. */
 const usual: fc.Arbitrary<Job> = fc
-  .tuple(complete, fc.nat({ max: 5 }))
-  .map(([job, n]): Job =>
-    n > 0 ? job : { queue: job.queue, body: job.body, tags: job.tags, delayMs: job.delayMs },
+  .tuple(complete, maxRun, fc.nat({ max: 5 }))
+  .map(([job, run, n]): Job =>
+    n > 0 ? { ...job, ...run } : { queue: job.queue, body: job.body, tags: job.tags, delayMs: job.delayMs },
   );
 const special = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
@@ -313,6 +315,7 @@ const control = command(
               priority: fc.constantFrom(0, 3),
               retentionMs: fc.constantFrom(0, 2_500),
               retry: policy,
+              maxRunMs: fc.constantFrom(700, 5_000),
             },
             { requiredKeys: [] },
           ),

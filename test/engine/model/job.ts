@@ -50,6 +50,9 @@ export interface ModelJob {
   group: string | null;
   type: string | null;
   retry: RetryPolicy | undefined;
+  /** How long a lease may last in all; and when the last one was granted. */
+  readonly maxRunMs: number;
+  leasedMs: number;
   /** How long it is kept after its end, in ms; and until when. */
   keepMs: number;
   keptUntilMs: number;
@@ -95,6 +98,11 @@ export function cameBefore(one: ModelJob, other: ModelJob): boolean {
 /** True if it may still run. */
 export function isLive({ state }: ModelJob): boolean {
   return LIVE.has(state);
+}
+
+/** When the run of its last lease ends. The engine has the time of the grant in whole milliseconds, and adds one. */
+export function runEndMs({ leasedMs, maxRunMs }: ModelJob): number {
+  return leasedMs + 1 + maxRunMs;
 }
 
 /** True if it has ended and is kept. */

@@ -2,7 +2,7 @@ import type { RetryPolicy } from '../../../src/domain/job/extended-job.js';
 import { createHash } from 'node:crypto';
 import { encodeId } from '../../../src/engine/core/ids.js';
 import { die, end, goOn } from './ends.js';
-import { isKept, type ModelJob } from './job.js';
+import { isKept, type ModelJob, runEndMs } from './job.js';
 import { hold } from './leases.js';
 import { mayGoOn } from './limits.js';
 import type { Space } from './space.js';
@@ -41,6 +41,7 @@ export function settle(space: Space, id: string, lease: number, operation: Lease
   if (!job) return 'not_found';
   if (job.lease !== lease) return 'lease_lost';
   if (job.state === 'blocked' || isKept(job)) return 'not_found';
+  if (runEndMs(job) <= space.nowMs) return 'lease_lost';
   // It died when this lease expired: the work may be done all the same.
   if (job.state === 'dead' && (operation.verb !== 'ack' || job.attempts === 0)) return 'lease_lost';
   // The last lease is accepted until the next one. A late heartbeat needs a free slot, because the job runs again.
@@ -178,6 +179,9 @@ export function expireLease(space: Space, job: ModelJob): void {
   const hasPolicy = job.isNative || job.retry !== undefined;
   const isFree = job.undelivered === job.lease && job.freeRetries < MAX_FREE_RETRIES;
   const isCharged = hasPolicy && !isFree;
+  const isOverrun = runEndMs(job) <= space.nowMs;
+  const group = isOverrun ? 'max_run_exceeded' : 'lease_expired';
+  if (isOverrun) job.lease++;
   job.isExtended ||= isCharged || leaseGraceMs > 0 || putsExpiredFirst || maxRunning < Infinity;
   if (isFree) {
     job.triesLeft++;
@@ -188,10 +192,10 @@ export function expireLease(space: Space, job: ModelJob): void {
   }
   if (job.isExtended) job.crashes++;
   const isCancelled = job.revokedAtMs > 0;
-  if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = 'lease_expired';
-  const delayMs = isCancelled || !hasPolicy ? 0 : delayOf(space, job, 'lease_expired');
+  if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = group;
+  const delayMs = isCancelled || !hasPolicy ? 0 : delayOf(space, job, group);
   if (!isCancelled && (job.triesLeft === 0 || delayMs === null)) {
-    die(space, job, 'lease_expired');
+    die(space, job, group);
     return;
   }
   goOn(

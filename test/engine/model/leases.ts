@@ -1,6 +1,6 @@
 import { headsOf } from './ready-list.js';
 import { hasSlot, mayStart } from './limits.js';
-import type { ModelJob } from './job.js';
+import { type ModelJob, runEndMs } from './job.js';
 import type { Space } from './space.js';
 
 export interface LeaseRequest {
@@ -64,12 +64,13 @@ function take(space: Space, job: ModelJob, ttrMs: number): void {
   job.attempts++;
   job.lease++;
   job.wasFree = false;
+  job.leasedMs = space.nowMs;
   hold(space, job, ttrMs);
 }
 
-/** A lease lasts no longer than its job. */
+/** A lease lasts no longer than its job, and no longer than the job may run. */
 export function hold(space: Space, job: ModelJob, ttrMs: number): void {
-  const endsMs = space.nowMs + ttrMs;
+  const endsMs = Math.min(space.nowMs + ttrMs, runEndMs(job));
   job.state = 'leased';
   job.isCalled = false;
   job.isSentToFront = false;

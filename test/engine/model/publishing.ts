@@ -111,7 +111,8 @@ function given<T extends object>(fields: T): T {
 function isMadeExtended(space: Space, { queue, ttlMs = 0, delayMs = 0, ...job }: NewJob): boolean {
   const { defaults } = space.queue(queue);
   if (Object.keys(defaults).length === 0) return false;
-  const isOrdinary = job.retry === undefined && (job.retentionMs ?? 0) === 0 && (job.priority ?? 0) === 0;
+  const hasExtendedDefault = job.retry !== undefined || job.maxRunMs !== undefined;
+  const isOrdinary = !hasExtendedDefault && (job.retentionMs ?? 0) === 0 && (job.priority ?? 0) === 0;
   return !isOrdinary || (ttlMs > 0 && ttlMs < delayMs);
 }
 
@@ -146,6 +147,8 @@ function store(space: Space, id: string, published: NewJob, kind: Kind): void {
     failures: 0,
     group: null,
     retry: job.retry,
+    maxRunMs: job.maxRunMs ?? Infinity,
+    leasedMs: 0,
     keepMs: job.retentionMs ?? 0,
     keptUntilMs: 0,
     place: 0,

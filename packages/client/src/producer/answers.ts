@@ -57,9 +57,10 @@ export interface JobDetails extends JobSummary {
   readonly uniqueKey: string | null;
   readonly concurrencyKey: string | null;
   readonly spawnedFrom: string | null;
-  /** These four are null if neither the publish nor a default of the queue set them. */
+  /** These five are null if neither the publish nor a default of the queue set them. */
   readonly retry: RetryPolicy | null;
   readonly ttrMs: number | null;
+  readonly maxRunMs: number | null;
   readonly retentionMs: number | null;
   readonly leaseGraceMs: number | null;
   /** Releases in a row by workers that have no handler for it; null: none, or a handler began since. */
@@ -104,6 +105,7 @@ export interface JobChange extends Omit<
   | 'attributes'
   | 'concurrencyKey'
   | 'ttrMs'
+  | 'maxRunMs'
   | 'onDependencyFailure'
 > {
   readonly dueAt?: Date | string;
@@ -136,6 +138,7 @@ export interface QueueDefaults {
   readonly ttlMs?: number;
   readonly tries?: number;
   readonly ttrMs?: number;
+  readonly maxRunMs?: number;
   readonly priority?: number;
   readonly retry?: RetryPolicy;
   readonly retentionMs?: number;

@@ -41,6 +41,8 @@ export interface JobOptions {
   readonly leaseGraceMs?: number;
   /** How long a lease of it lasts. Workers of this library say so themselves (`WorkerOptions.ttrMs`). */
   readonly ttrMs?: number;
+  /** How long a lease of it lasts in all, whatever the heartbeats; then it fails with the group `max_run_exceeded`. */
+  readonly maxRunMs?: number;
   /** -128 … 127; lower runs sooner. */
   readonly priority?: number;
   readonly tags?: readonly string[];

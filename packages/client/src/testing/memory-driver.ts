@@ -54,6 +54,8 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
   /** Releases in a row without a handler. */
   unhandled: number;
   leaseEndsMs: number;
+  /** When the run of its lease ends by `maxRunMs`. */
+  runEndsMs: number;
   cancelRequested: boolean;
   /** Infinity: it has no ttl. */
   readonly expiresMs: number;
@@ -72,6 +74,8 @@ const USUAL_FACTOR = 2;
 const QUEUE_NAME = /^(?!_)[-\w]{1,255}$/;
 /** Failure group of a job whose last lease ran out, as the server names it. */
 const LEASE_EXPIRED = 'lease_expired';
+/** That of a job that ran for longer than its `maxRunMs`. */
+const MAX_RUN_EXCEEDED = 'max_run_exceeded';
 /** What only a server can do. */
 const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey', 'push'] as const;
 
@@ -178,7 +182,7 @@ export class MemoryDriver implements JobDriver {
       const job = this.stored.get(lease.id);
       if (job === undefined || isGone(job)) return { status: 'not_found', cancelRequested: false };
       const status = isHeld(job, lease) ? 'extended' : 'lease_lost';
-      if (status === 'extended') job.leaseEndsMs = this.nowMs + ttrMs;
+      if (status === 'extended') extend(job, this.nowMs + ttrMs);
       return { status, cancelRequested: status === 'extended' && job.cancelRequested };
     });
     return Promise.resolve({ leases: extended, quiet: false, stop: false });
@@ -190,7 +194,7 @@ export class MemoryDriver implements JobDriver {
 
   heartbeat(lease: LeaseRef, { ttrMs, progress }: HeartbeatCall): Promise<HeartbeatAnswer> {
     return this.under(lease, (job) => {
-      job.leaseEndsMs = this.nowMs + ttrMs;
+      extend(job, this.nowMs + ttrMs);
       if (progress !== undefined) job.progress = progress;
       return { cancelRequested: job.cancelRequested };
     });
@@ -263,7 +267,12 @@ export class MemoryDriver implements JobDriver {
         failures: 0,
         unhandled: 0,
       },
-      ...{ crashes: 0, leaseEndsMs: Infinity, expiresMs: ttlMs === 0 ? Infinity : this.nowMs + ttlMs },
+      ...{
+        crashes: 0,
+        leaseEndsMs: Infinity,
+        runEndsMs: Infinity,
+        expiresMs: ttlMs === 0 ? Infinity : this.nowMs + ttlMs,
+      },
       ...{ cancelRequested: false, order: this.stored.size, publishedMs: this.nowMs, job },
     };
     this.place(stored, delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - this.nowMs));
@@ -305,19 +314,21 @@ export class MemoryDriver implements JobDriver {
   /** The lease ran out: its job is tried again by its policy, after `leaseGraceMs` at least. */
   private loseLease(job: Stored): void {
     const { retry, leaseGraceMs = 0 } = job.job;
+    const group = job.runEndsMs <= this.nowMs ? MAX_RUN_EXCEEDED : LEASE_EXPIRED;
     job.crashes++;
     job.unhandled = 0;
     if (job.cancelRequested) job.state = 'cancelled';
-    else if (job.triesLeft === 0 || retry?.nonRetryable?.includes(LEASE_EXPIRED)) {
+    else if (job.triesLeft === 0 || retry?.nonRetryable?.includes(group)) {
       const at = new Date(this.nowMs).toISOString();
-      job.failure = { group: LEASE_EXPIRED, message: 'its last lease ran out', at, worker: null };
+      job.failure = { group, message: 'its last lease ran out', at, worker: null };
       job.state = 'dead';
     } else this.place(job, Math.max(leaseGraceMs, delayOf(retry, job.failures + job.crashes)));
   }
 
   private leaseOne(job: Stored, ttrMs: number): LeasedJob {
     job.state = 'leased';
-    job.leaseEndsMs = this.nowMs + ttrMs;
+    job.runEndsMs = this.nowMs + (job.job.maxRunMs ?? Infinity);
+    extend(job, this.nowMs + ttrMs);
     job.lease++;
     job.attempts++;
     job.triesLeft--;
@@ -417,6 +428,11 @@ function nextOf({ state, dueMs, leaseEndsMs, expiresMs }: Stored): number {
   if (state === 'scheduled') return Math.min(dueMs ?? Infinity, expiresMs);
   if (state === 'leased') return Math.min(leaseEndsMs, expiresMs);
   return state === 'ready' ? expiresMs : Infinity;
+}
+
+/** A lease ends no later than the run. */
+function extend(job: Stored, endsMs: number): void {
+  job.leaseEndsMs = Math.min(endsMs, job.runEndsMs);
 }
 
 function isGone({ state }: Stored): boolean {

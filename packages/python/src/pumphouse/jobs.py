@@ -58,6 +58,8 @@ class NewJob:
     ttl_ms: Optional[int] = None
     tries: Optional[int] = None
     ttr_ms: Optional[int] = None
+    #: How long a lease of it lasts in all, whatever the heartbeats; then it fails with the group ``max_run_exceeded``.
+    max_run_ms: Optional[int] = None
     #: -128 … 127; lower runs sooner.
     priority: Optional[int] = None
     tags: Optional[Sequence[str]] = None
