@@ -61,7 +61,7 @@ describe('testWorker', () => {
   });
 
   it('aborts the signal of a running job that is cancelled', async () => {
-    test = make((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)), { ttrMs: 300 });
+    test = make((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)));
     const { id } = await test.publish(mail, { to: 'ada' });
     setTimeout(() => test.cancel(id), 20);
     await test.drain();
