@@ -36,8 +36,8 @@ end
 
 -- Read.
 local number = number_of(queue)
-local settings, timers, events = queue_key("o", number), namespace_key("timers"), namespace_key("events")
-redis.call("EXISTS", meta, queues, due, waiting, settings, timers, events, queue_key("i", number))
+local settings, timers, stream = queue_key("o", number), namespace_key("timers"), namespace_key("events")
+redis.call("EXISTS", meta, queues, due, waiting, settings, timers, stream, queue_key("i", number))
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
 local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
 for field, value in pairs(cjson.decode(changes)) do
@@ -60,7 +60,7 @@ if #set > 0 or is_extended_queue[queue] then
   redis.call("ZADD", due, "LT", text_of(now_floor), EXTENDED_TIMERS)
 end
 if event ~= "" then -- Without a subscriber there is no stream.
-  redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
+  redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end
 notify(queue)
 return { 0, now_floor, now_floor, was_there and 1 or 2 }

@@ -28,10 +28,10 @@ if not job or is_expired(job) then
 elseif job.state == LEASED and force ~= "1" then
   return { 0, now_floor, 0, 2 }
 end
-local dependents = severs ~= "1" and job.state < DONE and dependents_of(job) or {} -- After its end, its dependents know how it ended.
+local dependent_ids = severs ~= "1" and job.state < DONE and dependents_of(job) or {} -- After its end, its dependents know how it ended.
 -- guard: needed-job-not-deleted
-if #dependents > 0 then
-  return { 0, now_floor, 0, 3, unpack(dependents) }
+if #dependent_ids > 0 then
+  return { 0, now_floor, 0, 3, unpack(dependent_ids) }
 end
 remove(job)
 

@@ -4,7 +4,7 @@ Store jobs on the extended path, all or none: ready, scheduled or blocked. Their
 KEYS meta, queues, due, waiting, expiries
 ARGV clock_ms, deadline_ms, quotas, replaces, digest, fingerprint, ttl_ms
 ITEM options, id, body, needs
-quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that may be there (limits/quotas), "" = no quotas
+quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that may be there (limits/call_quotas), "" = no quotas
 digest: text  names the record of its idempotency key (jobs/idempotency), "" = it has none
 ttl_ms: text  how long the record lasts, ms
 
@@ -46,7 +46,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
   use_defaults(options)
   local is_there = not options.minted or --[[ guard: resent-publish-finds-ids ]] redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
-  local present = jobs[id] or is_there and job_of(id)
+  local present = known_jobs[id] or is_there and job_of(id)
   -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
   local is_new = not is_taken(id, present, options.minted)
   local is_replaced

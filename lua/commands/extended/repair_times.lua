@@ -20,8 +20,8 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read. The recurring jobs whose timers are furthest ahead come first.
-local by_interval, sessions, timers = namespace_key("recurring"), sessions_key(), namespace_key("timers")
-redis.call("EXISTS", meta, due, workers, by_interval, sessions, timers)
+local by_interval, all_sessions, timers = namespace_key("recurring"), sessions_key(), namespace_key("timers")
+redis.call("EXISTS", meta, due, workers, by_interval, all_sessions, timers)
 local ids = redis.call("ZREVRANGEBYSCORE", by_interval, "+inf", text_of(now_floor + AHEAD_MS), "LIMIT", skip, limit)
 local seen = redis.call("ZRANGEBYSCORE", workers, text_of(now_floor + AHEAD_MS), "+inf", "LIMIT", 0, limit)
 local known, ttrs = {}, {}
@@ -56,7 +56,7 @@ for i, worker in ipairs(seen) do
   redis.call("ZADD", workers, text_of(now_floor), worker)
   if ttrs[i] then
     redis.call("HSET", session_key(worker), "at", text_of(now_floor))
-    redis.call("ZADD", sessions, "XX", text_of(now_floor + ttrs[i]), worker)
+    redis.call("ZADD", all_sessions, "XX", text_of(now_floor + ttrs[i]), worker)
     set(LOST_TIMER, now_floor + ttrs[i])
   end
 end

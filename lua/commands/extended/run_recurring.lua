@@ -26,20 +26,20 @@ start_quotas(quotas)
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local recurring = recurring_of(id)
-if not recurring then
+local definition = recurring_of(id)
+if not definition then
   return { 0, now_floor, "missing", 0, 0 }
 elseif --[[ guard: recurring-run-store-full ]] is_store_full() then
   return STORE_FULL
 end
-local child, reason = spawn_next(id, recurring, now_floor)
+local child, reason = spawn_next(id, definition, now_floor)
 if not child then
   local code, present = first_refusal()
   return { 0, now_floor, reason, code, tonumber(present or 0) }
 end
 
 -- Write.
-write("HSET", named_key("R", id), "made", text_of(recurring.made))
+write("HSET", named_key("R", id), "made", text_of(definition.made))
 place_debounced()
 table.insert(plan.early, write_new_queues)
-return { 0, now_floor, "", recurring.made, commit(expiries) }
+return { 0, now_floor, "", definition.made, commit(expiries) }

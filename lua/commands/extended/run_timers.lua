@@ -16,7 +16,7 @@ Cost: O(limit log N).
 ]]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
---- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins
+--- @requires extended/commit, timers/steps, timers/job_timers, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

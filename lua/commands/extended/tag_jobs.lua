@@ -12,7 +12,7 @@ Code: 0 no such job, 1 done, 2 too many tags, 3 Redis is full, 4 beyond the quot
 Cost: O(log N) per tag.
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, limits/store_room, extended/jobs, extended/tags, extended/commit
+--- @requires core/call, core/header, core/plan, queues/notify, limits/store_room, extended/jobs, extended/tags, limits/byte_room, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -23,8 +23,8 @@ start_plan(due)
 
 -- By verb; each returns its code.
 local verbs = {
-  tag = function(job, tags) return --[[ guard: tags-store-full ]] is_store_full() and 3 or retag(job, tags, true, most_tags, most_bytes) end,
-  untag = function(job, tags) return job.x.tags and retag(job, tags, false) or 1 end,
+  tag = function(job, list) return --[[ guard: tags-store-full ]] is_store_full() and 3 or retag(job, list, true, most_tags, most_bytes) end,
+  untag = function(job, list) return job.x.tags and retag(job, list, false) or 1 end,
   track = function(job) return --[[ guard: tracking-store-full ]] is_store_full() and 3 or track(job, text_of(now_floor)) end,
   untrack = function(job) return job.x.tracked and track(job, nil) or 1 end,
   read = function() return 1 end,

@@ -22,12 +22,12 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local reply, keys, sessions, others = { 0, now_floor }, { meta, workers }, sessions_key(), {}
+local reply, keys, all_sessions, others = { 0, now_floor }, { meta, workers }, sessions_key(), {}
 for i = FIRST_ITEM, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
   keys[#keys + 1] = session_key(ARGV[i])
 end
-redis.call("EXISTS", sessions, unpack(keys))
+redis.call("EXISTS", all_sessions, unpack(keys))
 local event_names = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
 for i = FIRST_ITEM, #ARGV do
   local leases, session, n = keys[i * 2 - 7], keys[i * 2 - 6], #reply
@@ -58,7 +58,7 @@ for i = FIRST_ITEM, #ARGV do
     notify_ended(ARGV[i])
     redis.call("ZREM", workers, ARGV[i])
     -- guard: ended-session-not-lost
-    redis.call("ZREM", sessions, ARGV[i])
+    redis.call("ZREM", all_sessions, ARGV[i])
     redis.call("UNLINK", leases, --[[ guard: session-delete-complete ]] session)
   elseif (does == "quiet" or does == "stop") and --[[ guard: request-needs-session ]] redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)

@@ -56,7 +56,7 @@ for _, place in ipairs(found) do
   end
   local job, one = place[1], place[2]
   looked, at, id = looked + 1, place[3], place[4]
-  if job and --[[ guard: dead-letter-dead-only ]] job.state == DEAD and matches(job, fields_of(job, one), wanted) and not jobs[one] then
+  if job and --[[ guard: dead-letter-dead-only ]] job.state == DEAD and matches(job, fields_of(job, one), wanted) and not known_jobs[one] then
     local name = name_of(job.queue) or ""
     if verb == "count" or verbs[verb](job_of(one), request) ~= false then
       done, tally[name] = done + 1, (tally[name] or 0) + 1

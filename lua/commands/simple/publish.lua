@@ -5,7 +5,7 @@ its jobs or none, and a record of them; if there is a record, it stores nothing.
 KEYS meta, queues, due, waiting, expiries
 ARGV clock_ms, deadline_ms, replaces, quotas, keyed, sizes
 ITEM options, id, body
-quotas: text  "queues,jobs of a queue,bytes,keys,items of each call…": the most that may be there (limits/quotas), "" = no quotas
+quotas: text  "queues,jobs of a queue,bytes,keys,items of each call…": the most that may be there (limits/call_quotas), "" = no quotas
 keyed: text   the calls that have an idempotency key (jobs/idempotency), "" = none
 sizes: text   the numbers of items of each call, with commas, "" = each call has one
 
@@ -15,7 +15,7 @@ tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 
 as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
 Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4 and 10}. Status 3: the job that it replaces is an
 extended one: use the extended path.
-Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas), 7 its
+Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/call_quotas), 7 its
 queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a
 whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another request, 9 call again:
 another call of the batch has the same key; ":" (10) a quota on keys refuses the whole call.
@@ -78,13 +78,13 @@ if has_extended_kinds then
   index_extended = write_extended
 end
 if quotas ~= "" then
-  --- @requires limits/quotas
-  local kept_keys, refused_at
+  --- @requires limits/call_quotas
+  local keys_kept, refused_at
   if write_records and not string.find(quotas, "^%d+,%d+,%d+,0,") then
     --- @requires limits/kept_keys
-    kept_keys, keep = count_kept_keys(), keep_keys
+    keys_kept, keep = count_kept_keys(), keep_keys
   end
-  stored_bytes, refused_at = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, kept_keys, is_keyed)
+  stored_bytes, refused_at = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, keys_kept, is_keyed)
   for _, present in ipairs(refused_at) do
     stored[#stored + 1] = present
   end

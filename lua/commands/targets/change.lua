@@ -28,9 +28,9 @@ start_targets(targets, target_changes)
 
 -- A queue that is pushed to the target; "" = none is.
 local function pushed_queue()
-  local fields, first = redis.call("HGETALL", targets), nil
-  for i = 1, #fields, 2 do
-    local queue = fields[i + 1] == target and string.match(fields[i], "^q:(.*)$")
+  local all_fields, first = redis.call("HGETALL", targets), nil
+  for i = 1, #all_fields, 2 do
+    local queue = all_fields[i + 1] == target and string.match(all_fields[i], "^q:(.*)$")
     first = queue and (not first or queue < first) and queue or first
   end
   return first or ""

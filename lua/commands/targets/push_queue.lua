@@ -20,9 +20,9 @@ start_targets(targets, target_changes)
 
 -- Of the target.
 local function count_queues()
-  local fields, count = redis.call("HGETALL", targets), 0
-  for i = 1, #fields, 2 do
-    count = count + (fields[i + 1] == target and string.sub(fields[i], 1, 2) == "q:" and 1 or 0)
+  local all_fields, count = redis.call("HGETALL", targets), 0
+  for i = 1, #all_fields, 2 do
+    count = count + (all_fields[i + 1] == target and string.sub(all_fields[i], 1, 2) == "q:" and 1 or 0)
   end
   return count
 end

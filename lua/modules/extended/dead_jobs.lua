@@ -38,8 +38,8 @@ function respawn(job, request)
     put(job, "failures", nil)
     put(job, "crashes", nil)
   end
-  local from, moves = name_of(job.queue), request.queue and request.queue ~= name_of(job.queue)
-  if moves then
+  local from, is_moved = name_of(job.queue), request.queue and request.queue ~= name_of(job.queue)
+  if is_moved then
     job.queue = number_of(request.queue)
     queue_names[job.queue] = request.queue
     if is_extended(job) then
@@ -51,7 +51,7 @@ function respawn(job, request)
     set_timer("E", job.expires)
   end
   go(job, READY)
-  log_event("respawned", job, moves and { queue = request.queue, from = from } or nil)
+  log_event("respawned", job, is_moved and { queue = request.queue, from = from } or nil)
 end
 
 function delete_dead(job)

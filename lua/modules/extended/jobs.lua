@@ -1,6 +1,6 @@
 -- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
 --- @requires core/call, core/header, core/plan
---- @exports jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
+--- @exports known_jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
 --- @exports replace_typed_body
 
 -- What a job's indexes are made from, before this script changes it: see extended/indexes.
@@ -12,7 +12,7 @@ local function was_of(job)
 end
 
 -- Jobs by their ids, false = there is none; and those that change, in order.
-jobs, changed = {}, {}
+known_jobs, changed = {}, {}
 
 -- Fields of the hash. In a slot that is moving, a missing hash may be one that has not arrived (core/header).
 local function extras_of(job)
@@ -28,16 +28,16 @@ end
 
 -- value: header and body, if they were read.
 function job_of(id, value)
-  if jobs[id] == nil then
+  if known_jobs[id] == nil then
     local job = value and unpack_job(value) or not value and read_job(id)
     if job then
       job.id, job.value, job.news, job.key, job.extras_key = id, value, {}, job_key(id), extras_key(id)
       job.x = job.flags % 2 == HAS_EXTRAS and extras_of(job) or {}
       job.was = is_extended(job) and was_of(job)
     end
-    jobs[id] = job or false
+    known_jobs[id] = job or false
   end
-  return jobs[id] or nil
+  return known_jobs[id] or nil
 end
 
 function will_change(job)
@@ -77,7 +77,7 @@ function raise_lease(job)
   job.lease = lease
 end
 
--- Bodies, and their bytes that count for a quota (limits/quotas).
+-- Bodies, and their bytes that count for a quota (limits/call_quotas).
 
 -- How long the body of a job is after this script, also if the script writes it.
 function body_bytes_of(job)

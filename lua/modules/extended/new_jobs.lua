@@ -40,7 +40,7 @@ function new_job(options, id, body, expired)
     tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = --[[ guard: entry-zero-for-far-slots ]] 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
-  queue_names[job.queue], jobs[id] = options.queue, --[[ guard: call-keeps-order ]] will_change(job) -- Now: jobs become ready in this order.
+  queue_names[job.queue], known_jobs[id] = options.queue, --[[ guard: call-keeps-order ]] will_change(job) -- Now: jobs become ready in this order.
   for field, value in pairs(x) do
     put(job, field, value)
   end

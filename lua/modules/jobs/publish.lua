@@ -1,4 +1,4 @@
--- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
+-- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/call_quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
 --- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list, jobs/schedule, jobs/removal, limits/beside_bytes
 --- @exports publish_kinds, has_extended_kinds, has_native_kinds, has_whole_kinds, place_kind, count_extras, plan_publish, write_publish

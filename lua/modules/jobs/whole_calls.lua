@@ -3,7 +3,7 @@
 --- @requires core/call, queues/registry, jobs/publish
 --- @exports refuse_parts
 
--- args, first, codes, sizes: as jobs/queue_defaults has them. has_quotas: a call over several queues is left to the extended path, for limits/quotas
+-- args, first, codes, sizes: as jobs/queue_defaults has them. has_quotas: a call over several queues is left to the extended path, for limits/call_quotas
 -- admits a call by its first queue.
 function refuse_parts(args, first, codes, sizes, has_quotas)
   local item, size, refused, used = 1, string.gmatch(sizes, "%d+"), {}, {}

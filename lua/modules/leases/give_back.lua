@@ -1,5 +1,5 @@
 -- Lease operations with which a job goes back, or its lease is extended. Each returns code, at and facts as the command extended/settle has them.
---- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, leases/run_limit, limits/byte_room
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, leases/run_limit, limits/byte_room
 --- @exports release, undo, heartbeat
 
 -- A worker without a handler for the job gives it back. The server counts this, in a row: workers of other types would else take the job in turns. The

@@ -1,4 +1,4 @@
--- Keys that outlive their jobs: idempotency keys, and unique keys that are held for a time. They are counted where bytes are limited (limits/quotas): a hash,
+-- Keys that outlive their jobs: idempotency keys, and unique keys that are held for a time. They are counted where bytes are limited (limits/call_quotas): a hash,
 -- end of a span of time (Unix ms) -> how many keys end in it. Redis removes the keys, so that they are never counted down; a span that is over does not count.
 --- @requires core/call
 --- @exports count_kept_keys, keep_keys

@@ -23,7 +23,7 @@ local function mark_leased(breaker, field)
 end
 
 -- How many jobs of an origin may be leased from a queue: all, one that tries it, or none.
-local rooms, breakers = {}, {}
+local rooms, by_name = {}, {}
 function origin_room(number, origin)
   local name = number .. " " .. origin
   if not rooms[name] then
@@ -36,7 +36,7 @@ function origin_room(number, origin)
       and is_past(breaker.probeUntilMs, now_floor, (target.timeoutMs or 0) + 5000)
       and --[[ guard: one-job-tries-an-origin ]] is_past(breaker.leasedUntilMs or 0, now_floor, LOOK_AGAIN_MS)
     then
-      rooms[name], breakers[name] = 1, { breaker, field }
+      rooms[name], by_name[name] = 1, { breaker, field }
     else
       rooms[name] = 0
     end
@@ -61,7 +61,7 @@ function closed_origin_of(job, is_pushed)
   end
   local name = job.queue .. " " .. origin
   if rooms[name] == 1 then
-    mark_leased(unpack(breakers[name]))
+    mark_leased(unpack(by_name[name]))
   end
   rooms[name] = rooms[name] - 1
 end

@@ -1,5 +1,5 @@
--- Whether a job of a batch is within the quotas (limits/quotas).
---- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas, limits/beside_bytes
+-- Whether a job of a batch is within the quotas (limits/call_quotas).
+--- @requires core/call, core/header, queues/registry, queues/job_counts, limits/call_quotas, limits/beside_bytes
 --- @requires core/plan, limits/kept_keys
 --- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, room_for_keys, first_refusal
 
@@ -9,11 +9,11 @@ local max_queues, max_jobs, max_bytes, max_keys = "0", "0", "0", "0"
 local new_room = 0
 local bytes_room = 0
 
--- quotas: as limits/quotas has it.
-function start_quotas(quotas)
-  if quotas ~= "" then
+-- text: as limits/call_quotas has it.
+function start_quotas(text)
+  if text ~= "" then
     has_quotas = true
-    max_queues, max_jobs, max_bytes, max_keys = read_quotas(quotas)
+    max_queues, max_jobs, max_bytes, max_keys = read_quotas(text)
     counted_flag = max_bytes ~= "0" and COUNTED or 0
     new_room = room_for(max_queues, redis.call("HLEN", queues_key))
     bytes_room = room_for(max_bytes, redis.call("HGET", meta_key, "bytes") or 0)

@@ -4,10 +4,10 @@
 
 -- Each costs a step, also without an event.
 function lose_sessions(_, what)
-  local sessions = sessions_key()
-  for _, worker in ipairs(due_in(sessions, what)) do
+  local all_sessions = sessions_key()
+  for _, worker in ipairs(due_in(all_sessions, what)) do
     timer_results.lost_sessions = timer_results.lost_sessions + 1
-    remove_member(sessions, worker)
+    remove_member(all_sessions, worker)
     -- Its process has died, perhaps behind a proxy that keeps its requests open.
     plan.lasts[#plan.lasts + 1] = function()
       notify_ended(worker)

@@ -15,7 +15,7 @@ type Refused = readonly [code: ErrorCode, quota: QuotaName, unit: string];
 
 const QUEUES = 2;
 const BYTES = 4;
-/** The codes with which lua/modules/limits/quotas.lua rejects a call. */
+/** The codes with which lua/modules/limits/call_quotas.lua rejects a call. */
 const REFUSED = new Map<number, Refused>([
   [QUEUES, ['too_many_queues', 'max_queues_per_namespace', 'queues']],
   [3, ['queue_full', 'max_jobs_per_queue', 'jobs']],
@@ -60,7 +60,7 @@ export class NamespaceQuotas {
     return this.chosen.get(namespace)?.quotas ?? this.defaults;
   }
 
-  /** As lua/modules/limits/quotas.lua reads them. @param sizes the number of items of each call; left out, one of one job */
+  /** As lua/modules/limits/call_quotas.lua reads them. @param sizes the number of items of each call; left out, one of one job */
   textOf(namespace: string, sizes = () => '1'): string {
     const text = /* guard: quotas-of-own-namespace */ this.chosen.get(namespace)?.text ?? this.defaultText;
     return text === NO_QUOTAS ? NO_QUOTAS : text + sizes();
