@@ -13,9 +13,12 @@ function sourceAt(origin: string): string {
   return files.get(path)?.[Number(line) - 1] ?? '';
 }
 
-/** The words of a line without constants, which the loader replaces by their values, and without what it adds to those of a header. */
+/**
+ * The words of a line without constants, which the loader replaces by their values, without what stands before a dot, such as the name of a
+ * module, which it takes away, and without what it adds to those of a header.
+ */
 const wordsOf = (line: string): string[] =>
-  [...line.replaceAll(/"[^"]*"/g, '').matchAll(/\b[a-z_]\w*\b/g)]
+  [...line.replaceAll(/"[^"]*"|(?<![\w.:])(?:\w+\.)+(?=\w)/g, '').matchAll(/\b[a-z_]\w*\b/g)]
     .map(([name = '']) => name)
     .filter((name) => name !== 'local' && name !== 'tonumber');
 

@@ -26,7 +26,7 @@ end
 -- Read.
 local key, all = named_key("R", id), namespace_key("schedules")
 redis.call("EXISTS", key, all, handover_key(handover))
-touch_recurring_timer(due)
+recurring_timer.touch_recurring_timer(due)
 if --[[ guard: recurring-job-arrives-once ]] redis.call("HGET", key, "from") == handover then
   return { 0, now_floor, 1, 0 }
 end
@@ -43,17 +43,17 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
 end
 local is_cron, runs = x.every == "0", nil
 if x.paused ~= "1" and is_cron then
-  runs = next_cron_run(id, x.slots, x.jitter, x.complete)
+  runs = cron_slots.next_cron_run(id, x.slots, x.jitter, x.complete)
 elseif x.paused ~= "1" then
   runs = tonumber(x.next)
 end
 
 -- Write.
-uncount_recurring(key)
+recurring_bytes.uncount_recurring(key)
 redis.call("DEL", key)
 redis.call("HSET", key, unpack(fields))
 if x.counted then -- Never refused: it was stored before.
   redis.call("HINCRBY", meta, "bytes", x.counted)
 end
 redis.call("ZADD", all, 0, id)
-return { 0, now_floor, 0, set_recurring_timer(due, id, is_cron, runs) }
+return { 0, now_floor, 0, recurring_timer.set_recurring_timer(due, id, is_cron, runs) }

@@ -21,7 +21,7 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
 -- The code of a job that is not there any more to be cancelled; nil = it is.
@@ -42,21 +42,21 @@ local function cancel(job)
     else -- A timer from before the job died and was put back.
       remove_member(timers, known)
     end
-    make_extended(job)
-    put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
-    put(job, "cancel", job.x.cancel or now_floor)
+    conversion.make_extended(job)
+    jobs.put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
+    jobs.put(job, "cancel", job.x.cancel or now_floor)
     set_timer(known, at)
-    log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
+    timeline.log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
     return 2, at
   end
   local was_leased = job.state == LEASED
-  put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)
-  leave(job)
+  jobs.put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)
+  moves.leave(job)
   if was_leased then
-    make_extended(job, true)
-    revoke(job)
+    conversion.make_extended(job, true)
+    moves.revoke(job)
   else
-    conclude(job, CANCELLED, "cancelled")
+    moves.conclude(job, CANCELLED, "cancelled")
   end
   return 1, 0
 end
@@ -68,11 +68,11 @@ for i = FIRST_ITEM, #ARGV do
   named[ARGV[i]] = true
 end
 for i = FIRST_ITEM, #ARGV do
-  local job, code = job_of(ARGV[i]), 0
-  for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not code_of(job) and dependents_of(job) or {}) do
+  local job, code = jobs.job_of(ARGV[i]), 0
+  for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not code_of(job) and dependents.dependents_of(job) or {}) do
     -- guard: cancel-many-together
     if not named[id] then
-      code, others[#others + 1] = 5, --[[ guard: cancel-many-names-once ]] not shown[id] and #others < MOST_SHOWN and id or nil
+      code, others[#others + 1] = 5, --[[ guard: cancel-many-names-once ]] not shown[id] and #others < dependents.MOST_SHOWN and id or nil
       shown[id] = true
     end
   end
@@ -87,7 +87,7 @@ if #others > 0 then
   return reply
 end
 for i = FIRST_ITEM, #ARGV do
-  local job, at = job_of(ARGV[i]), 0
+  local job, at = jobs.job_of(ARGV[i]), 0
   local code = code_of(job)
   if not code then
     code, at = cancel(job)

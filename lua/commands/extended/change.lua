@@ -25,33 +25,33 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor, 0, 0, 0, 0, "" }
 end
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local job, wish = job_of(id), cjson.decode(options)
-local grows = job and (wish.log or wish.has_data and #data > body_bytes_of(job) or #(wish.tags or "") > #(job.x.tags or "") or adds ~= "")
-if grows and --[[ guard: job-change-store-full ]] is_store_full() then
-  return STORE_FULL
+local job, wish = jobs.job_of(id), cjson.decode(options)
+local grows = job and (wish.log or wish.has_data and #data > jobs.body_bytes_of(job) or #(wish.tags or "") > #(job.x.tags or "") or adds ~= "")
+if grows and --[[ guard: job-change-store-full ]] store_room.is_store_full() then
+  return store_room.STORE_FULL
 end
-local code = change(job, wish, data, ids_in(adds), ids_in(drops))
+local code = changes.change(job, wish, data, dependencies.ids_in(adds), dependencies.ids_in(drops))
 if code == 1 and (grows or wish.type or wish.retry) and not job.is_gone then
   local growth = beside_bytes(job.x) - (job.x.beside or 0) + (job.body and #job.body - redis.call("STRLEN", job.key) + HEADER_BYTES or 0)
-  if not has_byte_room(job, growth, wish.most_bytes) then
-    return { 0, now_floor, 0, 7, 0, present_bytes(), "" }
+  if not byte_room.has_byte_room(job, growth, wish.most_bytes) then
+    return { 0, now_floor, 0, 7, 0, byte_room.present_bytes(), "" }
   end
 end
 if code ~= 1 then
-  return { 0, now_floor, 0, code, job and job.state or 0, code == 6 and used_tries(job) or 0, "" }
+  return { 0, now_floor, 0, code, job and job.state or 0, code == 6 and changes.used_tries(job) or 0, "" }
 end
 
 -- Write.
-table.insert(plan.early, write_new_queues)
+table.insert(plan.early, registry.write_new_queues)
 local next_ms = commit(expiries)
 return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and job.due_at or 0,
-  job.has_failed_by_dependency and name_of(job.queue) or "" }
+  job.has_failed_by_dependency and registry.name_of(job.queue) or "" }

@@ -19,23 +19,23 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
-local was_there = find_queue(queue) ~= nil
+local was_there = registry.find_queue(queue) ~= nil
 -- guard: resume-makes-no-queue
 if not was_there and makes == "" then
   return { 0, now_floor, 0, 0 }
 elseif not was_there and makes ~= "0" and --[[ guard: queue-made-within-quota ]] redis.call("HLEN", queues) >= tonumber(makes) then
   return { 0, now_floor, redis.call("HLEN", queues), 3 }
-elseif not was_there and --[[ guard: queue-made-store-full ]] is_store_full() then
-  return STORE_FULL
+elseif not was_there and --[[ guard: queue-made-store-full ]] store_room.is_store_full() then
+  return store_room.STORE_FULL
 end
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor, 0, 0 }
 end
 
 -- Read.
-local number = number_of(queue)
+local number = registry.number_of(queue)
 local settings, timers, stream = queue_key("o", number), namespace_key("timers"), namespace_key("events")
 redis.call("EXISTS", meta, queues, due, waiting, settings, timers, stream, queue_key("i", number))
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
@@ -50,17 +50,17 @@ end
 
 -- Write.
 redis.call("HDEL", settings, unpack(gone))
-write_new_queues()
+registry.write_new_queues()
 if #set > 0 then
   redis.call("HSET", queues, queue, -number)
   redis.call("HSET", settings, unpack(set))
 end
-if #set > 0 or is_extended_queue[queue] then
+if #set > 0 or registry.is_extended_queue[queue] then
   redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
   redis.call("ZADD", due, "LT", text_of(now_floor), EXTENDED_TIMERS)
 end
 if event ~= "" then -- Without a subscriber there is no stream.
-  redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
+  redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", events.max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end
 notify(queue)
 return { 0, now_floor, now_floor, was_there and 1 or 2 }

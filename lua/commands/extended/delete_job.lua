@@ -17,23 +17,23 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local job = job_of(id)
+local job = jobs.job_of(id)
 if not job or is_expired(job) then
   return { 0, now_floor, 0, 0 }
 elseif job.state == LEASED and force ~= "1" then
   return { 0, now_floor, 0, 2 }
 end
-local dependent_ids = severs ~= "1" and job.state < DONE and dependents_of(job) or {} -- After its end, its dependents know how it ended.
+local dependent_ids = severs ~= "1" and job.state < DONE and dependents.dependents_of(job) or {} -- After its end, its dependents know how it ended.
 -- guard: needed-job-not-deleted
 if #dependent_ids > 0 then
   return { 0, now_floor, 0, 3, unpack(dependent_ids) }
 end
-remove(job)
+moves.remove(job)
 
 -- Write.
 local next_ms = commit(expiries)

@@ -15,7 +15,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 if not number then
   return { 0, now_floor, 1 }
 end
@@ -24,19 +24,19 @@ end
 local MOST_SLOTS, MOST_READ = 100, 1000
 local ready, stale, facts, far = queue_key("r", number), queue_key("g", number), queue_key("i", number), queue_key("f", number)
 redis.call("EXISTS", meta, due, expiries, ready, stale, facts, far, namespace_key("timers"))
-local length, head = redis.call("LLEN", ready), stale_head(number, MOST_READ)
-if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or count_keys(number, "sldpSLbhz") > 0 then
+local length, head = redis.call("LLEN", ready), ready_list_reader.stale_head(number, MOST_READ)
+if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or job_counts.count_keys(number, "sldpSLbhz") > 0 then
   return { 0, now_floor, 2 }
 end
 local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}
 for i, slot in ipairs(slots) do
-  lists[i] = slot_key(number, slot)
+  lists[i] = schedule.slot_key(number, slot)
 end
-emit("queue_deleted", queue, "")
+events.emit("queue_deleted", queue, "")
 
 -- Write.
 if head.taken < length then
-  trim_ready_list(head)
+  ready_list_reader.trim_ready_list(head)
   return { 0, now_floor, 3 }
 end
 if #slots > 0 then
@@ -53,5 +53,5 @@ redis.call("ZREM", due, number)
 redis.call("ZREM", expiries, number)
 redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "S" .. number, "L" .. number)
 -- guard: queue-deletion-event
-write_events()
+events.write_events()
 return { 0, now_floor, 0 }

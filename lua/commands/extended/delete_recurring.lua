@@ -21,7 +21,7 @@ if from then
   refuse_handover(from, "removed")
 end
 -- guard: removed-recurring-frees-bytes
-uncount_recurring(named_key("R", id))
+recurring_bytes.uncount_recurring(named_key("R", id))
 redis.call("ZREM", namespace_key("recurring"), id)
 redis.call("ZREM", namespace_key("cron"), id)
 redis.call("ZREM", namespace_key("schedules"), id)

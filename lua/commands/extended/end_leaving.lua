@@ -23,7 +23,7 @@ end
 local key, all = named_key("R", id), namespace_key("schedules")
 local x = redis.call("HMGET", key, "leaving", "from", "every", "next", "paused", "slots", "jitter", "complete")
 redis.call("EXISTS", all, handover_key(handover))
-touch_recurring_timer(due)
+recurring_timer.touch_recurring_timer(due)
 if verb == "refuse" then
   if x[2] == handover then
     return { 0, now_floor, 0, 0 }
@@ -40,7 +40,7 @@ if verb == "remove" then
   if x[2] then
     refuse_handover(x[2], "removed")
   end
-  uncount_recurring(key)
+  recurring_bytes.uncount_recurring(key)
   redis.call("DEL", key)
   redis.call("ZREM", all, id)
   return { 0, now_floor, 1, 0 }
@@ -48,6 +48,6 @@ end
 redis.call("HDEL", key, "leaving")
 local is_cron, runs = x[3] == "0", tonumber(x[4])
 if is_cron then
-  runs = next_cron_run(id, x[6], x[7], x[8])
+  runs = cron_slots.next_cron_run(id, x[6], x[7], x[8])
 end
-return { 0, now_floor, 1, set_recurring_timer(due, id, is_cron, x[5] ~= "1" and runs or nil) }
+return { 0, now_floor, 1, recurring_timer.set_recurring_timer(due, id, is_cron, x[5] ~= "1" and runs or nil) }

@@ -22,7 +22,7 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
 local bytes, batch, batched, last_end = 0, { 0 }, 1, 0
@@ -37,29 +37,29 @@ end
 -- Leases one job, and adds it to the reply.
 local function lease_job(job, place, item, reply)
   local value = job.value or redis.call("GET", job_key(job.id))
-  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or own_ttr(job)
+  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or settings.own_ttr(job)
   local ends = now_ceil + ttr_ms
   if job.expires > 0 and job.expires < ends then
     ends = job.expires
   end
-  make_room_for_lease(job)
-  leave(job)
-  spend(job)
+  conversion.make_room_for_lease(job)
+  moves.leave(job)
+  at_lease.spend(job)
   -- A simple job has no place for it.
   local worker = is_extended(job) and item.worker ~= "" and item.worker or nil
   if worker ~= job.x.worker then
-    put(job, "worker", worker)
+    jobs.put(job, "worker", worker)
   end
-  raise_lease(job)
+  jobs.raise_lease(job)
   job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), --[[ guard: free-mark-ends-extended ]] false
   if is_extended(job) then
-    put(job, "leased", now_floor)
+    jobs.put(job, "leased", now_floor)
     -- guard: lease-within-max-run
-    ends = within_run(job, ends)
+    ends = run_limit.within_run(job, ends)
   end
-  go(job, LEASED, ends)
+  moves.go(job, LEASED, ends)
   item.facts = item.facts and item.facts.attempt == job.attempts and item.facts.worker == worker and item.facts or { attempt = job.attempts, worker = worker }
-  log_event("leased", job, item.facts)
+  timeline.log_event("leased", job, item.facts)
   if record ~= "" then
     batch[batched + 1], batch[batched + 2], batched = struct.pack(TRIES_TO_LEASE, job.tries, job.attempts, job.lease), job.id, batched + 2
     last_end = math.max(last_end, ends)
@@ -71,17 +71,17 @@ end
 
 -- Leases the share of an item from one queue.
 local function take_from(queue, share, item, reply)
-  local number = find_queue(queue.name)
-  local list, before = number and ready_list_of(number), item.found
+  local number = registry.find_queue(queue.name)
+  local list, before = number and ready_list_reader.ready_list_of(number), item.found
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and may_start(number) and next_live(list, math.min(share, item.count - item.found), item.is_pushed)
+    local job = bytes < max_bytes and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed)
     if job then
       lease_job(job, queue.place, item, reply)
     end
   end
   if item.in_turns and item.found > before then
     -- guard: served-queue-is-last
-    took_turn(queue.name, number)
+    turns.took_turn(queue.name, number)
   end
 end
 
@@ -91,14 +91,14 @@ local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1", is_pushed = ARGV[i + 6] == "1" }
   reply[at] = 0
-  local requested, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
+  local requested, share = turns.queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found
     for _, queue in ipairs(requested) do
       take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1
-  reply[at] = item.found == 0 and (looked >= LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  reply[at] = item.found == 0 and (next_job.looked >= next_job.LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
   if reply[at] == 0 and ARGV[i + 3] == "1" then
     unserved[#unserved + 1] = ARGV[i]
   end
@@ -106,13 +106,13 @@ end
 
 -- Write: all lists are trimmed before anything is added.
 local function trim_ready_lists()
-  for _, list in ipairs(ready_lists) do
-    trim_ready_list(list)
+  for _, list in ipairs(ready_list_reader.ready_lists) do
+    ready_list_reader.trim_ready_list(list)
   end
 end
 table.insert(plan.frees, 1, trim_ready_lists)
 reply[4] = commit(expiries)
-write_delivery_record(sending, record, batch, batched, last_end)
-register_waiters(waiting, flag_ms, unserved)
-reply[3] = found_expired
+deliveries.write_delivery_record(sending, record, batch, batched, last_end)
+waiters.register_waiters(waiting, flag_ms, unserved)
+reply[3] = next_job.found_expired
 return reply

@@ -28,7 +28,7 @@ if not known[1] then
 end
 if not known[3] and (known[2] or "allow") ~= "allow" then
   local unique = (cjson.decode(known[1]).x or {}).unique
-  local holder = unique and holder_of(unique)
+  local holder = unique and unique_keys.holder_of(unique)
   if --[[ guard: overlapping-job-holds-back-the-move ]] holder and holder.job then
     return { 0, now_floor, 2 }
   end

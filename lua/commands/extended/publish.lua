@@ -28,74 +28,74 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
-local record = digest ~= "" and read_idempotency_record(digest, fingerprint)
+local record = digest ~= "" and idempotency.read_idempotency_record(digest, fingerprint)
 if record then
   return { record.is_same and 3 or 4, now_floor, record.stored }
 end
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor }
 end
-start_quotas(quotas)
+quota_room.start_quotas(quotas)
 
 -- Read.
 local codes, states, fresh, holders, stand_ins, stored, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, false, false
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-  codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
-  use_defaults(options)
+  codes[n], options.needs = "1", ARGV[i + 3] ~= "" and dependencies.ids_in(ARGV[i + 3]) or {}
+  new_jobs.use_defaults(options)
   local is_there = not options.minted or --[[ guard: resent-publish-finds-ids ]] redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
-  local present = known_jobs[id] or is_there and job_of(id)
+  local present = jobs.known_jobs[id] or is_there and jobs.job_of(id)
   -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
-  local is_new = not is_taken(id, present, options.minted)
+  local is_new = not new_jobs.is_taken(id, present, options.minted)
   local is_replaced
   if options.put and present and not is_new and not is_expired(present) then
-    codes[n] = keeps_place(present, options.put, number_of(options.queue)) or "0"
+    codes[n] = publish_in_place.keeps_place(present, options.put, registry.number_of(options.queue)) or "0"
     is_new, is_replaced = codes[n] == "0", true
   end
-  if is_new and replaces == "" and is_draining(number_of(options.queue)) then
+  if is_new and replaces == "" and queue_settings.is_draining(registry.number_of(options.queue)) then
     codes[n] = "7"
   elseif is_new then
     if is_replaced then
-      is_replaced, present = take_place_of(present, options.queue), nil
+      is_replaced, present = publish_in_place.take_place_of(present, options.queue), nil
     end
     codes[n] = "0"
     if options.unique then
       has_unique_keys = true
-      codes[n], holders[#holders + 1] = claim_key(options, id, body)
+      codes[n], holders[#holders + 1] = unique_claims.claim_key(options, id, body)
     end
     codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
-    if codes[n] == "6" and has_quotas and options.unique.mode ~= "existing" then
-      codes[n] = --[[ guard: debounce-within-quota ]] room_for_growth(#body - body_bytes_of(job_of(holders[#holders]))) == "0" and "6" or "4"
+    if codes[n] == "6" and quota_room.has_quotas and options.unique.mode ~= "existing" then
+      codes[n] = --[[ guard: debounce-within-quota ]] quota_room.room_for_growth(#body - jobs.body_bytes_of(jobs.job_of(holders[#holders]))) == "0" and "6" or "4"
       holders[#holders] = codes[n] == "6" and holders[#holders] or nil
     end
-    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), #body + new_beside_bytes(options)) or codes[n]
-    codes[n] = codes[n] == "0" and room_for_keys(options, digest ~= "" and tonumber(ttl_ms) or nil) or codes[n]
+    codes[n] = codes[n] == "0" and quota_room.room_for_job(registry.number_of(options.queue), #body + quota_room.new_beside_bytes(options)) or codes[n]
+    codes[n] = codes[n] == "0" and quota_room.room_for_keys(options, digest ~= "" and tonumber(ttl_ms) or nil) or codes[n]
   end
   refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
-  stand_ins[n], states[n] = codes[n] == "6" and job_of(holders[#holders]) or nil, 0
+  stand_ins[n], states[n] = codes[n] == "6" and jobs.job_of(holders[#holders]) or nil, 0
   stored[n] = codes[n] == "6" and holders[#holders] or id
   if codes[n] == "0" then
-    fresh[#fresh + 1] = { n = n, options = options, job = new_job(options, id, body, present) }
+    fresh[#fresh + 1] = { n = n, options = options, job = new_jobs.new_job(options, id, body, present) }
     holders[#holders + 1] = is_replaced and id or nil
   end
 end
 if refused then
-  holders[#holders + 1] = select(2, first_refusal())
+  holders[#holders + 1] = select(2, quota_room.first_refusal())
   return { 0, now_floor, table.concat(codes), "", 0, unpack(holders) }
 end
-local old = replaces ~= "" and job_of(replaces)
+local old = replaces ~= "" and jobs.job_of(replaces)
 if old and fresh[1] and old.queue == fresh[1].job.queue then
-  leave(old)
-  conclude(old, nil, "replaced", worker_facts(old))
+  moves.leave(old)
+  moves.conclude(old, nil, "replaced", timeline.worker_facts(old))
 end
 for _, item in ipairs(fresh) do
-  place_new(item.job, item.options)
+  new_jobs.place_new(item.job, item.options)
   states[item.n] = item.job.state
 end
 if has_unique_keys then
-  place_debounced()
+  unique_claims.place_debounced()
 end
 for n, job in pairs(stand_ins) do
   states[n] = job.state
@@ -104,11 +104,11 @@ end
 -- Write.
 if digest ~= "" then
   for n, id in ipairs(stored) do
-    stored[n] = idempotency_entry(states[n], codes[n] == "6", id)
+    stored[n] = idempotency.idempotency_entry(states[n], codes[n] == "6", id)
   end
   -- guard: idempotency-same-step-extended
   write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)
 end
-table.insert(plan.early, write_new_queues)
+table.insert(plan.early, registry.write_new_queues)
 local next_ms = commit(expiries)
 return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }

@@ -20,14 +20,14 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 if not number then
   return { 0, now_floor, 0, 0, 0, 0 }
 end
-queue_names[number] = queue
+registry.queue_names[number] = queue
 
 -- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
 local PLACES, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
@@ -35,13 +35,13 @@ local seen, matched, passed = 0, 0, 0
 
 local function purge(job)
   matched = matched + 1
-  remove(job)
+  moves.remove(job)
 end
 
 local function from_zset(kind)
   local key, first = queue_key(kind, number), kind == "z" and skip or 0
   for _, id in ipairs(limit > seen and redis.call("ZRANGE", touch(key), first, first + limit - seen - 1) or {}) do
-    local job = job_of(id)
+    local job = jobs.job_of(id)
     local is_wanted = job and job.state == state and job.queue == number
     seen = seen + 1
     if is_wanted and removes == "1" then
@@ -59,15 +59,15 @@ end
 
 -- The ready list, from its head, and the lists of far slots. Entries without a job are dropped too.
 function places.r()
-  local list = ready_list_of(number)
+  local list = ready_list_reader.ready_list_of(number)
   table.insert(plan.frees, 1, function()
-    trim_ready_list(list)
+    ready_list_reader.trim_ready_list(list)
   end)
-  local job = seen < limit and next_in_list(list, limit - seen)
+  local job = seen < limit and next_job.next_in_list(list, limit - seen)
   while job do
     seen = seen + 1
     purge(job)
-    job = seen < limit and next_in_list(list, limit - seen)
+    job = seen < limit and next_job.next_in_list(list, limit - seen)
   end
 end
 
@@ -76,7 +76,7 @@ function places.f()
   if not slot then
     return
   end
-  local key, room = touch(slot_key(number, slot)), limit - seen
+  local key, room = touch(schedule.slot_key(number, slot)), limit - seen
   local entries = redis.call("LRANGE", key, 0, room - 1)
   free("LTRIM", key, #entries, -1)
   if #entries < room then
@@ -85,7 +85,7 @@ function places.f()
   seen = seen + math.max(#entries, 1)
   for _, entry in ipairs(entries) do
     local id = string.sub(entry, 7, -2)
-    local job = job_of(id)
+    local job = jobs.job_of(id)
     local is_there = job and job.state == SCHEDULED and job.queue == number and job.entry == string.byte(entry, -1)
     if is_there and not redis.call("ZSCORE", queue_key("s", number), id) then
       purge(job)
@@ -101,4 +101,4 @@ end
 
 -- Write.
 local next_ms = commit(expiries)
-return { 0, now_floor, seen + looked, matched, passed, next_ms }
+return { 0, now_floor, seen + next_job.looked, matched, passed, next_ms }

@@ -24,12 +24,12 @@ end
 
 -- Read.
 local timers, settings = namespace_key("timers"), namespace_key("settings")
-redis.call("EXISTS", meta, due, workers, timers, sessions_key())
+redis.call("EXISTS", meta, due, workers, timers, sessions.sessions_key())
 local age_ms = tonumber(redis.call("HGET", settings, "max_worker_age_ms") or 86400000)
 
 -- Write.
 for i = FIRST_ITEM, #ARGV do
-  if --[[ guard: workers-within-quota ]] redis.call("ZSCORE", workers, ARGV[i]) or has_room_for_worker(workers, most) then
+  if --[[ guard: workers-within-quota ]] redis.call("ZSCORE", workers, ARGV[i]) or sessions.has_room_for_worker(workers, most) then
     redis.call("ZADD", workers, text_of(now_floor), ARGV[i])
   end
 end

@@ -19,10 +19,10 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 0, now_floor, 0 }
 end
 
@@ -35,18 +35,18 @@ for i = FIRST_ITEM, #ARGV do
   if number and is_known[number] == nil then
     is_known[number] = redis.call("EXISTS", meta, queue_key("i", number)) == 2
   end
-  local job = number and not is_known[number] and job_of(ARGV[i])
+  local job = number and not is_known[number] and jobs.job_of(ARGV[i])
   if job and is_expired(job) then
-    will_change(job)
-    conclude(job, nil, "expired")
+    jobs.will_change(job)
+    moves.conclude(job, nil, "expired")
   elseif job then
-    recovered, job.queue = recovered + 1, number_of(queue)
-    queue_names[job.queue] = queue
-    die(job, group, "queue " .. number .. " was deleted while the job was ready in it", nil)
+    recovered, job.queue = recovered + 1, registry.number_of(queue)
+    registry.queue_names[job.queue] = queue
+    dead_jobs.die(job, group, "queue " .. number .. " was deleted while the job was ready in it", nil)
   end
 end
 
 -- Write.
-table.insert(plan.early, write_new_queues)
+table.insert(plan.early, registry.write_new_queues)
 commit(expiries)
 return { 0, now_floor, recovered }

@@ -20,10 +20,10 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read. The recurring jobs whose timers are furthest ahead come first.
-local by_interval, all_sessions, timers = namespace_key("recurring"), sessions_key(), namespace_key("timers")
+local by_interval, all_sessions, timers = namespace_key("recurring"), sessions.sessions_key(), namespace_key("timers")
 redis.call("EXISTS", meta, due, workers, by_interval, all_sessions, timers)
-local ids = redis.call("ZREVRANGEBYSCORE", by_interval, "+inf", text_of(now_floor + AHEAD_MS), "LIMIT", skip, limit)
-local seen = redis.call("ZRANGEBYSCORE", workers, text_of(now_floor + AHEAD_MS), "+inf", "LIMIT", 0, limit)
+local ids = redis.call("ZREVRANGEBYSCORE", by_interval, "+inf", text_of(now_floor + served_slots.AHEAD_MS), "LIMIT", skip, limit)
+local seen = redis.call("ZRANGEBYSCORE", workers, text_of(now_floor + served_slots.AHEAD_MS), "+inf", "LIMIT", 0, limit)
 local known, ttrs = {}, {}
 for i, id in ipairs(ids) do
   known[i] = redis.call("HMGET", named_key("R", id), "every", "first", "last", "skip_at")
@@ -41,8 +41,8 @@ end
 for i, id in ipairs(ids) do
   local every, first, last, skip_at = tonumber(known[i][1] or "0"), tonumber(known[i][2] or nil), tonumber(known[i][3] or "0"), tonumber(known[i][4] or "0")
   -- A job whose first slot is in the future has served none.
-  if every > 0 and first and is_ahead(math.max(last, skip_at), now_floor, every) then
-    local slot = slot_after(first, every, now_ceil - 1)
+  if every > 0 and first and served_slots.is_ahead(math.max(last, skip_at), now_floor, every) then
+    local slot = served_slots.slot_after(first, every, now_ceil - 1)
     redis.call("HSET", named_key("R", id), "next", text_of(slot), "last", text_of(math.min(last, slot - every)))
     redis.call("HSET", named_key("R", id), "skip_at", text_of(math.min(skip_at, now_floor)))
     redis.call("ZADD", by_interval, text_of(slot), id)
@@ -57,7 +57,7 @@ for i, worker in ipairs(seen) do
   if ttrs[i] then
     redis.call("HSET", session_key(worker), "at", text_of(now_floor))
     redis.call("ZADD", all_sessions, "XX", text_of(now_floor + ttrs[i]), worker)
-    set(LOST_TIMER, now_floor + ttrs[i])
+    set(sessions.LOST_TIMER, now_floor + ttrs[i])
   end
 end
 if #seen > 0 then

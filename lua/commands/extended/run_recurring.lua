@@ -17,29 +17,29 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor }
 end
-start_quotas(quotas)
+quota_room.start_quotas(quotas)
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local definition = recurring_of(id)
+local definition = recurring.recurring_of(id)
 if not definition then
   return { 0, now_floor, "missing", 0, 0 }
-elseif --[[ guard: recurring-run-store-full ]] is_store_full() then
-  return STORE_FULL
+elseif --[[ guard: recurring-run-store-full ]] store_room.is_store_full() then
+  return store_room.STORE_FULL
 end
-local child, reason = spawn_next(id, definition, now_floor)
+local child, reason = recurring.spawn_next(id, definition, now_floor)
 if not child then
-  local code, present = first_refusal()
+  local code, present = quota_room.first_refusal()
   return { 0, now_floor, reason, code, tonumber(present or 0) }
 end
 
 -- Write.
 write("HSET", named_key("R", id), "made", text_of(definition.made))
-place_debounced()
-table.insert(plan.early, write_new_queues)
+unique_claims.place_debounced()
+table.insert(plan.early, registry.write_new_queues)
 return { 0, now_floor, "", definition.made, commit(expiries) }

@@ -22,58 +22,58 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor }
 end
-start_quotas(quotas)
-start_timers(limit)
-watch_deliveries(sending)
+quota_room.start_quotas(quotas)
+steps.start_timers(limit)
+job_timers.watch_deliveries(sending)
 
 -- By the letter of the timer.
 local handlers = {
-  S = make_due, L = time_out_leases, E = expire_jobs, G = end_grace, Z = forget_kept, W = forget_workers, T = forget_traces,
-  P = start_by_rate, K = call_by_key, B = call_for_origin, U = release_dependents, N = go_on_tying, R = make_recurring, C = make_by_cron,
-  H = lose_sessions,
+  S = job_timers.make_due, L = job_timers.time_out_leases, E = job_timers.expire_jobs, G = job_timers.end_grace, Z = retention.forget_kept, W = retention.forget_workers, T = retention.forget_traces,
+  P = limits.start_by_rate, K = limits.call_by_key, B = push_origins.call_for_origin, U = dependents.release_dependents, N = dependents.go_on_tying, R = recurring.make_recurring, C = recurring.make_by_cron,
+  H = sessions.lose_sessions,
 }
 
 -- Read.
-redis.call("EXISTS", meta, due, waiting, expiries, sending, timers_key)
+redis.call("EXISTS", meta, due, waiting, expiries, sending, steps.timers_key)
 local earliest = 0
-local found = redis.call("ZRANGEBYSCORE", timers_key, "-inf", now_floor, "WITHSCORES", "LIMIT", 0, 32)
+local found = redis.call("ZRANGEBYSCORE", steps.timers_key, "-inf", now_floor, "WITHSCORES", "LIMIT", 0, 32)
 for i = 1, #found, 2 do
-  if steps_left > 0 then
+  if steps.steps_left > 0 then
     local what = found[i]
     local handle = handlers[string.sub(what, 1, 1)]
     earliest = i == 1 and tonumber(found[2]) or earliest
     if handle then
       handle(string.sub(what, 2), what)
     else -- A timer of a newer version, which will handle it.
-      write("ZADD", timers_key, text_of(now_floor + 60000), what)
+      write("ZADD", steps.timers_key, text_of(now_floor + 60000), what)
     end
   end
 end
 
 -- Write.
-place_waiters()
-table.insert(plan.early, write_new_queues)
-place_debounced()
+dependents.place_waiters()
+table.insert(plan.early, registry.write_new_queues)
+unique_claims.place_debounced()
 -- Jobs that died because a dependency failed count as failures of their queues.
-for _, job in ipairs(changed) do
+for _, job in ipairs(jobs.changed) do
   -- guard: statistics-dependency-death
   if job.has_failed_by_dependency then
-    count_expired_lease("died", name_of(job.queue))
+    deliveries.count_expired_lease("died", registry.name_of(job.queue))
   end
 end
 commit(expiries)
-local next_ms = redis.call("ZRANGE", timers_key, 0, 0, "WITHSCORES")[2]
+local next_ms = redis.call("ZRANGE", steps.timers_key, 0, 0, "WITHSCORES")[2]
 if next_ms then
   redis.call("ZADD", due, next_ms, EXTENDED_TIMERS)
 else
   redis.call("ZREM", due, EXTENDED_TIMERS)
 end
-local results = timer_results
+local results = steps.timer_results
 local reply = {
   0, now_floor, tonumber(next_ms or 0), results.due, results.returned, results.died, results.expired, earliest, 0, #results.wanted_slots,
   results.lost_sessions,
@@ -84,4 +84,4 @@ end
 for _, id in ipairs(results.wanted_slots) do
   reply[#reply + 1] = id
 end
-return with_expired_leases(reply)
+return deliveries.with_expired_leases(reply)

@@ -37,7 +37,7 @@ end
 local key, all = named_key("R", id), namespace_key("schedules")
 local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted")
 redis.call("EXISTS", all)
-touch_recurring_timer(due)
+recurring_timer.touch_recurring_timer(due)
 if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] known[1] ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
 end
@@ -45,8 +45,8 @@ end
 local stored = cjson.decode(fields)
 local grows = not known[1] or #body > redis.call("HSTRLEN", key, "body") or #stored.template > redis.call("HSTRLEN", key, "template")
   or #needs > redis.call("HSTRLEN", key, "needs")
-if grows and --[[ guard: recurring-set-store-full ]] is_store_full() then
-  return STORE_FULL
+if grows and --[[ guard: recurring-set-store-full ]] store_room.is_store_full() then
+  return store_room.STORE_FULL
 end
 -- While there is a quota on bytes it counts, and goes on counting.
 local counted, growth = nil, 0
@@ -67,8 +67,8 @@ local first, slot, runs
 if every_ms == 0 then
   -- Slots that were served do not come again. Those that are stored were not: with a jitter, later ones may have been.
   local served = --[[ guard: jittered-slots-survive-a-change ]] is_same and 0 or tonumber(known[5] or 0)
-  local slots, from = slots_in(is_same and known[7] or new_slots), 1
-  if is_ahead(served, now_ceil, slots[2] and slots[2] - now_ceil or math.huge) then
+  local slots, from = cron_slots.slots_in(is_same and known[7] or new_slots), 1
+  if served_slots.is_ahead(served, now_ceil, slots[2] and slots[2] - now_ceil or math.huge) then
     served = 0
   end
   if is_same then
@@ -77,15 +77,15 @@ if every_ms == 0 then
   while slots[from] and slots[from] <= --[[ guard: cron-served-slot-once ]] served do
     from = from + 1
   end
-  new_slots, slot = slots_text(slots, from), slots[from]
-  runs = next_cron_run(id, new_slots, jitter, complete)
+  new_slots, slot = cron_slots.slots_text(slots, from), slots[from]
+  runs = cron_slots.next_cron_run(id, new_slots, jitter, complete)
 else
   first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)
   slot = is_same and tonumber(known[4])
   if not slot then
     -- The first one that has not passed, and was not served.
     local last = tonumber(known[5] or 0)
-    slot = slot_after(tonumber(first), every_ms, --[[ guard: recurring-set-serves-once ]] math.max(now_ceil - 1, is_ahead(last, now_ceil, every_ms) and 0 or last))
+    slot = served_slots.slot_after(tonumber(first), every_ms, --[[ guard: recurring-set-serves-once ]] math.max(now_ceil - 1, served_slots.is_ahead(last, now_ceil, every_ms) and 0 or last))
   end
   runs = slot
 end
@@ -111,4 +111,4 @@ if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))
 end
 redis.call("ZADD", all, 0, id)
-return { 0, now_floor, 0, set_recurring_timer(due, id, every_ms == 0, stored.paused ~= "1" and runs or nil) }
+return { 0, now_floor, 0, recurring_timer.set_recurring_timer(due, id, every_ms == 0, stored.paused ~= "1" and runs or nil) }

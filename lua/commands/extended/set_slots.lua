@@ -26,8 +26,8 @@ end
 -- Read.
 local key = named_key("R", id)
 local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "jitter", "tzdata")
-touch_recurring_timer(due)
-local slots, last = slots_in(known[2]), known[3] or ""
+recurring_timer.touch_recurring_timer(due)
+local slots, last = cron_slots.slots_in(known[2]), known[3] or ""
 local end_of_known = #slots > 0 and text_of(slots[#slots]) or last
 if --[[ guard: cron-slots-of-revision ]] known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
   return { 0, now_floor, 0, 0 }
@@ -48,16 +48,16 @@ for _, slot in ipairs(slots) do
     all[#all + 1] = slot
   end
 end
-for _, slot in ipairs(slots_in(new_slots)) do
+for _, slot in ipairs(cron_slots.slots_in(new_slots)) do
   -- guard: cron-slot-stored-once
   if slot > (all[#all] or 0) then
     all[#all + 1] = slot
   end
 end
-local runs = next_timer(id, all, tonumber(known[5] or "0"), complete == "1")
+local runs = cron_slots.next_timer(id, all, tonumber(known[5] or "0"), complete == "1")
 
 -- Write.
-redis.call("HSET", key, "slots", slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
+redis.call("HSET", key, "slots", cron_slots.slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
 if replaces == "1" and tonumber(last ~= "" and last or 0) > now_floor then -- It was served while Redis's clock was ahead.
   redis.call("HSET", key, "last", text_of(now_floor))
 end
@@ -65,4 +65,4 @@ if skipped > 0 then
   redis.call("HINCRBY", key, "skipped", skipped)
   redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")
 end
-return { 0, now_floor, 1, set_recurring_timer(due, id, true, runs) }
+return { 0, now_floor, 1, recurring_timer.set_recurring_timer(due, id, true, runs) }

@@ -21,15 +21,15 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor, 0 }
 end
 
 -- A revoked lease ends as one that its holder gives back.
-local verbs = { ack = ack, release = release, revoke = release, retry = retry, fail = fail, heartbeat = heartbeat, undo = undo }
+local verbs = { ack = acknowledge.ack, release = give_back.release, revoke = give_back.release, retry = failures.retry, fail = failures.fail, heartbeat = give_back.heartbeat, undo = give_back.undo }
 
 -- New data is part of the work, so that it is not left out: beyond the quota on bytes the operation is refused. An acknowledged job that is not kept has none.
 local function lacks_room(job, verb, options, bytes)
@@ -37,7 +37,7 @@ local function lacks_room(job, verb, options, bytes)
   if not size or verb == "ack" and not options.next and (options.keep_ms or tonumber(job.x.keep or 0)) == 0 then
     return false
   end
-  return not has_byte_room(job, size - body_bytes_of(job), options.most_bytes)
+  return not byte_room.has_byte_room(job, size - jobs.body_bytes_of(job), options.most_bytes)
 end
 
 -- Read. Most operations of a batch have the same options, which nothing changes.
@@ -47,13 +47,13 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local verb, id, lease, text = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3]
   local options = read[text] or cjson.decode(text)
   read[text] = options
-  local job, n = job_of(id), #reply
-  local code = claim_on(job, verb, lease, options)
+  local job, n = jobs.job_of(id), #reply
+  local code = claims.claim_on(job, verb, lease, options)
   local at, facts = 0, ""
   if code ~= 0 and code ~= 2 and code ~= 7 and --[[ guard: settle-data-within-quota ]] lacks_room(job, verb, options, ARGV[i + 4]) then
-    code, facts = 6, '{"refused":"namespace_full","present":' .. text_of(present_bytes()) .. "}"
+    code, facts = 6, '{"refused":"namespace_full","present":' .. text_of(byte_room.present_bytes()) .. "}"
   elseif code ~= 0 and code ~= 2 and code ~= 7 then
-    record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)
+    claims.record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
@@ -61,6 +61,6 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
 end
 
 -- Write.
-table.insert(plan.early, write_new_queues)
+table.insert(plan.early, registry.write_new_queues)
 reply[3] = commit(expiries)
 return reply

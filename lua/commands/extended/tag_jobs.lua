@@ -18,15 +18,15 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
 -- By verb; each returns its code.
 local verbs = {
-  tag = function(job, list) return --[[ guard: tags-store-full ]] is_store_full() and 3 or retag(job, list, true, most_tags, most_bytes) end,
-  untag = function(job, list) return job.x.tags and retag(job, list, false) or 1 end,
-  track = function(job) return --[[ guard: tracking-store-full ]] is_store_full() and 3 or track(job, text_of(now_floor)) end,
-  untrack = function(job) return job.x.tracked and track(job, nil) or 1 end,
+  tag = function(job, list) return --[[ guard: tags-store-full ]] store_room.is_store_full() and 3 or tags.retag(job, list, true, most_tags, most_bytes) end,
+  untag = function(job, list) return job.x.tags and tags.retag(job, list, false) or 1 end,
+  track = function(job) return --[[ guard: tracking-store-full ]] store_room.is_store_full() and 3 or tags.track(job, text_of(now_floor)) end,
+  untrack = function(job) return job.x.tracked and tags.track(job, nil) or 1 end,
   read = function() return 1 end,
 }
 
@@ -35,7 +35,7 @@ redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local reply = { 0, now_floor }
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local verb, id, n = ARGV[i], ARGV[i + 1], #reply
-  local job = job_of(id)
+  local job = jobs.job_of(id)
   if not job or job.is_gone or is_expired(job) then
     -- guard: untracked-job-leaves-no-trace
     if verb == "untrack" then
@@ -44,7 +44,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     reply[n + 1], reply[n + 2] = 0, ""
   else
     reply[n + 1] = verbs[verb](job, cjson.decode(ARGV[i + 2]))
-    reply[n + 2] = reply[n + 1] == 4 and text_of(present_bytes()) or job.x.tags or ""
+    reply[n + 2] = reply[n + 1] == 4 and text_of(byte_room.present_bytes()) or job.x.tags or ""
   end
 end
 

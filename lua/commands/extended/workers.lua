@@ -22,7 +22,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local reply, keys, all_sessions, others = { 0, now_floor }, { meta, workers }, sessions_key(), {}
+local reply, keys, all_sessions, others = { 0, now_floor }, { meta, workers }, sessions.sessions_key(), {}
 for i = FIRST_ITEM, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
   keys[#keys + 1] = session_key(ARGV[i])
@@ -42,7 +42,7 @@ for i = FIRST_ITEM, #ARGV do
   reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
   -- A flag that was set before is no news.
   if event_names[verb] and x[1] and not others[i] and --[[ guard: session-repeated-request-silent ]] not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
-    emit(event_names[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
+    events.emit(event_names[verb], "", "", cjson.encode(sessions.session_facts(ARGV[i], x[8])))
   end
 end
 
@@ -52,10 +52,10 @@ for i = FIRST_ITEM, #ARGV do
   -- For a token that may not use the session it is as if there were none.
   local does = not others[i] and verb
   if does == "end_waits" then
-    notify_ended(ARGV[i])
+    notify.notify_ended(ARGV[i])
   elseif does == "forget" then
     -- guard: ended-session-ends-waits
-    notify_ended(ARGV[i])
+    notify.notify_ended(ARGV[i])
     redis.call("ZREM", workers, ARGV[i])
     -- guard: ended-session-not-lost
     redis.call("ZREM", all_sessions, ARGV[i])
@@ -64,5 +64,5 @@ for i = FIRST_ITEM, #ARGV do
     redis.call("HSET", session, verb, 1)
   end
 end
-write_events()
+events.write_events()
 return reply

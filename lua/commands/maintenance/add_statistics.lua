@@ -26,7 +26,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 local OTHERS = "*"
-local key, mark = day_key(day), ":" .. source
+local key, mark = statistics.day_key(day), ":" .. source
 
 -- Read.
 redis.call("EXISTS", meta, settings, key, purge_key())
@@ -46,7 +46,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     known = tallies[queue] or redis.call("HGET", key, queue)
   end
   room = (known or queue == OTHERS) and room or room - 1
-  tallies[queue] = known and merge_tallies(known, more) or more
+  tallies[queue] = known and statistics.merge_tallies(known, more) or more
 end
 
 -- Write.
@@ -57,5 +57,5 @@ for queue, tally in pairs(tallies) do
 end
 redis.call("HSET", key, unpack(fields))
 -- guard: statistics-day-expires
-redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))
+redis.call("PEXPIREAT", key, text_of((day + 1 + days) * statistics.DAY_MS))
 return reply

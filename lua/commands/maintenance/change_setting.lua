@@ -20,10 +20,10 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local days, today = { meta, settings }, math.floor(now_floor / DAY_MS)
+local days, today = { meta, settings }, math.floor(now_floor / statistics.DAY_MS)
 -- With tomorrow: clocks of servers differ.
-for day = today + 1, history_days and today - MAX_DAYS or today + 2, -1 do
-  days[#days + 1] = day_key(day)
+for day = today + 1, history_days and today - statistics.MAX_DAYS or today + 2, -1 do
+  days[#days + 1] = statistics.day_key(day)
 end
 redis.call("EXISTS", unpack(days))
 local existed = redis.call("HEXISTS", settings, key)
@@ -39,7 +39,7 @@ for i = 3, #days do
     redis.call("UNLINK", days[i])
   else
     -- The third key is tomorrow's; from there on the days go back.
-    redis.call("PEXPIREAT", days[i], text_of((today + 5 - i + history_days) * DAY_MS))
+    redis.call("PEXPIREAT", days[i], text_of((today + 5 - i + history_days) * statistics.DAY_MS))
   end
 end
 return { 0, now_floor, existed }

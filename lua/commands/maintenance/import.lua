@@ -22,9 +22,9 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 2, now_floor }
 end
 
@@ -41,9 +41,9 @@ end
 
 -- expired: the job that has the id now, nil = none.
 local function plan_arrival(arrival, id, body, expired)
-  arrival.id, arrival.body, arrival.job.queue = id, body, number_of(arrival.queue)
+  arrival.id, arrival.body, arrival.job.queue = id, body, registry.number_of(arrival.queue)
   if expired then
-    plan_removal(id, expired.state, expired.queue, expired.entry, expired.flags)
+    removal.plan_removal(id, expired.state, expired.queue, expired.entry, expired.flags)
   end
   for _, kind in ipairs({ "r", "s", "l", "d", "f", "g", "i" }) do
     redis.call("EXISTS", extras_key(id), queue_key(kind, arrival.job.queue))
@@ -53,9 +53,9 @@ end
 local function write_arrival(arrival)
   local job, id, dead = arrival.job, arrival.id, queue_key("d", arrival.job.queue)
   if job.state == READY then
-    make_ready(job.queue, arrival.queue, id, job)
+    ready_list.make_ready(job.queue, arrival.queue, id, job)
   elseif job.state == SCHEDULED then
-    schedule_job(job.queue, id, arrival.at)
+    schedule.schedule_job(job.queue, id, arrival.at)
   elseif job.state == LEASED then
     redis.call("ZADD", queue_key("l", job.queue), text_of(arrival.at), id)
     redis.call("ZADD", due, "LT", text_of(arrival.at), job.queue)
@@ -82,7 +82,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     codes[n] = seen[id] == arrival.queue and 1 or 2
   elseif present and not is_expired(present) then
     -- guard: import-keeps-id
-    codes[n] = present.queue == find_queue(arrival.queue) and 1 or 2
+    codes[n] = present.queue == registry.find_queue(arrival.queue) and 1 or 2
   else
     codes[n], seen[source], seen[id] = 0, true, arrival.queue
     plan_arrival(arrival, id, ARGV[i + 3], present)
@@ -91,17 +91,17 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
 end
 
 -- Write.
-remove_planned()
-write_new_queues()
+removal.remove_planned()
+registry.write_new_queues()
 for _, arrival in ipairs(plans) do
   write_arrival(arrival)
 end
-write_schedule(due)
+schedule.write_schedule(due)
 write_values()
-write_ready_lists("RPUSH", expiries)
+ready_list.write_ready_lists("RPUSH", expiries)
 if #sources > 0 then
   redis.call("SADD", imported, unpack(sources))
   redis.call("PEXPIRE", imported, keep_ms)
 end
-return_freed_bytes()
+removal.return_freed_bytes()
 return { 0, now_floor, table.concat(codes) }

@@ -19,7 +19,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local key = day_key(day)
+local key = statistics.day_key(day)
 local aside = key .. ":leaving"
 redis.call("EXISTS", meta, key, aside)
 if verb == "take" and redis.call("EXISTS", aside) == 0 and redis.call("EXISTS", key) == 1 then

@@ -20,7 +20,7 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
 local counts, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, math.huge
 local expired_keys, dead_jobs = {}, {}
@@ -32,21 +32,21 @@ local function plan_move(kind, number, name, id, value)
   -- A job whose key Redis removed, and that was published again under its own id, is elsewhere: this is a member that the earlier job left.
   -- guard: due-time-is-of-one-job
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
-  local is_free = is_its_own and kind == "l" and free_retries < --[[ guard: simple-free-retries-end ]] MAX_FREE_RETRIES and --[[ guard: pump-reads-delivery-log ]] is_undelivered(sending, id, value)
+  local is_free = is_its_own and kind == "l" and free_retries < --[[ guard: simple-free-retries-end ]] deliveries.MAX_FREE_RETRIES and --[[ guard: pump-reads-delivery-log ]] deliveries.is_undelivered(sending, id, value)
   local what = kind == "s" and "ready" or "timed_out"
   -- guard: pump-checks-expiry
   local has_ended = expires > 0 and expires <= now_floor
-  if not is_its_own or has_ended and --[[ guard: limited-queue-ttl-ends ]] not (kind == "l" and has_lease_settings(number)) then
+  if not is_its_own or has_ended and --[[ guard: limited-queue-ttl-ends ]] not (kind == "l" and hand_over.has_lease_settings(number)) then
     counts.expired, what = counts.expired + 1, is_its_own and "expired"
     if is_its_own then
-      mark_for_deletion(expired_keys, id, flags)
+      removal.mark_for_deletion(expired_keys, id, flags)
     end
-  elseif kind == "l" and --[[ guard: undelivered-lease-follows-settings ]] (--[[ guard: expired-simple-obeys-settings ]] has_lease_settings(number) or --[[ guard: native-job-waits-by-its-policy ]] not is_free and api == NATIVE_API) then
-    plan_hand_over(id, value, number, name)
+  elseif kind == "l" and --[[ guard: undelivered-lease-follows-settings ]] (--[[ guard: expired-simple-obeys-settings ]] hand_over.has_lease_settings(number) or --[[ guard: native-job-waits-by-its-policy ]] not is_free and api == NATIVE_API) then
+    hand_over.plan_hand_over(id, value, number, name)
     what = nil
   --[[ guard: pump-charges-last-try ]] elseif kind == "l" and tries == 0 and not is_free then
     counts.died, what = counts.died + 1, "died"
-    count_expired_lease("died", name)
+    deliveries.count_expired_lease("died", name)
     local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, --[[ guard: dead-keeps-uncharged-try ]] --[[ guard: dead-keeps-free-retries ]] free_retries)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
@@ -55,15 +55,15 @@ local function plan_move(kind, number, name, id, value)
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1
     if kind == "l" then
-      count_expired_lease(how, name)
+      deliveries.count_expired_lease(how, name)
     end
-    local list = entries_for(number, name)
-    local head = string.char(api, READY) .. string.sub(value, FLAGS_FROM, ENTRY_AT - 1) .. string.char(add_entry(list, id, entry))
-    track_expiry(list, expires)
-    put_head(job_key(id), value, is_free and with_free_retry(head, value, tries, free_retries) or head, not headers_only[id])
+    local list = ready_list.entries_for(number, name)
+    local head = string.char(api, READY) .. string.sub(value, FLAGS_FROM, ENTRY_AT - 1) .. string.char(ready_list.add_entry(list, id, entry))
+    ready_list.track_expiry(list, expires)
+    put_head(job_key(id), value, is_free and deliveries.with_free_retry(head, value, tries, free_retries) or head, not headers_only[id])
   end
-  if has_subscribers ~= false and what then
-    emit(what, name, id, is_free and '{"charged":false}' or what == "died" and '{"reason":"lease_expired"}')
+  if events.has_subscribers ~= false and what then
+    events.emit(what, name, id, is_free and '{"charged":false}' or what == "died" and '{"reason":"lease_expired"}')
   end
 end
 
@@ -82,7 +82,7 @@ end
 
 local function plan_queue(number, share)
   local name = redis.call("HGET", queue_key("i", number), "name")
-  local slot, is_late = near_slot(number)
+  local slot, is_late = schedule.near_slot(number)
   local step = { number = number, scheduled = {}, leased = {} }
   -- A late slot goes first and alone: else its jobs would come behind jobs that were due later.
   -- guard: late-slot-first
@@ -93,7 +93,7 @@ local function plan_queue(number, share)
   -- Within its share: a slot of a million must not keep other queues waiting.
   local quota = --[[ guard: huge-slot-bounded-step ]] math.min(limit, share * 2 - #step.scheduled - #step.leased)
   if slot and quota > 0 then
-    step.opened = open_slot(number, slot, quota)
+    step.opened = schedule.open_slot(number, slot, quota)
     limit = limit - step.opened.looked
   end
   return step
@@ -137,18 +137,18 @@ for _, step in ipairs(plan) do
   drop_first("s", step.number, #step.scheduled)
   drop_first("l", step.number, #step.leased)
   if step.opened then
-    write_opened(step.opened, due)
+    schedule.write_opened(step.opened, due)
   end
 end
 if #expired_keys > 0 then
   redis.call("DEL", unpack(expired_keys))
 end
-return_freed_bytes()
+removal.return_freed_bytes()
 for _, job in ipairs(dead_jobs) do
   write_dead(job)
 end
 write_values()
-if write_hand_over(due) then
+if hand_over.write_hand_over(due) then
   is_extended_due = 1
 end
 for _, step in ipairs(plan) do
@@ -161,8 +161,8 @@ for _, step in ipairs(plan) do
     redis.call("ZADD", due, next_due, step.number)
   end
 end
-write_ready_lists("RPUSH", expiries)
-write_events()
+ready_list.write_ready_lists("RPUSH", expiries)
+events.write_events()
 local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
 earliest = earliest < math.huge and earliest or 0
-return with_expired_leases({ 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_extended_due })
+return deliveries.with_expired_leases({ 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_extended_due })

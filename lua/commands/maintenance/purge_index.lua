@@ -26,7 +26,7 @@ local function add_limit_keys(keys, id, number)
   end
 end
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 if not number then
   return { 0, now_floor, 0, 0 }
 end
@@ -35,7 +35,7 @@ end
 local index, facts, stale = queue_key(kind, number), queue_key("i", number), queue_key("g", number)
 redis.call("EXISTS", meta, index, facts, stale)
 local slot = kind == "f" and redis.call("ZRANGE", index, 0, 0)[1]
-local list = kind == "r" and index or slot and slot_key(number, slot)
+local list = kind == "r" and index or slot and schedule.slot_key(number, slot)
 local members, keys, removed, tombstones, gone = {}, {}, 0, 0, {}
 if list then
   redis.call("EXISTS", meta, list)
@@ -53,7 +53,7 @@ for _, member in ipairs(members) do
     is_there = is_there and job.state == SCHEDULED and job.entry == string.byte(member, -1)
   end
   if is_there then
-    mark_for_deletion(keys, id, job.flags)
+    removal.mark_for_deletion(keys, id, job.flags)
     if is_extended(job) then
       for edge in string.gmatch("nufmv", ".") do
         keys[#keys + 1] = named_key(edge, id)
@@ -80,7 +80,7 @@ end
 if #keys > 0 then
   redis.call("UNLINK", unpack(keys))
 end
-return_freed_bytes()
+removal.return_freed_bytes()
 if #gone > 0 then
   redis.call("SREM", stale, unpack(gone))
 end

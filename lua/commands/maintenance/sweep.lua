@@ -73,9 +73,9 @@ for i, entry in ipairs(entries) do
   else
     new_tombstones[#new_tombstones + 1] = i - 1 - #entries - skip
     if is_live then
-      mark_for_deletion(keys, id, job.flags)
+      removal.mark_for_deletion(keys, id, job.flags)
       expired = expired + 1
-      emit_in(number, "expired", id)
+      events.emit_in(number, "expired", id)
     else
       dropped[#dropped + 1] = entry
     end
@@ -86,7 +86,7 @@ end
 if #keys > 0 then
   redis.call("DEL", unpack(keys))
 end
-return_freed_bytes()
+removal.return_freed_bytes()
 if #dropped > 0 then
   redis.call("SREM", stale, unpack(dropped))
 end
@@ -111,5 +111,5 @@ else
   -- No other server begins a pass while this mark is fresh. If this server dies, the mark ages, and another one starts the pass again.
   redis.call("HSET", facts, "sweep", text_of(now_floor) .. "." .. mark)
 end
-write_events()
+events.write_events()
 return { 0, now_floor, #entries, expired, earliest_ms, removed }

@@ -62,17 +62,17 @@ for i = 1, #page[2], 2 do
   -- Most queues have ready jobs and no far ones: nothing else of those is read.
   local is_far = tonumber(facts[3] or 0) > 0
   local slots = (live <= 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MAX_SLOTS - 1) or {}
-  local others = live <= 0 and count_keys(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld") or 1
+  local others = live <= 0 and job_counts.count_keys(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld") or 1
   local expiry = has_expired and redis.call("ZSCORE", expiries, number)
   if slots[1] and is_far and not redis.call("ZSCORE", due, number) then
     -- A server of an older version does not know slots, and may have removed the queue from due.
-    forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
+    forgotten_due[#forgotten_due + 1] = slots[1] * schedule.SLOT_MS - schedule.LEAD_MS
     forgotten_due[#forgotten_due + 1] = number
   end
   local looks_empty = live <= 0 and others == 0 and --[[ guard: far-queue-not-forgotten ]] not is_far
   local is_read = looks_empty and length <= reads_left
   reads_left = reads_left - (is_read and length or 0)
-  if is_read and (length == 0 or --[[ guard: janitor-reads-empty-list ]] stale_head(number, length).taken == length) then
+  if is_read and (length == 0 or --[[ guard: janitor-reads-empty-list ]] ready_list_reader.stale_head(number, length).taken == length) then
     local keys = { ready, stale, info, queue_key("f", number) }
     for _, slot in ipairs(slots) do
       keys[#keys + 1] = queue_key("f", number) .. ":" .. slot

@@ -25,47 +25,47 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 start_plan(due)
 
-if not read_last_queue() then
+if not registry.read_last_queue() then
   return { 0, now_floor, 0, 0, "", "" }
 end
 
 -- Read.
-local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = respawn, delete = delete_dead }
+local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = dead_jobs.respawn, delete = dead_jobs.delete_dead }
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
-local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and find_queue(queue) or nil
+local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and registry.find_queue(queue) or nil
 for i = FIRST_ITEM, #ARGV do
   found[#found + 1] = { read_job(ARGV[i]) or false, ARGV[i], "0", "" }
 end
 if #ARGV < FIRST_ITEM and (number or queue == "") then
-  local key = number and queue_key("d", number) or index_key("F", wanted.group)
+  local key = number and queue_key("d", number) or indexes.index_key("F", wanted.group)
   redis.call("EXISTS", meta, key)
   if at == "" and wanted.from then
     at = text_of(wanted.from)
   end
-  found = walk_on(key, at, id, scan_limit, number, "d")
+  found = walks.walk_on(key, at, id, scan_limit, number, "d")
 end
 local is_over = #found < scan_limit
 for _, place in ipairs(found) do
-  local has_enough = done == limit or bytes_seen > MOST_BYTES
+  local has_enough = done == limit or filters.bytes_seen > filters.MOST_BYTES
   if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
     is_over = not has_enough
     break
   end
   local job, one = place[1], place[2]
   looked, at, id = looked + 1, place[3], place[4]
-  if job and --[[ guard: dead-letter-dead-only ]] job.state == DEAD and matches(job, fields_of(job, one), wanted) and not known_jobs[one] then
-    local name = name_of(job.queue) or ""
-    if verb == "count" or verbs[verb](job_of(one), request) ~= false then
+  if job and --[[ guard: dead-letter-dead-only ]] job.state == DEAD and filters.matches(job, filters.fields_of(job, one), wanted) and not jobs.known_jobs[one] then
+    local name = registry.name_of(job.queue) or ""
+    if verb == "count" or verbs[verb](jobs.job_of(one), request) ~= false then
       done, tally[name] = done + 1, (tally[name] or 0) + 1
     end
   end
 end
 
 -- Write.
-table.insert(plan.early, write_new_queues)
+table.insert(plan.early, registry.write_new_queues)
 local reply = { 0, now_floor, commit(expiries), looked, is_over and "" or at, is_over and "" or id }
 for name, count in pairs(tally) do
   reply[#reply + 1], reply[#reply + 2] = name, count

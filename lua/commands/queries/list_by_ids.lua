@@ -21,10 +21,10 @@ local reply = { 0, now_floor }
 for i = FIRST_ITEM, #ARGV do
   local id, n = ARGV[i], #reply
   local job = read_job(id)
-  local fields = job and not is_expired(job) and fields_of(job, id)
+  local fields = job and not is_expired(job) and filters.fields_of(job, id)
   if fields then
-    local kind = kind_of(job)
-    reply[n + 1], reply[n + 2], reply[n + 3] = id, pack_job(job), name_of(job.queue) or ""
+    local kind = indexes.kind_of(job)
+    reply[n + 1], reply[n + 2], reply[n + 3] = id, pack_job(job), registry.name_of(job.queue) or ""
     reply[n + 4], reply[n + 5] = kind and redis.call("ZSCORE", queue_key(kind, job.queue), id) or "", cjson.encode(fields)
   end
 end

@@ -26,15 +26,15 @@ end
 
 local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
 if not is_by_name and kind ~= "tracked" then
-  number = find_queue(name)
+  number = registry.find_queue(name)
   if not number then
     return { 0, now_floor, "", "" }
   end
 end
 local key = number and queue_key(kind, number) or namespace_key(is_by_name and kind .. ":" .. name or kind)
 redis.call("EXISTS", meta, key)
-local is_back, ways = order == "newest", { r = { walk_list, walk_list_back }, f = { walk_far, walk_far_back } }
-local walk = (ways[kind] or { walk_on, walk_on_back })[is_back and 2 or 1]
+local is_back, ways = order == "newest", { r = { walks.walk_list, walks.walk_list_back }, f = { walks.walk_far, walks.walk_far_back } }
+local walk = (ways[kind] or { walks.walk_on, walks.walk_on_back })[is_back and 2 or 1]
 local found, is_end = walk(key, at, id, scan_limit, number, kind, wanted.to)
 local reply, shown, is_over = { 0, now_floor, "", "" }, 0, is_end
 if is_end == nil then
@@ -42,16 +42,16 @@ if is_end == nil then
 end
 for _, place in ipairs(found) do
   local job, one = place[1], place[2]
-  local has_enough = shown == limit or bytes_seen > MOST_BYTES
+  local has_enough = shown == limit or filters.bytes_seen > filters.MOST_BYTES
   local score = tonumber(place[3])
   if has_enough or not is_back and wanted.to and score > wanted.to or is_back and wanted.first and score < wanted.first then
     is_over = not has_enough
     break
   end
-  local fields = job and not is_expired(job) and fields_of(job, one)
-  if fields and matches(job, fields, wanted) then
-    local n, state_kind = #reply, kind_of(job)
-    reply[n + 1], reply[n + 2], reply[n + 3] = one, pack_job(job), name_of(job.queue) or ""
+  local fields = job and not is_expired(job) and filters.fields_of(job, one)
+  if fields and filters.matches(job, fields, wanted) then
+    local n, state_kind = #reply, indexes.kind_of(job)
+    reply[n + 1], reply[n + 2], reply[n + 3] = one, pack_job(job), registry.name_of(job.queue) or ""
     reply[n + 4] = state_kind and redis.call("ZSCORE", queue_key(state_kind, job.queue), one) or ""
     reply[n + 5], shown = cjson.encode(fields), shown + 1
   end

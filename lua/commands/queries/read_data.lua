@@ -24,7 +24,7 @@ for i = FIRST_ITEM, #ARGV do
   local job = read_job(id)
   local size = job and not is_expired(job) and redis.call("STRLEN", job_key(id)) - HEADER_BYTES
   local fits = size and bytes + size <= most_bytes
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = size and (fits and 1 or 2) or 0, size and name_of(job.queue) or "", "", ""
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = size and (fits and 1 or 2) or 0, size and registry.name_of(job.queue) or "", "", ""
   if fits then
     bytes = bytes + size
     reply[n + 3] = redis.call("GETRANGE", job_key(id), HEADER_BYTES, -1)

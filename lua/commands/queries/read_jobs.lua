@@ -35,7 +35,7 @@ for i = FIRST_ITEM, #ARGV do
   reply[n + 3] = key and redis.call("ZSCORE", key, id) or ""
   reply[n + 4] = job and redis.call("HGETALL", extras_key(id)) or {}
   reply[n + 5] = job and redis.call("SUNION", needs_key(id), named_key("m", id)) or {}
-  reply[n + 6] = job and job.flags % 2 == HAS_EXTRAS and dependents_of({ id = id, x = { users = redis.call("HGET", extras_key(id), "users") } }) or {}
+  reply[n + 6] = job and job.flags % 2 == HAS_EXTRAS and dependents.dependents_of({ id = id, x = { users = redis.call("HGET", extras_key(id), "users") } }) or {}
   reply[n + 7] = job and redis.call("HGETALL", named_key("f", id)) or {}
 end
 return reply

@@ -18,7 +18,7 @@ end
 
 local reply = { 0, now_floor }
 for i = FIRST_ITEM, #ARGV do
-  local number, n = find_queue(ARGV[i]), #reply
+  local number, n = registry.find_queue(ARGV[i]), #reply
   reply[n + 1] = number and 1 or 0
   redis.call("EXISTS", meta, queue_key("o", number or 0))
   reply[n + 2] = number and redis.call("HGETALL", queue_key("o", number)) or {}

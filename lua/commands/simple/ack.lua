@@ -40,7 +40,7 @@ local function queue_of_job(number)
   if not name then
     return "", number > 0
   end
-  return name, --[[ guard: ack-leaves-extended ]] find_queue(name) ~= number or --[[ guard: ack-leaves-extended ]] is_extended_queue[name]
+  return name, --[[ guard: ack-leaves-extended ]] registry.find_queue(name) ~= number or --[[ guard: ack-leaves-extended ]] registry.is_extended_queue[name]
 end
 
 -- What a claim does to jobs with the same header but for when they expire. Computed once for each claim and header.
@@ -56,7 +56,7 @@ local function kind_of(claim, head)
   local kind = { code = code, name = name, is_there = is_there, goes = is_there and code ~= "2" and code ~= "0", state = state, number = number, entry = entry, flags = flags }
   -- Most are leased, and have nothing else to remove.
   if kind.goes and state == LEASED and flags % 2 ~= HAS_EXTRAS and flags < COUNTED then
-    kind.leased = index_of(LEASED, number).members
+    kind.leased = removal.index_of(LEASED, number).members
   end
   claim.kinds[head] = kind
   return kind
@@ -69,8 +69,8 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local claim = claims[text]
   if not claim then
     local lease, name = string.match(text, "^(%d+),(.*)$")
-    local number = name ~= "" and find_queue(name) or -1
-    claim = { lease = tonumber(lease), number = number, names_no_queue = name == "", is_elsewhere = is_extended_queue[name], kinds = {} }
+    local number = name ~= "" and registry.find_queue(name) or -1
+    claim = { lease = tonumber(lease), number = number, names_no_queue = name == "", is_elsewhere = registry.is_extended_queue[name], kinds = {} }
     claims[text] = claim
   end
   local some, first = { struct.unpack(string.rep("c" .. size, #packed / size), packed) }, n + 1
@@ -83,11 +83,11 @@ end
 
 -- Codes are text: to make text of a number costs more than all else that is done with it.
 local values, keys = read_values(ids)
-local codes, names, unpack_head, seen, floor = {}, {}, struct.unpack, to_delete, now_floor
+local codes, names, unpack_head, seen, floor = {}, {}, struct.unpack, removal.to_delete, now_floor
 for _, run in ipairs(runs) do
   local claim = run.claim
   local kinds = claim.kinds
-  local gone = #to_delete
+  local gone = #removal.to_delete
   for at = run.first, run.last do
     local id = ids[at]
     local head, expires = unpack_head(EXPIRY_APART, values[at] or NO_JOB)
@@ -100,13 +100,13 @@ for _, run in ipairs(runs) do
       gone = gone + 1
       seen[id], seen[gone], leased[#leased + 1] = true, keys[at], id
     elseif kind.goes then
-      plan_removal(id, kind.state, kind.number, kind.entry, kind.flags)
-      gone = #to_delete
+      removal.plan_removal(id, kind.state, kind.number, kind.entry, kind.flags)
+      gone = #removal.to_delete
     end
   end
 end
 
 -- Write.
-remove_planned()
-return_freed_bytes()
+removal.remove_planned()
+removal.return_freed_bytes()
 return { 0, now_floor, table.concat(codes), unpack(names) }

@@ -31,7 +31,7 @@ end
 
 local reply = { 0, now_floor }
 for i = FIRST_ITEM, #ARGV do
-  local number, n = find_queue(ARGV[i]), #reply
+  local number, n = registry.find_queue(ARGV[i]), #reply
   if number then
     -- Together: in a slot that is moving here, a key that has not arrived must not count as empty.
     local keys = { meta }
@@ -45,13 +45,13 @@ for i = FIRST_ITEM, #ARGV do
     end
     local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (facts[1] or 0)
     -- Only extended queues have indexes of the extended path.
-    local extended = is_extended_queue[ARGV[i]] and size or function() return 0 end
+    local extended = registry.is_extended_queue[ARGV[i]] and size or function() return 0 end
     reply[n + 1] = ready + extended("p")
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4], reply[n + 5] = size("l") + extended("L"), size("d"), head_of(number)
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)
-      return is_extended_queue[ARGV[i]] and redis.call("ZCOUNT", keys[kind], "-inf", "(0") or 0
+      return registry.is_extended_queue[ARGV[i]] and redis.call("ZCOUNT", keys[kind], "-inf", "(0") or 0
     end
     local cancelled = below_zero("z")
     reply[n + 6], reply[n + 7], reply[n + 8], reply[n + 9] = extended("b"), extended("h"), extended("z") - cancelled, cancelled

@@ -15,7 +15,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 if not number then
   return { 0, now_floor, "", 0 }
 end

@@ -16,8 +16,8 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
-if is_extended_queue[queue] then
+local number = registry.find_queue(queue)
+if registry.is_extended_queue[queue] then
   return { 3, now_floor }
 end
 if not number then
@@ -31,8 +31,8 @@ local ids, keys = redis.call("ZRANGE", dead, 0, limit - 1), {}
 for _, id in ipairs(ids) do
   local job = read_job(id)
   if job then
-    mark_for_deletion(keys, id, job.flags)
-    emit("deleted", queue, id)
+    removal.mark_for_deletion(keys, id, job.flags)
+    events.emit("deleted", queue, id)
   end
 end
 
@@ -44,6 +44,6 @@ end
 if #keys > 0 then
   redis.call("DEL", unpack(keys))
 end
-return_freed_bytes()
-write_events()
+removal.return_freed_bytes()
+events.write_events()
 return { 0, now_floor, #ids }

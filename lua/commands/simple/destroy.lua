@@ -16,8 +16,8 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
-if is_extended_queue[queue] then
+local number = registry.find_queue(queue)
+if registry.is_extended_queue[queue] then
   return { 3, now_floor }
 end
 if not number then
@@ -35,16 +35,16 @@ for _, entry in ipairs(entries) do
   if entry == "" then
     list.tombstones = list.tombstones + 1
   elseif is_live_entry(job, entry, number) then
-    mark_for_deletion(list.to_delete, id, job.flags)
+    removal.mark_for_deletion(list.to_delete, id, job.flags)
     removed = removed + 1
-    emit("deleted", queue, id)
+    events.emit("deleted", queue, id)
   else
     list.stale[#list.stale + 1] = entry
   end
 end
 
 -- Write.
-trim_ready_list(list)
-return_freed_bytes()
-write_events()
+ready_list_reader.trim_ready_list(list)
+removal.return_freed_bytes()
+events.write_events()
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

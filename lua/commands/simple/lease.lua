@@ -56,8 +56,8 @@ local function pass_by(list, entry, id, flags, is_live)
     list.stale[#list.stale + 1] = entry
   else
     passed, expired = passed + EXPIRED_COST - 1, expired + 1
-    mark_for_deletion(list.to_delete, id, flags)
-    emit_in(list.number, "expired", id)
+    removal.mark_for_deletion(list.to_delete, id, flags)
+    events.emit_in(list.number, "expired", id)
   end
 end
 
@@ -115,7 +115,7 @@ local function take(list, most, wanted, ttr_ms, before, attributes_of)
     end
     if list.at > list.size then
       -- If the first window was not enough, many entries may be stale.
-      read_window(list, list.taken < wanted and wanted - list.taken or 100)
+      ready_list_reader.read_window(list, list.taken < wanted and wanted - list.taken or 100)
     end
     list.ended = list.size == 0
     if not list.ended and passed >= MAX_PASSED then
@@ -157,12 +157,12 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   filled = filled + 1
   local found_at = filled
   for name in string.gmatch(ARGV[i], "[^,]+") do
-    local number = not again and found < count and find_queue(name)
-    if number and is_extended_queue[name] then
+    local number = not again and found < count and registry.find_queue(name)
+    if number and registry.is_extended_queue[name] then
       again, found, number = true, found > 0 and found or USE_EXTENDED, false
     end
     if number then
-      local list = ready_list_of(number)
+      local list = ready_list_reader.ready_list_of(number)
       local taken
       taken, again = take(list, count - found, wanted[name], ttr_ms, found, attributes_of)
       found = found + taken
@@ -183,19 +183,19 @@ end
 
 -- Write: all lists are trimmed before anything is added.
 -- guard: lease-frees-before-it-adds
-for _, list in ipairs(ready_lists) do
-  trim_ready_list(list)
+for _, list in ipairs(ready_list_reader.ready_lists) do
+  ready_list_reader.trim_ready_list(list)
 end
-return_freed_bytes()
-for _, list in ipairs(ready_lists) do
+removal.return_freed_bytes()
+for _, list in ipairs(ready_list_reader.ready_lists) do
   if list.first_end then
     redis.call("ZADD", queue_key("l", list.number), unpack(list.scores))
     redis.call("ZADD", due, "LT", text_of(list.first_end), text_of(list.number))
   end
 end
 write_values()
-write_delivery_record(sending, record, batch, batched, last_end)
-write_events()
-register_waiters(waiting, flag_ms, unserved)
+deliveries.write_delivery_record(sending, record, batch, batched, last_end)
+events.write_events()
+waiters.register_waiters(waiting, flag_ms, unserved)
 reply[filled + 1] = expired
 return reply

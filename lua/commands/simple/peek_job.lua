@@ -15,7 +15,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 local value = number and (redis.call("GET", job_key(id)) or assert_slot_stable(id))
 local job = value and unpack_job(value)
 if not job or job.queue ~= number or is_expired(job) then

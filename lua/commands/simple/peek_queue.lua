@@ -17,7 +17,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local number = find_queue(queue)
+local number = registry.find_queue(queue)
 if number then
   redis.call("EXISTS", meta, queue_key("r", number))
 end

@@ -29,28 +29,28 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
 -- Before the marker is looked at: a namespace may be forgotten when all of its jobs are done, and its records are good all the same.
 local known, count, stored, leave_out_known, write_records, is_keyed, keep = nil, 0, {}, nil, nil, nil, nil
 if keyed ~= "" then
   --- @requires jobs/idempotency
-  known, count, stored = find_records(keyed)
-  leave_out_known, write_records, is_keyed = leave_out, write_idempotency_records, has_key
+  known, count, stored = idempotency.find_records(keyed)
+  leave_out_known, write_records, is_keyed = idempotency.leave_out, idempotency.write_idempotency_records, idempotency.has_key
 end
 -- guard: record-outlives-the-namespace
 if #ARGV == FIRST_ITEM - 1 + count * ITEM_SIZE then
   return { 0, now_floor, table.concat(known), unpack(stored) }
-elseif not read_last_queue() then
+elseif not registry.read_last_queue() then
   return { 2, now_floor }
 end
 
 -- Read. While there is a quota on bytes, new jobs have a flag: they count for it.
 local counted_flag, stored_bytes = quotas ~= "" and not string.find(quotas, "^%d+,%d+,0,") and COUNTED or 0, 0
-local codes, keys, old = plan_publish(ARGV, FIRST_ITEM, replaces, counted_flag, due, expiries)
+local codes, keys, old = publish.plan_publish(ARGV, FIRST_ITEM, replaces, counted_flag, due, expiries)
 if count > 0 then
   leave_out_known(known, codes, function(item)
-    return publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].number
+    return publish.publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].number
   end)
   old = codes[1] == "0" and old
 end
@@ -58,46 +58,46 @@ if old and is_extended(old) then
   return { 3, now_floor, "" }
 end
 -- guard: draining-refusal-takes-no-quota
-if next(is_extended_queue) then
+if next(registry.is_extended_queue) then
   --- @requires limits/queue_settings
-  refuse_by_settings(ARGV, FIRST_ITEM, codes, publish_kinds, old)
-  if has_native_kinds then
+  queue_settings.refuse_by_settings(ARGV, FIRST_ITEM, codes, publish.publish_kinds, old)
+  if publish.has_native_kinds then
     --- @requires jobs/queue_defaults
-    use_queue_defaults(ARGV, FIRST_ITEM, codes, sizes)
+    queue_defaults.use_queue_defaults(ARGV, FIRST_ITEM, codes, sizes)
   end
 end
 -- guard: publish-call-atomic
-if has_whole_kinds then
+if publish.has_whole_kinds then
   --- @requires jobs/whole_calls
-  refuse_parts(ARGV, FIRST_ITEM, codes, sizes, quotas ~= "")
+  whole_calls.refuse_parts(ARGV, FIRST_ITEM, codes, sizes, quotas ~= "")
 end
 local index_extended
-if has_extended_kinds then
+if publish.has_extended_kinds then
   --- @requires jobs/publish_extended
-  complete_extended_kinds(publish_kinds)
-  index_extended = write_extended
+  publish_extended.complete_extended_kinds(publish.publish_kinds)
+  index_extended = publish_extended.write_extended
 end
 if quotas ~= "" then
   --- @requires limits/call_quotas
   local keys_kept, refused_at
   if write_records and not string.find(quotas, "^%d+,%d+,%d+,0,") then
     --- @requires limits/kept_keys
-    keys_kept, keep = count_kept_keys(), keep_keys
+    keys_kept, keep = kept_keys.count_kept_keys(), kept_keys.keep_keys
   end
-  stored_bytes, refused_at = admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish_kinds, old, replaces, keys_kept, is_keyed)
+  stored_bytes, refused_at = call_quotas.admit_calls(quotas, ARGV, FIRST_ITEM, codes, publish.publish_kinds, old, replaces, keys_kept, is_keyed)
   for _, present in ipairs(refused_at) do
     stored[#stored + 1] = present
   end
 end
 
 -- Write.
-write_publish(ARGV, FIRST_ITEM, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+publish.write_publish(ARGV, FIRST_ITEM, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
 if index_extended then
-  index_extended(ARGV, FIRST_ITEM, codes, publish_kinds)
+  index_extended(ARGV, FIRST_ITEM, codes, publish.publish_kinds)
 end
 if write_records then
   write_records(codes, function(item)
-    return ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE + 1], publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].due and SCHEDULED or READY
+    return ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE + 1], publish.publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].due and SCHEDULED or READY
   end, keep)
 end
 return { 0, now_floor, table.concat(codes), unpack(stored) }

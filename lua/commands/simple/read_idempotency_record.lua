@@ -17,7 +17,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local record = read_idempotency_record(digest, fingerprint)
+local record = idempotency.read_idempotency_record(digest, fingerprint)
 if not record then
   return { 0, now_floor, 0, "" }
 end

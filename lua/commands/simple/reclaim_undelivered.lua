@@ -19,7 +19,7 @@ use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
 -- Read.
 local packed = redis.call("HGET", sending, record)
@@ -29,10 +29,10 @@ if not batch or --[[ guard: reclaim-skips-delivered ]] batch[1] == left_ms then
 end
 redis.call("EXISTS", meta, expiries, sending)
 for i = 2, #batch, 2 do
-  plan_return(batch[i + 1], (struct.unpack(LEASE, batch[i], LEASE_FROM - TRIES_FROM + 1)))
+  deliveries.plan_return(batch[i + 1], (struct.unpack(LEASE, batch[i], LEASE_FROM - TRIES_FROM + 1)))
 end
 
 -- Write.
 redis.call("HDEL", sending, record)
-write_returns(expiries)
-return { 0, now_floor, 1, #planned_returns, unpack(extended_leases) }
+deliveries.write_returns(expiries)
+return { 0, now_floor, 1, #deliveries.planned_returns, unpack(deliveries.extended_leases) }

@@ -20,7 +20,7 @@ end
 -- Read. In a slot that is moving, a list that has not arrived ends the script.
 local ready_lists, keys = {}, { meta, waiting }
 for i = FIRST_ITEM, #ARGV do
-  local number = find_queue(ARGV[i])
+  local number = registry.find_queue(ARGV[i])
   if number then
     ready_lists[i] = queue_key("r", number)
     keys[#keys + 1] = ready_lists[i]
@@ -29,7 +29,7 @@ end
 redis.call("EXISTS", unpack(keys))
 local reply, empty = { 0, now_floor }, {}
 for i = FIRST_ITEM, #ARGV do
-  if is_extended_queue[ARGV[i]] or ready_lists[i] and redis.call("LLEN", ready_lists[i]) > 0 then
+  if registry.is_extended_queue[ARGV[i]] or ready_lists[i] and redis.call("LLEN", ready_lists[i]) > 0 then
     reply[#reply + 1] = i - 3
   else
     empty[#empty + 1] = ARGV[i]
@@ -38,5 +38,5 @@ end
 
 -- Write.
 -- guard: recheck-registers-again
-register_waiters(waiting, flag_ms, empty)
+waiters.register_waiters(waiting, flag_ms, empty)
 return reply

@@ -16,10 +16,10 @@ use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
-local number = find_queue(queue)
-if is_extended_queue[queue] then
+local number = registry.find_queue(queue)
+if registry.is_extended_queue[queue] then
   return { 3, now_floor }
 end
 if not number then
@@ -40,7 +40,7 @@ for _, id in ipairs(ids) do
     end
     -- guard: respawn-raises-the-lease
     jobs[id].lease = lease % 4294967296 -- It starts again: its last lease holder is refused.
-    emit("respawned", queue, id)
+    events.emit("respawned", queue, id)
   end
 end
 
@@ -53,11 +53,11 @@ for _, id in ipairs(ids) do
   local job = jobs[id]
   if job then
     job.tries, job.expires, job.free_retries = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0, 0
-    make_ready(number, queue, id, job)
+    ready_list.make_ready(number, queue, id, job)
     write_job(id, job)
     respawned = respawned + 1
   end
 end
-write_ready_lists("RPUSH", expiries)
-write_events()
+ready_list.write_ready_lists("RPUSH", expiries)
+events.write_events()
 return { 0, now_floor, #ids, respawned }

@@ -16,13 +16,13 @@ use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-watch_waiters(waiting)
+notify.watch_waiters(waiting)
 
 redis.call("EXISTS", meta, expiries)
 local codes = {}
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-  local is_ours, is_extended_one = plan_return(ARGV[i], tonumber(ARGV[i + 1]))
+  local is_ours, is_extended_one = deliveries.plan_return(ARGV[i], tonumber(ARGV[i + 1]))
   codes[#codes + 1] = is_extended_one and 2 or is_ours and 1 or 0
 end
-write_returns(expiries)
+deliveries.write_returns(expiries)
 return { 0, now_floor, table.concat(codes) }

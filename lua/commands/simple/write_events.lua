@@ -22,6 +22,6 @@ if --[[ guard: events-of-a-purged-namespace ]] is_from_before_purge(since_ms) th
   return 0
 end
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-  emit(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+  events.emit(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
 end
-return has_subscribers and write_events() or -1
+return events.has_subscribers and events.write_events() or -1

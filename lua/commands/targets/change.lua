@@ -24,7 +24,7 @@ use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-start_targets(targets, target_changes)
+fields.start_targets(targets, target_changes)
 
 -- A queue that is pushed to the target; "" = none is.
 local function pushed_queue()
@@ -44,11 +44,11 @@ local function count_targets()
   return count
 end
 
-if --[[ guard: target-change-compares ]] (field_of("t:" .. target) or "") ~= expected then
+if --[[ guard: target-change-compares ]] (fields.field_of("t:" .. target) or "") ~= expected then
   return { 0, now_floor, 0, "" }
 end
-if expected == "" and --[[ guard: target-made-store-full ]] is_store_full() then
-  return STORE_FULL
+if expected == "" and --[[ guard: target-made-store-full ]] store_room.is_store_full() then
+  return store_room.STORE_FULL
 elseif expected == "" and count_targets() >= most then
   return { 0, now_floor, -2, "" }
 end
@@ -57,17 +57,17 @@ if queue ~= "" then
   return { 0, now_floor, -1, queue }
 end
 if event ~= "" then
-  emit(event, "", "", facts)
+  events.emit(event, "", "", facts)
 end
 if value ~= expected then
-  set_field("t:" .. target, value)
+  fields.set_field("t:" .. target, value)
 end
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-  if field_of("b:" .. ARGV[i]) then
-    emit("breaker_closed", "", "", ARGV[i + 1])
-    set_field("b:" .. ARGV[i], "")
+  if fields.field_of("b:" .. ARGV[i]) then
+    events.emit("breaker_closed", "", "", ARGV[i + 1])
+    fields.set_field("b:" .. ARGV[i], "")
   end
 end
-write_version()
-write_events()
+fields.write_version()
+events.write_events()
 return { 0, now_floor, 1, "" }

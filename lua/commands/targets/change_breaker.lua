@@ -22,7 +22,7 @@ use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-start_targets(targets, target_changes)
+fields.start_targets(targets, target_changes)
 
 local function has(list, value)
   for _, one in ipairs(list or {}) do
@@ -35,22 +35,22 @@ end
 
 -- Whether the target has a breaker for what was tried: it may have changed meanwhile.
 local function has_breaker()
-  local text = field_of("t:" .. target)
+  local text = fields.field_of("t:" .. target)
   local current = text and cjson.decode(text).target
   return current and --[[ guard: breaker-null-stays-closed ]] current.breakerSettings ~= cjson.null and (origin == "" and --[[ guard: breaker-of-another-url ]] current.url == url or origin ~= "" and has(current.origins, origin))
 end
 
 local field = origin == "" and "b:" .. target or "b:" .. target .. " " .. origin
-local text = field_of(field)
+local text = fields.field_of(field)
 local known = text and cjson.decode(text)
 
 local function store(open_until, openings, try_until)
-  text = breaker_text(open_until, openings, try_until)
-  set_field(field, text)
+  text = breakers.breaker_text(open_until, openings, try_until)
+  fields.set_field(field, text)
 end
 
 local function emit_change(event, open_until)
-  emit(event, "", "", cjson.encode({ target = target, origin = origin ~= "" and origin or nil, open_until = open_until }))
+  events.emit(event, "", "", cjson.encode({ target = target, origin = origin ~= "" and origin or nil, open_until = open_until }))
 end
 
 local function open()
@@ -66,14 +66,14 @@ if not has_breaker() then
 elseif action == "open" and not known or action == "fail" and known then
   open()
   is_done = true
-elseif action == "try" and known and is_past(known.openUntilMs, now_floor, max_open_ms) and --[[ guard: one-server-probes ]] is_past(known.probeUntilMs, now_floor, try_ms) then
+elseif action == "try" and known and breakers.is_past(known.openUntilMs, now_floor, max_open_ms) and --[[ guard: one-server-probes ]] breakers.is_past(known.probeUntilMs, now_floor, try_ms) then
   store(known.openUntilMs, known.openings, now_floor + try_ms)
   is_done = true
 elseif action == "close" and known then
   emit_change("breaker_closed")
-  set_field(field, "")
+  fields.set_field(field, "")
   text, is_done = false, true
 end
-write_version()
-write_events()
+fields.write_version()
+events.write_events()
 return { 0, now_floor, is_done and 1 or 0, text or "" }

@@ -16,7 +16,7 @@ use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
-start_targets(targets, target_changes)
+fields.start_targets(targets, target_changes)
 
 -- Of the target.
 local function count_queues()
@@ -27,14 +27,14 @@ local function count_queues()
   return count
 end
 
-if target ~= "" and not field_of("t:" .. target) then
+if target ~= "" and not fields.field_of("t:" .. target) then
   return { 0, now_floor, 1 }
 end
-if (field_of("q:" .. queue) or "") ~= target then
+if (fields.field_of("q:" .. queue) or "") ~= target then
   if target ~= "" and count_queues() >= most then
     return { 0, now_floor, 2 }
   end
-  set_field("q:" .. queue, target)
-  write_version()
+  fields.set_field("q:" .. queue, target)
+  fields.write_version()
 end
 return { 0, now_floor, 0 }

@@ -18,9 +18,9 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-start_targets(targets, target_changes)
-local version, from = tonumber(field_of("v") or 0), tonumber(field_of("a") or 0)
-local is_logged = version > 0 and --[[ guard: unlogged-target-change-reads-all ]] has_log(version) and from <= since and since <= version
+fields.start_targets(targets, target_changes)
+local version, from = tonumber(fields.field_of("v") or 0), tonumber(fields.field_of("a") or 0)
+local is_logged = version > 0 and --[[ guard: unlogged-target-change-reads-all ]] fields.has_log(version) and from <= since and since <= version
 local names = is_logged and redis.call("ZRANGEBYSCORE", target_changes, --[[ guard: target-changes-since ]] "(" .. text_of(since), "+inf", "LIMIT", 0, most + 1) or {}
 if not is_logged or --[[ guard: many-target-changes-read-all ]] #names > most then
   return { 0, now_floor, -1 }

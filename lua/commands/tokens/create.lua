@@ -25,8 +25,8 @@ redis.call("EXISTS", index)
 if redis.call("EXISTS", token) == 1 then
   return 0
 end
-local now_ms, now_us = read_token_time()
-local ends_ms = end_of(now_ms, lifetime_ms, expires_ms)
+local now_ms, now_us = token_lifetime.read_token_time()
+local ends_ms = token_lifetime.end_of(now_ms, lifetime_ms, expires_ms)
 if ends_ms and ends_ms <= now_ms then
   return 2
 end
@@ -39,6 +39,6 @@ end
 if queues ~= "" then
   redis.call("HSET", token, "queues", queues)
 end
-end_at(token, ends_ms)
+token_lifetime.end_at(token, ends_ms)
 redis.call("ZADD", index, now_us, digest)
 return 1

@@ -33,8 +33,8 @@ local old = {}
 for i = 1, #fields, 2 do
   old[fields[i]] = fields[i + 1]
 end
-local now_ms, now_us = read_token_time()
-local ends_ms = end_of(now_ms, lifetime_ms, expires_ms) or tonumber(old.expires)
+local now_ms, now_us = token_lifetime.read_token_time()
+local ends_ms = token_lifetime.end_of(now_ms, lifetime_ms, expires_ms) or tonumber(old.expires)
 if ends_ms and ends_ms <= now_ms then
   return 3
 end
@@ -45,14 +45,14 @@ for name, value in pairs(old) do
     redis.call("HSET", successor, name, value)
   end
 end
-end_at(successor, ends_ms)
+token_lifetime.end_at(successor, ends_ms)
 redis.call("ZADD", index, now_us, new_digest)
 if old.interval then
   redis.call("SADD", limited, new_digest)
 end
 if grace_ms > 0 then
   redis.call("HSET", token, "replaced", 1)
-  end_at(token, math.min(now_ms + grace_ms, tonumber(old.expires) or math.huge))
+  token_lifetime.end_at(token, math.min(now_ms + grace_ms, tonumber(old.expires) or math.huge))
   return 1
 end
 redis.call("DEL", token, read_window, write_window)

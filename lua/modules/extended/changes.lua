@@ -20,19 +20,19 @@ local function alter(job, wish, bytes)
     end
   end
   if wish.tags then
-    put(job, "tags", wish.tags ~= "" and wish.tags or nil)
+    jobs.put(job, "tags", wish.tags ~= "" and wish.tags or nil)
   end
   if wish.tries then
-    will_change(job).tries = wish.tries - used_tries(job)
-    put(job, "tries", wish.tries)
+    jobs.will_change(job).tries = wish.tries - used_tries(job)
+    jobs.put(job, "tries", wish.tries)
   end
   for _, field in ipairs({ "type", "retry" }) do
     if wish[field] then
-      put(job, field, wish[field])
+      jobs.put(job, field, wish[field])
     end
   end
   if wish.has_data then
-    replace_typed_body(job, bytes, wish.ctype, true)
+    jobs.replace_typed_body(job, bytes, wish.ctype, true)
   end
 end
 
@@ -42,25 +42,25 @@ local function due_of(job)
   if job.state ~= SCHEDULED then
     return tonumber(job.x.due or 0)
   end
-  local at = tonumber(redis.call("ZSCORE", queue_key(kind_of(job), job.queue), job.id) or nil)
+  local at = tonumber(redis.call("ZSCORE", queue_key(indexes.kind_of(job), job.queue), job.id) or nil)
   return at and (at ~= job.expires or is_extended(job)) and at or nil
 end
 
 -- Puts a job that left its place because of a change into the index where it belongs now. at: when it is due; was: its state before.
 local function place_anew(job, at, was)
-  if job.x.waits and is_waiting(job) then
-    put(job, "due", at > now_floor and at or nil)
-    block(job)
+  if job.x.waits and dependencies.is_waiting(job) then
+    jobs.put(job, "due", at > now_floor and at or nil)
+    dependencies.block(job)
   elseif at > now_floor then
-    put(job, "due", at)
-    go(job, SCHEDULED, at)
+    jobs.put(job, "due", at)
+    moves.go(job, SCHEDULED, at)
   else
-    put(job, "due", nil)
-    put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
-    go(job, READY)
+    jobs.put(job, "due", nil)
+    jobs.put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
+    moves.go(job, READY)
   end
   if job.state ~= was then
-    log_event(job.state == READY and "ready" or job.state == SCHEDULED and "scheduled" or "blocked", job)
+    timeline.log_event(job.state == READY and "ready" or job.state == SCHEDULED and "scheduled" or "blocked", job)
   end
 end
 
@@ -68,15 +68,15 @@ end
 -- goes elsewhere starts at the end there; one that has a slot keeps it.
 local function keep_order(job, priority, stays, slot)
   if not stays and not job.stand then
-    put(job, "place", nil)
+    jobs.put(job, "place", nil)
   elseif job.x.place and priority ~= job.priority then
-    put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
+    jobs.put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
     if job.state == HELD then
-      add_member(holding_key_of(job).held_key, job.x.place, job.id)
+      add_member(concurrency_keys.holding_key_of(job).held_key, job.x.place, job.id)
     end
   end
   if slot then
-    take_slot(job, slot)
+    concurrency_keys.take_slot(job, slot)
   end
 end
 
@@ -87,12 +87,12 @@ local function changes_of(job, wish, number, priority, ties)
     fields[#fields + 1] = is_changed and name or nil
   end
   if number ~= job.queue then
-    facts.queue, facts.from = wish.queue, name_of(job.queue)
+    facts.queue, facts.from = wish.queue, registry.name_of(job.queue)
   end
   add_field("queue", number ~= job.queue)
   add_field("priority", priority ~= job.priority)
   add_field("tags", wish.tags and wish.tags ~= (job.x.tags or ""))
-  add_field("tries", wish.tries and wish.tries ~= total_tries(job))
+  add_field("tries", wish.tries and wish.tries ~= conversion.total_tries(job))
   add_field("type", wish.type and wish.type ~= job.x.type)
   add_field("retry", wish.retry and wish.retry ~= job.x.retry)
   add_field("data", wish.has_data)
@@ -113,31 +113,31 @@ end
 
 -- Applies a change to a job, when all checks have passed. at: when it is due, nil = not known.
 local function move(job, wish, at, outcome, bytes, ties)
-  local was, number, priority = job.state, wish.queue and number_of(wish.queue) or job.queue, wish.priority or job.priority
-  local waits = job.x.waits and is_waiting(job)
+  local was, number, priority = job.state, wish.queue and registry.number_of(wish.queue) or job.queue, wish.priority or job.priority
+  local waits = job.x.waits and dependencies.is_waiting(job)
   local stays = not outcome and may_stay(job, wish, at, number, waits)
   if stays and was == READY and priority ~= job.priority then
-    stays, job.stand = false, rank_of(job, priority)
+    stays, job.stand = false, publish_order.rank_of(job, priority)
   end
   local slot, changes = job.stand and job.x.slot, changes_of(job, wish, number, priority, ties)
   if not stays then
-    leave(job)
+    moves.leave(job)
   end
   alter(job, wish, bytes)
-  make_extended(job, not stays)
+  conversion.make_extended(job, not stays)
   if outcome then
-    fail_dependent(job, outcome)
+    dependencies.fail_dependent(job, outcome)
     return 1
   elseif job.x.waits and not waits then
-    forget_needs(job)
+    dependencies.forget_needs(job)
   end
   keep_order(job, priority, stays, slot)
   job.queue, job.priority = number, priority
   if wish.queue then
-    queue_names[number] = wish.queue
-    make_queue_extended(number, wish.queue)
+    registry.queue_names[number] = wish.queue
+    conversion.make_queue_extended(number, wish.queue)
   end
-  log_event("changed", job, changes)
+  timeline.log_event("changed", job, changes)
   if not stays then
     place_anew(job, at, was)
   end
@@ -150,17 +150,17 @@ function change(job, wish, bytes, more, less)
   if not job or is_expired(job) then
     return 0
   elseif wish.log then
-    make_extended(job)
+    conversion.make_extended(job)
     -- guard: log-event-names-worker
-    wish.log.worker = worker_facts(job).worker
-    log_event("log", job, wish.log)
+    wish.log.worker = timeline.worker_facts(job).worker
+    timeline.log_event("log", job, wish.log)
     return 1
   elseif not WAITING[job.state] then
     return 2
   --[[ guard: tries-above-attempts ]] elseif wish.tries and wish.tries <= used_tries(job) then
     return 6
   end
-  local refusal = why_not(job, more, wish.only)
+  local refusal = dependency_cycles.why_not(job, more, wish.only)
   local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
   if refusal then
     return refusal == "dependency_cycle" and 3 or 4
@@ -168,5 +168,5 @@ function change(job, wish, bytes, more, less)
     return 5
   end
   job.due_at = at
-  return move(job, wish, at, retie(job, wish, more, less), bytes, wish.only or #more + #less > 0)
+  return move(job, wish, at, dependencies.retie(job, wish, more, less), bytes, wish.only or #more + #less > 0)
 end

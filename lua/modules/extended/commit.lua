@@ -53,10 +53,10 @@ end
 
 -- Returns the earliest timer that was set, 0 = none.
 function commit(expiries)
-  if next(freed_keys) then
-    call_all_held()
+  if next(slots.freed_keys) then
+    held_jobs.call_all_held()
   end
-  update_indexes()
+  indexes.update_indexes()
   if plan.first_timer < math.huge then
     add_earliest(plan.due, plan.first_timer, EXTENDED_TIMERS)
   end
@@ -66,18 +66,18 @@ function commit(expiries)
   run_all(plan.frees)
   run_all(plan.early)
   local has_entered = false
-  for _, job in ipairs(changed) do
+  for _, job in ipairs(jobs.changed) do
     if job.is_entering and not job.is_gone then
       has_entered = true
-      enter_ready_list(job)
+      ready_entries.enter_ready_list(job)
     end
   end
-  for _, job in ipairs(changed) do
+  for _, job in ipairs(jobs.changed) do
     save(job)
   end
   run_all(plan.steps)
   if has_entered then
-    write_entered(expiries)
+    ready_entries.write_entered(expiries)
   end
   run_all(plan.lasts)
   return plan.first_timer < math.huge and plan.first_timer or 0

@@ -4,7 +4,7 @@
 
 local extended_by_now = {}
 function make_queue_extended(number, name)
-  if not extended_by_now[number] and not is_extended_queue[name] then
+  if not extended_by_now[number] and not registry.is_extended_queue[name] then
     extended_by_now[number] = true
     write("HSET", queues_key, name, -number)
   end
@@ -21,27 +21,27 @@ function make_extended(job, has_left)
   if is_extended(job) then
     return
   end
-  local kind = not has_left and SIMPLE_INDEX[job.state]
+  local kind = not has_left and indexes.SIMPLE_INDEX[job.state]
   local key = kind and queue_key(kind, job.queue)
   -- This script may have planned another place for it.
   local at = kind and (--[[ guard: planned-place-counts ]] is_planned(key, job.id) and job.at or redis.call("ZSCORE", key, job.id))
   -- guard: far-job-stays-far-when-tagged
   if at then
-    leave(job)
+    moves.leave(job)
   end
   job.flags = job.flags - job.flags % 2 + HAS_EXTRAS + EXTENDED
   if at then
-    go(job, job.state, tonumber(at))
+    moves.go(job, job.state, tonumber(at))
   end
-  will_change(job)
-  make_queue_extended(job.queue, name_of(job.queue))
-  put(job, "put", job.x.put or --[[ guard: conversion-keeps-publish-time ]] publish_time_of_lease(job))
-  put(job, "tries", total_tries(job))
+  jobs.will_change(job)
+  make_queue_extended(job.queue, registry.name_of(job.queue))
+  jobs.put(job, "put", job.x.put or --[[ guard: conversion-keeps-publish-time ]] publish_time_of_lease(job))
+  jobs.put(job, "tries", total_tries(job))
   -- guard: conversion-keeps-failure
   if at and job.state == DEAD then -- A simple job has one cause of death.
-    set_failure(job, "lease_expired", "its last lease ran out", nil)
-    put(job, "fat", at)
-    put(job, "ended", at)
+    jobs.set_failure(job, "lease_expired", "its last lease ran out", nil)
+    jobs.put(job, "fat", at)
+    jobs.put(job, "ended", at)
   end
   -- guard: conversion-registers-ttl
   if job.expires > 0 and job.state ~= DEAD then

@@ -5,56 +5,56 @@
 
 -- A job dies: it goes to the dead-letter queue, where nothing expires.
 function die(job, group, message, worker)
-  make_extended(job, true)
-  release_holds(job, "died")
+  conversion.make_extended(job, true)
+  moves.release_holds(job, "died")
   job.expires, job.free_retries = --[[ guard: dead-jobs-do-not-expire ]] 0, 0
-  put(job, "ended", now_floor)
-  set_failure(job, group, message, worker)
-  go(job, DEAD, now_floor)
-  log_event("died", job, { group = group, message = message, worker = worker })
+  jobs.put(job, "ended", now_floor)
+  jobs.set_failure(job, group, message, worker)
+  moves.go(job, DEAD, now_floor)
+  timeline.log_event("died", job, { group = group, message = message, worker = worker })
 end
 
 -- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). request: {ttl_ms, tries:
 -- number, "reset" or "keep", queue}. Returns false if another job holds its unique key by now: then it stays dead.
 function respawn(job, request)
   -- guard: respawn-needs-the-unique-key
-  if not retake_unique(job) then
+  if not unique_keys.retake_unique(job) then
     return false
   end
   local is_new = request.tries == "reset"
-  local first_tries = total_tries(job)
-  make_room_for_lease(job)
-  leave(job)
+  local first_tries = conversion.total_tries(job)
+  conversion.make_room_for_lease(job)
+  moves.leave(job)
   -- guard: respawn-ends-old-leases
-  raise_lease(job)
+  jobs.raise_lease(job)
   job.free_retries, job.expires = 0, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
   job.tries = math.max(tonumber(request.tries) or is_new and first_tries or job.tries, 1)
   -- guard: respawn-keep-tries-attempts
   job.attempts = is_new and 0 or job.attempts
   for _, field in ipairs(is_extended(job) and { --[[ guard: respawn-clears-failure ]] "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released", "no_handler" } or {}) do
-    put(job, field, nil)
+    jobs.put(job, field, nil)
   end
   if is_extended(job) and is_new then
-    put(job, "failures", nil)
-    put(job, "crashes", nil)
+    jobs.put(job, "failures", nil)
+    jobs.put(job, "crashes", nil)
   end
-  local from, is_moved = name_of(job.queue), request.queue and request.queue ~= name_of(job.queue)
+  local from, is_moved = registry.name_of(job.queue), request.queue and request.queue ~= registry.name_of(job.queue)
   if is_moved then
-    job.queue = number_of(request.queue)
-    queue_names[job.queue] = request.queue
+    job.queue = registry.number_of(request.queue)
+    registry.queue_names[job.queue] = request.queue
     if is_extended(job) then
-      make_queue_extended(job.queue, request.queue)
+      conversion.make_queue_extended(job.queue, request.queue)
     end
   end
   if is_extended(job) and job.expires > 0 then
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
-  go(job, READY)
-  log_event("respawned", job, is_moved and { queue = request.queue, from = from } or nil)
+  moves.go(job, READY)
+  timeline.log_event("respawned", job, is_moved and { queue = request.queue, from = from } or nil)
 end
 
 function delete_dead(job)
-  leave(job)
-  conclude(job, nil, "deleted")
+  moves.leave(job)
+  moves.conclude(job, nil, "deleted")
 end

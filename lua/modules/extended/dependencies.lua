@@ -46,8 +46,8 @@ end
 
 -- Lists show blocked jobs by publish time. It is negative if a dependency has failed.
 function block(job)
-  local since = published_at(job)
-  go(job, BLOCKED, waiter(job).failed > 0 and -since or since)
+  local since = publish_order.published_at(job)
+  moves.go(job, BLOCKED, waiter(job).failed > 0 and -since or since)
 end
 
 -- All dependencies are met: nothing of them is left behind.
@@ -55,14 +55,14 @@ function forget_needs(job)
   delete_key(needs_key(job.id))
   delete_key(named_key("f", job.id))
   delete_key(named_key("m", job.id))
-  put(job, "waits", nil)
-  put(job, "edges", nil)
+  jobs.put(job, "waits", nil)
+  jobs.put(job, "edges", nil)
 end
 
 -- How many there are, at most: they count for the quota on bytes (limits/beside_bytes).
 local function count_edges(job, ids)
   if job.x.waits and job.flags >= COUNTED and --[[ guard: dependencies-count ]] #ids > 0 then
-    put(job, "edges", (job.x.edges or 0) + #ids)
+    jobs.put(job, "edges", (job.x.edges or 0) + #ids)
   end
 end
 
@@ -76,20 +76,20 @@ function fail_dependent(job, outcome)
   -- A job that is being cancelled, and was moved by its worker meanwhile, is cancelled whatever its policy.
   if job.x.cancel or policy_of(job, outcome) == "cancel" then
     if outcome == "cascaded" then
-      put(job, "cascade", "1")
+      jobs.put(job, "cascade", "1")
     end
-    conclude(job, CANCELLED, "cancelled")
+    moves.conclude(job, CANCELLED, "cancelled")
     job.state = CANCELLED
   else
     local message = "a job that it depends on: " .. outcome
-    die(job, "dependency_failed", message)
+    dead_jobs.die(job, "dependency_failed", message)
     job.has_failed_by_dependency = true -- The statistics count it.
   end
 end
 
 -- Makes a job depend on another. Returns how that one ended, if the job ends with it.
 local function tie(job, id)
-  local on = job_of(id)
+  local on = jobs.job_of(id)
   local outcome = on and (on.state == DEAD and "died" or --[[ guard: kept-cancelled-job-fails-dependents ]] on.state == CANCELLED and "cancelled")
   if not on or not outcome and (on.is_gone or on.state == DONE or is_expired(on)) then
     return
@@ -100,7 +100,7 @@ local function tie(job, id)
   elseif policy == "ignore" then
     return
   end
-  put(job, "waits", job.x.waits or "1")
+  jobs.put(job, "waits", job.x.waits or "1")
   if outcome then
     job.failed = job.failed + 1
     edge(job, "HSET", named_key("f", job.id), id, outcome)
@@ -115,8 +115,8 @@ local function tie(job, id)
     edge(job, "SADD", needs_key(job.id), id)
   end
   if outcome ~= "cancelled" then -- It may still be done.
-    make_extended(on)
-    put(on, "users", "1")
+    conversion.make_extended(on)
+    jobs.put(on, "users", "1")
     write("SADD", named_key(outcome and "v" or "u", id), job.id)
   end
 end
@@ -128,7 +128,7 @@ ties_left = 40
 function tie_all(job, ids)
   waiter(job)
   if #ids > ties_left then
-    put(job, "waits", TYING)
+    jobs.put(job, "waits", TYING)
     for first = 1, #ids, 500 do
       edge(job, "SADD", named_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
     end

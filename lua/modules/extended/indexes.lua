@@ -94,9 +94,9 @@ end
 local function decide_tags(job, was, is)
   local is_respawned = was.state == DEAD and job.state == READY
   if is.tags and (was.tags ~= is.tags or was.queue ~= job.queue or is_respawned) then
-    put(job, "unindexed", settings_of(job.queue).unindexed)
+    jobs.put(job, "unindexed", settings.settings_of(job.queue).unindexed)
   elseif not is.tags and is.unindexed then
-    put(job, "unindexed", nil)
+    jobs.put(job, "unindexed", nil)
   end
 end
 
@@ -129,7 +129,7 @@ end
 
 -- All indexes of the jobs that this script changes. A simple job is in none of them.
 function update_indexes()
-  for _, job in ipairs(changed) do
+  for _, job in ipairs(jobs.changed) do
     if job.was or is_extended(job) then
       update_indexes_of(job)
     end

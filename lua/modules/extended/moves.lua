@@ -16,20 +16,20 @@ end
 
 -- Takes a job out of its index. is_taken: from the head of its ready list, where its entry goes with all that is trimmed.
 function leave(job)
-  will_change(job)
-  left(job)
-  local kind = kind_of(job)
+  jobs.will_change(job)
+  slots.left(job)
+  local kind = indexes.kind_of(job)
   -- guard: front-once
   job.to_front = nil
   -- guard: moved-not-to-front
-  put(job, "front", nil)
+  jobs.put(job, "front", nil)
   -- guard: ready-here-no-stale-entry
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
     -- guard: left-place-not-aside
-    put(job, "aside", nil)
+    jobs.put(job, "aside", nil)
   elseif job.state == READY and not job.is_taken then
     write_early("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
   elseif job.state == SCHEDULED and --[[ guard: scheduled-here-not-far ]] not is_planned(queue_key(kind, job.queue), job.id) and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then
@@ -59,18 +59,18 @@ function go(job, state, at)
   if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
     at = math.min(at, job.expires)
   end
-  will_change(job).state, job.at, job.is_entering = state, at, state == READY
+  jobs.will_change(job).state, job.at, job.is_entering = state, at, state == READY
   if state == READY then
     touch(queue_key("r", job.queue))
     if is_extended(job) then
-      put(job, "since", now_floor)
+      jobs.put(job, "since", now_floor)
     end
     return
   end
   if state == LEASED then
-    runs(job)
+    slots.runs(job)
   end
-  local kind = kind_of(job)
+  local kind = indexes.kind_of(job)
   add_member(queue_key(kind, job.queue), text_of(at), job.id)
   if kind == "S" or kind == "L" then
     set_timer(timer_of(kind, job.queue), at)
@@ -83,7 +83,7 @@ local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   -- guard: ended-frees-unique-key
-  free_unique(job)
+  unique_keys.free_unique(job)
   notify_dependents(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
   if job.x.waits then
     delete_key(needs_key(job.id))
@@ -91,7 +91,7 @@ function release_holds(job, outcome)
     delete_key(named_key("m", job.id))
   end
   for _, field in ipairs(FIELDS_OF_HOLDS) do
-    put(job, field, nil)
+    jobs.put(job, field, nil)
   end
   if is_extended(job) and job.expires > 0 then
     remove_member(namespace_key("expiring"), job.id)
@@ -99,7 +99,7 @@ function release_holds(job, outcome)
 end
 
 function vanish(job)
-  will_change(job).is_gone = true
+  jobs.will_change(job).is_gone = true
   delete_key(job.key)
   if job.flags % 2 == HAS_EXTRAS then
     delete_key(job.extras_key)
@@ -108,7 +108,7 @@ function vanish(job)
     delete_key(needs_key(job.id))
   end
   if job.flags >= COUNTED then
-    write_early("HINCRBY", meta_key, "bytes", 0 - body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
+    write_early("HINCRBY", meta_key, "bytes", 0 - jobs.body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
   end
 end
 
@@ -124,21 +124,21 @@ function conclude(job, state, outcome, facts)
   release_holds(job, outcome)
   if keep_ms > 0 then
     job.expires = 0
-    put(job, "ended", now_floor)
+    jobs.put(job, "ended", now_floor)
     go(job, state, --[[ guard: cancelled-is-not-done ]] state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
-    log_event(outcome, job, facts)
-    keep(job, keep_ms)
+    timeline.log_event(outcome, job, facts)
+    retention.keep(job, keep_ms)
   else
     vanish(job)
-    emit_event(outcome, job, facts)
+    timeline.emit_event(outcome, job, facts)
   end
 end
 
 -- Cancels a leased job: the lease is lost. The job is kept for a while, so that its worker learns of it.
 local REVOKED_KEEP_MS = 60000
 function revoke(job)
-  raise_lease(job)
-  put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
+  jobs.raise_lease(job)
+  jobs.put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
   conclude(job, CANCELLED, "cancelled", { worker = job.x.worker })
 end
 
@@ -148,8 +148,8 @@ function remove(job)
   -- guard: purged-dead-job-notifies
   if job.state >= DONE then
     vanish_kept(job)
-    emit_event("deleted", job)
+    timeline.emit_event("deleted", job)
   else
-    conclude(job, nil, "deleted", worker_facts(job))
+    conclude(job, nil, "deleted", timeline.worker_facts(job))
   end
 end

@@ -8,13 +8,13 @@
 -- What a publish does not set is the queue's default, or else the value below.
 local DEFAULT_TRIES = 5
 function use_defaults(options)
-  local defaults, x = settings_of(number_of(options.queue)).defaults or {}, options.x or {}
+  local defaults, x = settings.settings_of(registry.number_of(options.queue)).defaults or {}, options.x or {}
   options.ttl_ms = options.ttl_ms or defaults.ttlMs or 0
   options.tries = options.tries or defaults.tries or DEFAULT_TRIES
   options.priority = options.priority or defaults.priority
   x.retry = x.retry or defaults.retry and cjson.encode(defaults.retry)
   x.run = x.run or defaults.maxRunMs
-  x.keep = x.keep or defaults.retentionMs or namespace_setting("retention_ms")
+  x.keep = x.keep or defaults.retentionMs or settings.namespace_setting("retention_ms")
   options.x = x
 end
 
@@ -30,39 +30,39 @@ end
 -- expired: the job that had its id.
 function new_job(options, id, body, expired)
   if expired then
-    leave(expired)
-    conclude(expired, nil, "expired", worker_facts(expired))
+    moves.leave(expired)
+    moves.conclude(expired, nil, "expired", timeline.worker_facts(expired))
   end
   local lease, time_flags = first_lease(options.minted)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
-    id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
-    tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = --[[ guard: entry-zero-for-far-slots ]] 1, -- 0 is for far slots
+    id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + quota_room.counted_flag, priority = options.priority or 0,
+    tries = options.tries, attempts = 0, lease = lease, queue = registry.number_of(options.queue), entry = --[[ guard: entry-zero-for-far-slots ]] 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
-  queue_names[job.queue], known_jobs[id] = options.queue, --[[ guard: call-keeps-order ]] will_change(job) -- Now: jobs become ready in this order.
+  registry.queue_names[job.queue], jobs.known_jobs[id] = options.queue, --[[ guard: call-keeps-order ]] jobs.will_change(job) -- Now: jobs become ready in this order.
   for field, value in pairs(x) do
-    put(job, field, value)
+    jobs.put(job, field, value)
   end
   return job
 end
 
 function place_new(job, options)
   local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
-  put(job, "put", now_floor)
-  put(job, "tries", job.tries)
-  make_queue_extended(job.queue, options.queue)
-  if counted_flag > 0 then
+  jobs.put(job, "put", now_floor)
+  jobs.put(job, "tries", job.tries)
+  conversion.make_queue_extended(job.queue, options.queue)
+  if quota_room.counted_flag > 0 then
     write("HINCRBY", meta_key, "bytes", #job.body)
   end
   if job.expires > 0 then
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
-  log_event("published", job, { queue = options.queue })
-  put(job, "due", at > now_floor and at or nil)
+  timeline.log_event("published", job, { queue = options.queue })
+  jobs.put(job, "due", at > now_floor and at or nil)
   local needs = --[[ guard: recurring-jobs-have-dependencies ]] options.needs or {}
-  if #needs == 0 or not wait_for(job, needs) then
-    go(job, at > now_floor and SCHEDULED or READY, at)
+  if #needs == 0 or not dependencies.wait_for(job, needs) then
+    moves.go(job, at > now_floor and SCHEDULED or READY, at)
   end
 end

@@ -11,7 +11,7 @@ function keeps_place(job, put, number)
     return "1"
   elseif --[[ guard: put-leased-refused ]] job.state == LEASED then
     return "8"
-  elseif --[[ guard: put-needed-refused ]] job.x.users and job.state < DONE and --[[ guard: put-replaces-without-dependents ]] has_dependents(job) or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
+  elseif --[[ guard: put-needed-refused ]] job.x.users and job.state < DONE and --[[ guard: put-replaces-without-dependents ]] dependents.has_dependents(job) or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
     return "9"
   end
 end
@@ -19,20 +19,20 @@ end
 -- Returns whether the job was waiting: an ended one has nothing left to replace. Its room counts for the new one.
 function take_place_of(job, queue)
   -- guard: put-frees-quota
-  if has_quotas then
-    add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and body_bytes_of(job) + (job.x.beside or 0) or 0)
+  if quota_room.has_quotas then
+    quota_room.add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and jobs.body_bytes_of(job) + (job.x.beside or 0) or 0)
   end
   local waited = job.state < DONE
   if job.x.users and waited then -- Those that depended on it have gone: no job waits to be told of its end.
-    put(job, "users", nil)
+    jobs.put(job, "users", nil)
     delete_key(users_key(job.id))
     delete_key(named_key("v", job.id))
   end
-  leave(job)
+  moves.leave(job)
   if waited then
-    conclude_replaced(job, queue)
+    unique_claims.conclude_replaced(job, queue)
   else
-    vanish_kept(job)
+    moves.vanish_kept(job)
   end
   return waited
 end

@@ -7,11 +7,11 @@ local function join_front(job)
   local number = job.queue
   local list = fronts[number]
   if not list then
-    list = { number = number, name = name_of(number), stale_key = queue_key("g", number), entries = {}, size = 0, expires = 0 }
+    list = { number = number, name = registry.name_of(number), stale_key = queue_key("g", number), entries = {}, size = 0, expires = 0 }
     fronts[number] = list
   end
-  job.entry = add_entry(list, job.id, job.entry)
-  track_expiry(list, job.expires)
+  job.entry = ready_list.add_entry(list, job.id, job.entry)
+  ready_list.track_expiry(list, job.expires)
 end
 
 -- By priority: a zset. 2^45 places for each priority, half of them before the first. The job may have stale entries in the list from when it, or an
@@ -20,9 +20,9 @@ local function join_ranked(job)
   local number = job.queue
   local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
   -- guard: left-list-keeps-a-stale-entry
-  job.entry = next_entry_number(--[[ guard: priority-skips-stale-numbers ]] entries_for(number, name_of(number)), job.id, job.entry)
+  job.entry = ready_list.next_entry_number(--[[ guard: priority-skips-stale-numbers ]] ready_list.entries_for(number, registry.name_of(number)), job.id, job.entry)
   redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
-  wake(number)
+  settings.wake(number)
 end
 
 function enter_ready_list(job)
@@ -31,14 +31,14 @@ function enter_ready_list(job)
   elseif job.to_front then
     join_front(job)
   else
-    make_ready(job.queue, name_of(job.queue), job.id, job)
+    ready_list.make_ready(job.queue, registry.name_of(job.queue), job.id, job)
   end
 end
 
 -- The entries of the ready lists, last of all.
 function write_entered(expiries)
-  write_ready_lists("RPUSH", expiries)
+  ready_list.write_ready_lists("RPUSH", expiries)
   for number, list in pairs(fronts) do
-    push_entries("LPUSH", expiries, number, list)
+    ready_list.push_entries("LPUSH", expiries, number, list)
   end
 end

@@ -30,7 +30,7 @@ function wake(number)
   if not woken[number] then
     woken[number] = true
     plan.lasts[#plan.lasts + 1] = function()
-      notify(name_of(number))
+      notify(registry.name_of(number))
     end
   end
 end

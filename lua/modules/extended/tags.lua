@@ -24,24 +24,24 @@ function retag(job, changes, is_wanted, most_tags, most_bytes)
     return 2
   end
   local json = #kept > 0 and cjson.encode(kept) or nil
-  if is_wanted and not has_room_for_field(job, "tags", json, most_bytes) then
+  if is_wanted and not byte_room.has_room_for_field(job, "tags", json, most_bytes) then
     return 4
   end
-  make_extended(job)
-  put(job, "tags", json)
-  log_event("changed", job, { fields = { "tags" }, --[[ guard: tag-event-names-worker ]] worker = worker_facts(job).worker })
+  conversion.make_extended(job)
+  jobs.put(job, "tags", json)
+  timeline.log_event("changed", job, { fields = { "tags" }, --[[ guard: tag-event-names-worker ]] worker = timeline.worker_facts(job).worker })
   return 1
 end
 
 -- Starts the tracking of a job, or ends it (since is nil), with an event. Returns the code.
 function track(job, since)
-  make_extended(job)
+  conversion.make_extended(job)
   if not since then
-    emit_event("untracked", job, worker_facts(job))
+    timeline.emit_event("untracked", job, timeline.worker_facts(job))
   end
-  put(job, "tracked", since and (job.x.tracked or since))
+  jobs.put(job, "tracked", since and (job.x.tracked or since))
   if since then
-    emit_event("tracked", job, worker_facts(job))
+    timeline.emit_event("tracked", job, timeline.worker_facts(job))
   end
   return 1
 end

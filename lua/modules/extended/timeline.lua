@@ -18,7 +18,7 @@ end
 local last_facts, last_n, last_entry, last_name
 local function entry_of(what, n, facts)
   if facts ~= last_facts or n ~= last_n then
-    local at = n == "0" and 0 or 1 + (n - 1) % (namespace_setting("max_history", 100) - 1)
+    local at = n == "0" and 0 or 1 + (n - 1) % (settings.namespace_setting("max_history", 100) - 1)
     local entry = '{"what":"' .. what .. '","at":' .. text_of(now_floor) .. ',"n":' .. n
     for name, fact in pairs(facts) do
       entry = entry .. ',"' .. name .. '":' .. json_of(fact)
@@ -32,8 +32,8 @@ end
 local function add_to_timeline(job, what, facts)
   local n = job.x.hn or "0"
   local name, entry = entry_of(what, n, facts)
-  put(job, name, entry)
-  put(job, "hn", text_of(n + 1))
+  jobs.put(job, name, entry)
+  jobs.put(job, "hn", text_of(n + 1))
 end
 
 -- Facts that name the worker of a leased job; empty if it is not leased, or if its worker gave no name.
@@ -46,7 +46,7 @@ local stream, has_stream, most
 local function find_stream()
   stream = touch(namespace_key("events"))
   has_stream = redis.call("EXISTS", stream) == 1
-  most = has_stream and max_events()
+  most = has_stream and events.max_events()
 end
 
 -- Facts of an event with those that only clients get: they are in no timeline.
@@ -72,7 +72,7 @@ function emit_event(what, job, facts)
     return
   end
   facts = with_more(job, facts)
-  local name, x, more = facts and facts.queue or name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
+  local name, x, more = facts and facts.queue or registry.name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
   plan.lasts[#plan.lasts + 1] = function()
     redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", what, "q", name, "i", job.id,
       "t", x.type or "", "g", x.tags or "", "d", more)

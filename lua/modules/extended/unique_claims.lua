@@ -7,14 +7,14 @@ local debounced = {}
 -- A job that is about to enter its ready list is in no index.
 local function take_out(job)
   if not job.is_entering and not debounced[job] then
-    leave(job)
+    moves.leave(job)
   end
 end
 
 local function debounce(job, options, body)
   if job.state ~= BLOCKED then
     take_out(job)
-    put(job, "place", nil)
+    jobs.put(job, "place", nil)
   end
   debounced[job] = { options = options, body = body }
 end
@@ -26,21 +26,21 @@ function place_debounced()
     local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
     at = at > now_floor and at or nil
     if not job.is_gone then
-      replace_typed_body(job, with.body, options.x.ctype, true)
-      put(job, "due", at)
+      jobs.replace_typed_body(job, with.body, options.x.ctype, true)
+      jobs.put(job, "due", at)
       -- guard: debounced-stays-blocked
       if job.state ~= BLOCKED then
-        go(job, at and SCHEDULED or READY, at)
+        moves.go(job, at and SCHEDULED or READY, at)
       end
-      log_event("debounced", job, { due = at })
+      timeline.log_event("debounced", job, { due = at })
     end
   end
 end
 
 -- A job ends because one of this queue takes its place.
 function conclude_replaced(job, queue)
-  local from = name_of(job.queue)
-  conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
+  local from = registry.name_of(job.queue)
+  moves.conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
 end
 
 -- "0": the new job gets the key; "5": it is refused; "6": the holder stands for it.
@@ -67,18 +67,18 @@ local UNIQUE_MODES = { reject = "5", existing = "6" }
 -- Whether a new job gets its unique key: "0" it does; else a code as above, and the holder's id.
 function claim_key(options, id, body)
   local unique, key = options.unique, options.x and options.x.unique
-  local holder, code = unique and holder_of(key), "0"
+  local holder, code = unique and unique_keys.holder_of(key), "0"
   -- Also if the holder has the same id: it was another job, whose window still holds the key.
   -- guard: unique-window-holds-for-its-own-id
   if holder then
     local way = UNIQUE_MODES[unique.mode] or unique.mode == "replace" and replace_holder or debounce_holder
     -- A job that holds its key for a window may have ended: its state is not given either.
-    local its = unique.own_queue and not holder.is_new and job_of(holder.id)
-    local is_foreign = its and its.queue ~= number_of(options.queue)
+    local its = unique.own_queue and not holder.is_new and jobs.job_of(holder.id)
+    local is_foreign = its and its.queue ~= registry.number_of(options.queue)
     code = --[[ guard: unique-key-of-one-queue ]] --[[ guard: existing-hides-other-queues ]] is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
   end
   if unique and code == "0" then
-    local ends = hold_unique(key, id, unique.window_ms)
+    local ends = unique_keys.hold_unique(key, id, unique.window_ms)
     options.x.uends = ends > 0 and text_of(ends) or nil
   end
   return code, code ~= "0" and holder.id or nil

@@ -20,7 +20,7 @@ end
 -- The holder of a key now: its record, with the job if it lives.
 function holder_of(key)
   local record = record_of(key)
-  local job = record and not record.is_new and job_of(record.id)
+  local job = record and not record.is_new and jobs.job_of(record.id)
   local lives = job and not job.is_gone and not is_expired(job) and job.state ~= DEAD and job.state < DONE and job.x.unique == key
   if record and (record.is_new or --[[ guard: unique-window-outlives-job ]] record.ends > now_floor or record.ends == 0 and --[[ guard: expired-holds-no-key ]] lives) then
     record.job = lives and job or nil
@@ -51,13 +51,13 @@ function rename_unique(job, key)
   write("DEL", named_key("o", job.x.unique))
   write("SET", named_key("o", key), "0 " .. job.id)
   records[job.x.unique], records[key] = false, { ends = 0, id = job.id }
-  put(job, "unique", key)
+  jobs.put(job, "unique", key)
 end
 
 -- A dead job that is put back takes its unique key again. Returns false if another job holds the key by now: then it must stay dead.
 function retake_unique(job)
   if job.x.spawned and --[[ guard: own-key-respawned ]] job.x.unique == FORMER_KEY .. job.x.spawned then
-    put(job, "unique", OWN_KEY .. job.x.spawned)
+    jobs.put(job, "unique", OWN_KEY .. job.x.spawned)
   end
   local key = not job.x.uends and job.x.unique
   local holder = key and holder_of(key)

@@ -80,7 +80,7 @@ function plan_return(id, lease)
     local name = redis.call("HGET", queue_key("i", job.queue), "name")
     redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
     planned_returns[#planned_returns + 1] = { id = id, job = job, name = name }
-    emit("released", name, id)
+    events.emit("released", name, id)
   end
   return is_ours
 end
@@ -94,9 +94,9 @@ function write_returns(expiries)
   for i = #planned_returns, 1, -1 do
     local id, job = planned_returns[i].id, planned_returns[i].job
     job.tries, job.attempts = math.min(job.tries + 1, 65535), job.attempts - 1
-    make_ready(job.queue, planned_returns[i].name, id, job)
+    ready_list.make_ready(job.queue, planned_returns[i].name, id, job)
     write_job(id, job)
   end
-  write_ready_lists("LPUSH", expiries)
-  write_events()
+  ready_list.write_ready_lists("LPUSH", expiries)
+  events.write_events()
 end

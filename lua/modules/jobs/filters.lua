@@ -39,7 +39,7 @@ local function has_attributes(fields, wanted)
 end
 
 function matches(job, fields, filter)
-  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.states or filter.states[tostring(job.state)])
+  return (not filter.queue or job.queue == registry.find_queue(filter.queue)) and (not filter.states or filter.states[tostring(job.state)])
     and (not filter.type or fields.type == filter.type) and (not filter.group or fields.fgroup == filter.group)
     and (not filter.tag or has_tag(fields, filter.tag)) and (not filter.attributes or has_attributes(fields, filter.attributes))
     and (not filter.text or fields.fmessage and string.find(string.lower(fields.fmessage), filter.text, 1, true) ~= nil)

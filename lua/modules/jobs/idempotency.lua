@@ -71,7 +71,7 @@ function leave_out(known, codes, number_of_item)
     end
   end
   -- guard: idempotency-plans-no-queue
-  keep_new_queues(used)
+  registry.keep_new_queues(used)
 end
 
 -- Stores the records of the calls whose jobs were stored. id_and_state: of an item. kept(number, ttl_ms): counts keys, nil = they are not counted.

@@ -29,10 +29,10 @@ function place_kind(kind)
       kind.due = expires
     end
     -- A time that the caller gave is shown: the list of a far slot is not searched for it.
-    kind.slot = touch_schedule(number, kind.due, --[[ guard: chosen-id-not-far ]] kind.minted and --[[ guard: run-at-not-far ]] --[[ guard: chosen-id-not-far ]] not kind.at)
+    kind.slot = schedule.touch_schedule(number, kind.due, --[[ guard: chosen-id-not-far ]] kind.minted and --[[ guard: run-at-not-far ]] --[[ guard: chosen-id-not-far ]] not kind.at)
   else
-    kind.list = entries_for(number, kind.name)
-    track_expiry(kind.list, expires)
+    kind.list = ready_list.entries_for(number, kind.name)
+    ready_list.track_expiry(kind.list, expires)
   end
   kind.header = pack_job(job)
 end
@@ -49,7 +49,7 @@ end
 -- Options: "delay_ms,ttl_ms,tries,origin,queue,more" (commands/simple/publish), read once for each distinct text. Touches the keys that will be written for them.
 local function read_options(text, counted_flag, due, expiries)
   local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
-  local number = number_of(name)
+  local number = registry.number_of(name)
   local is_minted, is_native, is_extended_job = origin % 2 == 1, origin % 4 > 1, origin % 8 > 3
   -- An id that was chosen may have been in use before: its leases are not numbered from 0.
   local lease, flags = first_lease(is_minted)
@@ -81,7 +81,7 @@ end
 -- Queues in which a job is removed that was leased: another job may start, if there is a limit.
 local freed = {}
 local function remove_simple(id, job)
-  plan_removal(id, job.state, job.queue, job.entry, job.flags)
+  removal.plan_removal(id, job.state, job.queue, job.entry, job.flags)
   -- guard: replaced-frees-slot
   if job.state == LEASED then
     freed[#freed + 1] = redis.call("HGET", queue_key("i", job.queue), "name")
@@ -135,16 +135,16 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
   if old and --[[ guard: quota-removes-for-stored ]] codes[1] == "0" then
     remove_simple(replaces, old)
   end
-  remove_planned()
-  write_new_queues()
+  removal.remove_planned()
+  registry.write_new_queues()
   local by_text = publish_kinds
   for item, code in ipairs(codes) do
     local at = first + (item - 1) * 3
     local kind, id, body = by_text[args[at]], args[at + 1], args[at + 2]
     if code == "0" then
-      local entry = kind.list and add_entry(kind.list, id, 0) or nil
+      local entry = kind.list and ready_list.add_entry(kind.list, id, 0) or nil
       if kind.due then
-        schedule_job(kind.number, id, kind.due, kind.slot)
+        schedule.schedule_job(kind.number, id, kind.due, kind.slot)
       end
       put_value(keys[item + 1], ((entry or 1) == 1 and kind.header or with_entry_number(kind.header, entry)) .. body)
       if kind.extras then
@@ -152,13 +152,13 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
       end
     end
   end
-  write_schedule(due)
+  schedule.write_schedule(due)
   write_values()
-  write_ready_lists("RPUSH", expiries)
+  ready_list.write_ready_lists("RPUSH", expiries)
   if stored_bytes > 0 then
     redis.call("HINCRBY", meta_key, "bytes", stored_bytes)
   end
-  return_freed_bytes()
+  removal.return_freed_bytes()
   for _, name in ipairs(freed) do
     notify(name)
   end

@@ -9,7 +9,7 @@ local members, tags = {}, {}
 -- Whether the tags of jobs of this kind are indexed: a setting of the queue.
 local function has_indexed_tags(kind)
   local settings = queue_key("o", kind.number)
-  return not is_extended_queue[kind.name] or redis.call("EXISTS", meta_key, settings) > 0 and redis.call("HEXISTS", settings, "unindexed") == 0
+  return not registry.is_extended_queue[kind.name] or redis.call("EXISTS", meta_key, settings) > 0 and redis.call("HEXISTS", settings, "unindexed") == 0
 end
 
 local function index_of_name(kind, name)
@@ -41,7 +41,7 @@ function complete_extended_kinds(kinds)
         tags[indexes[#indexes]] = tag
       end
       kind.extras, kind.indexes, kind.type, kind.tags = extras, indexes, fields.type, fields.tags
-      count_extras(kind, fields)
+      publish.count_extras(kind, fields)
     end
   end
   for key in pairs(members) do
@@ -57,8 +57,8 @@ function write_extended(args, first, codes, kinds)
     local at = first + (item - 1) * 3
     local kind, id = kinds[args[at]], args[at + 1]
     if code == "0" and kind.indexes then
-      if not is_extended_queue[kind.name] then
-        is_extended_queue[kind.name] = true
+      if not registry.is_extended_queue[kind.name] then
+        registry.is_extended_queue[kind.name] = true
         -- guard: extended-publish-marks-queue
         redis.call("HSET", queues_key, kind.name, -kind.number)
       end
@@ -67,7 +67,7 @@ function write_extended(args, first, codes, kinds)
         list[#list + 1], list[#list + 2] = score, id
       end
       if not kind.is_converted then -- The engine writes the events of jobs that it takes for simple ones.
-        emit("published", kind.name, id, '{"queue":"' .. kind.name .. '"}', kind.type, kind.tags)
+        events.emit("published", kind.name, id, '{"queue":"' .. kind.name .. '"}', kind.type, kind.tags)
       end
     end
   end
@@ -80,5 +80,5 @@ function write_extended(args, first, codes, kinds)
       redis.call("ZADD", namespace_key("tags"), redis.call("ZCARD", key), tags[key])
     end
   end
-  write_events()
+  events.write_events()
 end

@@ -53,17 +53,17 @@ local function apply_defaults(kind, defaults)
   if kind.is_beyond then
     return
   elseif kind.fields and not kind.extended then
-    kind.is_converted, kind.extended, kind.extras, has_extended_kinds = true, kind.more, nil, true
+    kind.is_converted, kind.extended, kind.extras, publish.has_extended_kinds = true, kind.more, nil, true
     kind.job.flags = kind.job.flags + EXTENDED + (kind.more == "" and HAS_EXTRAS or 0)
   end
-  place_kind(kind)
+  publish.place_kind(kind)
 end
 
 -- args, first, codes: as jobs/publish has them; sizes: of the calls.
 function use_queue_defaults(args, first, codes, sizes)
   local has_defaults = false
-  for _, kind in pairs(publish_kinds) do
-    local defaults = kind.native and is_extended_queue[kind.name] and defaults_of(kind.number)
+  for _, kind in pairs(publish.publish_kinds) do
+    local defaults = kind.native and registry.is_extended_queue[kind.name] and defaults_of(kind.number)
     if defaults then
       has_defaults = true
       apply_defaults(kind, defaults)
@@ -76,7 +76,7 @@ function use_queue_defaults(args, first, codes, sizes)
   while item <= #codes do
     local last, is_beyond = item + (size() or 1) - 1, false
     for at = item, --[[ guard: call-is-extended-as-a-whole ]] last do
-      local kind = publish_kinds[args[first + at * 3 - 3]]
+      local kind = publish.publish_kinds[args[first + at * 3 - 3]]
       is_beyond = is_beyond or codes[at] == "0" and kind.is_beyond
       touched[#touched + 1] = kind.is_converted and extras_key(args[first + at * 3 - 2]) or nil
     end

@@ -7,7 +7,7 @@ freed_bytes = 0
 function mark_for_deletion(keys, id, flags)
   add_keys(keys, id, flags)
   if flags >= COUNTED then
-    freed_bytes = freed_bytes + redis.call("STRLEN", job_key(id)) - HEADER_BYTES + --[[ guard: removal-frees-beside ]] beside_in_sum(id, flags)
+    freed_bytes = freed_bytes + redis.call("STRLEN", job_key(id)) - HEADER_BYTES + --[[ guard: removal-frees-beside ]] beside_bytes.beside_in_sum(id, flags)
   end
 end
 

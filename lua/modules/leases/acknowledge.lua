@@ -4,7 +4,7 @@
 
 local function replace_data(job, options, data)
   if data then
-    replace_typed_body(job, data, options.ctype)
+    jobs.replace_typed_body(job, data, options.ctype)
   end
 end
 
@@ -30,34 +30,34 @@ function ack(job, options, bytes, code)
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
   local needs, refusal
   if options.next then
-    needs, refusal = next_needs(job, result)
+    needs, refusal = move_on.next_needs(job, result)
   end
   if refusal then
     return 6, 0, '{"refused":"' .. refusal .. '"}'
   end
   local came = tonumber(job.x.put) or publish_time(job.id, job)
-  local facts = '{"queue":"' .. name_of(job.queue) .. '"' .. fact("ran_ms", ran) .. fact("age_ms", came and math.max(now_floor - came, 0)) .. "}"
-  take_in_hand(job)
+  local facts = '{"queue":"' .. registry.name_of(job.queue) .. '"' .. fact("ran_ms", ran) .. fact("age_ms", came and math.max(now_floor - came, 0)) .. "}"
+  claims.take_in_hand(job)
   -- By force the job may be acknowledged while no worker has it.
   local worker = code ~= 3 and code ~= 5 and job.x.worker or nil
   if options.next then
-    make_extended(job, true)
+    conversion.make_extended(job, true)
     -- guard: ack-stores-data-moved
     replace_data(job, options, data)
     return move_on(job, options.next, needs, facts)
   end
   local keep_ms, left_out = options.keep_ms or tonumber(job.x.keep or 0), nil
   if keep_ms > 0 then
-    make_extended(job, true)
-    handler_began(job)
+    conversion.make_extended(job, true)
+    claims.handler_began(job)
     -- guard: ack-stores-data-kept
     replace_data(job, options, data)
-    put(job, "keep", keep_ms)
-    left_out = --[[ guard: result-within-quota ]] options.has_result and not has_room_for_field(job, "result", result, options.most_bytes) and "result" or nil
-    put(job, "result", options.has_result and not left_out and result or nil)
-    put(job, "rtype", not left_out and options.rtype or nil)
+    jobs.put(job, "keep", keep_ms)
+    left_out = --[[ guard: result-within-quota ]] options.has_result and not byte_room.has_room_for_field(job, "result", result, options.most_bytes) and "result" or nil
+    jobs.put(job, "result", options.has_result and not left_out and result or nil)
+    jobs.put(job, "rtype", not left_out and options.rtype or nil)
   end
   job.event_facts = result_facts(options, result)
-  conclude(job, DONE, "acked", { worker = --[[ guard: results-are-in-no-timeline ]] worker, left_out = left_out })
+  moves.conclude(job, DONE, "acked", { worker = --[[ guard: results-are-in-no-timeline ]] worker, left_out = left_out })
   return code, 0, facts
 end

@@ -5,9 +5,9 @@
 
 -- A late heartbeat may find the slot taken: of the queue, or of the job's key.
 local function may_go_on(job)
-  local set, key = settings_of(job.queue), job.x.ckey and concurrency_key_of(job)
+  local set, key = settings.settings_of(job.queue), job.x.ckey and concurrency_keys.concurrency_key_of(job)
   local is_free = not key or key.taken - (job.x.slot and 1 or 0) < (set.kmax or math.huge)
-  return --[[ guard: late-holder-needs-key-slot ]] is_free and --[[ guard: late-holder-needs-slot ]] running_in(job.queue) < (set.max or math.huge)
+  return --[[ guard: late-holder-needs-key-slot ]] is_free and --[[ guard: late-holder-needs-slot ]] slots.running_in(job.queue) < (set.max or math.huge)
 end
 
 -- A job whose lease expired keeps that lease's number until it is leased again: until then its last lease holder is accepted. Every other way back
@@ -19,7 +19,7 @@ end
 
 -- A job that died when its lease expired keeps that lease's number: the work may have been done all the same.
 local function died_with(job, lease)
-  return --[[ guard: dead-refuses-older-ack ]] job.lease == lease and job.attempts >= 1 and --[[ guard: dead-job-refuses-overrun ]] not is_run_over(job)
+  return --[[ guard: dead-refuses-older-ack ]] job.lease == lease and job.attempts >= 1 and --[[ guard: dead-job-refuses-overrun ]] not run_limit.is_run_over(job)
 end
 
 -- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more. A lease that expired without
@@ -30,15 +30,15 @@ function take_in_hand(job)
     job.tries, job.free_retries, job.was_free = math.max(job.tries - 1, 0), math.max(job.free_retries - 1, 0), false
   end
   if job.state == SCHEDULED then
-    put(job, "due", nil)
+    jobs.put(job, "due", nil)
   end
-  leave(job)
+  moves.leave(job)
 end
 
 -- Whether a lease operation comes from the lease holder: the codes of the command extended/settle.
 function claim_on(job, verb, lease, options)
   -- First of all: a caller learns nothing about a job in another queue.
-  if job and --[[ guard: batch-hides-other-queues ]] options.queue and find_queue(options.queue) ~= job.queue then
+  if job and --[[ guard: batch-hides-other-queues ]] options.queue and registry.find_queue(options.queue) ~= job.queue then
     return 0
   elseif verb == "revoke" then -- Not by the lease holder: any lease will do, but there must be one.
     return (not job or job.is_gone or is_expired(job)) and 0 or --[[ guard: revoke-needs-a-lease ]] job.state == LEASED and 1 or 7
@@ -49,7 +49,7 @@ function claim_on(job, verb, lease, options)
   elseif is_over or lease > 0 and job.state == BLOCKED then
     return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
   elseif lease > 0 then
-    return --[[ guard: lease-number-proves-holder ]] job.lease == lease and --[[ guard: overrun-holder-refused ]] not is_run_over(job) and (job.state == LEASED or --[[ guard: extended-late-holder-settles ]] is_late(job, verb)) and 1 or 2
+    return --[[ guard: lease-number-proves-holder ]] job.lease == lease and --[[ guard: overrun-holder-refused ]] not run_limit.is_run_over(job) and (job.state == LEASED or --[[ guard: extended-late-holder-settles ]] is_late(job, verb)) and 1 or 2
   elseif job.attempts == 0 then
     return 5
   end
@@ -59,17 +59,17 @@ end
 -- The lease holder loses the lease, although no worker has a new one yet.
 function take_back(job)
   take_in_hand(job)
-  make_room_for_lease(job, true)
-  raise_lease(job)
+  conversion.make_room_for_lease(job, true)
+  jobs.raise_lease(job)
   if is_extended(job) then
-    put(job, "leased", nil)
+    jobs.put(job, "leased", nil)
   end
 end
 
 -- What the lease holder sends shows that a handler had begun: workers without one count from the start again (leases/give_back).
 function handler_began(job)
   -- guard: handler-resets-unhandled
-  put(job, "no_handler", nil)
+  jobs.put(job, "no_handler", nil)
 end
 
 -- A worker was seen. One that is not seen for a while is forgotten. most: workers, nil or 0 = any number. What a full Redis refuses is left out: the call must not fail for it.
@@ -78,7 +78,7 @@ function record_worker(worker, most)
   if worker and worker ~= "" and not seen[worker] and redis.call("EXISTS", meta_key) == 1 then
     seen[worker] = touch(namespace_key("workers"))
     touch(namespace_key("timers"))
-    local forget_at = now_floor + namespace_setting("max_worker_age_ms", 86400000)
+    local forget_at = now_floor + settings.namespace_setting("max_worker_age_ms", 86400000)
     local is_beyond = most and most > 0 and redis.call("ZCARD", seen[worker]) >= most
     plan.lasts[#plan.lasts + 1] = function()
       redis.pcall("ZADD", seen[worker], is_beyond and "XX" or "CH", text_of(now_floor), worker)

@@ -7,7 +7,7 @@
 local SHORT_MESSAGE = 200
 local function message_of(job, options)
   local message = options.message
-  if not message or #message <= SHORT_MESSAGE or has_byte_room(job, 3 * #message, options.most_bytes) then
+  if not message or #message <= SHORT_MESSAGE or byte_room.has_byte_room(job, 3 * #message, options.most_bytes) then
     return message
   end
   local last = SHORT_MESSAGE
@@ -18,41 +18,41 @@ local function message_of(job, options)
 end
 
 local function record_failure(job, options, message, data)
-  take_back(job)
-  make_extended(job, true)
-  handler_began(job)
-  put(job, "failures", tonumber(job.x.failures or 0) + 1)
-  set_failure(job, options.group, message, job.x.worker)
+  claims.take_back(job)
+  conversion.make_extended(job, true)
+  claims.handler_began(job)
+  jobs.put(job, "failures", tonumber(job.x.failures or 0) + 1)
+  jobs.set_failure(job, options.group, message, job.x.worker)
   -- guard: failure-keeps-data
   -- guard: failure-stores-data
   if options.has_data then
     -- guard: new-data-have-a-content-type
-    replace_typed_body(job, data, options.ctype)
+    jobs.replace_typed_body(job, data, options.ctype)
   end
 end
 
 local function where(job)
-  return cjson.encode({ queue = name_of(job.queue) })
+  return cjson.encode({ queue = registry.name_of(job.queue) })
 end
 
 function retry(job, options, data)
   local message = --[[ guard: message-within-quota ]] message_of(job, options)
   record_failure(job, options, message, data)
-  local delay = options.delay_ms or delay_of(job, options.group)
+  local delay = options.delay_ms or retry_delay.delay_of(job, options.group)
   if job.tries == 0 or not delay then
-    die(job, options.group, message, job.x.worker)
+    dead_jobs.die(job, options.group, message, job.x.worker)
     return 1, 0, where(job)
   end
   local at = delay > 0 and now_ceil + delay
-  go(job, at and SCHEDULED or READY, at)
-  log_event("retried", job, { group = options.group, message = message, worker = job.x.worker, due = at or nil })
+  moves.go(job, at and SCHEDULED or READY, at)
+  timeline.log_event("retried", job, { group = options.group, message = message, worker = job.x.worker, due = at or nil })
   return 1, at, where(job)
 end
 
 function fail(job, options, data)
   local message = message_of(job, options)
   record_failure(job, options, message, data)
-  log_event("failed", job, { group = options.group, message = message, worker = job.x.worker })
-  die(job, options.group, message, job.x.worker)
+  timeline.log_event("failed", job, { group = options.group, message = message, worker = job.x.worker })
+  dead_jobs.die(job, options.group, message, job.x.worker)
   return 1, 0, where(job)
 end

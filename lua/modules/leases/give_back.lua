@@ -6,71 +6,71 @@
 -- delay doubles; the job keeps its place at first, and later waits behind the others, which it must not hold up. Returns the delay.
 local FIRST_DELAY_MS, MAX_DELAY_MS, TIMES_IN_PLACE = 1000, 60000, 3
 local function count_unhandled(job, worker)
-  make_extended(job, true)
+  conversion.make_extended(job, true)
   local count = (job.x.no_handler and cjson.decode(job.x.no_handler).count or 0) + 1
-  put(job, "no_handler", cjson.encode({ count = count, worker = worker, at = now_floor }))
+  jobs.put(job, "no_handler", cjson.encode({ count = count, worker = worker, at = now_floor }))
   job.to_front = --[[ guard: unhandled-keeps-place ]] count <= TIMES_IN_PLACE
-  put(job, "front", job.to_front and "1" or nil)
+  jobs.put(job, "front", job.to_front and "1" or nil)
   return math.min(FIRST_DELAY_MS * 2 ^ (count - 1), MAX_DELAY_MS)
 end
 
 -- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often. options.reason: no_handler, or nil.
 function release(job, options)
   local worker, delay = job.x.worker or options.worker, options.delay_ms or 0
-  take_back(job)
+  claims.take_back(job)
   if options.is_counted then
-    make_extended(job, true)
-    put(job, "released", (tonumber(job.x.released) or 0) + 1)
+    conversion.make_extended(job, true)
+    jobs.put(job, "released", (tonumber(job.x.released) or 0) + 1)
   end
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   if options.reason == "no_handler" then
     local usual = count_unhandled(job, worker)
     delay = options.delay_ms or usual
   else
-    handler_began(job)
+    claims.handler_began(job)
   end
   local at = delay > 0 and now_ceil + delay
-  go(job, at and SCHEDULED or READY, at)
-  log_event("released", job, { worker = worker, reason = options.reason, due = options.reason and at or nil })
-  return 1, at, cjson.encode({ queue = name_of(job.queue) })
+  moves.go(job, at and SCHEDULED or READY, at)
+  timeline.log_event("released", job, { worker = worker, reason = options.reason, due = options.reason and at or nil })
+  return 1, at, cjson.encode({ queue = registry.name_of(job.queue) })
 end
 
 -- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it.
 function undo(job)
-  leave(job)
+  moves.leave(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
-  go(job, READY)
-  log_event("undone", job, { worker = job.x.worker })
+  moves.go(job, READY)
+  timeline.log_event("undone", job, { worker = job.x.worker })
   return 1
 end
 
 -- The worker extends the lease, and may report progress. Beyond the quota on bytes it keeps the lease, and the progress that it reported before.
 local function progress_of(job, options)
   local present = job.x.progress
-  if options.progress and --[[ guard: progress-within-quota ]] has_room_for_field(job, "progress", options.progress, options.most_bytes) then
+  if options.progress and --[[ guard: progress-within-quota ]] byte_room.has_room_for_field(job, "progress", options.progress, options.most_bytes) then
     return options.progress
   end
   return present
 end
 
 function heartbeat(job, options, bytes)
-  local usual = namespace_setting("heartbeat_ms", 0)
-  local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or own_ttr(job))
+  local usual = settings.namespace_setting("heartbeat_ms", 0)
+  local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or settings.own_ttr(job))
   -- guard: heartbeat-within-ttl
   ends = job.expires > 0 and math.min(ends, job.expires) or ends
   -- guard: heartbeat-within-max-run
-  ends = within_run(job, ends)
-  take_in_hand(job)
+  ends = run_limit.within_run(job, ends)
+  claims.take_in_hand(job)
   if options.progress or options.has_data then
-    make_extended(job, true)
+    conversion.make_extended(job, true)
     if options.has_data then
       -- guard: heartbeat-data-count-for-the-quota
-      replace_body(job, bytes)
+      jobs.replace_body(job, bytes)
     end
-    put(job, "progress", progress_of(job, options))
-    handler_began(job)
+    jobs.put(job, "progress", progress_of(job, options))
+    claims.handler_began(job)
   end
-  go(job, --[[ guard: accepted-late-holder-has-a-lease ]] LEASED, ends)
-  emit_event("heartbeat", job, { late = was_late or nil, worker = job.x.worker })
+  moves.go(job, --[[ guard: accepted-late-holder-has-a-lease ]] LEASED, ends)
+  timeline.emit_event("heartbeat", job, { late = was_late or nil, worker = job.x.worker })
   return 1, ends, job.x.cancel and '{"cancel":true}' or ""
 end

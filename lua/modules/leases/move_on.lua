@@ -5,26 +5,26 @@
 
 -- What the job depends on next, and why it may not; nil = it may. list: ids as ids_in reads them.
 function next_needs(job, list)
-  local needs = ids_in(list)
-  return needs, why_not(job, needs)
+  local needs = dependencies.ids_in(list)
+  return needs, dependency_cycles.why_not(job, needs)
 end
 
 function move_on(job, next, needs, facts)
-  make_extended(job, true)
-  local from, worker = name_of(job.queue), job.x.worker
-  raise_lease(job)
-  job.queue, job.tries, job.attempts = --[[ guard: moved-job-is-in-its-next-queue ]] number_of(next.queue), tonumber(job.x.tries), 0
-  queue_names[job.queue] = next.queue
-  make_queue_extended(job.queue, next.queue)
+  conversion.make_extended(job, true)
+  local from, worker = registry.name_of(job.queue), job.x.worker
+  jobs.raise_lease(job)
+  job.queue, job.tries, job.attempts = --[[ guard: moved-job-is-in-its-next-queue ]] registry.number_of(next.queue), tonumber(job.x.tries), 0
+  registry.queue_names[job.queue] = next.queue
+  conversion.make_queue_extended(job.queue, next.queue)
   for _, field in ipairs({ "leased", "worker", --[[ guard: move-on-clears-failure ]] "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do
-    put(job, field, nil)
+    jobs.put(job, field, nil)
   end
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
-  put(job, "due", at or nil)
-  log_event("moved", job, { queue = next.queue, from = from, worker = worker })
-  if wait_for(job, needs) then
+  jobs.put(job, "due", at or nil)
+  timeline.log_event("moved", job, { queue = next.queue, from = from, worker = worker })
+  if dependencies.wait_for(job, needs) then
     return 1, 0, facts
   end
-  go(job, at and SCHEDULED or READY, at)
+  moves.go(job, at and SCHEDULED or READY, at)
   return 1, at, facts
 end

@@ -5,12 +5,12 @@
 
 -- Whether a queue gives a job now. A timer is set if its rate allows one later.
 function may_start(number)
-  local set = settings_of(number)
-  if --[[ guard: paused-queue-no-lease ]] set.paused or set.max and running_in(number) >= set.max then
+  local set = settings.settings_of(number)
+  if --[[ guard: paused-queue-no-lease ]] set.paused or set.max and slots.running_in(number) >= set.max then
     return false
-  elseif set.rate and allowance(set.rate, set.tat) < 1 then
+  elseif set.rate and rates.allowance(set.rate, set.tat) < 1 then
     -- guard: rate-sets-a-timer
-    set_timer("P" .. number, allowed_at(set.rate, set.tat, 1))
+    set_timer("P" .. number, rates.allowed_at(set.rate, set.tat, 1))
     return false
   end
   return true
@@ -31,27 +31,27 @@ end
 -- Holds a job until its key has a slot (limits/held_jobs), or until its origin works.
 function park(job, origin)
   if origin then
-    return hold_for_origin(job, origin, place_of(job))
+    return push_origins.hold_for_origin(job, origin, place_of(job))
   end
-  local key = concurrency_key_of(job)
-  freed_keys[key.name] = key
-  leave(job)
-  put(job, "place", place_of(job))
+  local key = concurrency_keys.concurrency_key_of(job)
+  slots.freed_keys[key.name] = key
+  moves.leave(job)
+  jobs.put(job, "place", place_of(job))
   key.held = key.held + 1
-  go(job, HELD, published_at(job)) -- lists are in this order
+  moves.go(job, HELD, publish_order.published_at(job)) -- lists are in this order
   add_member(key.held_key, job.x.place, job.id)
-  log_event("held", job)
+  timeline.log_event("held", job)
 end
 
 -- A job is leased: its queue and its key have paid for it.
 function spend(job)
-  local set, key = settings_of(job.queue), job.x.ckey and concurrency_key_of(job)
+  local set, key = settings.settings_of(job.queue), job.x.ckey and concurrency_keys.concurrency_key_of(job)
   if set.rate then
-    set.tat = paid_until(set.rate, set.tat)
+    set.tat = rates.paid_until(set.rate, set.tat)
     write("HSET", queue_key("o", job.queue), "tat", string.format("%.3f", set.tat))
   end
   if key and set.krate then -- One minute more: a test's clock may be slow.
-    key.tat = paid_until(set.krate, key.tat)
+    key.tat = rates.paid_until(set.krate, key.tat)
     write("SET", namespace_key("T" .. key.name), string.format("%.3f", key.tat), "PX", text_of(math.ceil(key.tat - now_floor) + 60000))
   end
 end

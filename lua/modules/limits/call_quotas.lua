@@ -21,11 +21,11 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id, kept_k
   local stored_bytes, refused_at, before = 0, {}, first - 3
   local room, item, used = {}, 0, {}
   local queue_room = room_for(max_queues, redis.call("HLEN", queues_key))
-  local bytes_room = room_for(max_bytes, (redis.call("HGET", meta_key, "bytes") or 0) - freed_bytes)
+  local bytes_room = room_for(max_bytes, (redis.call("HGET", meta_key, "bytes") or 0) - removal.freed_bytes)
   local keys_room = kept_keys and room_for(max_keys, kept_keys) or math.huge
   if old then
-    room[old.queue] = max_jobs == "0" and math.huge or room_for(max_jobs, count_jobs(old.queue, ALL_INDEXES)) + 1
-    bytes_room = bytes_room + (old.flags >= COUNTED and redis.call("STRLEN", job_key(replaced_id)) - HEADER_BYTES + beside_in_sum(replaced_id, old.flags) or 0)
+    room[old.queue] = max_jobs == "0" and math.huge or room_for(max_jobs, job_counts.count_jobs(old.queue, job_counts.ALL_INDEXES)) + 1
+    bytes_room = bytes_room + (old.flags >= COUNTED and redis.call("STRLEN", job_key(replaced_id)) - HEADER_BYTES + beside_bytes.beside_in_sum(replaced_id, old.flags) or 0)
   end
   for size in string.gmatch(calls, "%d+") do
     local start, fresh, bytes, code = item + 1, 0, 0, "0"
@@ -36,8 +36,8 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id, kept_k
       end
     end
     local number = kinds[args[start * 3 + before]].number
-    local is_planned = number >= first_new_queue and not used[number]
-    room[number] = room[number] or max_jobs == "0" and math.huge or room_for(max_jobs, count_jobs(number, ALL_INDEXES))
+    local is_planned = number >= registry.first_new_queue and not used[number]
+    room[number] = room[number] or max_jobs == "0" and math.huge or room_for(max_jobs, job_counts.count_jobs(number, job_counts.ALL_INDEXES))
     -- A call of which some jobs are there was sent again: it had its room the first time.
     local keys = kept_keys and has_key(start) and fresh or 0
     if fresh == tonumber(size) then
@@ -58,6 +58,6 @@ function admit_calls(quotas, args, first, codes, kinds, old, replaced_id, kept_k
       room[number], bytes_room, stored_bytes = room[number] - fresh, bytes_room - bytes, stored_bytes + bytes
     end
   end
-  keep_new_queues(used)
+  registry.keep_new_queues(used)
   return stored_bytes, refused_at
 end

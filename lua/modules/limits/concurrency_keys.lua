@@ -29,12 +29,12 @@ function take_slot(job, called)
   local key = concurrency_key_of(job)
   key.taken, key.called = key.taken + 1, key.called + called
   add_member(key.slots, called, job.id)
-  put(job, "slot", called)
+  jobs.put(job, "slot", called)
 end
 
 -- How many more jobs may have a slot now; below 0 if there are too many.
 function room_of(key)
-  local set = settings_of(key.number)
+  local set = settings.settings_of(key.number)
   local room = (set.kmax or math.huge) - key.taken
-  return set.krate and math.min(room, allowance(set.krate, key.tat) - key.called) or room
+  return set.krate and math.min(room, rates.allowance(set.krate, key.tat) - key.called) or room
 end

@@ -9,7 +9,7 @@ local LOOK_AGAIN_MS = 2000
 
 local function breaker_of(number, origin)
   local targets = touch(namespace_key("targets"))
-  local target = redis.call("HGET", targets, "q:" .. name_of(number))
+  local target = redis.call("HGET", targets, "q:" .. registry.name_of(number))
   local field = target and "b:" .. target .. (origin == "" and "" or " " .. origin)
   local text = field and redis.call("HGET", targets, field)
   local stored = text and redis.call("HGET", targets, "t:" .. target)
@@ -18,7 +18,7 @@ end
 
 -- Until the server that leases it has taken the right to try (targets/change_breaker), no other one leases a second job.
 local function mark_leased(breaker, field)
-  local text = breaker_text(breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS)
+  local text = breakers.breaker_text(breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS)
   write("HSET", namespace_key("targets"), field, text)
 end
 
@@ -32,9 +32,9 @@ function origin_room(number, origin)
     if not breaker or settings == cjson.null then
       rooms[name] = math.huge
     elseif
-      is_past(breaker.openUntilMs, now_floor, settings.maxOpenMs or 300000)
-      and is_past(breaker.probeUntilMs, now_floor, (target.timeoutMs or 0) + 5000)
-      and --[[ guard: one-job-tries-an-origin ]] is_past(breaker.leasedUntilMs or 0, now_floor, LOOK_AGAIN_MS)
+      breakers.is_past(breaker.openUntilMs, now_floor, settings.maxOpenMs or 300000)
+      and breakers.is_past(breaker.probeUntilMs, now_floor, (target.timeoutMs or 0) + 5000)
+      and --[[ guard: one-job-tries-an-origin ]] breakers.is_past(breaker.leasedUntilMs or 0, now_floor, LOOK_AGAIN_MS)
     then
       rooms[name], by_name[name] = 1, { breaker, field }
     else
@@ -68,14 +68,14 @@ end
 
 -- It keeps its place among the held jobs of its origin, which are called in the order in which they were held.
 function hold_for_origin(job, origin, place)
-  make_extended(job)
-  leave(job)
-  put(job, "place", place)
-  put(job, "hold", origin)
-  local key = holding_key_of(job)
+  conversion.make_extended(job)
+  moves.leave(job)
+  jobs.put(job, "place", place)
+  jobs.put(job, "hold", origin)
+  local key = concurrency_keys.holding_key_of(job)
   key.held = key.held + 1
-  go(job, HELD, published_at(job))
+  moves.go(job, HELD, publish_order.published_at(job))
   add_member(key.held_key, job.x.place, job.id)
-  log_event("held", job)
+  timeline.log_event("held", job)
   set_timer("B" .. key.name, now_floor + LOOK_AGAIN_MS)
 end

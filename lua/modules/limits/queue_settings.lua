@@ -8,7 +8,7 @@ function is_draining(number)
   if draining[number] == nil then
     local settings = queue_key("o", number)
     draining[number] = redis.call("HEXISTS", settings, "draining") == 1
-    if draining[number] and redis.call("EXISTS", meta_key, settings) > 0 and count_jobs(number, --[[ guard: blocked-jobs-keep-a-queue-draining ]] "slpSLbh") == 0 then
+    if draining[number] and redis.call("EXISTS", meta_key, settings) > 0 and job_counts.count_jobs(number, --[[ guard: blocked-jobs-keep-a-queue-draining ]] "slpSLbh") == 0 then
       draining[number] = false
       redis.call("HDEL", settings, "draining") -- The drain has ended, whatever else this script does.
     end

@@ -13,10 +13,10 @@ local bytes_room = 0
 function start_quotas(text)
   if text ~= "" then
     has_quotas = true
-    max_queues, max_jobs, max_bytes, max_keys = read_quotas(text)
+    max_queues, max_jobs, max_bytes, max_keys = call_quotas.read_quotas(text)
     counted_flag = max_bytes ~= "0" and COUNTED or 0
-    new_room = room_for(max_queues, redis.call("HLEN", queues_key))
-    bytes_room = room_for(max_bytes, redis.call("HGET", meta_key, "bytes") or 0)
+    new_room = call_quotas.room_for(max_queues, redis.call("HLEN", queues_key))
+    bytes_room = call_quotas.room_for(max_bytes, redis.call("HGET", meta_key, "bytes") or 0)
   end
 end
 
@@ -41,7 +41,7 @@ end
 
 -- Whether the queue is there, or may be made.
 function has_room_for_queue(name)
-  local has_room = --[[ guard: recurring-obeys-queue-quota ]] not has_quotas or new_room >= 1 or find_queue(name) ~= nil
+  local has_room = --[[ guard: recurring-obeys-queue-quota ]] not has_quotas or new_room >= 1 or registry.find_queue(name) ~= nil
   if not has_room then
     refuse("2", max_queues - new_room)
   end
@@ -53,7 +53,7 @@ function new_beside_bytes(options)
   if counted_flag == 0 then
     return 0
   end
-  return beside_bytes(options.x, entry_bytes(options.queue) + BYTES_OF_EDGE * #(options.needs or {}))
+  return beside_bytes(options.x, beside_bytes.entry_bytes(options.queue) + beside_bytes.BYTES_OF_EDGE * #(options.needs or {}))
 end
 
 -- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
@@ -63,8 +63,8 @@ function room_for_job(number, bytes)
     return "0"
   end
   if not room[number] then
-    new_room = new_room - (number >= first_new_queue and 1 or 0)
-    room[number] = max_jobs == "0" and math.huge or room_for(max_jobs, count_jobs(number, ALL_INDEXES)) + (freed_room[number] or 0)
+    new_room = new_room - (number >= registry.first_new_queue and 1 or 0)
+    room[number] = max_jobs == "0" and math.huge or call_quotas.room_for(max_jobs, job_counts.count_jobs(number, job_counts.ALL_INDEXES)) + (freed_room[number] or 0)
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
   local code = new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
@@ -96,7 +96,7 @@ function room_for_keys(options, record_ms)
   if not has_quotas or max_keys == "0" or #lasting == 0 then
     return "0"
   end
-  keys_room = keys_room or room_for(max_keys, count_kept_keys())
+  keys_room = keys_room or call_quotas.room_for(max_keys, kept_keys.count_kept_keys())
   if --[[ guard: held-keys-within-quota ]] keys_room < #lasting then
     refuse(":", max_keys - keys_room)
     return ":"
@@ -104,7 +104,7 @@ function room_for_keys(options, record_ms)
   keys_room = keys_room - #lasting
   for _, ttl_ms in ipairs(lasting) do
     plan.lasts[#plan.lasts + 1] = function()
-      keep_keys(1, ttl_ms)
+      kept_keys.keep_keys(1, ttl_ms)
     end
   end
   return "0"

@@ -4,7 +4,7 @@
 
 local most_kept = {}
 function most_kept_in(number)
-  most_kept[number] = most_kept[number] or tonumber(redis.call("HGET", queue_key("o", number), "kept") or namespace_setting("retention_count", 50000))
+  most_kept[number] = most_kept[number] or tonumber(redis.call("HGET", queue_key("o", number), "kept") or settings.namespace_setting("retention_count", 50000))
   return most_kept[number]
 end
 
@@ -12,7 +12,7 @@ end
 local kept = {}
 function keep(job, keep_ms)
   local number, at = job.queue, now_ceil + keep_ms
-  put(job, "keep", text_of(keep_ms))
+  jobs.put(job, "keep", text_of(keep_ms))
   add_member(namespace_key("keeping"), text_of(at), job.id)
   set_timer("Z", at)
   kept[number] = (kept[number] or redis.call("ZCARD", queue_key("z", number))) + 1

@@ -4,8 +4,8 @@
 
 -- Whether the key lets a job run: it has a slot, or there is room and no job of its key is held before it.
 function has_slot(job)
-  local key = job.x.ckey and concurrency_key_of(job)
-  return not key or room_of(key) >= (job.x.slot and 0 or 1) and --[[ guard: held-not-overtaken ]] (job.x.slot or key.held == 0)
+  local key = job.x.ckey and concurrency_keys.concurrency_key_of(job)
+  return not key or concurrency_keys.room_of(key) >= (job.x.slot and 0 or 1) and --[[ guard: held-not-overtaken ]] (job.x.slot or key.held == 0)
 end
 
 -- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.
@@ -21,23 +21,23 @@ end
 
 -- Before a job leaves its place.
 function left(job)
-  local key = job.state == HELD and holding_key_of(job) or job.x.slot and concurrency_key_of(job)
+  local key = job.state == HELD and concurrency_keys.holding_key_of(job) or job.x.slot and concurrency_keys.concurrency_key_of(job)
   if job.state == LEASED then
     moved[job.queue] = (moved[job.queue] or 0) - 1
-    if settings_of(job.queue).max then
+    if settings.settings_of(job.queue).max then
       -- guard: free-slot-wakes
-      wake(job.queue)
+      settings.wake(job.queue)
     end
   elseif job.state == HELD then
     key.held = key.held - 1
     remove_member(key.held_key, job.id)
-    put(job, "hold", nil)
+    jobs.put(job, "hold", nil)
   end
   if job.x.slot then
     key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, --[[ guard: freed-slot-calls-the-next ]] key
     -- guard: ended-job-frees-its-slot
     remove_member(key.slots, job.id)
-    put(job, "slot", nil)
+    jobs.put(job, "slot", nil)
   end
 end
 
@@ -45,7 +45,7 @@ end
 function runs(job)
   moved[job.queue] = (moved[job.queue] or 0) + 1
   if job.x.ckey then
-    take_slot(job, 0)
-    put(job, "place", nil)
+    concurrency_keys.take_slot(job, 0)
+    jobs.put(job, "place", nil)
   end
 end

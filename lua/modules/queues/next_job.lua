@@ -11,7 +11,7 @@ LOOK_LIMIT = 500
 function next_in_list(list, wanted)
   while looked < LOOK_LIMIT do
     if list.at > list.size then
-      read_window(list, wanted)
+      ready_list_reader.read_window(list, wanted)
     end
     local at = list.at
     local entry, id, value = list.window[at], list.ids[at], list.values[at + 1]
@@ -19,7 +19,7 @@ function next_in_list(list, wanted)
       return nil
     end
     list.at, list.taken, looked = at + 1, list.taken + 1, looked + 1
-    local job = entry ~= "" and value and job_of(id, value)
+    local job = entry ~= "" and value and jobs.job_of(id, value)
     if entry == "" then
       list.tombstones = list.tombstones + 1
     elseif not is_live_entry(job, entry, list.number) or job.is_taken then
@@ -39,9 +39,9 @@ local function is_before_list(list, head)
     return score < 0
   end
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
-    local job = entry ~= "" and job_of(string.sub(entry, 1, -2))
+    local job = entry ~= "" and jobs.job_of(string.sub(entry, 1, -2))
     if is_live_entry(job, entry, list.number) and not job.is_taken then
-      return --[[ guard: changed-priority-keeps-place ]] came_before(job_of(head[1]), job)
+      return --[[ guard: changed-priority-keeps-place ]] publish_order.came_before(jobs.job_of(head[1]), job)
     end
   end
 end
@@ -53,7 +53,7 @@ local function next_job(list, wanted)
   local head = list.head
   local job = not is_before_list(list, head) and next_in_list(list, wanted)
   if not job and head[1] and looked < LOOK_LIMIT then
-    looked, list.skip, list.head, job = looked + 1, list.skip + 1, nil, job_of(head[1])
+    looked, list.skip, list.head, job = looked + 1, list.skip + 1, nil, jobs.job_of(head[1])
   end
   return job or nil
 end
@@ -71,18 +71,18 @@ function next_live(list, wanted, is_pushed)
     local job = next_job(list, wanted)
     if job and is_expired(job) then
       found_expired = found_expired + 1
-      leave(job)
-      conclude(job, nil, "expired")
+      moves.leave(job)
+      moves.conclude(job, nil, "expired")
     elseif not job then
       return nil
     else
-      local has_room = has_slot(job)
-      local origin = has_room and (is_pushed or job.x.ckey) and closed_origin_of(job, is_pushed)
+      local has_room = slots.has_slot(job)
+      local origin = has_room and (is_pushed or job.x.ckey) and push_origins.closed_origin_of(job, is_pushed)
       if has_room and not origin then
         return job
       end
       looked = looked + PARKED_COST
-      park(job, origin)
+      at_lease.park(job, origin)
     end
   end
 end

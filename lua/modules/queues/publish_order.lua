@@ -21,7 +21,7 @@ function rank_of(job, priority)
   local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - 2 ^ 44), "(" .. text_of(middle_score + 2 ^ 44))
   local function at(place)
     local head = redis.call("ZRANGE", key, first + place, first + place, "WITHSCORES")
-    return job_of(head[1]), head[2] and tonumber(head[2]) - middle_score
+    return jobs.job_of(head[1]), head[2] and tonumber(head[2]) - middle_score
   end
   local count = high
   while low < high do

@@ -5,7 +5,7 @@
 
 local turn, turn_of = nil, {}
 local function place_in_turn(queue)
-  local number = find_queue(queue.name)
+  local number = registry.find_queue(queue.name)
   local known = turn_of[queue.name] or number and redis.call("HGET", queue_key("i", number), "turn")
   turn_of[queue.name] = tonumber(known or 0)
   return turn_of[queue.name]

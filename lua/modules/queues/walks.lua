@@ -36,7 +36,7 @@ local function members_in(key, first, last, number, kind)
   local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
   for i = 1, #members, 2 do
     local job = read_job(members[i])
-    local stands = job and (not number or job.queue == number and (kind == "p" and job.state == READY or string.lower(kind_of(job) or "") == string.lower(kind)))
+    local stands = job and (not number or job.queue == number and (kind == "p" and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
     found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
   end
   return found
@@ -90,7 +90,7 @@ end
 
 -- Jobs that are scheduled far ahead (jobs/schedule): slot by slot, in each by publish. The place is the slot and how many entries of its list were read.
 local function next_slot(number, slot)
-  return redis.call("ZRANGEBYSCORE", queue_key("f", number), "(" .. text_of(slot * SLOT_MS - LEAD_MS), "+inf", "LIMIT", 0, 1)[1]
+  return redis.call("ZRANGEBYSCORE", queue_key("f", number), "(" .. text_of(slot * schedule.SLOT_MS - schedule.LEAD_MS), "+inf", "LIMIT", 0, 1)[1]
 end
 
 local function far_place(slot, entry, at, number)
@@ -104,7 +104,7 @@ end
 function walk_far(_, at, id, n, number)
   local slot, first, found = at ~= "" and at or next_slot(number, 0), at ~= "" and tonumber(id) or 0, {}
   while slot and #found < n do
-    for i, entry in ipairs(redis.call("LRANGE", slot_key(number, slot), first, first + n - #found - 1)) do
+    for i, entry in ipairs(redis.call("LRANGE", schedule.slot_key(number, slot), first, first + n - #found - 1)) do
       found[#found + 1] = far_place(slot, entry, first + i, number)
     end
     slot, first = next_slot(number, slot), 0
@@ -183,17 +183,17 @@ function walk_far_back(_, at, id, n, number)
     return redis.call("ZREVRANGEBYSCORE", queue_key("f", number), score, "-inf", "LIMIT", 0, 1)[1]
   end
   local slot, found = at ~= "" and at or slot_before("+inf"), {}
-  local last = at ~= "" and tonumber(id) - 1 or slot and redis.call("LLEN", slot_key(number, slot))
+  local last = at ~= "" and tonumber(id) - 1 or slot and redis.call("LLEN", schedule.slot_key(number, slot))
   while slot and #found < n do
     local first = math.max(last - n + #found, 0)
-    local entries = last > 0 and redis.call("LRANGE", slot_key(number, slot), first, last - 1) or {}
+    local entries = last > 0 and redis.call("LRANGE", schedule.slot_key(number, slot), first, last - 1) or {}
     for i = #entries, 1, -1 do
       found[#found + 1] = far_place(slot, entries[i], first + i, number)
     end
     last = first
     if last == 0 then
-      slot = slot_before("(" .. text_of(slot * SLOT_MS - LEAD_MS))
-      last = slot and redis.call("LLEN", slot_key(number, slot))
+      slot = slot_before("(" .. text_of(slot * schedule.SLOT_MS - schedule.LEAD_MS))
+      last = slot and redis.call("LLEN", schedule.slot_key(number, slot))
     end
   end
   return found

@@ -7,11 +7,11 @@ local function set_free(job)
   local at = tonumber(job.x.due or 0)
   -- guard: delay-outlives-dependencies
   if at > now_floor then
-    go(job, SCHEDULED, at)
-    log_event("scheduled", job, { due = at })
+    moves.go(job, SCHEDULED, at)
+    timeline.log_event("scheduled", job, { due = at })
   else
-    go(job, READY)
-    log_event("ready", job)
+    moves.go(job, READY)
+    timeline.log_event("ready", job)
   end
 end
 
@@ -22,21 +22,21 @@ local function dependency_ended(job, on, outcome)
   if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then
     return
   end
-  waiter(job)
-  local policy = outcome == "acked" and "ignore" or outcome == "revived" and outcome or policy_of(job, outcome)
+  dependencies.waiter(job)
+  local policy = outcome == "acked" and "ignore" or outcome == "revived" and outcome or dependencies.policy_of(job, outcome)
   if policy == "fail" or policy == "cancel" then
-    leave(job)
-    return fail_dependent(job, outcome)
+    moves.leave(job)
+    return dependencies.fail_dependent(job, outcome)
   end
   job.unmet, job.failed = job.unmet - (was_unmet and 1 or 0), job.failed - (was_unmet and 0 or 1)
-  edge(job, was_unmet and "SREM" or "HDEL", was_unmet and needs_key(job.id) or named_key("f", job.id), on)
+  dependencies.edge(job, was_unmet and "SREM" or "HDEL", was_unmet and needs_key(job.id) or named_key("f", job.id), on)
   if policy == "revived" then
     job.unmet = job.unmet + 1
-    edge(job, "SADD", needs_key(job.id), on)
+    dependencies.edge(job, "SADD", needs_key(job.id), on)
     write("SADD", users_key(on), job.id)
   elseif policy == "block" then
     job.failed = job.failed + 1
-    edge(job, "HSET", named_key("f", job.id), on, outcome)
+    dependencies.edge(job, "HSET", named_key("f", job.id), on, outcome)
     if outcome == "died" then
       write("SADD", named_key("v", on), job.id)
     end
@@ -48,46 +48,46 @@ local KINDS = { died = "u", revived = "v" }
 function release_dependents(id, what)
   local outcome = redis.call("HGET", touch(namespace_key("ended")), id)
   for kind in string.gmatch(KINDS[outcome] or "uv", ".") do
-    for _, user in ipairs(steps_left > 0 and some_of(named_key(kind, id)) or {}) do
-      local job = job_of(user)
+    for _, user in ipairs(steps.steps_left > 0 and steps.some_of(named_key(kind, id)) or {}) do
+      local job = jobs.job_of(user)
       if job and not job.is_gone and job.x.waits then
         dependency_ended(job, id, outcome)
       end
     end
   end
-  finish(what, steps_left > 0)
-  if steps_left > 0 then
+  steps.finish(what, steps.steps_left > 0)
+  if steps.steps_left > 0 then
     free("HDEL", namespace_key("ended"), id)
   end
 end
 
 -- A job with more dependencies than one script handles.
 function go_on_tying(id, what)
-  local job = job_of(id)
-  if job and not job.is_gone and job.x.waits == TYING then
-    ties_left = math.huge
-    local outcome = tie_all(job, some_of(named_key("m", id)))
+  local job = jobs.job_of(id)
+  if job and not job.is_gone and job.x.waits == dependencies.TYING then
+    dependencies.ties_left = math.huge
+    local outcome = dependencies.tie_all(job, steps.some_of(named_key("m", id)))
     if outcome then
-      leave(job)
-      fail_dependent(job, outcome)
-    elseif steps_left > 0 then
-      put(job, "waits", "1")
+      moves.leave(job)
+      dependencies.fail_dependent(job, outcome)
+    elseif steps.steps_left > 0 then
+      jobs.put(job, "waits", "1")
     end
   end
-  finish(what, steps_left > 0)
+  steps.finish(what, steps.steps_left > 0)
 end
 
 -- Jobs without open dependencies continue; the others go to the place that shows whether a dependency has failed.
 function place_waiters()
-  for _, job in ipairs(waiters) do
-    if not job.is_gone and job.x.waits and not is_waiting(job) then
-      forget_needs(job)
+  for _, job in ipairs(dependencies.waiters) do
+    if not job.is_gone and job.x.waits and not dependencies.is_waiting(job) then
+      dependencies.forget_needs(job)
       if job.state == BLOCKED then
-        leave(job)
+        moves.leave(job)
         set_free(job)
       end
     elseif not job.is_gone and job.state == BLOCKED then
-      block(job)
+      dependencies.block(job)
     end
   end
 end

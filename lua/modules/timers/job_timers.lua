@@ -14,10 +14,10 @@ end
 
 -- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
 local function delay_after_crash(job, group, message)
-  local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings_of(job.queue).grace or 0
+  local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings.settings_of(job.queue).grace or 0
   if job.x.retry or job.api == NATIVE_API then
-    set_failure(job, group, message, job.x.worker)
-    local delay = delay_of(job, group)
+    jobs.set_failure(job, group, message, job.x.worker)
+    local delay = retry_delay.delay_of(job, group)
     -- guard: policy-may-end-the-tries
     return delay and --[[ guard: grace-is-a-minimum ]] math.max(delay, grace_ms)
   end
@@ -25,60 +25,60 @@ local function delay_after_crash(job, group, message)
 end
 
 local function time_out(job)
-  local is_free = job.free_retries < --[[ guard: extended-free-retries-end ]] MAX_FREE_RETRIES and is_undelivered(sending_key, job.id, pack_job(job))
+  local is_free = job.free_retries < --[[ guard: extended-free-retries-end ]] deliveries.MAX_FREE_RETRIES and deliveries.is_undelivered(sending_key, job.id, pack_job(job))
   local group, message, last_message, delay = "lease_expired", "its lease ran out", "its last lease ran out", 0
-  local is_overrun = is_run_over(job)
-  leave(job)
+  local is_overrun = run_limit.is_run_over(job)
+  moves.leave(job)
   if is_overrun then
     group, message = "max_run_exceeded", "it ran for longer than its max_run_ms, " .. job.x.run
     last_message = message
     -- guard: overrun-ends-the-lease-number
-    raise_lease(job)
+    jobs.raise_lease(job)
   end
   if --[[ guard: late-run-keeps-its-start ]] not job.x.run then -- A late heartbeat goes on with the same run.
-    put(job, "leased", nil)
+    jobs.put(job, "leased", nil)
   end
   if is_free then
     job.tries, job.free_retries, job.was_free = math.min(job.tries + 1, 65535), job.free_retries + 1, true
   else
-    put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
-    put(job, "no_handler", nil)
+    jobs.put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
+    jobs.put(job, "no_handler", nil)
   end
-  log_event("timed_out", job, { worker = job.x.worker, group = is_overrun and group or nil })
+  timeline.log_event("timed_out", job, { worker = job.x.worker, group = is_overrun and group or nil })
   if --[[ guard: free-retry-ignores-backoff ]] not is_free and --[[ guard: cancelled-not-dead ]] not job.x.cancel then
     delay = job.tries > 0 and delay_after_crash(job, group, message)
   end
   if not delay then
-    timer_results.died = timer_results.died + 1
-    count_expired_lease("died", name_of(job.queue))
-    die(job, group, job.tries > 0 and message or last_message, job.x.worker)
+    steps.timer_results.died = steps.timer_results.died + 1
+    deliveries.count_expired_lease("died", registry.name_of(job.queue))
+    dead_jobs.die(job, group, job.tries > 0 and message or last_message, job.x.worker)
     return
   end
   -- A job that is being cancelled ends now: it is not tried again, and its worker does not keep it.
-  timer_results.returned, job.is_stalled = timer_results.returned + 1, --[[ guard: cancelled-leaves-worker ]] not job.x.cancel
+  steps.timer_results.returned, job.is_stalled = steps.timer_results.returned + 1, --[[ guard: cancelled-leaves-worker ]] not job.x.cancel
   -- guard: statistics-cancelled-not-retried
   if not job.x.cancel then
-    count_expired_lease("returned", name_of(job.queue))
+    deliveries.count_expired_lease("returned", registry.name_of(job.queue))
   end
-  job.to_front = settings_of(job.queue).front ~= nil
+  job.to_front = settings.settings_of(job.queue).front ~= nil
   if delay > 0 then
-    put(job, "front", job.to_front and "1" or nil)
-    go(job, SCHEDULED, now_ceil + delay)
+    jobs.put(job, "front", job.to_front and "1" or nil)
+    moves.go(job, SCHEDULED, now_ceil + delay)
   else
-    go(job, READY)
+    moves.go(job, READY)
   end
 end
 
 local function expire(job)
-  timer_results.expired = timer_results.expired + 1
-  leave(job)
-  conclude(job, nil, "expired", worker_facts(job))
+  steps.timer_results.expired = steps.timer_results.expired + 1
+  moves.leave(job)
+  moves.conclude(job, nil, "expired", timeline.worker_facts(job))
 end
 
 -- Jobs whose time is over.
 function expire_jobs(_, what)
-  for _, id in ipairs(due_in(namespace_key("expiring"), what)) do
-    local job = job_of(id)
+  for _, id in ipairs(steps.due_in(namespace_key("expiring"), what)) do
+    local job = jobs.job_of(id)
     if job and not job.is_gone and is_expired(job) then
       expire(job)
     end
@@ -90,8 +90,8 @@ end
 -- the others, and a member without its job is dropped. Jobs that go to the front come last, in reverse: so the first of them stands first.
 local function each_due(kind, state, number, what, goes_to_front, act)
   local key, fronts = queue_key(kind, number), {}
-  for _, id in ipairs(due_in(key, what)) do
-    local job = job_of(id)
+  for _, id in ipairs(steps.due_in(key, what)) do
+    local job = jobs.job_of(id)
     if not job or job.is_gone or not is_extended(job) or job.state ~= state then
       remove_member(key, id)
     elseif is_expired(job) then
@@ -112,21 +112,21 @@ local function was_sent_to_front(job)
 end
 
 local function has_front_queue(job)
-  return settings_of(job.queue).front ~= nil
+  return settings.settings_of(job.queue).front ~= nil
 end
 
 -- Scheduled jobs that are due.
 function make_due(number, what)
   each_due("S", SCHEDULED, number, what, was_sent_to_front, function(job)
     local to_front = was_sent_to_front(job)
-    timer_results.due = timer_results.due + 1
-    leave(job)
+    steps.timer_results.due = steps.timer_results.due + 1
+    moves.leave(job)
     if job.x.waits then
-      block(job)
+      dependencies.block(job)
     else
       job.to_front, job.is_stalled = --[[ guard: waiting-goes-to-front ]] to_front, --[[ guard: backoff-stays-stalled ]] true
-      go(job, READY)
-      log_event("ready", job)
+      moves.go(job, READY)
+      timeline.log_event("ready", job)
     end
   end)
 end
@@ -138,12 +138,12 @@ end
 
 -- A job whose worker was asked to stop, and did not within cancel_grace_ms.
 function end_grace(id, what)
-  local job = job_of(id)
-  use_steps(1)
-  remove_member(timers_key, what)
+  local job = jobs.job_of(id)
+  steps.use_steps(1)
+  remove_member(steps.timers_key, what)
   -- guard: cancel-grace-ends-lease
   if job and not job.is_gone and job.state == LEASED and job.x.cancel then
-    leave(job)
-    revoke(job)
+    moves.leave(job)
+    moves.revoke(job)
   end
 end

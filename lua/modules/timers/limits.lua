@@ -4,22 +4,22 @@
 
 -- The rate of a queue allows a job.
 function start_by_rate(number, what)
-  remove_member(timers_key, what)
-  wake(tonumber(number))
+  remove_member(steps.timers_key, what)
+  settings.wake(tonumber(number))
 end
 
 -- All keys of a queue, by the jobs that they hold, a few at a time: `from` is how many of those have been looked at.
 local function call_by_queue(number, what)
-  local from = tonumber(settings_of(number).seen or 0)
+  local from = tonumber(settings.settings_of(number).seen or 0)
   local ids = redis.call("ZRANGE", touch(queue_key("h", number)), from, from + 7)
-  use_steps(#ids)
+  steps.use_steps(#ids)
   for _, id in ipairs(ids) do
-    local job = job_of(id)
-    local key = job and job.x.ckey and concurrency_key_of(job)
+    local job = jobs.job_of(id)
+    local key = job and job.x.ckey and concurrency_keys.concurrency_key_of(job)
     if key then
-      freed_keys[key.name] = key
+      slots.freed_keys[key.name] = key
     end
-    from = from + (key and room_of(key) > 0 and 0 or 1)
+    from = from + (key and concurrency_keys.room_of(key) > 0 and 0 or 1)
   end
   if #ids > 0 then
     write("HSET", queue_key("o", number), "seen", from)
@@ -31,11 +31,11 @@ end
 
 -- A slot of a key is free, or a queue has new settings.
 function call_by_key(name, what)
-  remove_member(timers_key, what)
+  remove_member(steps.timers_key, what)
   local number, digest = string.match(name, "^(%d+):?(.*)$")
   if digest == "" then
     call_by_queue(tonumber(number), what)
   else
-    freed_keys[name] = concurrency_key_named(name, tonumber(number))
+    slots.freed_keys[name] = concurrency_keys.concurrency_key_named(name, tonumber(number))
   end
 end

@@ -9,24 +9,24 @@ local MOST_CALLED = 32
 
 -- The job that tries the origin goes to the front, all others behind the jobs of origins that work.
 local function call(job, is_trial)
-  leave(job)
+  moves.leave(job)
   job.to_front = is_trial
-  go(job, READY)
-  log_event("ready", job)
+  moves.go(job, READY)
+  timeline.log_event("ready", job)
 end
 
 function call_for_origin(name, what)
   local number = tonumber(string.match(name, "^%d+"))
-  local key = concurrency_key_named(name, number)
-  local ids = redis.call("ZRANGE", key.held_key, 0, math.min(steps_left, MOST_CALLED) - 1)
-  use_steps(#ids)
+  local key = concurrency_keys.concurrency_key_named(name, number)
+  local ids = redis.call("ZRANGE", key.held_key, 0, math.min(steps.steps_left, MOST_CALLED) - 1)
+  steps.use_steps(#ids)
   local room
   for _, id in ipairs(ids) do
-    local job = job_of(id)
+    local job = jobs.job_of(id)
     if not job or job.is_gone or job.state ~= HELD or not job.x.hold then
       remove_member(key.held_key, id)
     else
-      room = room or --[[ guard: held-until-origin-works ]] origin_room(number, job.x.hold)
+      room = room or --[[ guard: held-until-origin-works ]] push_origins.origin_room(number, job.x.hold)
       if room > 0 then
         call(job, room == 1)
         room = room - 1
@@ -34,8 +34,8 @@ function call_for_origin(name, what)
     end
   end
   if #ids == 0 then
-    remove_member(timers_key, what)
+    remove_member(steps.timers_key, what)
   else
-    write("ZADD", timers_key, text_of(now_floor + (room ~= nil and room <= 1 and LOOK_AGAIN_MS or 0)), what)
+    write("ZADD", steps.timers_key, text_of(now_floor + (room ~= nil and room <= 1 and LOOK_AGAIN_MS or 0)), what)
   end
 end

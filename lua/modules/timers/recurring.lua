@@ -11,7 +11,7 @@ function recurring_of(id)
     return {
       options = fields[1], body = fields[2], every = tonumber(fields[3]), backlog = tonumber(fields[4]), made = tonumber(fields[5]),
       skipped = tonumber(fields[6]), next = tonumber(fields[7]), needs = fields[8] or "", skips_late = fields[9] == "1",
-      catch_up = tonumber(fields[10] or ""), has_overlap = (fields[11] or "allow") ~= "allow", slots = slots_in(fields[12]),
+      catch_up = tonumber(fields[10] or ""), has_overlap = (fields[11] or "allow") ~= "allow", slots = cron_slots.slots_in(fields[12]),
       complete = fields[13] == "1", jitter = tonumber(fields[14] or "0"),
       last = tonumber(fields[15] or "0"),
     }
@@ -52,7 +52,7 @@ local function count_skipped(recurring, missed, come_at)
   while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > recurring.catch_up do
     over, reason = over + 1, "catch_up_ms"
   end
-  if over < missed and --[[ guard: recurring-store-full ]] is_store_full() then
+  if over < missed and --[[ guard: recurring-store-full ]] store_room.is_store_full() then
     over, reason = missed, "store_full"
   end
   return over, reason
@@ -72,9 +72,9 @@ local function free_child(id, n)
     n = n + 2 ^ step + (--[[ guard: child-ids-by-chance ]] step > FIXED_STEPS and chance_of(id) % 2 ^ step or 0)
     local text = id .. "-" .. text_of(n)
     local child = string.rep("\0", #text == 15 and 2 or 1) .. text
-    local present = job_of(child)
+    local present = jobs.job_of(child)
     -- guard: earlier-children-keep-their-ids
-    if not is_taken(child, present) and not (present and present.is_gone) then
+    if not new_jobs.is_taken(child, present) and not (present and present.is_gone) then
       return child, n
     end
   end
@@ -93,36 +93,36 @@ end
 
 -- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota or its unique key forbids it: then nothing is planned.
 local function spawn(id, child, recurring, options, slot)
-  if not has_room_for_queue(options.queue) then
+  if not quota_room.has_room_for_queue(options.queue) then
     return "quota"
   end
-  use_defaults(options)
-  if room_for_job(number_of(options.queue), #recurring.body + new_beside_bytes(options)) ~= "0" or room_for_keys(options) ~= "0" then
+  new_jobs.use_defaults(options)
+  if quota_room.room_for_job(registry.number_of(options.queue), #recurring.body + quota_room.new_beside_bytes(options)) ~= "0" or quota_room.room_for_keys(options) ~= "0" then
     return "quota"
-  elseif claim_key(options, child, recurring.body) ~= "0" then
+  elseif unique_claims.claim_key(options, child, recurring.body) ~= "0" then
     return recurring.has_overlap and "overlap" or "unique_key"
   end
-  local job = new_job(options, child, recurring.body, job_of(child))
-  put(job, "spawned", id)
-  place_new(job, options)
-  put(job, "put", text_of(slot))
-  put(job, "due", text_of(slot))
-  local made = timer_results.made
+  local job = new_jobs.new_job(options, child, recurring.body, jobs.job_of(child))
+  jobs.put(job, "spawned", id)
+  new_jobs.place_new(job, options)
+  jobs.put(job, "put", text_of(slot))
+  jobs.put(job, "due", text_of(slot))
+  local made = steps.timer_results.made
   made[options.queue] = (made[options.queue] or 0) + 1
 end
 
 -- What earlier servers stored gets the key that no caller can take: the options of the jobs to come, which those servers read too, and a job that lives.
 local function take_own_key(id, recurring)
-  local former, own = FORMER_KEY .. id, OWN_KEY .. id
+  local former, own = unique_keys.FORMER_KEY .. id, unique_keys.OWN_KEY .. id
   local from, to = string.find(recurring.options, '"unique":"' .. former .. '"', 1, true)
   if from then
     local key = '"unique":"\\u0001' .. former .. '"'
     recurring.options = string.sub(recurring.options, 1, from - 1) .. key .. string.sub(recurring.options, to + 1)
     write("HSET", named_key("R", id), "options", recurring.options)
   end
-  local holder = holder_of(former)
+  local holder = unique_keys.holder_of(former)
   if holder and holder.job and --[[ guard: callers-key-stays ]] holder.job.x.spawned == id then
-    rename_unique(holder.job, own)
+    unique_keys.rename_unique(holder.job, own)
   end
 end
 
@@ -137,7 +137,7 @@ function spawn_next(id, recurring, slot)
     take_own_key(id, recurring)
   end
   local options = cjson.decode(recurring.options)
-  options.needs = ids_in(recurring.needs)
+  options.needs = dependencies.ids_in(recurring.needs)
   local reason = spawn(id, child, recurring, options, slot)
   if reason then
     return nil, reason
@@ -162,7 +162,7 @@ local function report_skipped(id, recurring, before)
   if recurring.skipped > before then
     local options = cjson.decode(recurring.options)
     local facts = { queue = options.queue, recurring = id, skipped = recurring.skipped - before, reason = recurring.skip_reason }
-    emit_event("recurring_skipped", { id = "", x = options.x or {} }, facts)
+    timeline.emit_event("recurring_skipped", { id = "", x = options.x or {} }, facts)
   end
 end
 
@@ -191,7 +191,7 @@ local function recur(id)
 end
 
 function make_recurring(_, what)
-  for _, id in ipairs(due_in(namespace_key("recurring"), what)) do
+  for _, id in ipairs(steps.due_in(namespace_key("recurring"), what)) do
     recur(id)
   end
 end
@@ -203,7 +203,7 @@ local RECHECK_MS = 1000
 local function slots_due(id, recurring)
   local due, others = {}, {}
   for n, slot in ipairs(recurring.slots) do
-    local fires = slot <= now_floor and --[[ guard: slot-waits-for-its-jitter ]] fire_time(id, recurring.slots, n, recurring.jitter)
+    local fires = slot <= now_floor and --[[ guard: slot-waits-for-its-jitter ]] cron_slots.fire_time(id, recurring.slots, n, recurring.jitter)
     if fires and fires <= now_floor then
       due[#due + 1] = { slot = slot, fires = fires }
     else
@@ -237,7 +237,7 @@ local function serve_slots(id, recurring)
   recurring.slots, recurring.next = slots, slots[1]
   report_skipped(id, recurring, before)
   save_recurring(id, recurring)
-  write("HSET", named_key("R", id), "slots", slots_text(slots, 1))
+  write("HSET", named_key("R", id), "slots", cron_slots.slots_text(slots, 1))
 end
 
 local function count_ahead(slots)
@@ -259,10 +259,10 @@ local function recur_by_cron(id)
   if not is_stale then
     serve_slots(id, recurring)
   end
-  local is_wanted = --[[ guard: server-computes-slots-in-time ]] not recurring.complete and count_ahead(recurring.slots) <= FEW_SLOTS
-  local runs = next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
+  local is_wanted = --[[ guard: server-computes-slots-in-time ]] not recurring.complete and count_ahead(recurring.slots) <= cron_slots.FEW_SLOTS
+  local runs = cron_slots.next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
   if is_wanted then
-    table.insert(timer_results.wanted_slots, id)
+    table.insert(steps.timer_results.wanted_slots, id)
     local again = now_floor + RECHECK_MS
     runs = is_stale and again or math.min(runs, again)
   end
@@ -274,7 +274,7 @@ local function recur_by_cron(id)
 end
 
 function make_by_cron(_, what)
-  for _, id in ipairs(due_in(namespace_key("cron"), what)) do
+  for _, id in ipairs(steps.due_in(namespace_key("cron"), what)) do
     recur_by_cron(id)
   end
 end

@@ -5,15 +5,15 @@
 local function forget(job, number)
   local is_kept = job and not job.is_gone and (job.state == DONE or job.state == CANCELLED) and (not number or job.queue == number)
   if is_kept then
-    leave(job)
-    vanish(job)
+    moves.leave(job)
+    moves.vanish(job)
   end
   return is_kept
 end
 
 local function forget_aged(what)
-  for _, id in ipairs(due_in(namespace_key("keeping"), what)) do
-    local job = job_of(id)
+  for _, id in ipairs(steps.due_in(namespace_key("keeping"), what)) do
+    local job = jobs.job_of(id)
     if job and tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0) <= now_floor then
       forget(job)
     end
@@ -38,15 +38,15 @@ end
 
 -- The timer stays until no more are left than allowed.
 local function forget_too_many(what, number)
-  local key, most = queue_key("z", number), most_kept_in(number)
-  local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps_left)
+  local key, most = queue_key("z", number), retention.most_kept_in(number)
+  local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps.steps_left)
   for _, id in ipairs(too_many > 0 and first_ended(key, too_many) or {}) do
-    use_steps(1)
-    remove_member(forget(job_of(id), number) and namespace_key("keeping") or key, id)
+    steps.use_steps(1)
+    remove_member(forget(jobs.job_of(id), number) and namespace_key("keeping") or key, id)
   end
   plan.lasts[#plan.lasts + 1] = function()
     if redis.call("ZCARD", key) <= most then
-      redis.call("ZREM", timers_key, what)
+      redis.call("ZREM", steps.timers_key, what)
     end
   end
 end
@@ -60,8 +60,8 @@ end
 -- key_of: the key of what there is of a member besides, also_in: the key of a zset that may have it, if there may be any.
 local function forget_old(name, age_ms, what, key_of, also_in)
   local key = namespace_key(name)
-  local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps_left)
-  use_steps(#old)
+  local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps.steps_left)
+  steps.use_steps(#old)
   for _, member in ipairs(old) do
     remove_member(key, member)
     if key_of then
@@ -75,19 +75,19 @@ local function forget_old(name, age_ms, what, key_of, also_in)
   plan.lasts[#plan.lasts + 1] = function()
     local first = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
     if first then
-      redis.call("ZADD", timers_key, text_of(first + age_ms), what)
+      redis.call("ZADD", steps.timers_key, text_of(first + age_ms), what)
     else
-      redis.call("ZREM", timers_key, what)
+      redis.call("ZREM", steps.timers_key, what)
     end
   end
 end
 
 -- Workers that were not seen, and their sessions.
 function forget_workers(_, what)
-  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key, --[[ guard: forgotten-session-not-lost ]] touch(sessions_key()))
+  forget_old("workers", settings.namespace_setting("max_worker_age_ms", 86400000), what, session_key, --[[ guard: forgotten-session-not-lost ]] touch(sessions.sessions_key()))
 end
 
 -- Tracked jobs that have ended.
 function forget_traces(_, what)
-  forget_old("traces", TRACE_AGE_MS, what)
+  forget_old("traces", indexes.TRACE_AGE_MS, what)
 end

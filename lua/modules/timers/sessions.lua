@@ -4,15 +4,15 @@
 
 -- Each costs a step, also without an event.
 function lose_sessions(_, what)
-  local all_sessions = sessions_key()
-  for _, worker in ipairs(due_in(all_sessions, what)) do
-    timer_results.lost_sessions = timer_results.lost_sessions + 1
+  local all_sessions = sessions.sessions_key()
+  for _, worker in ipairs(steps.due_in(all_sessions, what)) do
+    steps.timer_results.lost_sessions = steps.timer_results.lost_sessions + 1
     remove_member(all_sessions, worker)
     -- Its process has died, perhaps behind a proxy that keeps its requests open.
     plan.lasts[#plan.lasts + 1] = function()
-      notify_ended(worker)
+      notify.notify_ended(worker)
     end
     local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs")
-    emit_event("worker_lost", { id = "", x = {} }, session_facts(worker, x[1], { queue = "", jobs_at_hand = tonumber(x[2] or 0) }))
+    timeline.emit_event("worker_lost", { id = "", x = {} }, sessions.session_facts(worker, x[1], { queue = "", jobs_at_hand = tonumber(x[2] or 0) }))
   end
 end

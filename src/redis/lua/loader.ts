@@ -4,6 +4,7 @@ import { blockMaker } from './blocks.js';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
 import { itemConstants, preambleOf, signatureOf, splitHeader } from './command-header.js';
+import { withoutModuleNames } from './module-names.js';
 import { RESETS, withReset } from './state.js';
 import { leaveOutUnused } from './unused.js';
 
@@ -125,14 +126,19 @@ export function sourcesOf(
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
 ): ReadonlyMap<string, string> {
-  const modules = [...partsOf(path, instead, read).kept.keys()].map(
-    (name) => `modules/${instead[name] ?? name}`,
-  );
   const text = read(`commands/${path}`);
+  const required = requiredIn(text);
+  const known = new Map(inOrder(path, required, instead, read).map((module) => [module.name, module]));
+  const plain = (code: string): string =>
+    withoutModuleNames(
+      code,
+      requiredIn(code).flatMap((name) => known.get(name) ?? []),
+    );
   const preamble = preambleIn(path, splitHeader(path, text).header, read);
-  const command = [...preamble].reduce((rest, [line, code]) => rest.replace(line, code), text);
+  const command = [...preamble].reduce((rest, [line, code]) => rest.replace(line, code), plain(text));
+  const modules = [...partsOf(path, instead, read).kept.keys()].map((name) => instead[name] ?? name);
   return new Map([
-    ...modules.map((name) => [`lua/${name}.lua`, read(name)] as const),
+    ...modules.map((name) => [`lua/modules/${name}.lua`, plain(read(`modules/${name}`))] as const),
     [`lua/commands/${path}.lua`, command],
   ]);
 }
@@ -158,7 +164,11 @@ function partsOf(path: string, instead: Readonly<Record<string, string>>, read: 
   const preamble = [...preambleIn(path, header, read).values()].join('');
   const { modules, code: body } = inlineConstants(
     [...first, ...rest],
-    preamble + text.replace(REQUIRES, '').replace(ADDS, '').replace(SCRIPT_ONLY, ''),
+    preamble +
+      withoutModuleNames(text.replace(REQUIRES, '').replace(ADDS, '').replace(SCRIPT_ONLY, ''), [
+        ...first,
+        ...rest,
+      ]),
     itemConstants(signatureOf(header)),
   );
   const used = leaveOutUnused(modules, body);
@@ -189,7 +199,8 @@ function inOrder(
     if (done.has(name)) return;
     const module = { ...readModule(instead[name] ?? name, way, read), name };
     for (const other of module.requires) visit(other, way);
-    done.set(name, module);
+    const required = module.requires.flatMap((other) => done.get(other) ?? []);
+    done.set(name, { ...module, body: withoutModuleNames(module.body, required) });
   };
   for (const name of requires) visit(name, [path]);
   const modules = [...done.values()];
@@ -207,6 +218,8 @@ function readModule(name: string, chain: readonly string[], read: ReadLua): Modu
   const body = text.replace(REQUIRES, '').replace(EXPORTS, '');
   return { name, exports: namesIn(text, EXPORTS), requires: namesIn(text, REQUIRES), body };
 }
+
+const requiredIn = (text: string): string[] => [...namesIn(text, REQUIRES), ...namesIn(text, REQUIRES_HERE)];
 
 function namesIn(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].flatMap(([, list = '']) => list.split(', '));
