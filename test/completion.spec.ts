@@ -79,7 +79,7 @@ describe('pumphouse completion', () => {
     expect((await run(program!, args, folder, env)).trim()).toBe('purge');
   });
 
-  it('ends without an error when its reader disconnects, as every command does', async () => {
+  it('ends without an error when the reader of its output disconnects', async () => {
     const child = spawn(process.execPath, [PROGRAM, 'token', '--help'], { env });
     child.stdout.destroy();
     let printed = '';

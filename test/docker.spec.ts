@@ -72,7 +72,7 @@ describe('the health check', () => {
     });
   }
 
-  it('follows the port, and fails if nothing listens there', async () => {
+  it('uses the port of the configuration, and fails if nothing listens there', async () => {
     app = await TestApp.start();
     const { port } = app;
     expect(await check({ port })).toBe(0);
@@ -81,14 +81,20 @@ describe('the health check', () => {
     expect(await check({ port })).toBe(1);
   });
 
-  it.each([false, true])('uses TLS; clients need certificates: %s', async (isMutual) => {
-    const { cert, key } = ca.sign('server');
-    const tls = { tls_cert: cert, tls_key: key, ...(isMutual && { tls_client_ca: ca.file }) };
-    const env = Object.entries(tls).map(([name, file]) => [`PUMPHOUSE_SERVER__${name.toUpperCase()}`, file]);
-    app = await TestApp.start(Object.fromEntries(env) as Record<string, string>);
-    const { port } = app;
-    expect(await check({ port, ...tls })).toBe(0);
-    // Plain HTTP, to a port that speaks TLS.
-    expect(await check({ port })).toBe(1);
-  });
+  it.each([false, true])(
+    'uses TLS if the configuration has it; clients need certificates: %s',
+    async (isMutual) => {
+      const { cert, key } = ca.sign('server');
+      const tls = { tls_cert: cert, tls_key: key, ...(isMutual && { tls_client_ca: ca.file }) };
+      const env = Object.entries(tls).map(([name, file]) => [
+        `PUMPHOUSE_SERVER__${name.toUpperCase()}`,
+        file,
+      ]);
+      app = await TestApp.start(Object.fromEntries(env) as Record<string, string>);
+      const { port } = app;
+      expect(await check({ port, ...tls })).toBe(0);
+      // Plain HTTP, to a port that speaks TLS.
+      expect(await check({ port })).toBe(1);
+    },
+  );
 });

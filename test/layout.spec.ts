@@ -43,7 +43,7 @@ describe('the rules of imports', () => {
     ['the command line starts fast', 'packages/cli/src/commands/a.ts', 'src/engine/b.ts'],
     ['the import from lmstfy knows no feature', 'packages/cli/src/import/a.ts', 'src/jobs/b.ts'],
     ['the client needs no package', 'packages/client/src/a.ts', 'src/domain/b.ts'],
-  ])('refuse an import against “%s”', (rule, from, to) => {
+  ])('refuse an import that breaks the rule “%s”', (rule, from, to) => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-imports-'));
     const write = (path: string, text: string): void => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });

@@ -62,7 +62,7 @@ describe('commands in the documents', () => {
     expect(faultsOf(argumentsOf(line))).toEqual([]);
   });
 
-  it('are refused with an unknown command, option or a wrong number of arguments', () => {
+  it('are refused by the check with an unknown command, option or a wrong number of arguments', () => {
     expect(faultsOf(['queue', 'burn'])).toEqual(['queue has no command burn']);
     expect(faultsOf(['queue', 'ls', '--fast'])).toEqual(['no option --fast']);
     expect(faultsOf(['queue', 'pause'])).toEqual(['0 arguments']);

@@ -17,7 +17,7 @@ const rows = page
   });
 
 describe('docs/how-to/from-qless.md', () => {
-  it('has a row for each defect, in order', () =>
+  it('has a row for each of 17 defects, in order', () =>
     expect(rows.map(({ number }) => number)).toEqual(
       Array.from({ length: DEFECTS }, (_, i) => `Q${String(i + 1)}`),
     ));

@@ -40,7 +40,7 @@ describe('docs/reference', () => {
     expect(readFileSync(join(FOLDER, path), 'utf8')).toBe(pages.get(path));
   });
 
-  it('has every key, metric, error and call', () => {
+  it('has named keys and metrics, every error code, and a call', () => {
     const of = (path: string): string => pages.get(path) ?? '';
     for (const key of ['server.port', 'pools.NAME.url', 'admin.accounts.NAME', 'metrics.lmstfy_names'])
       expect(of('configuration.md')).toContain(`### \`${key}\``);

@@ -96,7 +96,7 @@ describe('the admin port with accounts', () => {
   });
 });
 
-describe('T51: an admin request from a web page of another site', () => {
+describe('T51: the admin port against other sites and guessed passwords', () => {
   let admin: Awaited<ReturnType<typeof startAdmin>>;
   let log: LogLine[];
   const OPS = `Basic ${Buffer.from('ops:secret').toString('base64')}`;
@@ -126,35 +126,51 @@ describe('T51: an admin request from a web page of another site', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
   it.each<[string, Record<string, string>, string]>([
-    ['a form with the stored password', { 'sec-fetch-site': 'cross-site', origin: 'null' }, 'another site'],
+    [
+      'a form, with the password that the browser stores',
+      { 'sec-fetch-site': 'cross-site', origin: 'null' },
+      'another site',
+    ],
     ['an old browser', { origin: 'https://evil.example' }, 'another origin'],
-    ['a name that leads here', { host: 'evil.example', origin: 'http://evil.example' }, 'admin.hosts'],
-  ])('is refused, and audited: %s', async (_name, headers, error) => {
-    const before = await tokens();
-    for (const [method, path] of [
-      ['POST', '/token/ns/a-token-to-be-kept-secret/rotate'],
-      ['POST', '/token/ns?description=d'],
-      ['DELETE', '/namespaces/ns'],
-      ['GET', '/token/ns'],
-      ['GET', '/nope'],
-    ] as const) {
-      const answer = await call(
-        method,
-        path,
-        { ...form, ...headers },
-        method === 'POST' ? 'description=d' : undefined,
-      );
-      expect(answer).toMatchObject({ status: 403, error: expect.stringContaining(error) as string });
-      expect(log.at(-1)).toMatchObject({
-        level: 'warn',
-        details: { audit: 'request.refused', method, remote: '127.0.0.1', origin: headers['origin'] ?? null },
-      });
-    }
-    expect(await tokens()).toBe(before);
-    expect(JSON.stringify(log)).not.toContain('a-token-to-be-kept-secret');
-    for (const path of ['/healthz', '/readyz', '/metrics'])
-      expect((await call('GET', path, headers)).status).toBe(200);
-  });
+    [
+      'a foreign host name that leads to this server',
+      { host: 'evil.example', origin: 'http://evil.example' },
+      'admin.hosts',
+    ],
+  ])(
+    'refuses a request of another site with 403, and logs it in the audit log: %s',
+    async (_name, headers, error) => {
+      const before = await tokens();
+      for (const [method, path] of [
+        ['POST', '/token/ns/a-token-to-be-kept-secret/rotate'],
+        ['POST', '/token/ns?description=d'],
+        ['DELETE', '/namespaces/ns'],
+        ['GET', '/token/ns'],
+        ['GET', '/nope'],
+      ] as const) {
+        const answer = await call(
+          method,
+          path,
+          { ...form, ...headers },
+          method === 'POST' ? 'description=d' : undefined,
+        );
+        expect(answer).toMatchObject({ status: 403, error: expect.stringContaining(error) as string });
+        expect(log.at(-1)).toMatchObject({
+          level: 'warn',
+          details: {
+            audit: 'request.refused',
+            method,
+            remote: '127.0.0.1',
+            origin: headers['origin'] ?? null,
+          },
+        });
+      }
+      expect(await tokens()).toBe(before);
+      expect(JSON.stringify(log)).not.toContain('a-token-to-be-kept-secret');
+      for (const path of ['/healthz', '/readyz', '/metrics'])
+        expect((await call('GET', path, headers)).status).toBe(200);
+    },
+  );
 
   it.each<[string, string, Record<string, string>]>([
     ['curl -d', '/token/ns', form],
@@ -162,36 +178,33 @@ describe('T51: an admin request from a web page of another site', () => {
     ['an IPv6 address with a port', '/token/ns', { ...form, host: '[fd00::17]:7778' }],
     ['a name of admin.hosts', '/token/ns', { ...form, host: 'admin.internal:7778' }],
     ['a page of its own', '/token/ns', { ...form, 'sec-fetch-site': 'same-origin' }],
-  ])('is distinguished from a program or an operator: %s', async (_name, path, headers) => {
+  ])('accepts a request of a program or an operator: %s', async (_name, path, headers) => {
     expect((await call('POST', path, headers, 'description=d')).status).toBe(201);
   });
 
-  it('does not stop Prometheus from using the name of a service', async () => {
+  it('answers /metrics to Prometheus under the host name of a service', async () => {
     const answer = await call('GET', '/metrics', { host: 'pumphouse-admin:7778', authorization: '' });
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  it.each(['localhost', 'admin.internal'])(
-    'does not stop the command line from using a name: %s',
-    async (name) => {
-      // A machine without a resolver has not even localhost.
-      type Found = (error: null, addresses: { address: string; family: number }[]) => void;
-      const found = [{ address: '127.0.0.1', family: 4 }];
-      const lookup = jest
-        .spyOn(dns, 'lookup')
-        .mockImplementation(((_name: string, _options: object, take: Found) => take(null, found)) as never);
-      const url = admin.url.replace('127.0.0.1', name);
-      let output = '';
-      const append = (text: string): void => void (output += text);
-      const args = ['token', 'list', 'ns', '--admin', url.replace('//', '//ops:secret@')];
-      expect([await run(args, { out: append, err: append }), output]).toEqual([0, output]);
-      expect(lookup).toHaveBeenCalledWith(name, expect.anything(), expect.anything());
-      lookup.mockRestore();
-    },
-  );
+  it.each(['localhost', 'admin.internal'])('answers the command line under a host name: %s', async (name) => {
+    // A machine without a resolver has not even localhost.
+    type Found = (error: null, addresses: { address: string; family: number }[]) => void;
+    const found = [{ address: '127.0.0.1', family: 4 }];
+    const lookup = jest
+      .spyOn(dns, 'lookup')
+      .mockImplementation(((_name: string, _options: object, take: Found) => take(null, found)) as never);
+    const url = admin.url.replace('127.0.0.1', name);
+    let output = '';
+    const append = (text: string): void => void (output += text);
+    const args = ['token', 'list', 'ns', '--admin', url.replace('//', '//ops:secret@')];
+    expect([await run(args, { out: append, err: append }), output]).toEqual([0, output]);
+    expect(lookup).toHaveBeenCalledWith(name, expect.anything(), expect.anything());
+    lookup.mockRestore();
+  });
 
   it.each(['', 'text', 'text/plain;;', '/', 'multipart/form-data'])(
-    'accepts bodies of any type, as lmstfy does: %j',
+    'accepts bodies of any content type, as lmstfy does: %j',
     async (type) => {
       const path = '/token/ns?description=d';
       expect(await call('POST', path, { 'content-type': type }, '')).toMatchObject({ status: 201 });
@@ -201,7 +214,7 @@ describe('T51: an admin request from a web page of another site', () => {
     },
   );
 
-  it('checks one password per address and second, on any number of connections, and logs each', async () => {
+  it('checks one wrong password of an address a second, lets at least four wait, and logs each', async () => {
     const wrong = { authorization: `Basic ${Buffer.from('ops:guess').toString('base64')}` };
     const began = performance.now();
     expect((await call('GET', '/info', wrong)).status).toBe(401);
@@ -219,7 +232,7 @@ describe('T51: an admin request from a web page of another site', () => {
     expect((await call('GET', '/healthz', wrong)).status).toBe(200);
   });
 
-  it('accepts the right password while its address guesses', async () => {
+  it('accepts the right password while the same address sends wrong passwords', async () => {
     expect((await call('GET', '/info')).status).toBe(200);
     let isOver = false;
     const guess = async (password: string): Promise<void> => {
@@ -239,7 +252,7 @@ describe('T51: an admin request from a web page of another site', () => {
 });
 
 describe('the admin port without its Redis', () => {
-  it('answers 503 in time, with Retry-After', async () => {
+  it('answers 503 within two seconds, with Retry-After', async () => {
     const redis = await startRedis();
     const { parts } = testParts(testPools(redis.url, 300));
     const { server, url } = await startAdmin(parts);

@@ -137,7 +137,7 @@ describe('admin calls', () => {
       if (method !== 'HEAD') expect(answer.text).toBe('404 page not found');
     });
 
-    it('gives each answer a request id', async () => {
+    it('gives each answer an X-Request-Id', async () => {
       for (const [method, path] of [
         ['GET', '/version'],
         ['GET', '/nope'],
@@ -150,7 +150,7 @@ describe('admin calls', () => {
       }
     });
 
-    it('refuses bodies that are too long', async () => {
+    it('refuses a body of 70,000 bytes', async () => {
       const body = new URLSearchParams({ description: 'd'.repeat(70_000) });
       expect(await call('POST', `/token/${namespace}`, { body })).toMatchObject({
         status: 413,
@@ -197,7 +197,7 @@ describe('admin calls about tokens', () => {
     }
 
     describe('tokens', () => {
-      it('are made with a description from the query or a form', async () => {
+      it('are created with a description from the query or a form', async () => {
         const made = await call('POST', `/token/${namespace}?description=golden`);
         expect(made).toMatchObject({
           status: 201,
@@ -232,7 +232,7 @@ describe('admin calls about tokens', () => {
         expect((await call('GET', '/pools')).body).toEqual(['default', 'other']);
       });
 
-      it('have one limit each, and only those that were given one', async () => {
+      it('get one limit each, and a second limit is refused', async () => {
         const { body } = await call('POST', `/token/${namespace}?description=d`);
         const { token } = body as { token: string };
         const limit = (name: string): Promise<Answer> =>
@@ -259,7 +259,7 @@ describe('admin calls about tokens', () => {
         expect(answer).toMatchObject({ status: 400, type: JSON_TYPE, body: { error } });
       });
 
-      it('may be chosen once', async () => {
+      it('may be chosen by the caller, once per pool and namespace', async () => {
         const chosen = randomNamespace('a-token-of-my-own');
         const path = `/token/${namespace}?description=d&token=`;
         expect(await call('POST', path + chosen)).toMatchObject({ status: 201, body: { token: chosen } });
@@ -353,7 +353,7 @@ describe('admin calls about tokens', () => {
         expect(await call('GET', path)).toMatchObject({ status: 404 });
       });
 
-      it('are created by PUT', async () => {
+      it('are added by PUT too', async () => {
         expect(await limit('PUT', path, '{"read":5,"write":5,"interval":10}')).toMatchObject({ status: 200 });
       });
 
@@ -376,13 +376,13 @@ describe('admin calls about tokens', () => {
         expect(await call('GET', path)).toMatchObject({ status: 404 });
       });
 
-      it('are read from a body of any type, as curl sends it', async () => {
+      it('are read from a body of the content type that curl sends', async () => {
         const body = '{"read":1,"write":1,"interval":1}';
         const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
         expect(await call('POST', path, { body, headers })).toMatchObject({ status: 201 });
       });
 
-      it('require a token and a pool that exist', async () => {
+      it('are refused for a token or a pool that does not exist', async () => {
         const text = '{"read":1,"write":1,"interval":1}';
         expect(await limit('POST', `/token/${namespace}/missing/limit`, text)).toMatchObject({ status: 404 });
         expect(await limit('POST', `/token/${namespace}/nopool:${token}/limit`, text)).toMatchObject({
@@ -392,7 +392,7 @@ describe('admin calls about tokens', () => {
       });
     });
 
-    it('write one audit line per change, with four characters of the token at most', async () => {
+    it('are logged: one audit line per change, with four characters of the token', async () => {
       const token = await newToken();
       const path = `/token/${namespace}/${token}/limit`;
       await limit('POST', path, '{"read":1,"write":2,"interval":3}');

@@ -81,17 +81,17 @@ describe('the contract of the native API', () => {
     return found && types[found.index];
   };
 
-  it('reads each body by the class that describes it, but for named calls', () => {
+  it('reads each body by the class that describes it, except for the calls listed in the test', () => {
     const byHand = named((call) => call.description.body !== classReadBy(call, BodyPipe));
     expect(byHand).toEqual(Object.keys(BODY_BY_HAND).sort());
   });
 
-  it('reads the parameters of each call by the class that describes them, but for named calls', () => {
+  it('reads the parameters of each call by the class that describes them, except for the calls listed in the test', () => {
     const byHand = named((call) => call.description.query !== classReadBy(call, QueryPipe));
     expect(byHand).toEqual(Object.keys(QUERY_BY_HAND).sort());
   });
 
-  it('writes each answer by the class that describes it, but for named calls', () => {
+  it('writes each answer by the class that describes it, except for the calls listed in the test', () => {
     const byHand = named(({ owner, name, description: { answers } }) => {
       const takesReply = Object.keys(argumentsOf({ owner, name })).some((key) =>
         key.startsWith(`${String(RouteParamtypes.RESPONSE)}:`),

@@ -94,7 +94,7 @@ describe('web pages of listed origins', () => {
   it.each([
     ['the fast path', 'jobs'],
     ['the router', '%6aobs'],
-  ])('read what %s answers, also errors', async (_, jobs) => {
+  ])('may read the answers and errors of %s', async (_, jobs) => {
     const body = '{"queue":"q","data":1}';
     const own = { Origin: ONE, 'X-Token': app.token };
     const calls: readonly [string, string][] = [
@@ -112,14 +112,14 @@ describe('web pages of listed origins', () => {
     }
   });
 
-  it('read answers to unknown calls and to URLs that are too long', async () => {
+  it('may read the answers to an unknown call and to a URL that is too long', async () => {
     expect(corsOf(await sent(app, request('GET', '/v1/none', { Origin: OTHER })))).toEqual(allowed(OTHER));
     const top = await sent(app, request('GET', path(`jobs?tag=${'x'.repeat(140_000)}`), { Origin: OTHER }));
     expect(top).toMatch(/^HTTP\/1\.1 414 /);
     expect(corsOf(top)).toEqual(allowed(OTHER));
   });
 
-  it('read the stream of events', async () => {
+  it('may read the stream of events, and its refusal', async () => {
     const stream = await EventClient.open(app.port, path('events'), app.token, { Origin: OTHER });
     await stream.begun();
     expect(corsOf(stream.received)).toEqual(allowed(OTHER));
@@ -131,15 +131,15 @@ describe('web pages of listed origins', () => {
 
   it.each([
     ['another site', STRANGER],
-    ['a name that begins so', `${ONE}.evil.example`],
+    ['a host name that begins with the listed one', `${ONE}.evil.example`],
     ['another port', `${ONE}:8443`],
     ['another protocol', ONE.replace('https', 'http')],
-    ['another case', ONE.toUpperCase()],
+    ['an upper-case origin', ONE.toUpperCase()],
     ['two origins', `${ONE}, ${OTHER}`],
     ['a sandbox', 'null'],
     ['a star', '*'],
     ['nothing', ''],
-  ])('do not include %s', async (_, Origin) => {
+  ])('do not include pages of %s, whose answers no page may read', async (_, Origin) => {
     const answered = await sent(
       app,
       request('POST', path('jobs'), { Origin, 'X-Token': app.token }, '{"queue":"q"}'),
@@ -151,12 +151,12 @@ describe('web pages of listed origins', () => {
     expect(corsOf(preflight)).toEqual({ Vary: 'Origin' });
   });
 
-  it('add Vary for caches to answers for programs', async () => {
+  it('make answers to programs have Vary: Origin for caches', async () => {
     const top = await sent(app, request('POST', path('jobs'), { 'X-Token': app.token }, '{"queue":"q"}'));
     expect(corsOf(top)).toEqual({ Vary: 'Origin' });
   });
 
-  it('do not affect OPTIONS requests other than preflights', async () => {
+  it('change no answer to OPTIONS requests that are not valid preflights', async () => {
     const none = await sent(app, request('OPTIONS', path('jobs'), { Origin: ONE }));
     expect(none).toMatch(/^HTTP\/1\.1 405 /);
     const body = await sent(app, request('OPTIONS', path('jobs'), { Origin: ONE, ...ASKS }, 'a body'));
@@ -171,7 +171,7 @@ describe('web pages of listed origins', () => {
     connection.cut();
   });
 
-  it('keep the order of requests on one connection', async () => {
+  it('get answers in the order of their pipelined requests', async () => {
     const connection = await app.open();
     const own = { Origin: ONE, 'X-Token': app.token, 'Content-Length': '13' };
     connection.write(
@@ -191,7 +191,7 @@ describe('web pages of listed origins', () => {
     ]);
   });
 
-  it('may not call the API of lmstfy, probes or the admin port', async () => {
+  it("may not read answers of lmstfy's API, of probes or of the admin port", async () => {
     for (const [method, url] of [
       ['PUT', `/api/${app.namespace}/q`],
       ['GET', '/healthz'],
@@ -204,7 +204,7 @@ describe('web pages of listed origins', () => {
     expect(Object.keys(headers).filter((name) => /^access-control|^vary/.test(name))).toEqual([]);
   });
 
-  it('are counted without their namespaces', async () => {
+  it('are counted without the namespace of a preflight', async () => {
     const random = `made-up-${String(Date.now())}`;
     await sent(app, request('OPTIONS', `/v1/${random}/jobs`, { Origin: ONE, ...ASKS }));
     const { text } = await app.admin('GET', '/metrics');
@@ -242,8 +242,8 @@ describe('web pages of listed origins', () => {
   });
 });
 
-describe('a star for origins', () => {
-  it('allows every page, also to read a refusal without Redis', async () => {
+describe('a server with * as its listed origin', () => {
+  it('allows every web page to read its answers, also 503 while Redis is down', async () => {
     const redis = await startRedis();
     const app = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
@@ -273,8 +273,8 @@ describe('a star for origins', () => {
   });
 });
 
-describe('no listed origin', () => {
-  it('gives the answers that a program gets, by default', async () => {
+describe('a server without listed origins', () => {
+  it('gives a web page the answers that a program gets, without CORS headers', async () => {
     const app = await TestApp.start();
     try {
       const url = `/v1/${app.namespace}/jobs`;

@@ -44,7 +44,7 @@ describe('recurring jobs by cron', () => {
     });
   });
 
-  it('show their next slots in local time, with those that a clock change moves', async () => {
+  it('show their next slots in local time, and which of them a clock change moves', async () => {
     const schedule = { cron: '30 2 * * *', tz: 'Europe/Berlin', start_at: '2030-03-30T00:00:00Z' };
     const slots = [
       { at: '2030-03-30T01:30:00.000Z', local: '2030-03-30T02:30:00+01:00', moved: false },
@@ -64,7 +64,7 @@ describe('recurring jobs by cron', () => {
     expect((await call('GET', 'recurring/none/next')).status).toBe(404);
   });
 
-  it('create a job at once on request, if overlap allows it', async () => {
+  it('create a job at once when a call runs them, if overlap allows it', async () => {
     await given('PUT', 'recurring/now', {
       schedule: HOURLY,
       job: { queue: 'now' },

@@ -46,7 +46,7 @@ describe('durability', () => {
       await master.stop();
     });
 
-    it('is set by X-Durability, and does not change the answer', async () => {
+    it('does not change the answer of a publish if X-Durability can be kept', async () => {
       for (const durability of ['memory', 'replicated:1']) {
         const headers = { 'X-Durability': durability };
         expect(await app.put(queue, 'x', { headers })).toMatchObject({
@@ -69,7 +69,7 @@ describe('durability', () => {
       },
     );
 
-    it('answers 503 with a code if it is not available', async () => {
+    it('answers 503 durability_unavailable if the pool cannot give it', async () => {
       for (const durability of ['aof', 'replicated:2']) {
         const answer = await app.put(queue, 'x', { headers: { 'X-Durability': durability } });
         expect(answer).toMatchObject({ status: 503, json: { code: 'durability_unavailable' } });
@@ -77,7 +77,7 @@ describe('durability', () => {
       }
     });
 
-    it('answers 503 with the ids after a timeout; publishing again with them makes the same jobs', async () => {
+    it('answers 503 with the job ids after a timeout, and a publish with these ids makes no second job', async () => {
       process.kill(replica.pid, 'SIGSTOP');
       const [single, bulk] = await Promise.all([
         app.put(`${queue}x`, 'x', { headers: ONE }),
@@ -108,7 +108,7 @@ describe('durability', () => {
     it.each([
       ['too many ids', `${ID},01M7Z17XME660YPHBY512QCVQG`],
       ['the same id twice', `${ID},${ID}`],
-      ['what is no id of ours', 'mine'],
+      ['an id that the server did not create', 'mine'],
       ['nothing', ''],
     ])('is refused with %s in X-Job-ID', async (_what, ids) => {
       const { status, json } = await app.put(queue, 'x', { headers: { 'X-Job-ID': ids } });
@@ -123,7 +123,7 @@ describe('durability', () => {
   });
 });
 
-describe('missing replicas', () => {
+describe('readiness', () => {
   /** Long enough for a replica to be in step on a busy machine, and for a pool to be looked at again, in ms. */
   const SOON_MS = 20_000;
 
@@ -156,7 +156,7 @@ describe('missing replicas', () => {
       ((await app.get('/readyz')).json as { status: string }).status;
     const DEGRADED = { status: 'degraded', degraded: ['default: durability'] };
 
-    it('is only degraded while it has too few replicas', async () => {
+    it('is degraded, not down, while it has too few replicas', async () => {
       expect((await app.get('/readyz')).status).toBe(200);
       expect(await readyz()).toMatchObject(DEGRADED);
       expect(await app.put('q')).toMatchObject({ status: 503, json: { code: 'durability_unavailable' } });

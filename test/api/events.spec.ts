@@ -40,7 +40,7 @@ describe('the stream of events', () => {
   const take = async (queue: string): Promise<string> =>
     ((await app.get(`${queue}?ttr=60`)).json as { job_id: string }).job_id;
 
-  it("has the events of the namespace's jobs and no others", async () => {
+  it('has published, leased and acked of a job, without its body or the token', async () => {
     const client = await listen();
     expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     for (const header of ['Content-Type: text/event-stream', 'Cache-Control: no-store', 'Connection: close'])
@@ -66,7 +66,7 @@ describe('the stream of events', () => {
     expect(await metric('pumphouse_events_written_total')).toBeGreaterThanOrEqual(3);
   });
 
-  it('sends a comment regularly while there are no events', async () => {
+  it('sends a comment while there are no events', async () => {
     const client = await listen();
     await waitFor(() => client.body.endsWith('\n\n:\n\n'), 5_000);
   });
@@ -84,7 +84,7 @@ describe('the stream of events', () => {
     expect((await lost.until(1))[0]).toEqual({ place: undefined, data: { event: 'missed' } });
   });
 
-  it('sends only what its filters select', async () => {
+  it('sends only events that its filters select: queue, event, job', async () => {
     const wanted = await listen('?queue=a&queue=b,c&event=published,leased');
     const [a] = [await app.publish('a'), await app.publish('d')];
     const one = await listen(`?job=${a}`);
@@ -105,7 +105,7 @@ describe('the stream of events', () => {
     expect(none.events).toEqual([]);
   });
 
-  it('notifies the subscribers of both queues when a job moves between them', async () => {
+  it('sends the event of a job that moves to subscribers of its old and of its new queue', async () => {
     const post = async (call: string, body: object, method = 'POST'): Promise<unknown> => {
       const answer = await app.call(method, `/v1/${app.namespace}/${call}`, { body: JSON.stringify(body) });
       expect(answer.status).toBeLessThan(300);
@@ -203,7 +203,7 @@ describe('the stream of events', () => {
     expect((await red.until(2)).map(({ data }) => data['type'])).toEqual(['report', 'mail']);
   });
 
-  it('sends a resuming client all that it missed, beyond the buffer size', async () => {
+  it('sends a client that resumes all 1,600 events that it missed, more than its buffer holds', async () => {
     const first = await listen();
     await app.publish('mail');
     const [one] = await first.until(1);
@@ -244,7 +244,7 @@ describe('the stream of events', () => {
     expect(await metric('pumphouse_event_streams_ended_total', 'refused')).toBe(refused + 1);
   });
 
-  it('refuses invalid parameters by name', async () => {
+  it('is refused with the names of invalid parameters', async () => {
     const answer = await app.get(path('?queue=_x&event=born&job=a%20b&colour=red&type='), {
       headers: { accept: 'text/event-stream' },
     });
@@ -255,7 +255,7 @@ describe('the stream of events', () => {
     expect(place.json).toMatchObject({ errors: [{ field: 'Last-Event-ID' }] });
   });
 
-  it('is limited in number per token and per process', async () => {
+  it('is refused beyond five per token with 429, and beyond six per process with 503', async () => {
     for (let i = 0; i < 5; i++) await listen();
     const sixth = await app.get(path());
     expect(sixth).toMatchObject({ status: 429, json: { code: 'too_many_streams' } });
@@ -293,7 +293,7 @@ describe('the stream of events', () => {
 });
 
 describe('event streams of two servers', () => {
-  it('have the same events on both servers, and end when their server stops', async () => {
+  it('have the same events, and end when their server stops', async () => {
     const one = await TestApp.start();
     const other = await TestApp.start();
     try {

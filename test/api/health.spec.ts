@@ -7,7 +7,7 @@ import { checkSurroundings } from '../../src/app/surroundings.js';
 import { TestApp } from '../support/app.js';
 import { testRedisUrl, testTargetEnv, waitFor } from '../support/redis.js';
 
-describe('probes', () => {
+describe('HTTP API for operations', () => {
   describe('probes', () => {
     let app: TestApp;
     beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('probes', () => {
       },
     );
 
-    it('stay ready, with a warning, while Redis is full', async () => {
+    it('answer 200 with the status degraded while Redis is full', async () => {
       state(true, 'full');
       const expected = { status: 200, json: { degraded: ['default: full'], status: 'degraded' } };
       expect(await app.get('/readyz')).toMatchObject(expected);
@@ -64,7 +64,7 @@ describe('probes', () => {
       expect(await app.admin('GET', '/readyz')).toMatchObject(expected);
     });
 
-    it('are not ready when no pool works', async () => {
+    it('answer 503 on /readyz and 200 on /healthz while no pool works', async () => {
       state(false);
       expect(await app.get('/readyz')).toMatchObject({ status: 503, json: { status: 'unavailable' } });
       expect(await app.get('/readyz?pool=default')).toMatchObject({ status: 503 });
@@ -77,7 +77,7 @@ describe('probes', () => {
       expect(await app.admin('GET', '/readyz?pool=nopool')).toMatchObject(refused);
     });
 
-    it('are not ready while the server drains, and all calls go on', async () => {
+    it('answer 503 on /readyz while the server drains, and a publish is accepted', async () => {
       const other = await TestApp.start();
       other.server.announceEnd();
       expect(await other.get('/readyz')).toMatchObject({ status: 503, json: { status: 'draining' } });
@@ -88,7 +88,7 @@ describe('probes', () => {
   });
 });
 
-describe('access log', () => {
+describe('logs of requests', () => {
   describe('the access log', () => {
     let app: TestApp;
     beforeAll(async () => {
@@ -148,7 +148,7 @@ describe('access log', () => {
   });
 });
 
-describe('surroundings of a server', () => {
+describe('the start of a server', () => {
   /** A Redis that rejects this user. */
   const shut = (): string => testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
 
@@ -157,8 +157,8 @@ describe('surroundings of a server', () => {
     return checkSurroundings(config, poolsOf(config, {}));
   }
 
-  describe('the checks before the start of a server', () => {
-    it('run before workers start', async () => {
+  describe('the checks before workers start', () => {
+    it('fail if the Redis of a pool or of the tokens refuses the password', async () => {
       await expect(check()).resolves.toBeUndefined();
       await expect(check({ PUMPHOUSE_POOLS__OTHER__URL: shut() })).rejects.toThrow(
         /pool other at .*WRONGPASS/,
@@ -166,7 +166,7 @@ describe('surroundings of a server', () => {
       await expect(check({ PUMPHOUSE_TOKENS__URL: shut() })).rejects.toThrow(/pool tokens at .*WRONGPASS/);
     });
 
-    it('refuse an admin port in use by another process', async () => {
+    it('fail if the admin port is in use by another process', async () => {
       const other = createServer().listen(0, '127.0.0.1');
       try {
         await waitFor(() => other.listening);

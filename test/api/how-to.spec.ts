@@ -22,7 +22,7 @@ describe('the how-to guides', () => {
   });
   afterAll(() => app.stop());
 
-  it('have examples', () => {
+  it('have examples on eight named pages', () => {
     const pages = new Set(examples.map(([name]) => name.replace(/-\d+$/, '')));
     const owed = [
       'cron',
@@ -38,7 +38,7 @@ describe('the how-to guides', () => {
   });
 
   // Each example has a namespace of its own, in place of `demo`.
-  it.each(examples)('do what they show: %s', async (name, block) => {
+  it.each(examples)('have answers as shown in example %s', async (name, block) => {
     const namespace = `${name}-${app.namespace}`;
     const tokens = app.server.admin.app.get(TokenStore, { strict: false });
     const reader = new GuideReader(app, namespace, await tokens.create(namespace, 'default', 'guide'), check);

@@ -70,7 +70,7 @@ describe('Idempotency-TTL-Ms', () => {
       expect(leftMs).toBeGreaterThan(DAY_MS - MARGIN_MS);
     });
 
-    it('is not part of the request: the first value stays', async () => {
+    it('may differ when the publish is repeated: the first answer is returned', async () => {
       const [queue, headers] = [fresh(), keyed({ 'Idempotency-TTL-Ms': '5000000' })];
       const first = await publish(queue, headers);
       for (const ttl of [{}, { 'Idempotency-TTL-Ms': '60000' }]) {
@@ -102,7 +102,7 @@ describe('Idempotency-TTL-Ms', () => {
       expect(await sizeOf(queue)).toBe(0);
     });
 
-    it('is refused without a key', async () => {
+    it('is refused without an Idempotency-Key', async () => {
       const queue = fresh();
       const answer = await publish(queue, { 'Idempotency-TTL-Ms': '60000' });
       expect(answer.status).toBe(400);
@@ -113,7 +113,7 @@ describe('Idempotency-TTL-Ms', () => {
     });
   });
 
-  it('ends after that time: the same request stores another job', async () => {
+  it('stores a second job if the publish is repeated after that time', async () => {
     const queue = fresh();
     const headers = { 'Idempotency-Key': fresh('key'), 'Idempotency-TTL-Ms': '1000' };
     const publish = async (): Promise<unknown> => (await call('POST', 'jobs', { queue }, { headers })).text;

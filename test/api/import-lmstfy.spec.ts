@@ -140,7 +140,7 @@ describe('pumphouse import-lmstfy', () => {
     await expectAll(ids);
   });
 
-  it('copies only what is new when it runs again', async () => {
+  it('copies only new jobs in a second run, and no job acknowledged since the first', async () => {
     const ids = await fill();
     await run();
     await f.engine.ack(ns, 'q', ids['first']!);
@@ -170,7 +170,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await f.keys()).not.toContain(f.pool.keys.namespace(ns).imported);
   });
 
-  it('leaves leases to a running server, and moves them when they have expired', async () => {
+  it('leaves leased jobs to a running lmstfy, and moves a job when its lease has expired', async () => {
     const ids = await fill();
 
     expect(await run({ isDrain: true })).toMatchObject({ ready: 3, delayed: 1, leased: 0, dead: 2, left: 3 });
@@ -196,7 +196,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await lmstfy.redis.zcard('timer_set')).toBe(1);
   });
 
-  it("finds queues that lmstfy's lists do not have, and keeps unreadable keys", async () => {
+  it("finds queues that lmstfy's lists do not have, and keeps unreadable entries in a list", async () => {
     const id = await lmstfy.publish(ns, 'q');
     await lmstfy.redis.del('m/ns', `m/ns/${ns}`);
     await lmstfy.redis.lpush(`q/${ns}/q`, 'nonsense');
@@ -237,7 +237,7 @@ describe('pumphouse import-lmstfy', () => {
     }
   });
 
-  it('imports the tokens of another pool, from another Redis', async () => {
+  it("imports jobs and tokens of lmstfy's pool blue into the pool green", async () => {
     await lmstfy.token('blue', ns, TOKEN, 'x');
     await lmstfy.publish(ns, 'q');
     const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'two-pools.toml');
@@ -252,7 +252,7 @@ describe('pumphouse import-lmstfy', () => {
     await app.stop();
   });
 
-  it('stays in the same Redis on request', async () => {
+  it("imports into lmstfy's own Redis with --same-redis", async () => {
     const ids = await fill();
     const here = await EngineFixture.open({}, { url: redis.url });
 
@@ -267,7 +267,7 @@ describe('pumphouse import-lmstfy', () => {
     await here.close();
   });
 
-  it('follows a running server until it is stopped', async () => {
+  it('follows a running lmstfy with --follow until it is stopped', async () => {
     const halt = new AbortController();
     const following = run({ isDrain: true, isFollow: true }, halt.signal);
     const ids: string[] = [];
@@ -322,7 +322,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(await lmstfy.contents()).toEqual(before);
   });
 
-  it("refuses lmstfy's own Redis by a socket, through a replica, and as the Redis of the tokens", async () => {
+  it("refuses lmstfy's own Redis as the target by a socket, through a replica, and for tokens", async () => {
     await fill();
     const socket = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'redis.sock');
     const own = await startRedis({ args: ['--unixsocket', socket] });
@@ -370,7 +370,7 @@ describe('pumphouse import-lmstfy', () => {
     );
   });
 
-  it('needs a confirmation before it writes, or the option without a terminal', async () => {
+  it('writes nothing without a confirmation on a terminal, or without --yes elsewhere', async () => {
     await fill();
     const before = await lmstfy.contents();
     const keys = await f.keys();
@@ -399,7 +399,7 @@ describe('pumphouse import-lmstfy', () => {
     expect(terminal.bars.at(-1)).toBe(`[${'='.repeat(30)}] 10/10`);
   });
 
-  it('runs a dry run without a Redis of Pumphouse, and reports an embedded one that is not running', async () => {
+  it('makes a dry run without a Redis of Pumphouse, and reports an embedded Redis that is not running', async () => {
     await fill();
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-import-'));
     await withFile(`[data]\ndir = "${folder}"\n`, async (file) => {
@@ -412,7 +412,7 @@ describe('pumphouse import-lmstfy', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('uses only the address of --to, and no part of the address in the file', async () => {
+  it('uses only the address of --to, not the password or database of the configuration file', async () => {
     await lmstfy.publish(ns, 'q');
     const file = '[pools.default]\nurl = "redis://127.0.0.1:1"\nusername = "u"\npassword = "wrong"\ndb = 9\n';
     await withFile(file, async (config) => {
@@ -420,7 +420,7 @@ describe('pumphouse import-lmstfy', () => {
     });
   });
 
-  it('names the Redis that cannot be used, and the unknown pool', async () => {
+  it('names the option with a Redis that cannot be used, or with an unknown pool', async () => {
     await expect(run({ from: 'redis://127.0.0.1:1' })).rejects.toThrow(/the Redis of --from cannot be used/);
     await expect(run({ pool: 'nowhere', to: undefined })).rejects.toThrow(
       '--pool: there is no pool nowhere; known here: default',

@@ -276,13 +276,13 @@ describe('intruders', () => {
     return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
-  it('find no call without declared permissions', () => {
+  it('find only calls whose permission is listed in the test, or that are listed as open', () => {
     expect(apiRoutes.filter(isQueueCall).map(nameOf).sort()).toEqual(Object.keys(NEEDS).sort());
     const others = apiRoutes.filter((route) => !isQueueCall(route)).map(nameOf);
     expect(others.sort()).toEqual([...OPEN, ...SIGNED]);
   });
 
-  it('get in nowhere without a token of the namespace and pool, and change nothing', async () => {
+  it('are refused every call without a token of the namespace and pool, and change nothing', async () => {
     const right = await make();
     const revoked = await make();
     await store().delete({ pool: 'default', namespace, token: revoked });
@@ -386,7 +386,7 @@ describe('intruders', () => {
     expect(await state()).toBe(before);
   });
 
-  it('do not include a token with just the verb and the queue of a call', async () => {
+  it('do not include a client whose token has just the verb and the queue of a call', async () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
       const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
       const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
@@ -399,7 +399,7 @@ describe('intruders', () => {
     }
   });
 
-  it('get each unknown parameter of a native call named', async () => {
+  it('are refused every native call with unknown parameters, with their names', async () => {
     const names = ['foo', '__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     const token = await make();
     const before = await state();

@@ -27,7 +27,7 @@ describe('`lease_grace_ms` of a job', () => {
     return find();
   }
 
-  describe.each(STORES)('the value %s', (_name, store) => {
+  describe.each(STORES)('the value given by %s', (_name, store) => {
     it('is the shortest delay after an expired lease', async () => {
       const queue = fresh();
       const id = await store({ queue, retry: AT_ONCE, lease_grace_ms: GRACE_MS });
@@ -38,7 +38,7 @@ describe('`lease_grace_ms` of a job', () => {
       expect(inMs).toBeGreaterThan(GRACE_MS - MARGIN_MS);
     });
 
-    it('takes precedence over that of the queue, also if it is 0', async () => {
+    it('takes precedence over lease_grace_ms of the queue if it is 0', async () => {
       const queue = fresh();
       await given('PATCH', `queues/${queue}`, { lease_grace_ms: GRACE_MS });
       const none = await store({ queue, retry: AT_ONCE, lease_grace_ms: 0 });
@@ -49,7 +49,7 @@ describe('`lease_grace_ms` of a job', () => {
     });
   });
 
-  it('lets a late worker settle the job until its next lease', async () => {
+  it('lets a worker acknowledge the job after its lease expired, before the next lease', async () => {
     const queue = fresh();
     const { id } = await given<Job>('POST', 'jobs', { queue, retry: AT_ONCE, lease_grace_ms: GRACE_MS });
     const { jobs } = await given<{ jobs: Job[] }>('POST', 'leases', { queues: [queue], ttr_ms: 1 });

@@ -23,14 +23,14 @@ describe('limits of requests', () => {
     });
     const path = (rest: string): string => `/api/${app.namespace}/${rest}`;
 
-    it('allow a long poll beyond every timeout of requests and idle connections', async () => {
+    it('allow a long poll longer than request_timeout_ms and keep_alive_ms', async () => {
       const answer = app.get('long?timeout=5');
       await sleep(1_500);
       await app.publish('long');
       expect(await answer).toMatchObject({ status: 200 });
     });
 
-    it('end a request that does not arrive completely', async () => {
+    it('answer a request that is not complete after request_timeout_ms with 408', async () => {
       const connection = await app.open();
       connection.write(`${head('PUT', path('slow'), auth({ 'Content-Length': '10' }))}abc`);
       const all = await connection.untilClosed();
@@ -38,7 +38,7 @@ describe('limits of requests', () => {
       expect(all).toContain('X-Request-Id: ');
     });
 
-    it('allow a list of queues as long as the headers may be', async () => {
+    it('allow a consume with a list of 300 long queue names', async () => {
       const queues = Array.from({ length: 300 }, (_, i) => `${'q'.repeat(250)}-${String(i)}`).join(',');
       expect(await app.get(queues)).toMatchObject({ status: 404, json: { msg: 'no job available' } });
     });
@@ -66,7 +66,7 @@ describe('limits of requests', () => {
       expect(await app.raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 [^]*X-Request-Id/);
     });
 
-    it('keep a connection after a refused body of which little is left', async () => {
+    it('keep the connection after a refused body of 100,000 bytes', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('big'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000));
       await connection.until('413 Payload Too Large');
@@ -81,7 +81,7 @@ describe('limits of requests', () => {
       connection.cut();
     });
 
-    it('refuse a huge body before it arrives, and close', async () => {
+    it('refuse a body of 10 GB before it arrives, and close the connection', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('huge'), auth({ 'Content-Length': '10000000000' })));
       const answer = await connection.until('{"error":"body too large"}');
@@ -89,7 +89,7 @@ describe('limits of requests', () => {
       connection.cut();
     });
 
-    it('let a client that only writes read its refusal', async () => {
+    it('send the refusal of a body to a client that first writes the whole body', async () => {
       const connection = await app.open();
       connection.write(
         head('PUT', path('huge'), auth({ 'Content-Length': '5000000' })) + 'x'.repeat(5_000_000),
@@ -97,7 +97,7 @@ describe('limits of requests', () => {
       expect(await connection.untilClosed()).toContain('{"error":"body too large"}');
     });
 
-    it('count the bytes of chunks', async () => {
+    it('refuse a chunked body beyond the limit with 413', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('chunks'), auth({ 'Transfer-Encoding': 'chunked' })));
       const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
@@ -107,7 +107,7 @@ describe('limits of requests', () => {
       expect(await app.get('chunks/size')).toMatchObject({ json: { size: 0 } });
     });
 
-    it('accept a body of exactly the limit in chunks', async () => {
+    it('accept a chunked body of exactly 65,535 bytes', async () => {
       const connection = await app.open();
       connection.write(head('PUT', path('exact'), auth({ 'Transfer-Encoding': 'chunked' })));
       connection.write(`ffff\r\n${'x'.repeat(0xffff)}\r\n0\r\n\r\n`);
@@ -117,7 +117,7 @@ describe('limits of requests', () => {
   });
 });
 
-describe('quotas', () => {
+describe('quotas of the configuration', () => {
   /**
    * Through the fast path, and through the router: one escape in the path is enough. With its own Redis, because all
    * bytes in it count.
@@ -150,7 +150,7 @@ describe('quotas', () => {
       expect(answer.headers['retry-after']).toBe(retryAfter);
     }
 
-    it('refuse a publish and a bulk to a full queue, which can be worked on', async () => {
+    it('refuse a publish and a bulk to a full queue, whose jobs can be consumed and replaced', async () => {
       expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), full(0), '1');
       expect(await app.put(`${q}/bulk`, '[1,2]')).toMatchObject({ status: 201 });
       expectRefused(await app.put(`${q}/bulk`, '[3,4]'), full(2), '1');
@@ -167,7 +167,7 @@ describe('quotas', () => {
       expect(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } })).toMatchObject({ status: 201 });
     });
 
-    it('count their refusals by kind, on the native API too', async () => {
+    it('count refusals by kind in a metric, also those of the native API', async () => {
       const counts = async (): Promise<number[]> => {
         const { text } = await app.admin('GET', '/metrics');
         const value = (kind: string): number =>
@@ -188,7 +188,7 @@ describe('quotas', () => {
       expect(await counts()).toEqual(before.map((count) => count + 1));
     });
 
-    it('refuse bodies beyond the bytes of the namespace', async () => {
+    it('refuse a body beyond max_bytes_per_namespace', async () => {
       await app.publish(q, 'x'.repeat(60));
       await app.publish('other', 'x'.repeat(40));
       expectRefused(
@@ -200,7 +200,7 @@ describe('quotas', () => {
       await app.publish(q, 'x'.repeat(40));
     });
 
-    it('refuse a third queue', async () => {
+    it('refuse a third queue if max_queues_per_namespace is 2', async () => {
       await app.publish(q, '1');
       await app.publish('b', '1');
       expectRefused(
@@ -211,7 +211,7 @@ describe('quotas', () => {
       await app.publish('b', '2');
     });
 
-    it('refuse no respawn, and count dead jobs', async () => {
+    it('count dead jobs, but refuse no respawn', async () => {
       for (const body of ['1', '2', '3']) await app.publish(`${q}?tries=1`, body);
       await app.get(`${q}?count=3&ttr=0`);
       await waitFor(async () => (await app.engine.deadLetter.head(app.namespace, 'q')).size === 3, 5_000);
@@ -269,7 +269,7 @@ describe('quotas of a namespace', () => {
       await waitFor(async () => (await publish(server, 'live')).status === 201, 5_000);
   });
 
-  it('count bytes that were stored before, and can be removed', async () => {
+  it('count bytes that were stored before the quota was set, and refuse nothing with a quota of 0', async () => {
     // A pass for another namespace has ended, and does not count for this one.
     await set({ max_bytes_per_namespace: 10_000 }, other.namespace);
     await waitFor(async () => (await redis.get('pumphouse:counted')) === 'done', 60_000);
@@ -299,7 +299,7 @@ describe('quotas of a namespace', () => {
     expect(answer).toMatchObject({ status: 429, json: { code: 'too_many_queues' } });
   });
 
-  it('apply to recurring jobs, whose last run names the quota', async () => {
+  it('refuse a recurring job that is run by a call, and are named in the answer', async () => {
     const v1 = (method: string, at: string, body?: object): Promise<Answer> =>
       app.call(method, `/v1/${app.namespace}/${at}`, { ...(body && { body: JSON.stringify(body) }) });
     await app.publish('often', '1');
@@ -357,7 +357,7 @@ describe('quotas of a namespace', () => {
   });
 });
 
-describe('the limit on buffered body bytes', () => {
+describe('bodies of requests', () => {
   const MOST = 100_000;
   const BODY = 30_000;
   /** Two bodies are less than three quarters of what is allowed, three are more. */
@@ -367,7 +367,7 @@ describe('the limit on buffered body bytes', () => {
   describe.each([
     ['the fast path', 'q', 'acks'],
     ['the router', '%71', '%61cks'],
-  ])('a flood of bodies, over %s', (_way, q, acks) => {
+  ])('the limit on buffered body bytes, over %s', (_way, q, acks) => {
     let app: TestApp;
     const open: RawConnection[] = [];
     beforeAll(async () => {
@@ -406,7 +406,7 @@ describe('the limit on buffered body bytes', () => {
     const publish = (): Promise<RawConnection> =>
       begin('PUT', `/api/${app.namespace}/${q}`, { 'Content-Length': String(BODY) }, 'x');
 
-    it('is refused before it is read, with Retry-After, and counted', async () => {
+    it('refuses a body beyond it before reading it, with Retry-After, and counts the refusal', async () => {
       const before = await metric('pumphouse_refusals_total{reason="body_bytes"}');
       for (let i = 0; i < FEW; i++) await publish();
       await held(FEW * BODY);
@@ -434,7 +434,7 @@ describe('the limit on buffered body bytes', () => {
       });
     });
 
-    it('ends when the bodies have arrived: each is stored, and there is room again', async () => {
+    it('has room again when the bodies have arrived, and each is stored', async () => {
       const begun = [await publish(), await publish()];
       await held(FEW * BODY);
       for (const connection of begun) connection.write('x'.repeat(BODY - 1));
@@ -504,37 +504,40 @@ describe('bounds of connections', () => {
     const inFlight = (count: number): Promise<boolean> =>
       waitFor(async () => (await metric(app, 'pumphouse_http_in_flight')) === count);
 
-    it.each(WAYS)('refuse more with 503, but no acknowledgement and no probe: %s', async (_way, q) => {
-      const refusedBefore = await metric(app, 'pumphouse_refusals_total{reason="in_flight"}');
-      const begun = await Promise.all(Array.from({ length: 6 }, () => begin()));
-      await inFlight(6);
+    it.each(WAYS)(
+      'refuse publishes and consumes at three quarters of the limit, acknowledgements at the limit, probes never: %s',
+      async (_way, q) => {
+        const refusedBefore = await metric(app, 'pumphouse_refusals_total{reason="in_flight"}');
+        const begun = await Promise.all(Array.from({ length: 6 }, () => begin()));
+        await inFlight(6);
 
-      for (const refused of [await app.put(q), await app.get(q), await app.put(`${q}/bulk`, '[1]')]) {
-        expect(refused).toMatchObject({
-          status: 503,
-          json: { code: 'overloaded', error: 'service unavailable' },
-          headers: { 'retry-after': '1' },
-        });
-      }
-      expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 204 });
-      expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-      expect(await app.get('/readyz')).toMatchObject({ status: 200 });
+        for (const refused of [await app.put(q), await app.get(q), await app.put(`${q}/bulk`, '[1]')]) {
+          expect(refused).toMatchObject({
+            status: 503,
+            json: { code: 'overloaded', error: 'service unavailable' },
+            headers: { 'retry-after': '1' },
+          });
+        }
+        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 204 });
+        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+        expect(await app.get('/readyz')).toMatchObject({ status: 200 });
 
-      for (let i = 0; i < 2; i++) begun.push(await begin('', `/v1/${app.namespace}/acks`));
-      await inFlight(8);
-      expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 503 });
-      expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-      expect(await metric(app, 'pumphouse_refusals_total{reason="in_flight"}')).toBe(refusedBefore + 4);
+        for (let i = 0; i < 2; i++) begun.push(await begin('', `/v1/${app.namespace}/acks`));
+        await inFlight(8);
+        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 503 });
+        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+        expect(await metric(app, 'pumphouse_refusals_total{reason="in_flight"}')).toBe(refusedBefore + 4);
 
-      for (const connection of begun) connection.write('x');
-      for (const connection of begun) await connection.until('HTTP/1.1 ');
-      await inFlight(0);
-      expect(await app.put(q)).toMatchObject({ status: 201 });
-      for (const connection of begun) connection.cut();
-      await app.delete('q');
-    });
+        for (const connection of begun) connection.write('x');
+        for (const connection of begun) await connection.until('HTTP/1.1 ');
+        await inFlight(0);
+        expect(await app.put(q)).toMatchObject({ status: 201 });
+        for (const connection of begun) connection.cut();
+        await app.delete('q');
+      },
+    );
 
-    it('release a request whose client disconnected', async () => {
+    it('no longer count a request whose client disconnected', async () => {
       const begun = [await begin(), await begin(), await begin()];
       await inFlight(3);
       for (const connection of begun) connection.cut();
@@ -542,7 +545,7 @@ describe('bounds of connections', () => {
       await inFlight(0);
     });
 
-    it.each(WAYS)('refuse a token one long poll too many with 429: %s', async (_way, q) => {
+    it.each(WAYS)('refuse a long poll beyond the limit of its token with 429: %s', async (_way, q) => {
       const polls = [1, 2, 3].map(() => app.get('idle?timeout=20'));
       await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 3);
       expect(await metric(app, 'pumphouse_http_in_flight')).toBe(0);
@@ -560,7 +563,7 @@ describe('bounds of connections', () => {
       expect(await app.get('idle?timeout=1')).toMatchObject({ status: 404 });
     });
 
-    it('refuse one long poll too many for the process with 503, and accept it later', async () => {
+    it('refuse a long poll beyond the limit of the process with 503, and accept one after another ended', async () => {
       const created = await app.admin('POST', `/token/${app.namespace}?description=other`);
       const { token } = created.json as { token: string };
       const gone = new AbortController();
@@ -596,7 +599,7 @@ describe('bounds of connections', () => {
     });
     afterAll(() => app.stop());
 
-    it('answer one connection too many with 503, and accept the next after one closed', async () => {
+    it('answer a connection beyond the limit with 503, and accept one after another closed', async () => {
       const poll = head('GET', `/api/${app.namespace}/q?timeout=20`, { 'X-Token': app.token });
       const held = [await app.open(), await app.open(), await app.open()];
       for (const connection of held) connection.write(poll);
@@ -621,16 +624,16 @@ describe('bounds of connections', () => {
     });
 
     it.each([
-      ['says nothing', ''],
-      ['begins its headers', 'GET / HTTP/1.1\r\nHost: x\r\n'],
-    ])('end a connection that %s', async (_what, bytes) => {
+      ['sends nothing', ''],
+      ['sends a part of its headers only', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+    ])('answer a connection with 408 and close it if it %s', async (_what, bytes) => {
       const connection = await app.open();
       if (bytes !== '') connection.write(bytes);
 
       expect(await connection.untilClosed()).toMatch(/^HTTP\/1.1 408 [^]*X-Request-Id/);
     });
 
-    it('end a connection that sends a byte now and then', async () => {
+    it('answer a connection that sends its headers byte by byte with 408 and close it', async () => {
       const connection = await app.open();
       const drip = setInterval(() => connection.write('X'), 20);
       try {
@@ -705,7 +708,7 @@ describe('bounds of connections', () => {
     });
     afterAll(() => app.stop());
 
-    it('is disconnected in the end, and its jobs return with their tries', async () => {
+    it('is disconnected after answer_timeout_ms, and its jobs are ready again, without a try used', async () => {
       const body = Buffer.alloc(65_535, 'x');
       for (let i = 0; i < 60; i++) await app.put('big?tries=1', body);
       const connection = await app.open();
@@ -719,7 +722,7 @@ describe('bounds of connections', () => {
       expect(await app.get('big')).toMatchObject({ status: 200, json: { remain_tries: 0 } });
     });
 
-    it('is disconnected if it reads no answer after it closed its sending side', async () => {
+    it('is disconnected if it closed its sending side and no answer comes', async () => {
       const engine = app.server.api.app.get(Engines, { strict: false }).of('default');
       Object.assign(engine, { lease: () => new Promise(() => undefined) });
       const connection = await app.openHalf();
@@ -730,7 +733,7 @@ describe('bounds of connections', () => {
       Reflect.deleteProperty(engine, 'lease');
     });
 
-    it('is kept while it reads and while it waits', async () => {
+    it('is not disconnected while it waits in a long poll', async () => {
       const before = await metric(app, 'pumphouse_unread_answers_total');
       const waiting = app.get('later?timeout=20');
       await sleep(900);

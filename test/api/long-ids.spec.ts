@@ -31,28 +31,34 @@ describe('chosen job ids', () => {
     it.each([
       ['a simple job', {}],
       ['an extended job', { type: 't', history: true }],
-    ])('are the same for %s in every call', async (_, more) => {
-      const [queue, id] = [fresh(), idOf(length)];
-      expect(await publish({ queue, id, tries: 5, ...more })).toMatchObject({ id, state: 'ready' });
-      expect(code(await post('jobs', { queue, id, ...more }))).toBe('job_exists');
-      expect(await find(id)).toMatchObject({ id, queue, state: 'ready' });
+    ])(
+      'are returned unchanged for %s by publish, lease, heartbeat, release, retry and ack',
+      async (_, more) => {
+        const [queue, id] = [fresh(), idOf(length)];
+        expect(await publish({ queue, id, tries: 5, ...more })).toMatchObject({ id, state: 'ready' });
+        expect(code(await post('jobs', { queue, id, ...more }))).toBe('job_exists');
+        expect(await find(id)).toMatchObject({ id, queue, state: 'ready' });
 
-      const first = await leaseOne(queue, { worker: `w-${queue}` });
-      expect(first.id).toBe(id);
-      expect(await given('POST', `jobs/${id}/heartbeat`, { lease: first.lease })).toMatchObject({ id });
-      expect(await given('POST', `jobs/${id}/release`, { lease: first.lease })).toMatchObject({
-        id,
-        state: 'ready',
-      });
-      const second = await leaseOne(queue);
-      expect(await given('POST', `jobs/${id}/retry`, { lease: second.lease, delay_ms: 0 })).toMatchObject({
-        id,
-      });
-      const third = await leaseOne(queue);
-      expect((await call('POST', `jobs/${id}/log`, { message: 'half' })).status).toBe(204);
-      expect(await given('POST', `jobs/${id}/ack`, { lease: third.lease })).toEqual({ id, status: 'acked' });
-      expect(code(await call('GET', `jobs/${id}`))).toBe('job_not_found');
-    });
+        const first = await leaseOne(queue, { worker: `w-${queue}` });
+        expect(first.id).toBe(id);
+        expect(await given('POST', `jobs/${id}/heartbeat`, { lease: first.lease })).toMatchObject({ id });
+        expect(await given('POST', `jobs/${id}/release`, { lease: first.lease })).toMatchObject({
+          id,
+          state: 'ready',
+        });
+        const second = await leaseOne(queue);
+        expect(await given('POST', `jobs/${id}/retry`, { lease: second.lease, delay_ms: 0 })).toMatchObject({
+          id,
+        });
+        const third = await leaseOne(queue);
+        expect((await call('POST', `jobs/${id}/log`, { message: 'half' })).status).toBe(204);
+        expect(await given('POST', `jobs/${id}/ack`, { lease: third.lease })).toEqual({
+          id,
+          status: 'acked',
+        });
+        expect(code(await call('GET', `jobs/${id}`))).toBe('job_not_found');
+      },
+    );
 
     it('are accepted to change, cancel, tag and track a job', async () => {
       const [queue, id] = [fresh(), idOf(length)];
@@ -95,7 +101,7 @@ describe('chosen job ids', () => {
       }
     });
 
-    it('are listed from a cursor of the longest queue name', async () => {
+    it('are listed by a cursor in a queue with a name of 255 characters', async () => {
       const queue = fresh('q').padEnd(255, 'q');
       const ids = [idOf(length), idOf(length)];
       await given('POST', 'jobs', { jobs: ids.map((id) => ({ queue, id, priority: -100 })) });
@@ -105,7 +111,7 @@ describe('chosen job ids', () => {
       ).toMatchObject({ items: [{ id: ids[1] }] });
     });
 
-    it('are accepted to wait for a job and to end a wait', async () => {
+    it('are accepted as dependencies and as dependents', async () => {
       const [queue, id, waiting] = [fresh(), idOf(length), idOf(length)];
       await publish({ queue, id });
       expect(await publish({ queue: `${queue}-b`, id: waiting, depends_on: [id] })).toMatchObject({
@@ -132,7 +138,7 @@ describe('chosen job ids', () => {
       expect(failed).toEqual([id]);
     });
 
-    it('hold unique keys, and are answered again under an idempotency key', async () => {
+    it('hold unique keys, and are returned again for a repeated idempotency key', async () => {
       const [queue, id] = [fresh(), idOf(length)];
       const job = { queue, id, unique: { key: queue, mode: 'reject' } };
       const keyed = { headers: { 'idempotency-key': queue } };
@@ -180,7 +186,7 @@ describe('chosen job ids', () => {
       expect(await find(other)).toMatchObject({ state: 'ready', queue: `${queue}-b` });
     });
 
-    it('are acknowledged in batches, with results, next queues and without', async () => {
+    it('are acknowledged in a batch, with a result, with a next queue, and with neither', async () => {
       const queue = fresh();
       const ids = [idOf(length), idOf(length), idOf(length)];
       await given('POST', 'jobs', { jobs: ids.map((id) => ({ queue, id, retention_ms: 60_000 })) });

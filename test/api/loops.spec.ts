@@ -92,7 +92,7 @@ describe('GET /loops of two workers', () => {
   });
   afterAll(() => server.remove());
 
-  it('lists the loops of both, each with its process', async () => {
+  it('lists the loops of each worker with its process id', async () => {
     const list = async (): Promise<LoopView[]> =>
       ((await (await fetch(`${server.adminUrl}/loops`)).json()) as { loops: LoopView[] }).loops;
     await waitFor(async () => (await list()).length === 2 * NAMES.length, 10_000);

@@ -35,7 +35,7 @@ describe('a pool that moves to another Redis', () => {
   it.each([
     ['the fast path', 'q'],
     ['the router', '%71'],
-  ])('serves both pools by %s', async (_name, queue) => {
+  ])('serves the jobs of the old and the new pool by %s', async (_name, queue) => {
     const ids = [await store(old, 'one'), idOf(await app.put(queue, 'two')), await store(old, 'three')];
     expect(await app.get(`${queue}/size`)).toMatchObject({ json: { size: 3 } });
     expect(await next.queues.size(app.namespace, 'q')).toBe(1);
@@ -61,7 +61,7 @@ describe('a pool that moves to another Redis', () => {
     expect(await next.queues.size(app.namespace, 'q')).toBe(0);
   });
 
-  it('T27: leaves a job alone if its republish is refused, and swaps it otherwise', async () => {
+  it('T27: keeps a job whose republish is refused, and else replaces it by a job in the new pool', async () => {
     for (const engine of [old, next]) {
       const id = await store(engine, 'first');
       expect(await app.put(`q/job/${id}?ttl=x`, 'second')).toMatchObject({
@@ -79,7 +79,7 @@ describe('a pool that moves to another Redis', () => {
     }
   });
 
-  it('serves the native API: a worker gets jobs of both pools and settles them in the right one', async () => {
+  it('leases jobs of the old and the new pool to a worker of the native API, and settles each in its pool', async () => {
     const v1 = (path: string, body: object) =>
       app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
     const [inOld] = await old.jobs.publish(app.namespace, [
@@ -112,7 +112,7 @@ describe('a pool that moves to another Redis', () => {
     expect((await app.get(`/v1/${app.namespace}/jobs?queue=n`)).json).toMatchObject({ code: 'pool_moving' });
   });
 
-  it('lists the queues of both pools', async () => {
+  it('lists the queues of the old and of the new pool', async () => {
     await old.publish(app.namespace, 'only-old', newJob());
     await next.publish(app.namespace, 'only-new', newJob());
     const { text } = await app.admin('GET', '/info?pool=default');
@@ -122,7 +122,7 @@ describe('a pool that moves to another Redis', () => {
     );
   });
 
-  it('reports that it runs on without the old Redis', async () => {
+  it('is degraded, and publishes and leases, while the old Redis is down', async () => {
     const wait = app.get('q?timeout=20');
     await redis.kill9();
     const degraded = { status: 200, json: { status: 'degraded', degraded: ['default: down'] } };

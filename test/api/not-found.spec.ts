@@ -63,7 +63,7 @@ describe('an unknown name in a path', () => {
     call(method, path.slice(1).replace(/\{\w+\}/, name) + (QUERY[`${method} ${path}`] ?? ''), body);
   const kindOf = ({ path }: NamingCall) => KINDS[path.split('/')[1] ?? ''];
 
-  it('gets the same 404 from every call', async () => {
+  it('gets 404 with its kind and itself from every call that does not create it', async () => {
     const made: string[] = [];
     expect(calls.length).toBeGreaterThan(25);
     for (const one of calls) {
@@ -92,7 +92,7 @@ describe('an unknown name in a path', () => {
     expect(made.sort()).toEqual(Object.keys(MAKES).sort());
   });
 
-  it('gets the same 404 after its deletion', async () => {
+  it('gets 404 from a get or purge after the job or queue of that name was deleted', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
     expect((await call('POST', `queues/${queue}/purge`, { states: ['ready'] })).json).toMatchObject({
@@ -109,7 +109,7 @@ describe('an unknown name in a path', () => {
     }
   });
 
-  it('is repeated only in part if it is long, with any characters', async () => {
+  it('is repeated in the answer with any characters, cut to 128 if it is longer', async () => {
     const long = 'x'.repeat(1_000);
     for (const one of calls) {
       const shown = `${one.method} ${one.path}`;
@@ -128,7 +128,7 @@ describe('an unknown name in a path', () => {
     }
   });
 
-  it('is refused by its rule if a queue cannot have it', async () => {
+  it('gets 400 if it is no valid queue name', async () => {
     for (const one of calls.filter(({ path }) => path.startsWith('/queues/'))) {
       for (const name of ['a.b', '_a', 'q'.repeat(256)]) {
         const { status, json } = await send(one, name);

@@ -216,7 +216,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  describe('the check of answers against the document', () => {
+  describe('the check of answers in tests', () => {
     const document = {
       paths: {
         '/v1/{namespace}/things/{id}': {
@@ -294,7 +294,7 @@ describe('the OpenAPI document', () => {
       }
     });
 
-    it('runs no script of its text, and sends nothing elsewhere', async () => {
+    it('has no inline script, and a policy that allows no other server', async () => {
       const page = await app.get('/docs', { token: null });
       expect(page.text).not.toMatch(/<script>|<style|\son\w+=|https?:/i);
       const policy = String(page.headers['content-security-policy']);
@@ -307,7 +307,7 @@ describe('the OpenAPI document', () => {
       expect(script.text).not.toMatch(/https?:/);
     });
 
-    it('is the package’s own text, byte for byte', async () => {
+    it('has the files of swagger-ui-dist, byte for byte', async () => {
       for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
         const { text, headers } = await app.get(`/docs/${name}`, { token: null });
         const bytes = readFileSync(`node_modules/swagger-ui-dist/${name}`);
@@ -361,7 +361,7 @@ describe('the API guide', () => {
     });
     afterAll(() => app.stop());
 
-    it('has fifteen parts', () =>
+    it('has 15 parts', () =>
       expect(Object.keys(PARTS)).toEqual(Array.from({ length: 15 }, (_, i) => String(i + 1))));
 
     it.each(owed)('has an example for part %d: %s', (_, title) => {
@@ -388,7 +388,7 @@ describe('the API guide', () => {
       expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
     });
 
-    it('names every event and no other', () => {
+    it('lists every event and no other', () => {
       const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
       const [, table = ''] = text.split('| `event` | what happened |');
       const rows = table.split('\n\n')[0]!.split('\n').slice(2);
@@ -398,7 +398,7 @@ describe('the API guide', () => {
       expect(named.sort()).toEqual([...EVENT_NAMES].sort());
     });
 
-    it('shows no native call that is not run', () => {
+    it('shows no native call as a curl command, which would not be run', () => {
       const [, chapter = ''] = page.split('\n## The native API\n');
       const [, ...native] = chapter.split('\n## ')[0]!.split('\n### ');
       expect(native.length).toBeGreaterThan(20);

@@ -39,7 +39,7 @@ describe('an outage of Redis', () => {
     return { ...answer, ms: performance.now() - start };
   };
 
-  it('gives 503 within the command timeout for every call, never 401, until it ends', async () => {
+  it("causes 503 for every call of lmstfy's API, within 5.5 s, never 401, until it ends", async () => {
     const id = await app.publish('out?tries=3');
     await redis.kill9();
     const calls = (): Promise<Answer>[] => [
@@ -75,7 +75,7 @@ describe('an outage of Redis', () => {
     });
   });
 
-  it('is survived by long polls', async () => {
+  it('leaves a long poll waiting, which gets a job published after it', async () => {
     const poll = app.get('patient?timeout=60');
     const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
     await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 1\n'));

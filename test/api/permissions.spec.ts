@@ -35,8 +35,8 @@ describe('permissions of tokens', () => {
     const show = async (token: string): Promise<Record<string, unknown>> =>
       (await app.admin('GET', `/token/${app.namespace}/${token}`)).json as Record<string, unknown>;
 
-    describe('verbs', () => {
-      it('allow what they name and refuse the rest, naming the missing one', async () => {
+    describe('the verbs of a token', () => {
+      it('allow the calls that need them, and refuse other calls with the name of the missing verb', async () => {
         const producer = await make('verbs=publish');
         const worker = await make('verbs=consume');
         const operator = await make('verbs=admin');
@@ -60,7 +60,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('mail/size', { token: worker })).toMatchObject({ json: { size: 0 } });
       });
 
-      it('get the same answers from fast path and router, and as a problem on the native API', async () => {
+      it('refuse a call in the same way on fast path and router, and with problem details on the native API', async () => {
         const producer = await make('verbs=publish');
         const path = `/api/${app.namespace}/mail`;
         const [fastPath, router] = [
@@ -79,7 +79,7 @@ describe('permissions of tokens', () => {
         });
       });
 
-      it('are not counted against a limit when they refuse', async () => {
+      it('count no call that they refuse against the limit of the token', async () => {
         const worker = await make('verbs=consume');
         const limit = `/token/${app.namespace}/${worker}/limit`;
         await app.admin('PUT', limit, { body: '{"read":1,"write":1,"interval":60}' });
@@ -91,8 +91,8 @@ describe('permissions of tokens', () => {
       });
     });
 
-    describe('queue patterns', () => {
-      it('allow the queues that match and no other, on both paths', async () => {
+    describe('the queue patterns of a token', () => {
+      it('allow the queues that match and no other, on fast path and router', async () => {
         const token = await make('queues=mail-*,news');
         for (const queue of ['mail-1', 'mail-', 'news']) await app.publish(queue, 'x', { token });
         for (const queue of ['mail', 'xmail-1', 'newsletter', 'NEWS'])
@@ -107,7 +107,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('newsletter/size', { token })).toMatchObject({ status: 403 });
       });
 
-      it('must allow all queues of a call', async () => {
+      it('refuse a consume from several queues if one queue does not match', async () => {
         const token = await make('queues=mail-*');
         await app.publish('mail-2');
         await app.publish('secret');
@@ -120,7 +120,7 @@ describe('permissions of tokens', () => {
         expect(await app.get('secret/size')).toMatchObject({ json: { size: 1 } });
       });
 
-      it('are checked in the body of a batch acknowledgement, which is refused as a whole', async () => {
+      it('refuse a batch acknowledgement as a whole if the queue of one entry does not match', async () => {
         const token = await make('queues=mail-*');
         const [mine, other] = [await app.publish('mail-3'), await app.publish('else')];
         const mail = { queue: 'mail-3', force: true };
@@ -140,7 +140,7 @@ describe('permissions of tokens', () => {
       });
     });
 
-    it('are closed to servers without permissions: those find no token', async () => {
+    it('are stored so that a server older than permissions does not find them', async () => {
       const read = async (token: string) => redis().read('HMGET', keyOf(token), 'pool', 'namespace', 'token');
       const limited = await make('verbs=publish');
       expect(await read(limited)).toEqual(['default', app.namespace, null]);
@@ -177,7 +177,7 @@ describe('permissions of tokens', () => {
     });
 
     describe('the expiry of a token', () => {
-      it('follows the clock of Redis, and removes it from the list', async () => {
+      it('ends the token, and removes it from all lists', async () => {
         const token = await make('expires=1s&queues=mail');
         await app.admin('PUT', `/token/${app.namespace}/${token}/limit`, {
           body: '{"read":9,"write":9,"interval":60}',
@@ -242,7 +242,7 @@ describe('permissions of tokens', () => {
       const rotate = (token: string, query = ''): Promise<Answer> =>
         app.admin('POST', `/token/${app.namespace}/${token}/rotate${query}`);
 
-      it('copies all of the old token to the new one, and ends the old one', async () => {
+      it('copies permissions, expiry and limit to the new token, and ends the old one', async () => {
         const old = await make('verbs=publish&queues=mail&expires=2030-01-31');
         const limit = '{"interval":60,"read":0,"write":2}';
         await app.admin('PUT', `/token/${app.namespace}/${old}/limit`, { body: limit });
@@ -267,7 +267,7 @@ describe('permissions of tokens', () => {
         expect(await rotate(old)).toMatchObject({ status: 404, json: { error: 'token not found' } });
       });
 
-      it('keeps the old token valid for its grace, but not beyond its expiry', async () => {
+      it('keeps the old token valid for the grace, but not beyond its old expiry', async () => {
         const old = await make('expires=20h');
         const { json } = await rotate(old, '?grace=1h&expires=30d');
         const { token } = json as { token: string };
@@ -302,7 +302,7 @@ describe('permissions of tokens', () => {
         await app.publish('mail', 'x', { token: old });
       });
 
-      it('is in the audit log with four characters of both', async () => {
+      it('is in the audit log with four characters of each token', async () => {
         const old = await make('');
         const { token } = (await rotate(old)).json as { token: string };
         const audited = app.log.filter(({ message }) => message === 'audit').slice(-2);
@@ -390,7 +390,7 @@ describe('permissions by queue', () => {
   const find = async (id: string): Promise<unknown> => (await call('GET', `jobs/${id}`)).json;
 
   describe('a token for some queues', () => {
-    it('removes and changes no job of another queue by a unique key', async () => {
+    it('replaces and debounces no job of another queue by a unique key', async () => {
       const mine = await limited();
       await publish({ queue: 'theirs', id: 'holder', data: 1, unique: { key: 'k', mode: 'reject' } });
 
@@ -421,7 +421,7 @@ describe('permissions by queue', () => {
       expect(await call('POST', 'jobs/first/cancel', { cascade: true })).toMatchObject({ status: 200 });
     });
 
-    it('cannot cancel a job of another queue among many, nor a dependency of one', async () => {
+    it('cannot cancel a job of another queue by a cancel of many, nor a job that one depends on', async () => {
       const mine = await limited();
       await publish({ queue: 'mine', id: 'own' });
       await publish({ queue: 'theirs', id: 'foreign' });
@@ -456,7 +456,7 @@ describe('permissions by queue', () => {
         who('POST', `workers/${name}/heartbeat`, { ...beat, info: { name: 'n', ...info } });
       const show = async (name: string): Promise<unknown> => (await call('GET', `workers/${name}`)).json;
 
-      it('is not changed, lost, read or ended by a token for other queues, and keeps its stop', async () => {
+      it('is not changed, lost or ended by a token for other queues, and keeps the stop of an operator', async () => {
         const mine = await limited('consume');
         const theirs = await limited('consume', 'theirs,other');
         for (const [name, owner] of [
@@ -478,7 +478,7 @@ describe('permissions by queue', () => {
         }
       });
 
-      it('keeps its waiting lease requests against a token for other queues', async () => {
+      it('keeps its waiting lease requests if a token for other queues ends them', async () => {
         const [mine, theirs] = [await limited('consume'), await limited('consume', 'later')];
         await begin(theirs, 'waits-long');
         const lease = { queues: ['later'], worker: 'waits-long', wait_ms: 60_000 };
@@ -511,7 +511,7 @@ describe('permissions by queue', () => {
         expect((await mine('POST', 'workers/earlier/heartbeat', beat)).status).toBe(404);
       });
 
-      it('is all that it forgets of a worker', async () => {
+      it('is the only kind of worker that the token can forget: one known by name stays', async () => {
         const mine = await limited('consume');
         await publish({ queue: 'theirs', type: 't' });
         await call('POST', 'leases', { queues: ['theirs'], worker: 'by-name' });
@@ -661,7 +661,7 @@ describe('permissions by queue', () => {
       }
     });
 
-    it('is answered like a removed one by a publish with X-Job-ID that waits', async () => {
+    it('is answered as a removed job to a waiting publish with its id in X-Job-ID', async () => {
       for (const [state, id] of Object.entries(foreign)) {
         const args = performance.now();
         const answer = await mine('POST', 'jobs?wait_ms=5000', { queue: 'mine' }, { 'X-Job-ID': id });
@@ -747,7 +747,7 @@ describe('permissions by queue', () => {
       expect((await mine('POST', 'jobs', { jobs })).status).toBe(201);
     });
 
-    it('is not revealed as a dependency of another job', async () => {
+    it('is not revealed as a dependent of another job', async () => {
       await publish({ queue: 'mine', id: 'needed' });
       await publish({ queue: 'mine', id: 'own-dependent', depends_on: ['needed'] });
       await publish({ queue: 'secret-queue', id: 'foreign-dependent', depends_on: ['needed'] });
@@ -782,7 +782,7 @@ describe('permissions by queue', () => {
       expect((await call('PUT', 'targets/billing', hook)).status).toBe(200);
     });
 
-    it('is refused to a token for some queues in every call', async () => {
+    it('is not shown to a token for some queues, nor set on a queue by it', async () => {
       const mine = await limited('publish,consume,admin,push');
       const refusals = [
         await mine('GET', 'targets/billing'),
@@ -807,7 +807,7 @@ describe('permissions by queue', () => {
       expect((await all('PATCH', 'queues/other', { push: { target: 'billing' } })).status).toBe(200);
     });
 
-    it('gets no job at a URL that a token without push set', async () => {
+    it('gets no job with a URL that a token without the permission push publishes, changes or runs', async () => {
       const publisher = await limited('publish');
       const job = { queue: 'mine', data: 1, push: { url } };
       await call('POST', 'jobs', { ...job, id: 'to-url', delay_ms: 600_000 });
@@ -832,7 +832,7 @@ describe('permissions by queue', () => {
     });
   });
 
-  it('requires the permission of a read to wait for a job, before anything is stored', async () => {
+  it('refuses a publish that waits to a token without the permission consume, and stores no job', async () => {
     const publisher = await limited('publish', 'mine');
     const job = { queue: 'mine', id: 'not-stored' };
     expect(await publisher('POST', 'jobs?wait_ms=1', job)).toMatchObject({

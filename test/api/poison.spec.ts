@@ -32,7 +32,7 @@ describe('a job that kills its worker each time', () => {
   beforeAll(async () => ({ app } = await TestApp.alone()));
   afterAll(() => app.stop());
 
-  it('is dead when its tries are used up, with the reason, and blocks no other job', async () => {
+  it('is dead after three tries, with lease_expired as the reason, and blocks no other job', async () => {
     const id = await app.publish(`poisoned?tries=${String(TRIES)}`, 'poison');
     const url = `http://127.0.0.1:${String(app.port)}/api/${app.namespace}/poisoned`;
     for (let i = 1; i <= TRIES; i++) expect(await work(url, app.token)).toBe('SIGKILL');
@@ -60,7 +60,7 @@ describe('a job that kills its worker each time', () => {
     });
   });
 
-  it('shows the attempts of a living job', async () => {
+  it('is shown with state and attempts in headers before it dies', async () => {
     const id = await app.publish('living?tries=2');
     const state = async (): Promise<unknown> => {
       const { headers } = await app.get(`living/job/${id}`);

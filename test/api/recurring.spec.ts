@@ -16,7 +16,7 @@ const fieldsOf = ({ json }: Answer): string[] =>
   ((json as { errors?: { field: string }[] }).errors ?? []).map(({ field }) => field);
 
 describe('recurring jobs', () => {
-  it('are created on time by the clock of Redis', async () => {
+  it('create jobs exactly one period apart', async () => {
     const { id } = await create({
       id: 'report',
       schedule: { every_ms: 1_000 },
@@ -147,7 +147,7 @@ describe('recurring jobs', () => {
     expect((await call('GET', 'jobs/exact-1')).text).toContain(data);
   });
 
-  it('start at start_at', async () => {
+  it('start at first_at', async () => {
     const first_at = '2020-01-01T00:00:30.000Z';
     const { schedule, next_at } = await create({ schedule: { every_ms: 60_000, first_at } });
 
@@ -168,7 +168,7 @@ describe('recurring jobs', () => {
     expect(await call('GET', 'recurring?cursor=-')).toMatchObject({ status: 400 });
   });
 
-  it('are limited to queues that the token may publish to', async () => {
+  it('are limited to queues of the token, which learns nothing of others', async () => {
     const limited = await Namespace.make(['q*']);
     const refused = { status: 403, json: { code: 'queue_not_allowed' } };
     const unknown = { status: 404, json: { code: 'recurring_not_found' } };
@@ -209,7 +209,7 @@ describe('recurring jobs', () => {
     [{ backlog: -1 }, ['backlog']],
     [{ backlog: 1, max_catch_up: 1 }, ['backlog']],
     [{ max_catch_up: 1_001 }, ['max_catch_up']],
-  ])('are refused with the name of the broken rule: %j', async (more, fields) => {
+  ])('are refused with the names of the wrong fields: %j', async (more, fields) => {
     const answer = await call('POST', 'recurring', { schedule: later, job: { queue: 'q' }, ...more });
 
     expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
@@ -218,7 +218,7 @@ describe('recurring jobs', () => {
 
 describe('unique keys', () => {
   const unique = (mode: string) => ({ queue: 'u', unique: { key: 'k', mode } });
-  it('are shown with their holder, or that the holder is returned for the new job', async () => {
+  it('are refused with the id of their holder, or return the holder with mode existing', async () => {
     const { id } = (await call('POST', 'jobs', unique('reject'))).json as { id: string };
 
     expect(await call('POST', 'jobs', unique('reject'))).toMatchObject({
@@ -234,7 +234,7 @@ describe('unique keys', () => {
   });
 });
 
-it('a done job keeps its result for its retention', async () => {
+it('a done job with a retention shows its result', async () => {
   const { id } = (await call('POST', 'jobs', { queue: 'kept', retention_ms: 60_000 })).json as {
     id: string;
   };

@@ -19,7 +19,7 @@ describe('routing', () => {
   };
   const TOO_LONG = { status: 400, json: { error: 'namespace or queue name too long' } };
 
-  describe('routes, names, tokens', () => {
+  describe('the API of the queues', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -73,7 +73,7 @@ describe('routing', () => {
     });
 
     it.each(['application/json', 'nonsense'])(
-      'ignores a body of type %s for an unknown path',
+      'answers 404 for an unknown path with a broken body of type %s',
       async (type) => {
         expect(
           await app.call('POST', '/nope', { body: '{', headers: { 'content-type': type } }),
@@ -114,7 +114,7 @@ describe('routing', () => {
       expect(await app.get(`/api/${namespace}/q/size`, { token: null })).toMatchObject(refusal);
     });
 
-    it('rejects empty names', async () => {
+    it('refuses an empty namespace name and an empty queue name', async () => {
       expect(await app.put('/api//p1')).toMatchObject(FORBIDDEN_NAMESPACE);
       expect(await app.get('/api/g1//size')).toMatchObject(FORBIDDEN_QUEUE);
     });
@@ -129,7 +129,7 @@ describe('routing', () => {
       },
     );
 
-    it('identifies the caller', async () => {
+    it('accepts a token in X-Token or the query, and refuses a missing or wrong token with 401', async () => {
       const missing = { status: 401, json: { error: 'token not found' } };
       const invalid = { status: 401, json: { error: 'invalid token' } };
       expect(await app.put('q', 'x', { token: null })).toMatchObject(missing);
@@ -153,7 +153,7 @@ describe('routing', () => {
       expect(await app.get('q/deadletter/size', { token: null })).toMatchObject(missing);
     });
 
-    it('gives every answer its own id', async () => {
+    it('gives every answer an X-Request-Id of its own', async () => {
       const answers = await Promise.all([
         app.put('q'),
         app.get('q'),
@@ -172,7 +172,7 @@ describe('routing', () => {
       expect(new Set(ids).size).toBe(ids.length);
     });
 
-    it('leaves the size calls public if that is set', async () => {
+    it('answers the size calls without a token if lmstfy.public_sizes is set', async () => {
       const open = await TestApp.start({ PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'true' });
       try {
         await open.publish('q');
@@ -333,13 +333,16 @@ describe('bad input', () => {
         () => get('/healthz', ...Array<string>(3_000).fill('A: b'), 'Connection: close'),
         '431',
       ],
-    ])('are handled: %s', async (_what, bytes, expected) => {
-      expect(await statuses(bytes())).toBe(expected);
-      expect(await stored('smuggled')).toMatchObject({ size: 0 });
-      expect(app.log.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
-    });
+    ])(
+      'get the expected answers, hide no second request and log no error: %s',
+      async (_what, bytes, expected) => {
+        expect(await statuses(bytes())).toBe(expected);
+        expect(await stored('smuggled')).toMatchObject({ size: 0 });
+        expect(app.log.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+      },
+    );
 
-    it('are answered before bytes behind the last request of a connection', async () => {
+    it('are not read behind a request with Connection: close', async () => {
       const connection = await app.open();
       connection.write(put('closing', 'Content-Length: 1', 'Connection: close') + 'x' + inner());
 
@@ -347,7 +350,7 @@ describe('bad input', () => {
       expect(await stored('smuggled')).toMatchObject({ size: 0 });
     });
 
-    it('do not hide a disconnected client behind bytes after a long poll', async () => {
+    it('do not hide, behind a long poll, that the client disconnected', async () => {
       const connection = await app.open();
       connection.write(get(`/api/${app.namespace}/closing-poll?timeout=20`, 'Connection: close'));
       connection.write(inner());
@@ -359,7 +362,7 @@ describe('bad input', () => {
       connection.cut();
     });
 
-    it('do not report a publish as refused because of garbage behind it', async () => {
+    it('do not change, behind a publish, its answer to 400', async () => {
       // The token is known: the publish does not wait for it when the connection ends.
       await app.get('behind');
       const connection = await app.open();
@@ -370,7 +373,7 @@ describe('bad input', () => {
       expect(answer).not.toContain('HTTP/1.1 400');
     });
 
-    it('lease nothing for a consume with garbage behind it', async () => {
+    it('do not let a consume before them keep its job', async () => {
       await app.publish('once?tries=1');
       const connection = await app.open();
       connection.write(get(`/api/${app.namespace}/once`) + 'garbage\r\n\r\n');
@@ -380,7 +383,7 @@ describe('bad input', () => {
     });
 
     it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
-      'accept a property name of JavaScript as a name: %s',
+      'are answered as usual if a name is a property of JavaScript objects: %s',
       async (name) => {
         const isLegal = !name.startsWith('_');
         expect((await app.put(name)).status).toBe(isLegal ? 201 : 400);
@@ -393,7 +396,7 @@ describe('bad input', () => {
       },
     );
 
-    it('accept property names of JavaScript as attributes', async () => {
+    it('store attributes named as properties of JavaScript objects', async () => {
       const request = head('PUT', `/api/${app.namespace}/attributes`, {
         'X-Token': app.token,
         'Enable-Job-Version': 'YES',
@@ -415,13 +418,16 @@ describe('bad input', () => {
       ['keys', `[{${Array.from({ length: 5_000 }, (_, i) => `"k${String(i)}":0`).join()}}]`, 201, /job_ids/],
       ['a long string', `["${'\\u0041'.repeat(100_000)}"]`, 413, /job too large/],
       ['a long number', `[${'9'.repeat(60_000)}]`, 201, /job_ids/],
-    ])('are accepted in a bulk publish with %s', async (_what, body, status, text) => {
-      const answer = await app.put('bulk/bulk', body);
+    ])(
+      'are answered with 201, 400 or 413 if a bulk publish has much of: %s',
+      async (_what, body, status, text) => {
+        const answer = await app.put('bulk/bulk', body);
 
-      expect(answer.status).toBe(status);
-      expect(answer.text).toMatch(text);
-      expect(await app.get('/healthz')).toMatchObject({ status: 200 });
-    });
+        expect(answer.status).toBe(status);
+        expect(answer.text).toMatch(text);
+        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+      },
+    );
 
     it.each<[string, string]>([
       ['nesting', `{"acks":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
@@ -439,7 +445,7 @@ describe('bad input', () => {
   });
 });
 
-describe('habits of lmstfy', () => {
+describe('HTTP connections', () => {
   /** What lmstfy's clients do and rely on. */
   describe('lmstfy clients', () => {
     let app: TestApp;
@@ -450,7 +456,7 @@ describe('habits of lmstfy', () => {
 
     const auth = (): Record<string, string> => ({ 'X-Token': app.token });
 
-    it('use one connection for everything', async () => {
+    it('use one connection for all calls, also after a 404', async () => {
       const connection = await app.open();
       const queue = `/api/${app.namespace}/keep`;
       connection.write(`${head('PUT', queue, { ...auth(), 'Content-Length': '2' })}hi`);
@@ -467,7 +473,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('send the next request before the answer', async () => {
+    it('send requests before the answer to the first, and get all answers', async () => {
       const connection = await app.open();
       const queue = `/api/${app.namespace}/pipe`;
       const publish = (body: string): string =>
@@ -478,25 +484,28 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it.each([1, 2, 33, 200])('send %i publishes and read the size without a pause', async (many) => {
-      const queue = `/api/${app.namespace}/pipe-${String(many)}`;
-      const publishes = Array.from({ length: many }, (_, i) => {
-        const body = String(i);
-        return head('PUT', `${queue}?tries=2`, { ...auth(), 'Content-Length': String(body.length) }) + body;
-      });
-      const last = head('GET', `${queue}/size`, { ...auth(), Connection: 'close' });
-      const answers = await app.raw(publishes.join('') + last);
+    it.each([1, 2, 33, 200])(
+      'pipeline %i publishes and a size call, which are served in order',
+      async (many) => {
+        const queue = `/api/${app.namespace}/pipe-${String(many)}`;
+        const publishes = Array.from({ length: many }, (_, i) => {
+          const body = String(i);
+          return head('PUT', `${queue}?tries=2`, { ...auth(), 'Content-Length': String(body.length) }) + body;
+        });
+        const last = head('GET', `${queue}/size`, { ...auth(), Connection: 'close' });
+        const answers = await app.raw(publishes.join('') + last);
 
-      expect(answers.match(/HTTP\/1.1 201/g)).toHaveLength(many);
-      expect(answers).toContain(`"size":${String(many)}`);
-      const { json } = await app.get(`pipe-${String(many)}?count=100`);
-      const bodies = (json as { data: string }[]).map(({ data }) =>
-        Number(Buffer.from(data, 'base64').toString()),
-      );
-      expect(bodies).toEqual(Array.from({ length: Math.min(many, 100) }, (_, i) => i));
-    });
+        expect(answers.match(/HTTP\/1.1 201/g)).toHaveLength(many);
+        expect(answers).toContain(`"size":${String(many)}`);
+        const { json } = await app.get(`pipe-${String(many)}?count=100`);
+        const bodies = (json as { data: string }[]).map(({ data }) =>
+          Number(Buffer.from(data, 'base64').toString()),
+        );
+        expect(bodies).toEqual(Array.from({ length: Math.min(many, 100) }, (_, i) => i));
+      },
+    );
 
-    it('publish and delete the queue without a pause', async () => {
+    it('pipeline a publish, a destroy of the queue and a size call, which are served in order', async () => {
       const queue = `/api/${app.namespace}/undone`;
       const publish = `${head('PUT', queue, { ...auth(), 'Content-Length': '1' })}x`;
       for (let round = 0; round < 10; round++) {
@@ -507,7 +516,7 @@ describe('habits of lmstfy', () => {
       }
     });
 
-    it('pipeline a publish behind a long poll, which ends', async () => {
+    it('pipeline a publish behind a long poll, which is answered at once', async () => {
       const queue = `/api/${app.namespace}/behind-a-poll`;
       const connection = await app.open();
       connection.write(head('GET', `${queue}?timeout=60`, auth()));
@@ -531,7 +540,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('get no answer behind one that ends the connection', async () => {
+    it('get no answer to a request behind one with Connection: close', async () => {
       const queue = `/api/${app.namespace}/after-the-end`;
       const put = (connection: string): string =>
         `${head('PUT', queue, { ...auth(), 'Content-Length': '1', Connection: connection })}x`;
@@ -541,7 +550,7 @@ describe('habits of lmstfy', () => {
       expect(await app.get('after-the-end/size')).toMatchObject({ json: { size: 2 } });
     });
 
-    it('are refused two tokens', async () => {
+    it('are refused with two X-Token headers', async () => {
       const queue = `/api/${app.namespace}/two-tokens`;
       for (const second of [app.token, 'another']) {
         const tokens = `X-Token: ${app.token}\r\nX-Token: ${second}`;
@@ -571,7 +580,7 @@ describe('habits of lmstfy', () => {
       });
     });
 
-    it('publish again after a 5xx or a broken connection: each answered try is one job', async () => {
+    it('publish again after a 503 and a broken connection of a proxy, and one job is stored', async () => {
       const front = await flaky(app.port);
       const agent = new RetryAgent(new Agent(), {
         maxRetries: 3,
@@ -622,7 +631,7 @@ describe('habits of lmstfy', () => {
       connection.cut();
     });
 
-    it('send no body that will be refused', async () => {
+    it('get 413 instead of 100 Continue for a body that is too large', async () => {
       const connection = await app.open();
       connection.write(
         head('PUT', `/api/${app.namespace}/expect`, {
@@ -667,7 +676,7 @@ describe('habits of lmstfy', () => {
   }
 });
 
-describe('defects of lmstfy', () => {
+describe("lmstfy's API", () => {
   /** What lmstfy does wrong, seen through HTTP; the numbers are those of its list of defects. */
   describe('lmstfy defects that this server does not have', () => {
     let app: TestApp;
@@ -693,14 +702,14 @@ describe('defects of lmstfy', () => {
       expect(await app.get('gone/deadletter')).toMatchObject({ json: { deadletter_size: 0 } });
     });
 
-    it('D3: the longest timeout waits, and ends when a job arrives', async () => {
+    it('D3: a consume with the longest timeout waits, and gets a job that arrives', async () => {
       const answer = app.get('patient?timeout=4294967295&ttr=4294967295');
       await sleep(30);
       await app.publish('patient?ttl=4294967295');
       expect(await answer).toMatchObject({ status: 200, json: { ttl: 4_294_967_295 } });
     });
 
-    it('D4: an expired job hides no other, at timeout=0 and in a batch', async () => {
+    it('D4: a consume skips an expired job and gets the next, with timeout=0 and with count=3', async () => {
       for (const [body, ttl] of [
         ['a', 60],
         ['b', 1],
@@ -723,7 +732,7 @@ describe('defects of lmstfy', () => {
       expect(await app.get('keep')).toMatchObject({ json: { job_id: id } });
     });
 
-    it('D10: a delayed job is not early', async () => {
+    it('D10: a job with a delay of 1 s is consumed after 1 s at the earliest', async () => {
       const [sent, time] = [performance.now(), new OwnTime()];
       await app.publish('early?delay=1');
       expect(await app.get('early?timeout=3')).toMatchObject({ status: 200 });
@@ -756,7 +765,7 @@ describe('defects of lmstfy', () => {
       });
     });
 
-    it('D16: a stop ends long polls and does not wait for them', async () => {
+    it('D16: a stop of the server answers long polls at once', async () => {
       const other = await TestApp.start();
       const { port } = other;
       const poll = other.get('long?timeout=600');

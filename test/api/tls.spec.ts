@@ -79,7 +79,7 @@ describe('TLS', () => {
       return new RawConnection(socket);
     };
 
-    it.each(['q', '%71'])('serves a queue: %s', async (q) => {
+    it.each(['q', '%71'])('publishes, consumes and acknowledges: %s', async (q) => {
       expect(await call(q, { method: 'PUT', body: 'hello' })).toMatchObject({ status: 201 });
       const taken = await call(`${q}?timeout=5`);
       expect(taken).toMatchObject({ status: 200, from: 'server' });
@@ -87,7 +87,7 @@ describe('TLS', () => {
       expect(await call(`${q}/job/${id}`, { method: 'DELETE' })).toMatchObject({ status: 204 });
     });
 
-    it('holds a long poll, and returns the job when its client disconnects', async () => {
+    it('ends a long poll when its client disconnects, and the next job is free', async () => {
       const connection = await open();
       connection.write(head('GET', `/api/${app.namespace}/gone?timeout=20`, { 'X-Token': app.token }));
       await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 1'));
@@ -107,7 +107,7 @@ describe('TLS', () => {
       connection.cut();
     });
 
-    it('sends nothing unencrypted', async () => {
+    it('answers no request that is not encrypted', async () => {
       const connection = new RawConnection(connectPlain(app.port, '127.0.0.1'));
       connection.write(head('GET', '/healthz'));
 
@@ -115,7 +115,7 @@ describe('TLS', () => {
       expect(await call('q')).toMatchObject({ status: 404 });
     });
 
-    it('closes one connection too many', async () => {
+    it('closes a connection beyond max_connections', async () => {
       await waitFor(async () => (await metrics()).includes('pumphouse_http_connections 0'));
       const held = await Promise.all(Array.from({ length: 5 }, open));
       await expect(call('q')).rejects.toThrow(/socket|ECONNRESET/);
@@ -149,22 +149,25 @@ describe('TLS', () => {
     it.each([
       ['admin port', ['pools'], 'default\n'],
       ['API', ['queue', 'ls'], 'QUEUE  STATE  READY  SCHEDULED  BLOCKED  LEASED  DEAD  DONE\n'],
-    ])('trusts the CA of --ca or PUMPHOUSE_CA at the %s, and no other', async (_port, command, out) => {
-      const call = (...more: string[]): Promise<CliAnswer> => cli(...command, ...addresses(), ...more);
-      expect(await call('--ca', ca.file)).toEqual({ code: 0, out, err: '' });
-      process.env['PUMPHOUSE_CA'] = ca.file;
-      const byEnvironment = await call();
-      delete process.env['PUMPHOUSE_CA'];
-      expect(byEnvironment).toEqual({ code: 0, out, err: '' });
+    ])(
+      'trusts the CA of --ca or PUMPHOUSE_CA, and no other, in calls of the %s',
+      async (_port, command, out) => {
+        const call = (...more: string[]): Promise<CliAnswer> => cli(...command, ...addresses(), ...more);
+        expect(await call('--ca', ca.file)).toEqual({ code: 0, out, err: '' });
+        process.env['PUMPHOUSE_CA'] = ca.file;
+        const byEnvironment = await call();
+        delete process.env['PUMPHOUSE_CA'];
+        expect(byEnvironment).toEqual({ code: 0, out, err: '' });
 
-      for (const untrusted of [await call(), await call('--ca', stranger.file)]) {
-        expect(untrusted).toMatchObject({ code: 2, out: '' });
-        expect(untrusted.err).toContain('Give the CA of its certificate with --ca FILE.');
-      }
-      const option = 'pumphouse: --ca (or PUMPHOUSE_CA, or `pumphouse login`): ';
-      expect((await call('--ca', '/none')).err).toBe(`${option}/none cannot be read (ENOENT)\n`);
-      expect((await call('--ca', own.key)).err).toBe(`${option}${own.key} holds no certificate (PEM)\n`);
-    });
+        for (const untrusted of [await call(), await call('--ca', stranger.file)]) {
+          expect(untrusted).toMatchObject({ code: 2, out: '' });
+          expect(untrusted.err).toContain('Give the CA of its certificate with --ca FILE.');
+        }
+        const option = 'pumphouse: --ca (or PUMPHOUSE_CA, or `pumphouse login`): ';
+        expect((await call('--ca', '/none')).err).toBe(`${option}/none cannot be read (ENOENT)\n`);
+        expect((await call('--ca', own.key)).err).toBe(`${option}${own.key} holds no certificate (PEM)\n`);
+      },
+    );
 
     it('prints the events of a server with the given CA', async () => {
       const events = cli('tail', ...addresses(), '--count', '1', '--json', '--ca', ca.file);
@@ -176,7 +179,7 @@ describe('TLS', () => {
       expect(await events).toMatchObject({ code: 0, out: expect.stringContaining('"events"') as string });
     });
 
-    it('keeps the CA at login, for this server only', async () => {
+    it('stores the CA at login, and uses it for the same address only', async () => {
       const file = relative(process.cwd(), ca.file);
       expect((await cli('login', ...addresses())).code).toBe(2);
       expect(await cli('login', ...addresses(), '--ca', file)).toMatchObject({ code: 0, err: '' });
@@ -217,25 +220,28 @@ describe('TLS', () => {
       }
     });
 
-    it.each([[['pools']], [['queue', 'ls']]])('accepts the command line with one: %s', async (command) => {
-      const { cert, key } = ca.sign('operator');
-      const at = [
-        ...['--admin', `https://127.0.0.1:${String(app.server.admin.port)}`, '--ca', ca.file],
-        ...['--url', `https://127.0.0.1:${String(app.port)}`],
-        ...['--namespace', app.namespace, '--token', app.token],
-      ];
-      const call = (...more: string[]): Promise<CliAnswer> => cliCall([...command, ...at, ...more]);
+    it.each([[['pools']], [['queue', 'ls']]])(
+      'accepts the command line with a certificate: %s',
+      async (command) => {
+        const { cert, key } = ca.sign('operator');
+        const at = [
+          ...['--admin', `https://127.0.0.1:${String(app.server.admin.port)}`, '--ca', ca.file],
+          ...['--url', `https://127.0.0.1:${String(app.port)}`],
+          ...['--namespace', app.namespace, '--token', app.token],
+        ];
+        const call = (...more: string[]): Promise<CliAnswer> => cliCall([...command, ...at, ...more]);
 
-      expect((await call('--cert', cert, '--key', key)).code).toBe(0);
-      expect((await call('--timeout', '1')).code).toBe(2);
-      expect((await call('--cert', cert)).err).toContain('--cert and --key must be given together');
-      const { key: other } = ca.sign('other');
-      expect((await call('--cert', cert, '--key', other)).err).toContain('cannot be used together');
-    });
+        expect((await call('--cert', cert, '--key', key)).code).toBe(0);
+        expect((await call('--timeout', '1')).code).toBe(2);
+        expect((await call('--cert', cert)).err).toContain('--cert and --key must be given together');
+        const { key: other } = ca.sign('other');
+        expect((await call('--cert', cert, '--key', other)).err).toContain('cannot be used together');
+      },
+    );
   });
 
   describe('a stopping server with TLS', () => {
-    it('is not delayed by a silent client after its handshake', async () => {
+    it('is not delayed by a client whose handshake is not complete', async () => {
       const files = { cert: readFileSync(own.cert), key: readFileSync(own.key) };
       const server = createServer(files);
       const connections = new Connections(server);
@@ -266,7 +272,7 @@ describe('TLS', () => {
   });
 
   describe('a server of two workers with TLS', () => {
-    it('logs it, serves from both, takes a new certificate while it runs, and stops cleanly', async () => {
+    it('logs https addresses, uses a new certificate while it runs, and stops with an idle client', async () => {
       const live = { cert: join(ca.dir, 'live.crt'), key: join(ca.dir, 'live.key') };
       const put = (name: string): void => {
         copyFileSync(join(ca.dir, `${name}.crt`), live.cert);
@@ -384,25 +390,31 @@ describe('certificate files', () => {
       ],
       ['is no PEM', (folder) => writeFileSync(join(folder, 'tls.crt'), 'nonsense')],
       ['is missing', (folder) => rmSync(join(folder, 'tls.key'))],
-      ['does not fit', (folder) => copyFileSync(join(ca.dir, 'two.key'), join(folder, 'tls.key'))],
-    ])('are kept if a new one %s, logged once, until a right one is there', async (_what, spoil) => {
-      spoil(mounted);
-      await waitFor(() => log.length > 0);
-      await new Promise((resolve) => setTimeout(resolve, 5 * CHECK_MS));
+      [
+        'does not fit the other file',
+        (folder) => copyFileSync(join(ca.dir, 'two.key'), join(folder, 'tls.key')),
+      ],
+    ])(
+      'stay in use if a new file %s, with one error in the log, until a right one is there',
+      async (_what, spoil) => {
+        spoil(mounted);
+        await waitFor(() => log.length > 0);
+        await new Promise((resolve) => setTimeout(resolve, 5 * CHECK_MS));
 
-      expect(log).toHaveLength(1);
-      expect(log[0]).toMatchObject({ level: 'error', details: { section: 'server' } });
-      expect(JSON.stringify(log)).not.toMatch(/nonsense/);
-      expect(await shown()).toBe('one');
-      mount('three', { cert: join(ca.dir, 'two.crt'), key: join(ca.dir, 'two.key') });
-      await waitFor(async () => (await shown()) === 'two');
-    });
+        expect(log).toHaveLength(1);
+        expect(log[0]).toMatchObject({ level: 'error', details: { section: 'server' } });
+        expect(JSON.stringify(log)).not.toMatch(/nonsense/);
+        expect(await shown()).toBe('one');
+        mount('three', { cert: join(ca.dir, 'two.crt'), key: join(ca.dir, 'two.key') });
+        await waitFor(async () => (await shown()) === 'two');
+      },
+    );
 
-    it('are none if no file is named', () => {
+    it('are undefined if no file is set', () => {
       expect(TlsFiles.of('server', new TlsListenerConfig())).toBeUndefined();
     });
 
-    it('stop the start if they cannot be used, with the name of the key', () => {
+    it('fail with the name of the setting if they cannot be used', () => {
       const wrong = (change: object): unknown => {
         try {
           return TlsFiles.of('admin', Object.assign(new TlsListenerConfig(), section(), change));

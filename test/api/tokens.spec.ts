@@ -82,13 +82,13 @@ describe('tokens', () => {
 
     describe('tokens on the queue API', () => {
       it.each([
-        ['none', null, 401, 'token not found'],
+        ['no token', null, 401, 'token not found'],
         ['an empty one', '', 401, 'token not found'],
         ['a prefix and nothing else', 'default:', 401, 'token not found'],
         ['a wrong one', 'nope', 401, 'invalid token'],
         ['two colons', 'default:a:b', 401, 'invalid token'],
         ['an unknown pool', 'nopool:x', 404, 'pool not found'],
-      ])('refuse %s', async (_what, sent, status, error) => {
+      ])('are refused if they are missing or wrong: %s', async (_what, sent, status, error) => {
         expect(await publish({ token: sent })).toMatchObject({
           status,
           type: 'application/json',
@@ -136,7 +136,7 @@ describe('tokens', () => {
         expect(await publish({ token: `x${chosen}` })).toMatchObject({ status: 201 });
       });
 
-      it('are checked after names and pool, on the size calls too', async () => {
+      it('are checked after the queue name and the pool, also on the size calls', async () => {
         expect(await call(`${namespace}/p.1`, { token: null })).toMatchObject({ status: 400 });
         expect(await call(`${namespace}/q/size`, { token: null })).toMatchObject({ status: 401 });
         expect(await call(`${namespace}/q/deadletter/size`, { token: null })).toMatchObject({ status: 401 });
@@ -144,7 +144,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q/size`)).toMatchObject({ status: 200, body: { size: 0 } });
       });
 
-      it('work at once on every server, even where they were just refused', async () => {
+      it('are accepted at once by every server that refused them before their creation', async () => {
         const chosen = `${'n'.repeat(20)}-${namespace}`;
         for (const server of [0, 1])
           expect(await publish({ token: chosen, server })).toMatchObject({ status: 401 });
@@ -217,7 +217,7 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
       });
 
-      it('D19: do not count a consumer that disconnected', async () => {
+      it('D19: do not count a long poll whose client disconnected', async () => {
         await setLimit({ read: 1, write: 0, interval: 60 });
         const halt = new AbortController();
         const gone = fetch(`${servers[0]!.url}/api/${namespace}/q?timeout=20`, {
@@ -230,7 +230,7 @@ describe('tokens', () => {
         await waitFor(async () => (await call(`${namespace}/q`)).status === 404);
       });
 
-      it('D19: do not count a client that disconnected while it was counted', async () => {
+      it('D19: do not count a request whose client disconnected while the count was in Redis', async () => {
         await setLimit({ read: 1, write: 0, interval: 60 });
         const { server } = servers[0]!;
         const store = server.app.get(TokenStore, { strict: false });
@@ -291,7 +291,7 @@ describe('tokens', () => {
         for (let i = 0; i < 5; i++) expect(await publish()).toMatchObject({ status: 201 });
       });
 
-      it('end with their window, and change within a second', async () => {
+      it('end with their window, and follow a change within two seconds', async () => {
         await setLimit({ read: 0, write: 1, interval: 1 });
         expect(await publish()).toMatchObject({ status: 201 });
         expect(await publish()).toMatchObject({ status: 429 });
@@ -328,7 +328,7 @@ describe('tokens', () => {
   });
 
   describe('the queue API without the Redis of its tokens', () => {
-    it('D6: serves known tokens for a second, then answers 503, never 401', async () => {
+    it('D6: accepts known tokens for about a second, then answers 503, never 401', async () => {
       const tokens = await startRedis();
       const { parts } = testParts(testPools(), (config) => {
         config.tokens.url = tokens.url;
@@ -359,7 +359,7 @@ describe('tokens', () => {
   });
 });
 
-describe('the token store', () => {
+describe('tokens in Redis', () => {
   const noop = () => undefined;
   const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
@@ -393,7 +393,7 @@ describe('the token store', () => {
     const listed = () => new TokenInventory(redis).describeAll(namespace, 'default');
     const find = (token: string, pool = 'default') => store.find(tokenDigest(pool, namespace, token));
 
-    it('keeps a token with its description, by digest and in its list', async () => {
+    it('finds a token by its digest, and lists it for its namespace and pool', async () => {
       const token = await store.create(namespace, 'default', 'mine');
       expect(await find(token)).toEqual({
         pool: 'default',
@@ -435,7 +435,7 @@ describe('the token store', () => {
       expect((await allKeys()).sort()).toEqual(before.sort());
     });
 
-    it('keeps all of its keys under one hash tag, apart from a namespace called tokens', () => {
+    it('has all of its keys under one hash tag, none of them a key of a namespace called tokens', () => {
       const spelt = [keys.token('d'), keys.index('p', 'n'), keys.limited, keys.window('d', 'read')];
       for (const key of spelt) {
         expect(key).toContain('{tokens}');
@@ -460,7 +460,7 @@ describe('the token store', () => {
       );
     });
 
-    it('D7: gives each token its own limit', async () => {
+    it('D7: stores a limit of its own for each token', async () => {
       const limits = [1, 2, 3, 4, 5];
       for (const n of limits) {
         const token = await store.create(namespace, 'default', 'd', `token-${n}-of-many-tokens`);
@@ -543,7 +543,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);
       });
 
-      it('never fall below zero', async () => {
+      it('return a request once only, and never fall below zero', async () => {
         const started = await store.count(digest, 'read', 1, 60);
         expect(await store.refund(digest, 'read', started)).toBe(true);
         expect(await store.refund(digest, 'read', started)).toBe(false);
@@ -551,7 +551,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'read', 1, 60)).toBe(0);
       });
 
-      it('end by themselves', async () => {
+      it('expire in Redis after their interval', async () => {
         await store.count(digest, 'read', 1, 60);
         const leftMs = Number(await redis.read('PTTL', keys.window(digest, 'read')));
         expect(leftMs).toBeGreaterThan(59_000);
@@ -565,7 +565,7 @@ describe('the token store', () => {
         expect(await store.count(digest, 'read', 1, 1)).toBeGreaterThan(0);
       });
 
-      it('D19: are exact over servers: refused requests take no room after any failure', async () => {
+      it('D19: keep no room for requests that were returned, and refuse the fourth of three', async () => {
         const throttle = new Throttle(store);
         const token = { digest, text: 'abcdefghijklmnop', pool: 'default', namespace: 'ns' };
         const limit = { read: 3, write: 0, intervalS: 60 };
@@ -584,7 +584,7 @@ describe('the token store', () => {
   });
 
   describe('a token store that is down or full', () => {
-    it('D6: serves known tokens for a second, then 503, never 401, and recovers', async () => {
+    it('D6: finds known tokens in its cache for about a second, then fails with pool_unavailable, and recovers', async () => {
       const server = await startRedis();
       const options = { ...optionsFor({ url: server.url }), commandTimeoutMs: 300 };
       const redis = await RedisPool.connect('tokens', options, quiet);
@@ -625,7 +625,7 @@ describe('the token store', () => {
       }
     });
 
-    it('accepts requests that a full Redis cannot count, and deletions', async () => {
+    it('accepts requests without counting them, and deletions, while Redis is full', async () => {
       const server = await startRedis();
       const redis = await RedisPool.connect('tokens', optionsFor({ url: server.url }), quiet);
       try {

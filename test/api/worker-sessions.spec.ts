@@ -78,7 +78,7 @@ describe('worker sessions on the native API', () => {
     return store.grant({ namespace: app.namespace, pool: 'default', description: 'd', rights, expiry });
   };
 
-  it('are separate although their names are equal', async () => {
+  it('are separate with the same display name: one is lost, the other keeps its job', async () => {
     const [queue, a, b] = [fresh(), fresh('mailer-'), fresh('mailer-')];
     await Promise.all([publish({ queue, type: 't' }), publish({ queue, type: 't' })]);
     const ofA = await leaseOne(queue, { worker: a, ttr_ms: 30_000 });
@@ -111,7 +111,7 @@ describe('worker sessions on the native API', () => {
     );
   });
 
-  it('show no process of a worker that is known by its name only', async () => {
+  it('do not exist for a worker known by its name only, which shows no process', async () => {
     const [queue, worker] = [fresh(), fresh('by-name-')];
     await publish({ queue, type: 't' });
     await lease({ queues: [queue], worker });
@@ -123,7 +123,7 @@ describe('worker sessions on the native API', () => {
       });
   });
 
-  it('ask for details that the server does not have', async () => {
+  it('get 404 for a heartbeat without info until they have sent their info', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     await publish({ queue });
     const job = await leaseOne(queue, { ttr_ms: 5_000 });
@@ -136,7 +136,7 @@ describe('worker sessions on the native API', () => {
     expect((await post(`workers/${id}/heartbeat`, { ...TTR, leases: [] })).status).toBe(404);
   });
 
-  it('learn from a heartbeat the state of each job', async () => {
+  it('get the state of each of their jobs by a heartbeat', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     for (let i = 0; i < 4; i++) await publish({ queue, ...(i < 2 ? {} : { type: 't' }) });
     const jobs = await lease({ queues: [queue], count: 4, worker: id, ...TTR });
@@ -170,7 +170,7 @@ describe('worker sessions on the native API', () => {
     expect([refused.status, wrongFields(refused)]).toEqual([400, ['leases']]);
   });
 
-  it('report their number of jobs if a heartbeat carries only some of the leases', async () => {
+  it('show jobs_at_hand of the heartbeat, else its number of leases', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     await publish({ queue });
     const leases = held(await lease({ queues: [queue], ...TTR }));
@@ -208,7 +208,7 @@ describe('worker sessions on the native API', () => {
     expect((await call('POST', `workers/${id}/quiet`)).status).toBe(404);
   });
 
-  it('accept quiet and stop with the permission', async () => {
+  it('are set to quiet and stop by a token with admin for all queues only', async () => {
     const [a, b] = [fresh('mailer-'), fresh('mailer-')];
     await beat(a, [], { info: INFO });
     await beat(b, [], { info: INFO });
@@ -235,7 +235,7 @@ describe('worker sessions on the native API', () => {
     }
   });
 
-  it('extend only leases in the queues of the token, and learn nothing of others', async () => {
+  it('extend only leases in the queues of the token, and get not_found for others', async () => {
     const [mine, other, id] = [fresh(), fresh(), fresh('mailer-')];
     await Promise.all([mine, other].map((queue) => publish({ queue, type: 't' })));
     const [own, foreign] = [await leaseOne(mine, TTR), await leaseOne(other, { ttr_ms: 20_000 })];
@@ -276,7 +276,7 @@ describe('worker sessions on the native API', () => {
     expect(await find(job.id)).toMatchObject({ queue: other, state: 'ready' });
   });
 
-  describe('a worker session that ends during its lease requests', () => {
+  describe('a worker session with waiting lease requests', () => {
     let other: TestApp;
     beforeAll(async () => (other = await TestApp.start()));
     afterAll(() => other.stop());
@@ -302,9 +302,9 @@ describe('worker sessions on the native API', () => {
       Promise.race([Promise.all(answers), sleep(20_000, 'no answer', { ref: false })]);
 
     it.each([
-      ['their end', (id: string) => `workers/${id}`],
-      ['the call that a worker makes when it stops', (id: string) => `workers/${id}/waits`],
-    ])('ends them on all servers, by %s, and leases no later job', async (_how, path) => {
+      ['the end of the session', (id: string) => `workers/${id}`],
+      ['the call on its waits', (id: string) => `workers/${id}/waits`],
+    ])('ends its lease requests on all servers, by %s, and leases no later job', async (_how, path) => {
       const [queue, id] = [fresh(), fresh('mailer-')];
       await given('POST', `workers/${id}/heartbeat`, { ...TTR, leases: [], info: INFO });
       const answers = await waitOnBoth(queue, id);
@@ -314,7 +314,7 @@ describe('worker sessions on the native API', () => {
       expect(await find(job.id)).toMatchObject({ state: 'ready', attempts: 0 });
     });
 
-    it('ends them also if it is lost', async () => {
+    it('ends its lease requests on all servers if it is lost', async () => {
       const [queue, id] = [fresh(), fresh('mailer-')];
       const body = { ttr_ms: 1_000, leases: [], info: INFO };
       await given('POST', `workers/${id}/heartbeat`, body);

@@ -125,7 +125,7 @@ class ServerTraffic {
   }
 }
 
-describe.each(PROXIES)('a worker behind $name, with two servers', (proxy) => {
+describe.each(PROXIES)('a worker behind the proxy $name, with two servers', (proxy) => {
   const folder = mkdtempSync(join(tmpdir(), 'pumphouse-proxy-'));
   const apps: TestApp[] = [];
   const traffic = new ServerTraffic();

@@ -53,7 +53,7 @@ describe('the client libraries', () => {
       .flatMap(({ name: language }) => scenarios.map((scenario) => ({ ...scenario, language })));
   const missing = playedIn(false);
   if (missing.length > 0)
-    it.skip.each(missing)('need the language $language for the scenario: $name', () => undefined);
+    it.skip.each(missing)('are not tested without $language in the scenario: $name', () => undefined);
 
   it.each(playedIn(true))(
     'pass the scenario in $language: $name',

@@ -64,7 +64,7 @@ describe('the package @pumphouse/engine', () => {
   }, LIMIT_MS);
   afterAll(() => project.remove());
 
-  it('has no Nest, no Fastify and no decorators', () => {
+  it('installs no Nest, no Fastify, and at most 14 packages', () => {
     const names = project.installed();
     expect(names).toEqual(
       expect.arrayContaining(['@pumphouse/client', '@pumphouse/engine', 'ioredis', 'ulid']),
@@ -75,7 +75,7 @@ describe('the package @pumphouse/engine', () => {
     expect(names.length).toBeLessThanOrEqual(14);
   });
 
-  it('has what its exports need, and neither sources nor parts of the server', () => {
+  it('has the five folders of its exports, and neither sources nor source maps', () => {
     const files = project.files('node_modules/@pumphouse/engine');
     expect(files).toEqual(
       expect.arrayContaining(['README.md', 'LICENSE', 'lua/commands/simple/publish.lua']),
@@ -92,7 +92,7 @@ describe('the package @pumphouse/engine', () => {
   });
 
   it(
-    'publishes and works over Redis, with its types',
+    'publishes, leases and runs jobs over Redis, and has types',
     async () => {
       const output = await project.node('program.js', testRedisUrl(), randomNamespace('package'));
 
@@ -107,7 +107,7 @@ describe('the package @pumphouse/engine', () => {
   );
 
   it(
-    'works as its README shows',
+    'runs the two programs of its README',
     async () => {
       const worker = project.start('worker.js');
       await worker.until((output) => output.includes('mail to'));

@@ -65,7 +65,7 @@ const [first, ...others] = [[engine, worker], [sameEngine, sameWorker]].map((bot
 console.log(JSON.stringify({ first, others }));
 `;
 
-describe('the packed packages', () => {
+describe('the packed packages pumphouse and @pumphouse/engine', () => {
   const project = new Project();
   afterAll(() => project.remove());
 
@@ -101,12 +101,12 @@ describe('the packed library in a project without the server', () => {
   }, LIMIT_MS);
   afterAll(() => project.remove());
 
-  it('runs an engine, with its types', async () => {
+  it('publishes, leases and acknowledges by its engine, and has types', async () => {
     const output = await project.node('engine.js', testRedisUrl(), randomNamespace('lib'));
     expect(JSON.parse(output)).toEqual({ removed: true, acked: 1 });
   });
 
-  it('runs two workers that share a queue', async () => {
+  it('runs each of 200 jobs once in two workers that share a queue', async () => {
     const namespace = randomNamespace('lib');
     const play = async (role: string): Promise<{ ran: number[]; gone: null }> =>
       JSON.parse(await project.node('worker.js', testRedisUrl(), namespace, role)) as {
@@ -120,7 +120,7 @@ describe('the packed library in a project without the server', () => {
     expect(second.ran.length).toBeGreaterThan(0);
   });
 
-  it('runs the example of docs/how-to/from-worqr.md: one of two processes is killed', async () => {
+  it('runs docs/how-to/from-worqr.md: all ten jobs are done although one of two processes is killed', async () => {
     const [code = ''] = codeIn('docs/how-to/from-worqr.md', 'mjs');
     project.write('process.mjs', code.replace("'demo'", `'${randomNamespace('two')}'`));
     const env = { REDIS: testRedisUrl() };

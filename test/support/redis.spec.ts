@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { randomNamespace, startRedis, testRedisUrl } from './redis.js';
 
 describe('the Redis of the tests', () => {
-  it('has the durability of production', async () => {
+  it('has maxmemory-policy noeviction, and an append-only file with fsync everysec', async () => {
     const redis = new Redis(testRedisUrl());
     const [policy, aof, fsync] = await Promise.all(
       ['maxmemory-policy', 'appendonly', 'appendfsync'].map((name) => redis.call('CONFIG', 'GET', name)),
@@ -12,7 +12,7 @@ describe('the Redis of the tests', () => {
     expect(JSON.stringify([policy, aof, fsync])).toMatch(/noeviction.*yes.*everysec/);
   });
 
-  it('keeps its data over a stop in a given folder, and dies at once on kill9', async () => {
+  it('keeps its data in its folder over kill9', async () => {
     const first = await startRedis();
     const key = randomNamespace();
     const client = new Redis(first.url, { retryStrategy: () => null });

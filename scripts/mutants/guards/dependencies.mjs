@@ -119,14 +119,14 @@ export const DEPENDENCIES = [
     name: 'cancel of many: a job in a queue that the token is not for is not found',
     off: { with: '[...ids]' },
     spec: 'test/api/permissions.spec.ts',
-    test: 'permissions by queue › a token for some queues › cannot cancel a job of another queue among many, nor a dependency of one',
+    test: 'permissions by queue › a token for some queues › cannot cancel a job of another queue by a cancel of many, nor a job that one depends on',
   },
   {
     id: 'cancel-many-cascade-rights',
     name: 'cancel: a cascade over many jobs needs a token for all queues',
     off: 'remove',
     spec: 'test/api/permissions.spec.ts',
-    test: 'permissions by queue › a token for some queues › cannot cancel a job of another queue among many, nor a dependency of one',
+    test: 'permissions by queue › a token for some queues › cannot cancel a job of another queue by a cancel of many, nor a job that one depends on',
   },
   {
     id: 'cancel-many-one-pool',

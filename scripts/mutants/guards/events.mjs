@@ -104,14 +104,14 @@ export const EVENTS = [
     name: 'events: the streams of one token are limited',
     off: 'false',
     spec: STREAM,
-    test: 'the stream of events › is limited in number per token and per process',
+    test: 'the stream of events › is refused beyond five per token with 429, and beyond six per process with 503',
   },
   {
     id: 'streams-are-bounded',
     name: 'events: the streams of the process are limited',
     off: 'false',
     spec: STREAM,
-    test: 'the stream of events › is limited in number per token and per process',
+    test: 'the stream of events › is refused beyond five per token with 429, and beyond six per process with 503',
   },
   {
     id: 'unread-stream-is-cut',
@@ -132,14 +132,14 @@ export const EVENTS = [
     name: 'events: subscribers of the queue that a job left learn of it',
     off: { with: '({ queue }) => [queue]' },
     spec: 'test/api/events.spec.ts',
-    test: 'the stream of events › notifies the subscribers of both queues when a job moves between them',
+    test: 'the stream of events › sends the event of a job that moves to subscribers of its old and of its new queue',
   },
   {
     id: 'token-of-the-left-queue-learns',
     name: 'events: a token for the queue that a job left learns of it',
     off: { with: 'queue === event.queue && $&' },
     spec: 'test/api/events.spec.ts',
-    test: 'the stream of events › notifies the subscribers of both queues when a job moves between them',
+    test: 'the stream of events › sends the event of a job that moves to subscribers of its old and of its new queue',
   },
   {
     id: 'long-result-left-out',

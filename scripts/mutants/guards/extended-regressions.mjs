@@ -82,14 +82,14 @@ export const EXTENDED_REGRESSIONS = [
     name: 'rights: unique keys reach into no other queue',
     off: { with: 'jobs' },
     spec: RIGHTS,
-    test: 'permissions by queue › a token for some queues › removes and changes no job of another queue by a unique key',
+    test: 'permissions by queue › a token for some queues › replaces and debounces no job of another queue by a unique key',
   },
   {
     id: 'recurring-unique-keys-within-rights',
     name: 'rights: unique keys of recurring jobs reach into no other queue',
     off: { with: 'recurring.template' },
     spec: RIGHTS,
-    test: 'permissions by queue › a token for some queues › removes and changes no job of another queue by a unique key',
+    test: 'permissions by queue › a token for some queues › replaces and debounces no job of another queue by a unique key',
   },
   {
     id: 'cascade-needs-all-queues',

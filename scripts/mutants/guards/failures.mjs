@@ -131,6 +131,6 @@ export const FAILURES = [
     name: 'bounds: a request whose client disconnected while it was counted is released',
     off: 'remove',
     spec: 'test/api/tokens.spec.ts',
-    test: 'tokens › two servers over the same Redis › limits of tokens on the queue API › D19: do not count a client that disconnected while it was counted',
+    test: 'tokens › two servers over the same Redis › limits of tokens on the queue API › D19: do not count a request whose client disconnected while the count was in Redis',
   },
 ];

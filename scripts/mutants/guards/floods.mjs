@@ -23,7 +23,7 @@ export const FLOODS = [
     name: 'bounds: an answered request is no longer in flight',
     off: 'remove',
     spec: BOUNDS,
-    test: 'bounds of connections › limits on concurrent requests › refuse more with 503, but no acknowledgement and no probe: %s',
+    test: 'bounds of connections › limits on concurrent requests › refuse publishes and consumes at three quarters of the limit, acknowledgements at the limit, probes never: %s',
   },
   {
     id: 'waiters-of-a-token-are-bounded',
@@ -44,7 +44,7 @@ export const FLOODS = [
     name: 'bounds: connections are limited',
     off: 'true',
     spec: BOUNDS,
-    test: 'bounds of connections › limits on connections › answer one connection too many with 503, and accept the next after one closed',
+    test: 'bounds of connections › limits on connections › answer a connection beyond the limit with 503, and accept one after another closed',
   },
   {
     id: 'connections-per-address',
@@ -58,14 +58,14 @@ export const FLOODS = [
     name: 'bounds: a client that does not read its answer is disconnected',
     off: 'remove',
     spec: BOUNDS,
-    test: 'bounds of connections › a client that does not read its answer › is disconnected in the end, and its jobs return with their tries',
+    test: 'bounds of connections › a client that does not read its answer › is disconnected after answer_timeout_ms, and its jobs are ready again, without a try used',
   },
   {
     id: 'closed-connection-ends-the-request',
     name: 'hang-ups: a request is no longer counted when its connection closes',
     off: 'remove',
     spec: BOUNDS,
-    test: 'bounds of connections › a client that does not read its answer › is disconnected if it reads no answer after it closed its sending side',
+    test: 'bounds of connections › a client that does not read its answer › is disconnected if it closed its sending side and no answer comes',
   },
   {
     id: 'closed-connection-reported',
@@ -107,7 +107,7 @@ export const FLOODS = [
     name: 'disconnects: the answer to a half-closed client is bounded in time',
     off: 'remove',
     spec: BOUNDS,
-    test: 'bounds of connections › a client that does not read its answer › is disconnected if it reads no answer after it closed its sending side',
+    test: 'bounds of connections › a client that does not read its answer › is disconnected if it closed its sending side and no answer comes',
   },
   {
     id: 'pipelined-safe-are-few',
@@ -121,7 +121,7 @@ export const FLOODS = [
     name: 'stop: a connection that says nothing is closed, whenever its handshake ends',
     off: { with: 'this.server.closeIdleConnections()' },
     spec: 'test/api/tls.spec.ts',
-    test: 'TLS › a stopping server with TLS › is not delayed by a silent client after its handshake',
+    test: 'TLS › a stopping server with TLS › is not delayed by a client whose handshake is not complete',
   },
   {
     id: 'docs-bytes-shared',
@@ -149,21 +149,21 @@ export const FLOODS = [
     name: 'garbage is not answered in the place of a request before it',
     off: 'false',
     spec: GARBAGE,
-    test: 'bad input › malformed requests › do not report a publish as refused because of garbage behind it',
+    test: 'bad input › malformed requests › do not change, behind a publish, its answer to 400',
   },
   {
     id: 'upgrade-ends-connection',
     name: 'garbage: nothing behind a change of protocol is waited for',
     off: 'false',
     spec: GARBAGE,
-    test: 'bad input › malformed requests › are handled: %s',
+    test: 'bad input › malformed requests › get the expected answers, hide no second request and log no error: %s',
   },
   {
     id: 'attributes-have-no-prototype',
     name: 'garbage: attributes have no prototype',
     off: { with: '{}' },
     spec: GARBAGE,
-    test: 'bad input › malformed requests › accept property names of JavaScript as attributes',
+    test: 'bad input › malformed requests › store attributes named as properties of JavaScript objects',
   },
   {
     id: 'tls-client-certificate',

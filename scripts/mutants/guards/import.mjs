@@ -62,7 +62,7 @@ export const IMPORT = [
     name: 'import: leases of a server that runs are left to it',
     off: 'true',
     spec: COMMAND,
-    test: 'pumphouse import-lmstfy › leaves leases to a running server, and moves them when they have expired',
+    test: 'pumphouse import-lmstfy › leaves leased jobs to a running lmstfy, and moves a job when its lease has expired',
   },
   {
     id: 'import-one-drain',

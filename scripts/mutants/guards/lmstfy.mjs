@@ -1,6 +1,6 @@
 const REQUESTS = 'test/api/requests.spec.ts';
 const IMPORT = 'test/api/import-lmstfy.spec.ts';
-const HABITS = 'habits of lmstfy › lmstfy clients';
+const HABITS = 'HTTP connections › lmstfy clients';
 
 /**
  * What clients and operators of lmstfy rely on.
@@ -13,21 +13,21 @@ export const LMSTFY = [
     name: 'pipelines: a request that changes something waits for the answers before it',
     off: 'true',
     spec: REQUESTS,
-    test: `${HABITS} › pipeline a publish behind a long poll, which ends`,
+    test: `${HABITS} › pipeline a publish behind a long poll, which is answered at once`,
   },
   {
     id: 'pipelined-behind-unsafe-waits',
     name: 'pipelines: a safe request waits for an earlier one that changes something',
     off: 'true',
     spec: REQUESTS,
-    test: `${HABITS} › send %i publishes and read the size without a pause`,
+    test: `${HABITS} › pipeline %i publishes and a size call, which are served in order`,
   },
   {
     id: 'fast-path-leaves-foreign-codings',
     name: 'bodies: the fast path stores no body in a coding that it cannot decode',
     off: 'false',
     spec: REQUESTS,
-    test: 'bad input › malformed requests › are handled: %s',
+    test: 'bad input › malformed requests › get the expected answers, hide no second request and log no error: %s',
   },
   {
     id: 'import-refuses-same-redis',
@@ -41,7 +41,7 @@ export const LMSTFY = [
     name: 'import: without a terminal it writes only with --yes',
     off: 'false',
     spec: IMPORT,
-    test: 'pumphouse import-lmstfy › needs a confirmation before it writes, or the option without a terminal',
+    test: 'pumphouse import-lmstfy › writes nothing without a confirmation on a terminal, or without --yes elsewhere',
   },
   {
     id: 'drain-has-two-rounds',
@@ -69,6 +69,6 @@ export const LMSTFY = [
     name: 'probes: HEAD is answered on the admin port by any host name',
     off: 'remove',
     spec: 'test/api/health.spec.ts',
-    test: 'probes › probes › answer HEAD of %s as GET, without a body, on both ports and under any name',
+    test: 'HTTP API for operations › probes › answer HEAD of %s as GET, without a body, on both ports and under any name',
   },
 ];

@@ -139,7 +139,7 @@ export const NATIVE_KEYS = [
     name: 'Idempotency-TTL-Ms: it is refused without a key',
     off: 'false',
     spec: 'test/api/idempotency-ttl.spec.ts',
-    test: 'Idempotency-TTL-Ms › the header on a call to %s › is refused without a key',
+    test: 'Idempotency-TTL-Ms › the header on a call to %s › is refused without an Idempotency-Key',
   },
   {
     id: 'idempotency-ttl-has-a-range',

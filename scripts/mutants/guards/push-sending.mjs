@@ -100,7 +100,7 @@ export const PUSH_SENDING = [
     name: 'quotas: what was stored before a quota on bytes is counted at once',
     off: 'remove',
     spec: LIMITS,
-    test: 'quotas of a namespace › count bytes that were stored before, and can be removed',
+    test: 'quotas of a namespace › count bytes that were stored before the quota was set, and refuse nothing with a quota of 0',
   },
   {
     id: 'beside-counts',

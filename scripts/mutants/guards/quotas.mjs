@@ -25,7 +25,7 @@ export const QUOTA = [
     name: 'quotas: the message of a failure is cut beyond the quota on bytes',
     off: { with: 'options.message' },
     spec: HOSTILE,
-    test: 'a hostile tenant with a quota of 10 KB › stores within the bound: %s',
+    test: 'a hostile tenant with a quota of 10 KB › stores at most the bytes of docs/how-to/tenants.md by 150 calls with %s',
   },
   {
     id: 'settle-data-within-quota',

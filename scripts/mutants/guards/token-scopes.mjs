@@ -3,7 +3,7 @@ const RECURRING = 'test/engine/recurring.spec.ts';
 const NAMES = 'names of the jobs of a recurring job';
 const TARGETS = 'permissions by queue › a push target';
 const SESSIONS = 'permissions by queue › a token for some queues › a worker session';
-const PASSWORDS = 'T51: an admin request from a web page of another site';
+const PASSWORDS = 'T51: the admin port against other sites and guessed passwords';
 const CLOCK = "recurring jobs after Redis's clock was ahead";
 const LATER = "the later API › the wire format › uses the time of Redis, not the server's clock";
 const CALLS = 'T57: a full Redis with %s › gives the status %s for %s (%s)';
@@ -44,49 +44,49 @@ export const TOKEN_SCOPES = [
     name: 'push targets: a token for some queues names none',
     off: 'remove',
     spec: 'test/api/permissions.spec.ts',
-    test: `${TARGETS} › is refused to a token for some queues in every call`,
+    test: `${TARGETS} › is not shown to a token for some queues, nor set on a queue by it`,
   },
   ...['job-push-url-changed', 'recurring-push-url-changed', 'recurring-push-url-run'].map((id) => ({
     id,
     name: `push targets: a token without push does nothing with a URL of another caller (${id})`,
     off: /** @type {const} */ ('remove'),
     spec: 'test/api/permissions.spec.ts',
-    test: `${TARGETS} › gets no job at a URL that a token without push set`,
+    test: `${TARGETS} › gets no job with a URL that a token without the permission push publishes, changes or runs`,
   })),
   {
     id: 'session-heartbeat-scope',
     name: 'sessions of tokens: a heartbeat of a token for other queues finds none',
     off: 'false',
     spec: 'test/api/permissions.spec.ts',
-    test: `${SESSIONS} › is not changed, lost, read or ended by a token for other queues, and keeps its stop`,
+    test: `${SESSIONS} › is not changed, lost or ended by a token for other queues, and keeps the stop of an operator`,
   },
   {
     id: 'session-end-scope',
     name: 'sessions of tokens: a token for other queues ends none',
     off: 'false',
     spec: 'test/api/permissions.spec.ts',
-    test: `${SESSIONS} › is not changed, lost, read or ended by a token for other queues, and keeps its stop`,
+    test: `${SESSIONS} › is not changed, lost or ended by a token for other queues, and keeps the stop of an operator`,
   },
   {
     id: 'known-account-passes',
     name: 'admin passwords: an account that was right from its address is let through',
     off: { with: 'null' },
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} › accepts the right password while its address guesses`,
+    test: `${PASSWORDS} › accepts the right password while the same address sends wrong passwords`,
   },
   {
     id: 'password-waits-its-turn',
     name: 'admin passwords: after a wrong one, one is checked a second',
     off: 'remove',
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} › checks one password per address and second, on any number of connections, and logs each`,
+    test: `${PASSWORDS} › checks one wrong password of an address a second, lets at least four wait, and logs each`,
   },
   {
     id: 'passwords-wait-bounded',
     name: 'admin passwords: four of an address wait',
     off: 'false',
     spec: 'test/api/admin-accounts.spec.ts',
-    test: `${PASSWORDS} › checks one password per address and second, on any number of connections, and logs each`,
+    test: `${PASSWORDS} › checks one wrong password of an address a second, lets at least four wait, and logs each`,
   },
   {
     id: 'refusals-are-held-back',
@@ -128,7 +128,7 @@ export const TOKEN_SCOPES = [
     name: 'clock set back: a token is not held to a window of the wrong time',
     off: 'true',
     spec: 'test/api/tokens.spec.ts',
-    test: 'the token store › the token store › windows of limits › are over if the clock of Redis is set back behind their start',
+    test: 'tokens in Redis › the token store › windows of limits › are over if the clock of Redis is set back behind their start',
   },
   {
     id: 'clock-set-back-is-seen',

@@ -49,7 +49,7 @@ export const TOKENS = [
     name: 'tokens: of a list of queues each must be allowed',
     off: { with: '$&.slice(0, 1)' },
     spec: RIGHTS,
-    test: 'permissions of tokens › tokens with permissions › queue patterns › must allow all queues of a call',
+    test: 'permissions of tokens › tokens with permissions › the queue patterns of a token › refuse a consume from several queues if one queue does not match',
   },
   {
     id: 'token-is-checked-after-the-wait',
@@ -63,14 +63,14 @@ export const TOKENS = [
     name: 'tokens: those with fewer rights are stored where older servers do not look',
     off: 'false',
     spec: RIGHTS,
-    test: 'permissions of tokens › tokens with permissions › are closed to servers without permissions: those find no token',
+    test: 'permissions of tokens › tokens with permissions › are stored so that a server older than permissions does not find them',
   },
   {
     id: 'expired-tokens-are-removed',
     name: 'tokens: Redis removes an expired token',
     off: 'remove',
     spec: RIGHTS,
-    test: 'permissions of tokens › tokens with permissions › the expiry of a token › follows the clock of Redis, and removes it from the list',
+    test: 'permissions of tokens › tokens with permissions › the expiry of a token › ends the token, and removes it from all lists',
   },
   {
     id: 'use-makes-no-token',
@@ -84,7 +84,7 @@ export const TOKENS = [
     name: 'admin: requests of browsers are refused',
     off: 'false',
     spec: ADMIN,
-    test: 'T51: an admin request from a web page of another site › is refused, and audited: %s',
+    test: 'T51: the admin port against other sites and guessed passwords › refuses a request of another site with 403, and logs it in the audit log: %s',
   },
   {
     id: 'admin-refuses-other-sites',
@@ -112,7 +112,7 @@ export const TOKENS = [
     name: 'admin: no content type is refused',
     off: 'remove',
     spec: ADMIN,
-    test: 'T51: an admin request from a web page of another site › accepts bodies of any type, as lmstfy does: %j',
+    test: 'T51: the admin port against other sites and guessed passwords › accepts bodies of any content type, as lmstfy does: %j',
   },
   {
     id: 'shown-url-hides-its-token',
@@ -140,13 +140,13 @@ export const TOKENS = [
     name: 'secrets: passwords are compared in constant time',
     off: { with: 'digest.equals(sent)' },
     spec: 'test/api/comparison.spec.ts',
-    test: 'the comparison of secrets › takes constant time for every account, by digests of one length, for %s',
+    test: 'the comparison of secrets › compares digests of one length with every account, for %s',
   },
   {
     id: 'tokens-in-constant-time',
     name: 'secrets: tokens are compared in constant time',
     off: { with: 'bytes.equals(secret)' },
     spec: 'test/api/comparison.spec.ts',
-    test: 'the comparison of secrets › takes constant time for tokens, by one digest lookup and one comparison',
+    test: 'the comparison of secrets › finds a token by its digest, and compares it once',
   },
 ];

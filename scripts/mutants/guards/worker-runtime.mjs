@@ -54,14 +54,14 @@ export const WORKER_RUNTIME = [
     name: 'workers: the end of a session ends its lease requests on all servers',
     off: 'remove',
     spec: 'test/api/worker-sessions.spec.ts',
-    test: 'worker sessions on the native API › a worker session that ends during its lease requests › ends them on all servers, by %s, and leases no later job',
+    test: 'worker sessions on the native API › a worker session with waiting lease requests › ends its lease requests on all servers, by %s, and leases no later job',
   },
   {
     id: 'stop-ends-waits',
     name: 'workers: stop ends the lease request by a call, which passes a proxy',
     off: { with: 'Promise.resolve()' },
     spec: 'test/clients/proxies.spec.ts',
-    test: 'a worker behind $name, with two servers › passes the scenario $name',
+    test: 'a worker behind the proxy $name, with two servers › passes the scenario $name',
   },
   {
     id: 'begin-under-a-lease-that-is-there',

@@ -12,14 +12,14 @@ export const WORKER_SESSIONS = [
     name: 'sessions: a token for some queues extends leases in these only',
     off: 'true',
     spec: HTTP,
-    test: 'worker sessions on the native API › extend only leases in the queues of the token, and learn nothing of others',
+    test: 'worker sessions on the native API › extend only leases in the queues of the token, and get not_found for others',
   },
   {
     id: 'session-counts-all-its-jobs',
     name: 'sessions: a session has the jobs of all its parts',
     off: { with: 'leases.length' },
     spec: HTTP,
-    test: 'worker sessions on the native API › report their number of jobs if a heartbeat carries only some of the leases',
+    test: 'worker sessions on the native API › show jobs_at_hand of the heartbeat, else its number of leases',
   },
   {
     id: 'session-start-event-once',
@@ -82,7 +82,7 @@ export const WORKER_SESSIONS = [
     name: 'sessions: an unknown session must say what it is before its leases are extended',
     off: 'false',
     spec: HTTP,
-    test: 'worker sessions on the native API › ask for details that the server does not have',
+    test: 'worker sessions on the native API › get 404 for a heartbeat without info until they have sent their info',
   },
   {
     id: 'full-redis-extends-leases',
