@@ -3,6 +3,7 @@ package pumphouse
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -20,12 +21,11 @@ func leasedJobs(answer []byte) ([]*Job, error) {
 	// guard: go-reads-jobs-alone
 	for _, text := range jobTexts(answer) {
 		job := new(Job)
-		problem := json.Unmarshal(text.whole, job)
-		if problem != nil {
-			job = &Job{unreadable: "its data cannot be read: " + problem.Error()}
-			if json.Unmarshal(text.withoutData(), job) != nil {
-				continue
-			}
+		if json.Unmarshal(text.whole, job) != nil {
+			job = text.readable()
+		}
+		if job.ID == "" {
+			continue
 		}
 		job.decode()
 		jobs = append(jobs, job)
@@ -50,58 +50,67 @@ func (j *Job) decode() {
 	}
 }
 
-// jobText is the text of a job, and where its payload is in it; dataEnd is 0 if it has none.
+// jobText is the text of a job, with that of each of its members.
 type jobText struct {
-	whole              []byte
-	dataStart, dataEnd int
+	whole   []byte
+	members []memberText
 }
 
-func (t jobText) withoutData() []byte {
-	if t.dataEnd == 0 {
-		return nil
+// memberText is the name of a member, as it is quoted, and its value.
+type memberText struct{ name, value []byte }
+
+// readable reads each member alone, without those that cannot be read.
+func (t jobText) readable() *Job {
+	job := new(Job)
+	for _, member := range t.members {
+		with := *job
+		text := bytes.Join([][]byte{[]byte("{"), member.name, []byte(":"), member.value, []byte("}")}, nil)
+		if err := json.Unmarshal(text, &with); err != nil {
+			job.unreadable = fmt.Sprintf("its %s cannot be read: %v", bytes.Trim(member.name, `"`), err)
+			continue
+		}
+		*job = with
 	}
-	parts := [][]byte{t.whole[:t.dataStart], []byte("null"), t.whole[t.dataEnd:]}
-	return bytes.Join(parts, nil)
+	return job
 }
 
 // jobTexts finds the jobs of an answer. Strings apart, brackets are all that matters.
 func jobTexts(answer []byte) []jobText {
 	var texts []jobText
-	var name string
-	depth, start, data, dataEnd := 0, 0, 0, 0
+	var job jobText
+	var text, name []byte
+	depth, start, value := 0, 0, 0
 	isInJobs := false
 	for at := 0; at < len(answer); at++ {
 		isOfJob := isInJobs && depth == 3
 		switch letter := answer[at]; letter {
 		case '"':
 			end := stringEnd(answer, at)
-			name = string(answer[at:end])
+			text = answer[at:end]
 			at = end - 1
 		case ':':
 			if depth == 1 {
-				isInJobs = name == `"jobs"`
+				isInJobs = string(text) == `"jobs"`
 			}
-			if isOfJob && (name == `"data"` || name == `"data_base64"`) {
-				data, dataEnd = at+1, 0
+			if isOfJob {
+				name, value = text, at+1
 			}
 		case '{', '[':
 			depth++
 			if isInJobs && depth == 3 {
-				start, data, dataEnd = at, 0, 0
+				start, value, job = at, 0, jobText{}
 			}
 		case ',', '}', ']':
-			if isOfJob && data > 0 && dataEnd == 0 {
-				dataEnd = at
+			if isOfJob && value > 0 {
+				job.members = append(job.members, memberText{name, answer[value:at]})
+				value = 0
 			}
 			if letter == ',' {
 				continue
 			}
 			if isOfJob {
-				text := jobText{whole: answer[start : at+1]}
-				if dataEnd > 0 {
-					text.dataStart, text.dataEnd = data-start, dataEnd-start
-				}
-				texts = append(texts, text)
+				job.whole = answer[start : at+1]
+				texts = append(texts, job)
 			}
 			depth--
 		}

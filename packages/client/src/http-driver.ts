@@ -336,9 +336,14 @@ function leasedJobs(text: string): HttpLeasedJob[] {
 
 /** One payload that cannot be read must not stop the other jobs of its answer: each is read alone. */
 function jobsEach(text: string, answer: LeaseAnswer, cause: unknown): HttpLeasedJob[] {
-  const jobs = answer.spans.flatMap(({ job: [from, to], data }, index) => {
-    const job = jsonIn(text.slice(from, to)) ?? jsonIn(withoutData(text, from, to, data));
-    return isWireJob(job) ? [new HttpLeasedJob(job, answer, index, unreadable(text, data))] : [];
+  const jobs = answer.spans.flatMap(({ job: [from, to], members }, index) => {
+    const whole = jsonIn(text.slice(from, to));
+    if (isWireJob(whole)) return [new HttpLeasedJob(whole, answer, index)];
+    const read = [...members].map(([name, span]) => [name, jsonIn(text.slice(...span))] as const);
+    const readable: unknown = Object.fromEntries(read);
+    const broken = read.filter(([, value]) => value === undefined).map(([name]) => name);
+    const problem = `not JSON: its ${broken.join(', ')}`;
+    return isWireJob(readable) ? [new HttpLeasedJob(readable, answer, index, problem)] : [];
   });
   if (jobs.length > 0) return jobs;
   throw new PumphouseError('invalid_response', 'the answer is not JSON', { cause });
@@ -352,17 +357,8 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function withoutData(text: string, from: number, to: number, data: JobSpan['data']): string {
-  return data === null ? '' : `${text.slice(from, data[0])}null${text.slice(data[1], to)}`;
-}
-
 function isWireJob(job: unknown): job is WireJob {
   return typeof (job as WireJob | undefined)?.id === 'string' && typeof (job as WireJob).lease === 'number';
-}
-
-function unreadable(text: string, data: JobSpan['data']): string | undefined {
-  if (data === null || jsonIn(text.slice(...data)) !== undefined) return undefined;
-  return 'its data is not JSON';
 }
 
 /** The text of an answer, for jobs whose payload is wanted as it was sent. */
@@ -376,7 +372,7 @@ class LeaseAnswer {
   }
 
   dataOf(index: number): string {
-    const span = this.spans[index]?.data;
+    const span = this.spans[index]?.members.get('data');
     return span ? this.text.slice(...span) : 'null';
   }
 }

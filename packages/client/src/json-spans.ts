@@ -3,12 +3,12 @@ export type Span = readonly [from: number, to: number];
 
 export interface JobSpan {
   readonly job: Span;
-  /** Null for a job without `data`. */
-  readonly data: Span | null;
+  /** The value of each of its members. */
+  readonly members: ReadonlyMap<string, Span>;
 }
 
 /**
- * Finds the text of each job, and of its `data`, in the answer to a lease request. It is needed where a handler wants the
+ * Finds the text of each job, and of its members, in the answer to a lease request. It is needed where a handler wants the
  * digits of its payload, and where the answer cannot be parsed as a whole: most are parsed once, by `JSON.parse`.
  */
 export function jobSpans(text: string): JobSpan[] {
@@ -59,13 +59,13 @@ export function jobSpans(text: string): JobSpan[] {
   };
   const job = (): void => {
     const start = at;
-    let data: Span | null = null;
+    const members = new Map<string, Span>();
     eachMember((name) => {
       const from = at;
       skipValue();
-      if (name === 'data') data = [from, from + text.slice(from, at).trimEnd().length];
+      members.set(name, [from, from + text.slice(from, at).trimEnd().length]);
     });
-    spans.push({ job: [start, at], data });
+    spans.push({ job: [start, at], members });
   };
   space();
   eachMember((name) => {

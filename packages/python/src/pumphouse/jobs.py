@@ -230,44 +230,58 @@ def leased_jobs(body: bytes) -> List[Job]:
 
 def jobs_alone(text: str) -> List[Job]:
     jobs = []
-    for (start, end), data in job_spans(text):
+    for (start, end), members in job_spans(text):
         try:
             jobs.append(leased_job(json.loads(text[start:end])))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError):
             # guard: python-reads-jobs-alone
-            if data is not None:
-                wire = json.loads(f"{text[start : data[0]]}null{text[data[1] : end]}")
-                jobs.append(replace(leased_job(wire), unreadable=problem_of(error)))
+            jobs.extend(readable_job(text, members))
     if not jobs:
         raise ValueError("the answer is not JSON")
     return jobs
 
 
-def job_spans(text: str) -> List[Tuple[Span, Optional[Span]]]:
-    """Where the jobs of an answer are, and the data of each. Strings apart, brackets are all that matters."""
-    spans: List[Tuple[Span, Optional[Span]]] = []
+def readable_job(text: str, members: Mapping[str, Span]) -> List[Job]:
+    """A job whose members are read one by one, without those that cannot be read. None if its id or lease is one of them."""
+    wire: Dict[str, Any] = {}
+    problem = ""
+    for name, (start, end) in members.items():
+        try:
+            wire[name] = json.loads(text[start:end])
+        except (ValueError, RecursionError) as error:
+            problem = problem_of(name, error)
+    if "id" not in wire or "lease" not in wire:
+        return []
+    job = leased_job(wire)
+    return [replace(job, unreadable=problem or job.unreadable)]
+
+
+def job_spans(text: str) -> List[Tuple[Span, Dict[str, Span]]]:
+    """Where the jobs of an answer are, and the members of each. Strings apart, brackets are all that matters."""
+    spans: List[Tuple[Span, Dict[str, Span]]] = []
     depth = start = 0
-    name = ""
+    last = ""
     is_in_jobs = False
-    data: Optional[Span] = None
-    data_start: Optional[int] = None
+    members: Dict[str, Span] = {}
+    member: Optional[Tuple[str, int]] = None
     for match in TOKEN.finditer(text):
         token = match.group()
         is_of_job = is_in_jobs and depth == 3
         if token[0] == '"':
-            name = token
+            last = token
         elif token == ":":
-            is_in_jobs = name == '"jobs"' if depth == 1 else is_in_jobs
-            data_start = match.end() if is_of_job and name == '"data"' else data_start
+            is_in_jobs = last == '"jobs"' if depth == 1 else is_in_jobs
+            member = (last[1:-1], match.end()) if is_of_job else member
         elif token in "{[":
             depth += 1
             if is_in_jobs and depth == 3:
-                start, data = match.start(), None
-        elif is_of_job and data_start is not None:
-            data, data_start = (data_start, match.start()), None
+                start, members, member = match.start(), {}, None
+        elif is_of_job and member is not None:
+            members[member[0]] = (member[1], match.start())
+            member = None
         if token in ("}", "]"):
             if is_of_job:
-                spans.append(((start, match.end()), data))
+                spans.append(((start, match.end()), members))
             depth -= 1
     return spans
 
@@ -277,7 +291,7 @@ def leased_job(wire: Mapping[str, Any]) -> Job:
     try:
         data = leased_data(wire)
     except (ValueError, RecursionError) as error:
-        data, unreadable = None, problem_of(error)
+        data, unreadable = None, problem_of("data", error)
     plain = {**wire, "data": data, "data_base64": None, "unreadable": None}
     return replace(from_wire(Job, plain), unreadable=unreadable)
 
@@ -293,8 +307,8 @@ def leased_data(wire: Mapping[str, Any]) -> Any:
         return data
 
 
-def problem_of(error: BaseException) -> str:
-    return f"its data cannot be read: {type(error).__name__}: {error}"
+def problem_of(name: str, error: BaseException) -> str:
+    return f"its {name} cannot be read: {type(error).__name__}: {error}"
 
 
 def data_of(wire: Mapping[str, Any]) -> Any:
