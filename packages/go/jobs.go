@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"time"
 )
@@ -167,10 +168,24 @@ func (m members) payload(name string, data any) {
 func encode(value any) (json []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			json, err = nil, fmt.Errorf("pumphouse: writing JSON has panicked: %v", value)
+			json, err = nil, fmt.Errorf("pumphouse: writing JSON has panicked: %s", panicText(value))
 		}
 	}()
 	return encodeJSON(value)
+}
+
+// panicText is the text of a panic. Its value may contain itself: one without a text of its own is named by its type.
+func panicText(value any) string {
+	switch known := value.(type) {
+	case error:
+		return known.Error()
+	case fmt.Stringer:
+		return known.String()
+	}
+	if kind := reflect.TypeOf(value).Kind(); kind <= reflect.Complex128 || kind == reflect.String {
+		return fmt.Sprint(value)
+	}
+	return fmt.Sprintf("a value of the type %T", value)
 }
 
 func encodeJSON(value any) ([]byte, error) {
@@ -327,6 +342,48 @@ func failureOf(err error) (m members) {
 		group = "failed"
 	}
 	return members{"group": cut(controls.ReplaceAllString(group, " "), maxGroup), "message": cut(err.Error(), maxMessage)}
+}
+
+// outcome is the call that settles a job: an ack as JSON, or another one with its members.
+type outcome struct {
+	ack     []byte
+	what    string
+	members members
+}
+
+// outcomeOf reads what a handler has returned. Methods of that run here: whatever they do, it fails this job alone. hasCause: a context
+// that has ended gives back what has failed.
+func outcomeOf(job *Job, result any, err error, hasCause bool) (o outcome) {
+	hasFailed := err != nil
+	crash := isolated(func() {
+		if hasFailed {
+			o.what, o.members = ending(err, hasCause)
+		} else if o.ack, err = ackOf(job, result); err != nil {
+			o = outcome{what: "fail", members: failureOf(err)}
+		}
+	})
+	if crash != nil {
+		o = outcome{what: "retry", members: failureOf(crash)}
+	}
+	if !hasFailed && o.ack == nil {
+		o.what, o.members["group"] = "fail", "invalid_output"
+	}
+	return o
+}
+
+func ackOf(job *Job, result any) ([]byte, error) {
+	m := members{"queue": job.Queue, "id": job.ID, "lease": job.Lease}
+	next, isNext := result.(*Next)
+	switch {
+	case isNext && next == nil:
+		return nil, errors.New("the handler returned a *Next that is nil")
+	case isNext:
+		m["next"] = next.members()
+		m.payload("data", next.Data)
+	default:
+		m.payload("result", result)
+	}
+	return encode(m)
 }
 
 // ending is what an error of a handler means: the call that settles its job, with its members.

@@ -1,9 +1,9 @@
 package pumphouse
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -331,7 +331,7 @@ func (w *Worker) RunUntilSignal(ctx context.Context) error {
 func (w *Worker) Quiet() { w.quieting.set() }
 
 // Stop stops the worker and waits until no job is held. Called by a handler, of whatever worker, it returns at once, and the job of
-// the handler is settled as usual.
+// the handler is settled as usual. A goroutine for which a handler waits must not call it: it ends the context of Run.
 func (w *Worker) Stop() {
 	w.stop()
 	if w.started.isSet() && !isInHandler() {
@@ -342,10 +342,16 @@ func (w *Worker) Stop() {
 // isInHandler returns whether a handler has called, in its own goroutine.
 func isInHandler() bool {
 	pcs := make([]uintptr, 256)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	n := runtime.Callers(2, pcs)
+	// guard: go-stop-sees-the-whole-stack
+	for n == len(pcs) {
+		pcs = make([]uintptr, 2*n)
+		n = runtime.Callers(2, pcs)
+	}
+	frames := runtime.CallersFrames(pcs[:n])
 	for {
 		frame, more := frames.Next()
-		if frame.Func != nil && frame.Func.Entry() == handlerEntry {
+		if frame.Func != nil && frame.Func.Entry() == isolatedEntry {
 			return true
 		}
 		if !more {
@@ -354,7 +360,7 @@ func isInHandler() bool {
 	}
 }
 
-var handlerEntry = reflect.ValueOf(runHandler).Pointer()
+var isolatedEntry = reflect.ValueOf(runIsolated).Pointer()
 
 // Abort gives all jobs back at once, without waiting for handlers.
 func (w *Worker) Abort() {
@@ -525,72 +531,87 @@ func (w *Worker) find(job *Job) Handler {
 func (w *Worker) execute(ctx context.Context, h *held) {
 	result, err := runHandler(ctx, h)
 	w.mu.Lock()
+	hasCause := h.cause != ""
+	w.mu.Unlock()
+	o := outcomeOf(h.job, result, err, hasCause)
+	w.mu.Lock()
 	w.running--
-	isOver, cause := h.isAbandoned, h.cause
+	isOver := h.isAbandoned
 	h.isSettling = !isOver
 	w.mu.Unlock()
 	if isOver {
 		return
 	}
-	if cause != "lease_lost" {
-		w.settle(h, result, err, cause != "")
+	if !w.isLost(h) {
+		w.settle(h, o)
 	}
 	w.drop(h)
 }
 
-// panicError is a panic of a handler.
+// panicError is a panic of a handler, or that it ended its goroutine.
 type panicError struct {
-	value any
+	text  string
 	stack []byte
 }
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.value, e.stack) }
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %s\n\n%s", e.text, e.stack) }
 
 func runHandler(ctx context.Context, h *held) (result any, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &panicError{value, debug.Stack()}
-		}
-	}()
 	if h.job.unreadable != "" {
 		return nil, &FailError{Err: errors.New(h.job.unreadable), Group: "invalid_data"}
 	}
-	return h.handler(ctx, h.job)
+	if crash := isolated(func() { result, err = h.handler(ctx, h.job) }); crash != nil {
+		return nil, crash
+	}
+	return result, err
 }
 
-// settle tells the server how the job ended. A context that has ended gives back what has failed.
-func (w *Worker) settle(h *held, result any, err error, hasCause bool) {
-	if err == nil {
-		w.ack(h, result)
-		return
-	}
-	what, m := ending(err, hasCause)
-	w.report(h, what, m)
+// isolated runs a handler, or methods of what it returned, in a goroutine of its own: such code may panic, and end its goroutine by
+// runtime.Goexit. It returns why the code did not return; nil if it did.
+func isolated(code func()) (crash error) {
+	done := make(chan struct{})
+	// guard: go-handlers-are-isolated
+	go runIsolated(code, &crash, done)
+	<-done
+	return crash
 }
 
-func (w *Worker) ack(h *held, result any) {
-	m := members{"queue": h.job.Queue, "id": h.job.ID, "lease": h.job.Lease}
-	switch value := result.(type) {
-	case *Next:
-		m["next"] = value.members()
-		m.payload("data", value.Data)
-	default:
-		m.payload("result", result)
-	}
-	text, err := encode(m)
-	if err != nil {
-		w.refuse(h, err, "invalid_output")
+func runIsolated(code func(), crash *error, done chan<- struct{}) {
+	defer close(done)
+	defer func() { _ = recover() }() // The text of a panic may panic.
+	hasReturned := false
+	defer func() {
+		if hasReturned {
+			return
+		}
+		failed := &panicError{"nil, or runtime.Goexit", debug.Stack()}
+		*crash = failed
+		if value := recover(); value != nil {
+			failed.text = fmt.Sprintf("a value of the type %T", value)
+			failed.text = panicText(value)
+		}
+	}()
+	code()
+	hasReturned = true
+}
+
+// settle tells the server how the job ended.
+func (w *Worker) settle(h *held, o outcome) {
+	if o.ack == nil {
+		w.report(h, o.what, o.members)
 		return
 	}
 	status := ""
-	err = w.persist(h, func() (err error) {
-		status, err = w.acks.add(text)
+	err := w.persist(h, func() (err error) {
+		status, err = w.acks.add(o.ack)
 		return err
 	})
 	switch {
 	case isRefusal(err):
 		// The result is too long, or breaks another rule of the server: the job would come again for ever.
-		w.refuse(h, err, invalidOutcome)
+		m := failureOf(err)
+		m["group"] = invalidOutcome
+		w.report(h, "fail", m)
 	case err != nil:
 		w.logUnsettled(h, err)
 	case status == "lease_lost":
@@ -600,17 +621,11 @@ func (w *Worker) ack(h *held, result any) {
 	}
 }
 
-func (w *Worker) refuse(h *held, err error, group string) {
-	m := failureOf(err)
-	m["group"] = group
-	w.report(h, "fail", m)
-}
-
-// isRefusal is true if the same call fails again.
+// isRefusal is true if the same call fails again, whatever it is: a refusal of the server, or what cannot be sent.
 func isRefusal(err error) bool {
 	var refused *Error
 	if !errors.As(err, &refused) {
-		return false
+		return err != nil
 	}
 	isOver := refused.Code == "lease_lost" || refused.Code == "job_not_found"
 	return !refused.Retryable && !isOver && refused.Status >= 400 && refused.Status != 401
@@ -957,7 +972,7 @@ type ackBatcher struct {
 }
 
 type pendingAck struct {
-	text   json.RawMessage
+	text   []byte
 	status string
 	err    error
 	done   chan struct{}
@@ -966,7 +981,7 @@ type pendingAck struct {
 const batchFor = 5 * time.Millisecond
 
 // add returns what became of an ack. The goroutine that comes first sends those of the others.
-func (b *ackBatcher) add(text json.RawMessage) (string, error) {
+func (b *ackBatcher) add(text []byte) (string, error) {
 	ack := &pendingAck{text: text, done: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, ack)
@@ -990,15 +1005,20 @@ func (b *ackBatcher) add(text json.RawMessage) (string, error) {
 }
 
 func (b *ackBatcher) flush(batch []*pendingAck) {
-	texts := make([]json.RawMessage, len(batch))
+	texts := make([][]byte, len(batch))
 	for i, ack := range batch {
 		texts[i] = ack.text
 	}
+	// Not by encode: it refuses JSON texts that are nested more than 10,000 deep.
+	body := bytes.Join([][]byte{[]byte(`{"acks":[`), bytes.Join(texts, []byte(",")), []byte("]}")}, nil)
 	var answer struct{ Results []struct{ Status string } }
-	err := b.worker.post(b.worker.ctx, "acks", members{"acks": texts}, nil, &answer)
+	w := b.worker
+	err := w.client.send(w.ctx, call{method: "POST", path: "acks", body: body, isRepeatable: true}, &answer)
 	var refused *Error
-	if len(batch) > 1 && errors.As(err, &refused) && !refused.Retryable {
-		// A refused one refuses all that are with it: each is sent by itself to find it.
+	isPassing := errors.As(err, &refused) && refused.Retryable
+	// guard: go-refused-ack-is-alone
+	if len(batch) > 1 && err != nil && !isPassing {
+		// One that is refused, or cannot be sent, stops all that are with it: each is sent by itself to find it.
 		for _, ack := range batch {
 			b.flush([]*pendingAck{ack})
 		}

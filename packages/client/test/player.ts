@@ -22,7 +22,7 @@ const [url = '', namespace = '', token = ''] = process.argv.slice(2);
 const client = new Pumphouse({ url, namespace, token });
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-let worker: Worker | undefined;
+const workers: Worker[] = [];
 const store = new AsyncLocalStorage<string>();
 
 interface Command {
@@ -42,7 +42,10 @@ interface Behaviour {
   readonly bytes?: string;
   /** Returns a text of so many letters. */
   readonly fills?: number;
+  /** Stops all workers. */
   readonly stops?: boolean;
+  /** Its outcome is one of those that only programs of this language have. */
+  readonly odd?: boolean;
   readonly sets_context?: boolean;
   /** Returns a list in a list …, so many. */
   readonly nests?: number;
@@ -76,12 +79,13 @@ async function behave(
     print({ event: 'context', value: store.getStore() ?? null });
     store.enterWith('a handler');
   }
-  if (behaviour.stops === true) await worker?.stop();
   if (behaviour.progress !== undefined) await progress(behaviour.progress);
   await sleep(behaviour.ignore_ms ?? 0);
   await sleep(behaviour.wait_ms ?? 0, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) print({ event: 'cancelled', code: (signal.reason as PumphouseError).code });
   if (behaviour.wait_ms !== undefined) signal.throwIfAborted();
+  if (behaviour.stops === true) await stop();
+  if (behaviour.odd === true) return oddOutcome(job.data as number);
   if (behaviour.raises === 'retry') throw new Retry(message, options);
   if (behaviour.raises === 'fail') throw new Fail(message, options);
   if (behaviour.raises === 'release') throw new Release(options);
@@ -93,13 +97,50 @@ async function behave(
   return behaviour.bytes === undefined ? behaviour.returns : Buffer.from(behaviour.bytes, 'base64');
 }
 
+async function stop(): Promise<void> {
+  for (const worker of workers) await worker.stop();
+}
+
+function throws(error: unknown = new Error('odd')): never {
+  throw error;
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Outcomes that no handler should have. None of it settles a job as done. */
+function oddOutcome(number: number): unknown {
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+  const outcomes: (() => unknown)[] = [
+    () => throws(revoked()),
+    () => throws(Object.defineProperty(new Error('x'), 'code', { get: () => throws() })),
+    () => throws(Object.defineProperty(new Retry('x'), 'group', { get: () => throws() })),
+    () => throws(Object.assign(Object.create(null) as object, { toString: () => throws() })),
+    () => throws(undefined),
+    () => throws(Symbol('x')),
+    () => revoked(),
+    () => ({ toJSON: () => throws() }),
+    () => ({ toJSON: () => throws(revoked()) }),
+    () => ({ then: () => throws(revoked()) }),
+    () => 1n,
+    () => new Next({ queue: 1n as unknown as string }),
+    () => new Next({ queue: 'x', data: JSON.parse(deep) }),
+    () => JSON.parse(deep) as unknown,
+  ];
+  return outcomes[number % outcomes.length]?.();
+}
+
 async function work(fields: Record<string, unknown>): Promise<object> {
   const { handlers, signals, ...options } = fields as {
     handlers: Record<string, Behaviour>;
     signals?: boolean;
   };
   const logger = { warn: () => undefined, error: () => undefined };
-  worker = client.worker({ ...(fromWire(options) as { queues: string[] }), logger });
+  const worker = client.worker({ ...(fromWire(options) as { queues: string[] }), logger });
+  workers.push(worker);
   for (const [type, behaviour] of Object.entries(handlers))
     worker.handle(type, (job, context) => behave(behaviour, job, context));
   const running = worker
@@ -159,7 +200,7 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
   }),
   work: (fields) => work(fields),
   stop: async () => {
-    await worker?.stop();
+    await stop();
     return {};
   },
 };

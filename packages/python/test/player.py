@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Type
 
 import pumphouse
 
@@ -17,7 +17,7 @@ Fields = Dict[str, Any]
 
 logging.disable(logging.CRITICAL)
 client = pumphouse.Pumphouse(*sys.argv[1:4])
-worker: Optional[pumphouse.Worker] = None
+workers: List[pumphouse.Worker] = []
 setting: "contextvars.ContextVar[Optional[str]]" = contextvars.ContextVar("setting", default=None)
 
 
@@ -47,8 +47,6 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
     if "sets_context" in behaviour:
         write({"event": "context", "value": setting.get()})
         setting.set("a handler")
-    if "stops" in behaviour and worker is not None:
-        worker.stop()
     if "progress" in behaviour:
         context.progress(behaviour["progress"])
     time.sleep(behaviour.get("ignore_ms", 0) / 1000)
@@ -57,6 +55,10 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
         write({"event": "cancelled", "code": context.cause.code})
     if "wait_ms" in behaviour:
         context.raise_if_cancelled()
+    if "stops" in behaviour:
+        stop()
+    if "odd" in behaviour:
+        return odd_outcome(job.data)
     raises, group, delay_ms = (behaviour.get(name) for name in ("raises", "group", "delay_ms"))
     message = behaviour.get("message", "odd")
     if raises == "retry":
@@ -83,9 +85,99 @@ def nested(depth: int) -> Any:
     return value
 
 
+def throw(error: Type[BaseException] = RuntimeError) -> NoReturn:
+    raise error("odd")
+
+
+class Named(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        throw()
+
+
+class Unnamed(Exception, metaclass=Named):
+    pass
+
+
+class Empty(pumphouse.PumphouseError):
+    def __init__(self) -> None:
+        pass
+
+
+class Coded(Empty):
+    @property
+    def code(self) -> str:  # type: ignore[override]
+        throw(SystemExit)
+
+
+class Grouped(pumphouse.Retry):
+    @property  # type: ignore[override]
+    def group(self) -> str:
+        throw()
+
+    @group.setter
+    def group(self, value: object) -> None:
+        pass
+
+
+class Delayed(pumphouse.Retry):
+    @property  # type: ignore[override]
+    def delay_ms(self) -> float:
+        throw()
+
+    @delay_ms.setter
+    def delay_ms(self, value: object) -> None:
+        pass
+
+
+class Classed(Exception):
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        throw()
+
+
+class Shown(Exception):
+    def __str__(self) -> str:
+        throw(SystemExit)
+
+
+class Stops(Exception):
+    def __str__(self) -> str:
+        stop()
+        return "stopped"
+
+
+class Text(str):
+    def encode(self, *args: Any, **options: Any) -> bytes:
+        throw()
+
+
+class Items(Dict[str, int]):
+    def items(self) -> NoReturn:
+        throw(SystemExit)
+
+
+class NoNext(pumphouse.Next):
+    def __init__(self) -> None:
+        pass
+
+
+RAISED = [Unnamed("x"), Empty(), Coded(), Grouped("x"), Delayed("x"), Classed("x"), Shown("x"), SystemExit(1), Stops("x")]
+RAISED += [pumphouse.Fail(Text("x"), group=Text("x"))]
+RETURNED = [NoNext(), Items(a=1), {1}, nested(20_000), pumphouse.Next("x y"), pumphouse.Next("x", data=nested(20_000))]
+
+
+def odd_outcome(number: int) -> Any:
+    """Outcomes that no handler should have. None of it settles a job as done."""
+    number %= len(RAISED) + len(RETURNED)
+    if number < len(RAISED):
+        raise RAISED[number]
+    return RETURNED[number - len(RAISED)]
+
+
 def work(handlers: Dict[str, Fields], signals: bool = False, **options: Any) -> Fields:
-    global worker
     worker = pumphouse.Worker(client, **options)
+    workers.append(worker)
     for kind, behaviour in handlers.items():
         worker.handle(kind)(partial(behave, behaviour))
     if not signals:
@@ -101,7 +193,7 @@ def run(one: pumphouse.Worker) -> None:
 
 
 def stop() -> Fields:
-    if worker is not None:
+    for worker in workers:
         worker.stop()
     return {}
 
@@ -169,6 +261,6 @@ for line in sys.stdin:
         write({"id": command["id"], "result": COMMANDS[command["do"]](**command["with"])})
     except Exception as error:
         write({"id": command["id"], "error": error_of(error)})
-    if command["do"] == "work" and command["with"].get("signals") and worker is not None:
-        worker.run(signals=True)  # Signals need the main thread.
+    if command["do"] == "work" and command["with"].get("signals"):
+        workers[-1].run(signals=True)  # Signals need the main thread.
         break

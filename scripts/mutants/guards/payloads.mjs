@@ -111,10 +111,36 @@ export const PAYLOADS = [
     test: 'base64 of 8 MiB in a body › is refused as too long or as invalid base64: row %#',
   },
   ...[
-    ['python-reads-jobs-alone', 'python: one payload that cannot be read stops no other', 'false'],
+    [
+      'python-reads-jobs-alone',
+      'python: one payload that cannot be read stops no other',
+      { replace: 'jobs.extend([])' },
+    ],
     ['python-unreadable-job-fails-alone', 'python: a job that cannot be read fails alone', 'false'],
     ['python-refused-ending-is-sent-again', 'python: an ending that is refused is sent again', 'false'],
     ['go-reads-jobs-alone', 'go: one payload that cannot be read stops no other', 'remove'],
     ['go-refused-ending-is-sent-again', 'go: an ending that is refused is sent again', 'false'],
+    [
+      'go-refused-ack-is-alone',
+      'go: an ack that is refused fails no other of its batch',
+      { with: '$& && false' },
+    ],
+    [
+      'go-handlers-are-isolated',
+      'go: a handler may panic, and end its goroutine',
+      { replace: 'code()\n\tclose(done)' },
+    ],
+    ['go-stop-sees-the-whole-stack', 'go: a handler may call stop at any depth', 'remove'],
+    [
+      'python-members-may-raise',
+      'python: members of an exception may raise',
+      { replace: 'group, message = error.group, text_of(error)' },
+    ],
+    [
+      'python-stop-does-not-wait-for-itself',
+      'python: handlers of two workers may stop both',
+      { with: 'self in own' },
+    ],
+    ['stop-sees-workers-that-wait-for-each-other', 'workers: handlers of two workers may stop both', 'false'],
   ].map(([id, name, off]) => ({ id, name, off, spec: SCENARIOS, test: EACH_SCENARIO })),
 ];

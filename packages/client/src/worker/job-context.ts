@@ -12,7 +12,7 @@ const { process } = globalThis as {
 };
 const hooks = process?.getBuiltinModule?.('node:async_hooks');
 /** Whose handlers the running code belongs to: that of a worker, in another worker's handler perhaps. */
-const callers = hooks && new hooks.AsyncLocalStorage<readonly object[]>();
+const storage = hooks && new hooks.AsyncLocalStorage<readonly object[]>();
 
 /** Runs the handlers of one worker, each in the async context in which this was made: none sees what another one has set. */
 export class JobContext {
@@ -25,17 +25,17 @@ export class JobContext {
     if (
       // guard: handlers-share-no-context
       hooks === undefined ||
-      callers === undefined ||
+      storage === undefined ||
       base === undefined
     )
       return handler();
     // One for each: `enterWith` changes the resource in which it is called.
     const inOwn = (): T => new hooks.AsyncResource('PumphouseJob').runInAsyncScope(handler);
-    return base.runInAsyncScope(() => callers.run([...(callers.getStore() ?? []), this.worker], inOwn));
+    return base.runInAsyncScope(() => storage.run([...callers(), this.worker], inOwn));
   }
 }
 
-/** True in a handler of this worker, and in all that it calls. */
-export function isInHandlerOf(worker: object): boolean {
-  return callers?.getStore()?.includes(worker) ?? false;
+/** The workers whose handlers have called. */
+export function callers(): readonly object[] {
+  return storage?.getStore() ?? [];
 }

@@ -120,8 +120,8 @@ function delayOf(thrown: object): number | undefined {
   return wholeDelay(read(thrown, 'delayMs'));
 }
 
-/** `instanceof` fails for a proxy that is revoked. */
-function isA<T>(value: unknown, of: abstract new (...args: never[]) => T): value is T {
+/** `instanceof`, which fails for a proxy that is revoked. */
+export function isA<T>(value: unknown, of: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof of;
   } catch {

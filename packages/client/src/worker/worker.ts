@@ -14,11 +14,21 @@ import {
   type Middleware,
 } from './handlers.js';
 import { HeldJob } from './held-job.js';
-import { isInHandlerOf, JobContext } from './job-context.js';
+import { callers, JobContext } from './job-context.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { consoleLogger, errorText, type Logger } from './logger.js';
 import { LoopGuard } from './loop-guard.js';
-import { Bytes, encode, type Ending, endingOf, Fail, failureOf, INVALID_OUTCOME, Next } from './outcomes.js';
+import {
+  Bytes,
+  encode,
+  type Ending,
+  endingOf,
+  Fail,
+  failureOf,
+  INVALID_OUTCOME,
+  isA,
+  Next,
+} from './outcomes.js';
 import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
 
@@ -100,6 +110,8 @@ export class Worker {
   private readonly held = new Set<HeldJob>();
   private readonly waiting: HeldJob[] = [];
   private runningCount = 0;
+  /** The workers for whose ends handlers of this one wait. */
+  private readonly awaited: Worker[] = [];
   /** Aborted: nothing more is leased. */
   private readonly quieting = new AbortController();
   private readonly stopping = new AbortController();
@@ -181,11 +193,22 @@ export class Worker {
 
   /**
    * Stops leasing, waits for handlers, aborts them, gives the rest back. Resolves when no job is held; at once in a
-   * handler of this worker, whose job is settled as usual.
+   * handler that this would wait for: one of this worker, or of a worker for which a handler of this one waits. The job
+   * of that handler is settled as usual.
    */
   async stop(): Promise<void> {
     this.stopNow();
-    if (/* guard: stop-in-handler-returns */ !this.isInHandler) await this.ended;
+    const own = callers() as readonly Worker[];
+    if (/* guard: stop-in-handler-returns */ this.isWaitingFor(own)) return;
+    for (const { awaited } of own) awaited.push(this);
+    await this.ended;
+    for (const { awaited } of own) awaited.splice(awaited.indexOf(this), 1);
+  }
+
+  private isWaitingFor(workers: readonly Worker[]): boolean {
+    // guard: stop-sees-workers-that-wait-for-each-other
+    if (this.awaited.some((worker) => worker.isWaitingFor(workers))) return true;
+    return workers.includes(this);
   }
 
   /** Resolves when `run` has ended; at once if it was never called. */
@@ -195,7 +218,7 @@ export class Worker {
 
   /** True in a handler of this worker, and in all that it calls. Waiting for the end there would never end. */
   get isInHandler(): boolean {
-    return isInHandlerOf(this);
+    return callers().includes(this);
   }
 
   private async work(signals: boolean): Promise<void> {
@@ -421,7 +444,7 @@ export class Worker {
       else if (returned !== undefined) ack = { ...ack, result: encode(returned) };
     } catch (error) {
       // What is too deep for this process is JSON all the same.
-      const group = error instanceof RangeError ? INVALID_OUTCOME : 'invalid_output';
+      const group = isA(error, RangeError) ? INVALID_OUTCOME : 'invalid_output';
       return this.end(held, { kind: 'fail', ...failureOf(error), group });
     }
     // guard: heartbeats-until-the-ack

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -75,7 +76,10 @@ type behaviour struct {
 	Next     string
 	Bytes    []byte
 	Fills    int
-	Stops    bool
+	// Stops: calls Stop of all workers.
+	Stops bool
+	// Odd: the outcome is one of those that only programs of this language have.
+	Odd bool
 	// SetsContext: contexts of Go are values; a handler cannot change that of another one.
 	SetsContext bool `json:"sets_context"`
 	Nests       int
@@ -111,10 +115,10 @@ type command struct {
 }
 
 var (
-	ctx    = context.Background()
-	client *pumphouse.Client
-	worker *pumphouse.Worker
-	mu     sync.Mutex
+	ctx     = context.Background()
+	client  *pumphouse.Client
+	workers []*pumphouse.Worker
+	mu      sync.Mutex
 )
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -148,9 +152,6 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 	if b.SetsContext {
 		write(fields{"event": "context", "value": ctx.Value(settingKey{})})
 	}
-	if b.Stops {
-		worker.Stop()
-	}
 	if b.Progress != nil {
 		if err := job.SetProgress(ctx, b.Progress); err != nil {
 			return nil, err
@@ -168,6 +169,12 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 		if b.WaitMs != nil {
 			return nil, cause
 		}
+	}
+	if b.Stops {
+		stopBelow(300)
+	}
+	if b.Odd {
+		return oddOutcome(job)
 	}
 	if b.Message == "" {
 		b.Message = "odd"
@@ -197,6 +204,67 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 		return b.Bytes, nil
 	}
 	return b.Returns, nil
+}
+
+// stopBelow calls Stop of all workers, below so many frames.
+func stopBelow(frames int) {
+	if frames > 0 {
+		stopBelow(frames - 1)
+		return
+	}
+	for _, worker := range workers {
+		worker.Stop()
+	}
+}
+
+type (
+	panics  struct{}
+	ends    struct{}
+	pointed struct{ text string }
+)
+
+func (panics) Error() string                { panic(panics{}) }
+func (panics) MarshalJSON() ([]byte, error) { panic(panics{}) }
+func (ends) Error() string                  { runtime.Goexit(); return "" }
+func (ends) MarshalJSON() ([]byte, error)   { runtime.Goexit(); return nil, nil }
+func (p *pointed) Error() string            { return p.text }
+
+// oddOutcome is one that no handler should have. None of it settles a job as done.
+func oddOutcome(job *pumphouse.Job) (any, error) {
+	var number int
+	if err := job.Decode(&number); err != nil {
+		return nil, err
+	}
+	var deep any
+	for i := 0; i < 10001; i++ {
+		deep = []any{deep}
+	}
+	itself := []any{nil}
+	itself[0] = itself
+	var next *pumphouse.Next
+	var pointer *pointed
+	var fail *pumphouse.FailError
+	var retry *pumphouse.RetryError
+	var release *pumphouse.ReleaseError
+	outcomes := []func() (any, error){
+		func() (any, error) { return deep, nil },
+		func() (any, error) { return &pumphouse.Next{Queue: job.Queue, Data: deep}, nil },
+		func() (any, error) { return next, nil },
+		func() (any, error) { runtime.Goexit(); return nil, nil },
+		func() (any, error) { panic(nil) },
+		func() (any, error) { panic(panics{}) },
+		func() (any, error) { panic(ends{}) },
+		func() (any, error) { panic(itself) },
+		func() (any, error) { return nil, panics{} },
+		func() (any, error) { return panics{}, nil },
+		func() (any, error) { return nil, ends{} },
+		func() (any, error) { return ends{}, nil },
+		func() (any, error) { return nil, pointer },
+		func() (any, error) { return nil, fail },
+		func() (any, error) { return nil, retry },
+		func() (any, error) { return nil, release },
+	}
+	return outcomes[number%len(outcomes)]()
 }
 
 func play(c command) (any, error) {
@@ -273,7 +341,7 @@ func play(c command) (any, error) {
 	case "work":
 		return work(c)
 	case "stop":
-		worker.Stop()
+		stopBelow(0)
 		return fields{}, nil
 	}
 	return nil, fmt.Errorf("unknown command %q", c.Do)
@@ -289,7 +357,7 @@ func work(c command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	worker = made
+	workers = append(workers, made)
 	for kind, handler := range with.Handlers {
 		made.Handle(kind, handler.run)
 	}

@@ -2,7 +2,7 @@
 
 import re
 import traceback
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from .errors import PumphouseError
 
@@ -58,23 +58,59 @@ class Next:
         self.data = data
 
 
+def ending_of(raised: BaseException, is_to_release: bool) -> Tuple[str, Dict[str, Any]]:
+    """What an exception of a handler means: the call that settles its job, with its members.
+
+    Args:
+        is_to_release: an exception that says nothing else gives the job back.
+    """
+    kind = type(raised)
+    if issubclass(kind, Retry):
+        return "retry", {**failure_of(raised), "delay_ms": whole_delay(member_of(raised, "delay_ms"))}
+    if issubclass(kind, Fail):
+        return "fail", failure_of(raised)
+    if issubclass(kind, Release):
+        return "release", {"delay_ms": whole_delay(member_of(raised, "delay_ms"))}
+    return ("release", {}) if is_to_release else ("retry", failure_of(raised))
+
+
 def failure_of(error: BaseException) -> Dict[str, Any]:
-    """Group and message of a failure, both within the bounds of the API. The error may be anything: its texts are repaired."""
-    if isinstance(error, (Retry, Fail)):
-        group, message = getattr(error, "group", None), text_of(error)
+    """Group and message of a failure, both within the bounds of the API.
+
+    The error may be anything: its texts are repaired, and what cannot be read counts as left out.
+    """
+    kind = type(error)
+    if issubclass(kind, (Retry, Fail)):
+        # guard: python-members-may-raise
+        group, message = member_of(error, "group"), text_of(error)
     else:
-        group = error.code if isinstance(error, PumphouseError) else type(error).__name__
+        group = member_of(error, "code") if issubclass(kind, PumphouseError) else None
+        group = name_of(kind) if group is None else group
         # The end says most.
         message = trace_of(error)[-MAX_MESSAGE // 2 :]
     name = re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", "" if group is None else text_of(group))
     return {"group": cut(name, MAX_GROUP) or "failed", "message": cut(message, MAX_MESSAGE)}
 
 
+def member_of(value: object, name: str) -> Any:
+    """A member of an object, whose property may raise anything."""
+    try:
+        return getattr(value, name, None)
+    except BaseException:
+        return None
+
+
+def name_of(kind: type) -> Any:
+    """A metaclass may have a name that raises."""
+    name = member_of(kind, "__name__")
+    return "a class without a name" if name is None else name
+
+
 def whole_delay(delay_ms: Any) -> Optional[int]:
     """A delay as the API takes it; None for none, and for what is no number."""
-    if delay_ms is None or isinstance(delay_ms, (str, bytes)):
-        return None
     try:
+        if delay_ms is None or isinstance(delay_ms, (str, bytes)):
+            return None
         return int(round(min(max(delay_ms, 0), MAX_DELAY_MS)))
     except BaseException:
         return None
@@ -92,9 +128,10 @@ def text_of(value: Any) -> str:
     try:
         return str(value)
     except BaseException:
-        return f"a value of the type {type(value).__name__} that cannot be shown"
+        return f"a value of the type {type.__repr__(type(value))} that cannot be shown"
 
 
 def cut(text: str, length: int) -> str:
     """The API counts characters as UTF-16 does, and takes no halves of them."""
-    return text.encode("utf-16-le", "replace")[: length * 2].decode("utf-16-le", "ignore")
+    # A text of a class of its own may have another `encode`.
+    return str.encode(text, "utf-16-le", "replace")[: length * 2].decode("utf-16-le", "ignore")

@@ -19,7 +19,7 @@ from ._version import __version__
 from .client import Pumphouse, part_of
 from .errors import PumphouseError
 from .jobs import Job, leased_jobs, payload, to_json
-from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, failure_of, whole_delay
+from .outcomes import INVALID_OUTCOME, Fail, Next, ending_of, failure_of
 
 logger = logging.getLogger("pumphouse")
 
@@ -71,6 +71,8 @@ Handler = Callable[[Job, "JobContext"], Any]
 OLD_UNHANDLED_MS = 60_000
 #: The workers in whose handlers the running code is.
 callers: "contextvars.ContextVar[Tuple[Worker, ...]]" = contextvars.ContextVar("pumphouse", default=())
+#: Guards ``Worker._awaited`` of all workers.
+awaiting = threading.Lock()
 
 
 class JobContext:
@@ -214,6 +216,8 @@ class Worker:
         self._changed = threading.Condition()
         self._held: Set[HeldJob] = set()
         self._running = 0
+        #: The workers for whose ends handlers of this one wait.
+        self._awaited: List[Worker] = []
         self._is_leasing = False
         self._warned: Set[Tuple[str, Optional[str]]] = set()
         self._has_warned = False
@@ -314,13 +318,27 @@ class Worker:
     def stop(self, *, wait: bool = True) -> None:
         """Stops leasing, waits for handlers, cancels their contexts, gives the rest back.
 
-        Returns at once in a handler, whose job is settled as usual, and in the thread of ``run``: there it would wait for itself.
+        Returns at once where it would wait for itself: in the thread of ``run``, in a handler of this worker, and in one of a worker
+        for which a handler of this one waits. The job of that handler is settled as usual.
         """
         self._stopping.set()
         self.quiet()
-        is_own = self in callers.get() or threading.get_ident() == self._run_thread
-        if wait and self._has_started and not is_own:
-            self._ended.wait()
+        if not wait or not self._has_started or threading.get_ident() == self._run_thread:
+            return
+        own = callers.get()
+        with awaiting:
+            # guard: python-stop-does-not-wait-for-itself
+            if self._is_waiting_for(own):
+                return
+            for worker in own:
+                worker._awaited.append(self)
+        self._ended.wait()
+        with awaiting:
+            for worker in own:
+                worker._awaited.remove(self)
+
+    def _is_waiting_for(self, workers: Sequence["Worker"]) -> bool:
+        return self in workers or any(worker._is_waiting_for(workers) for worker in self._awaited)
 
     # Leasing
 
@@ -397,14 +415,15 @@ class Worker:
     # Running
 
     def _work(self) -> None:
-        """One thread: runs jobs one after the other."""
+        """One thread: runs jobs one after the other, and methods of what their handlers raised or returned."""
+        callers.set((self,))
         while True:
             held = self._tasks.get()
             if held is None:
                 return
             try:
                 self._execute(held)
-            except Exception:
+            except BaseException:  # The thread has other jobs to run.
                 logger.exception(
                     "a job could not be settled; it comes again when its lease ends: %s", held.job.id
                 )
@@ -437,7 +456,7 @@ class Worker:
             if job.unreadable is not None:
                 raise Fail(job.unreadable, group="invalid_data")
             returned = self._context.copy().run(self._call, held, held.handler)
-        except BaseException as error:  # The thread has other jobs to run.
+        except BaseException as error:
             raised = error
         with self._changed:
             self._running -= 1
@@ -456,17 +475,8 @@ class Worker:
         """Tells the server how the job ended. A cancelled context gives back what has failed."""
         if raised is None:
             self._ack(held, returned)
-        elif isinstance(raised, Retry):
-            delay_ms = whole_delay(getattr(raised, "delay_ms", None))
-            self._report(held, "retry", {**failure_of(raised), "delay_ms": delay_ms})
-        elif isinstance(raised, Fail):
-            self._report(held, "fail", failure_of(raised))
-        elif isinstance(raised, Release):
-            self._report(held, "release", {"delay_ms": whole_delay(getattr(raised, "delay_ms", None))})
-        elif held.cause is not None:
-            self._report(held, "release", {})
         else:
-            self._report(held, "retry", failure_of(raised))
+            self._report(held, *ending_of(raised, held.cause is not None))
 
     def _ack(self, held: HeldJob, returned: Any) -> None:
         job = held.job
@@ -479,9 +489,9 @@ class Worker:
             elif returned is not None:
                 ack.update(payload("result", returned))
             text = to_json(ack)
-        except Exception as error:
+        except BaseException as error:  # Methods of what the handler returned may raise anything.
             # What is too deep for this process is JSON all the same.
-            group = INVALID_OUTCOME if isinstance(error, RecursionError) else "invalid_output"
+            group = INVALID_OUTCOME if issubclass(type(error), RecursionError) else "invalid_output"
             self._report(held, "fail", {**failure_of(error), "group": group})
             return
         try:
