@@ -7,7 +7,7 @@ import { testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture, type ExtendedJob, newJob } from './fixture.js';
 
-describe('quotas', () => {
+describe('limits of a namespace', () => {
   const NONE = NO_LIMITS;
   const KEY = { idempotencyKey: 'key' };
 

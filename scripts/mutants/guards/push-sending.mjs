@@ -1,7 +1,7 @@
 const SENDER = 'test/push/sender.spec.ts';
 const LIMITS = 'test/api/limits.spec.ts';
 const QUOTAS = 'test/engine/quotas.spec.ts';
-const BESIDE = 'quotas › quotas › quotas on bytes beside the body';
+const BESIDE = 'limits of a namespace › quotas › quotas on bytes beside the body';
 const SLOTS = 'src/push/slots.spec.ts';
 const KEPT = 'the sender of push › a kept connection';
 

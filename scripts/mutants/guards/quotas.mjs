@@ -1,6 +1,6 @@
 const QUOTAS = 'test/engine/quotas.spec.ts';
-const BESIDE = 'quotas › quotas › quotas on bytes beside the body';
-const KEPT = 'quotas › quotas › quotas on recurring jobs, workers and keys';
+const BESIDE = 'limits of a namespace › quotas › quotas on bytes beside the body';
+const KEPT = 'limits of a namespace › quotas › quotas on recurring jobs, workers and keys';
 const HOSTILE = 'test/api/hostile-tenant.spec.ts';
 const BYTES = 'test/engine/bytes.spec.ts';
 
