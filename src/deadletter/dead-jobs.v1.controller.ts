@@ -6,6 +6,7 @@ import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { DeadStep } from '../domain/job/job-lists.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
+import { pushRightsOf } from '../domain/unique-rights.js';
 import { Engines } from '../engine/engines.js';
 import { Describe } from '../http/describe.js';
 import { type Inside, toInside } from '../contract/fields/wire.js';
@@ -110,7 +111,7 @@ export class V1DeadJobsController {
     if (queue !== undefined) checkQueue(caller.rights, queue);
     checkQueueOrAll(caller.rights, selection.filter?.queue);
     const { deadLetter } = this.engines.of(caller.pool);
-    const options = respawnOf(toInside(RespawnFields, fields), queue);
+    const options = { ...respawnOf(toInside(RespawnFields, fields), queue), ...pushRightsOf(caller.rights) };
     return answerOf(await deadLetter.respawnSelected(caller.namespace, selection, options), selection);
   }
 }

@@ -18,8 +18,12 @@ export interface Rights {
 
 /** @throws {QueueError} `verb_missing` */
 export function checkVerb(rights: Rights | null, verb: Verb): void {
-  if (rights !== null && !rights.verbs.includes(verb))
-    throw new QueueError('verb_missing', `the token lacks the permission ${verb}`);
+  if (rights !== null && !rights.verbs.includes(verb)) throw verbMissing(verb);
+}
+
+/** The error for a call that needs a permission more. */
+export function verbMissing(verb: Verb): QueueError {
+  return new QueueError('verb_missing', `the token lacks the permission ${verb}`);
 }
 
 /** True if the rights include a queue, whatever their verbs. */

@@ -15,6 +15,17 @@ export function checkPushUrl(
   if (Object.hasOwn(attributes ?? {}, PUSH_URL)) checkVerb(rights, 'push');
 }
 
+/** What an engine call needs to know that may change the data or the queue of a job with a URL of its own. */
+export interface PushRights {
+  /** The caller lacks the permission `push`: then the call is refused for such a job. */
+  readonly withoutPush?: true;
+}
+
+/** @returns the rights for calls that may change the data or the queue of a job */
+export function pushRightsOf(rights: Rights | null): PushRights {
+  return rights === null || rights.verbs.includes('push') ? {} : { withoutPush: true };
+}
+
 /**
  * Restricts a job to what a token may publish. A unique key is valid in the whole namespace: with a token for some
  * queues it must neither change a job of another queue nor reveal it.
@@ -25,6 +36,7 @@ export function withinRights<
   T extends { readonly unique?: UniqueKey; readonly attributes?: Readonly<Record<string, string>> },
 >(rights: Rights | null, job: T): T {
   checkPushUrl(rights, job);
-  if (rights === null || rights.queues === null || job.unique === undefined) return job;
-  return { ...job, unique: { ...job.unique, isOwnQueueOnly: true } };
+  if (rights === null || job.unique === undefined) return job;
+  const ofQueues = rights.queues === null ? {} : { isOwnQueueOnly: true };
+  return { ...job, unique: { ...job.unique, ...ofQueues, ...pushRightsOf(rights) } };
 }

@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
-import { checkPushUrl } from '../domain/unique-rights.js';
+import { pushRightsOf } from '../domain/unique-rights.js';
 import { Engines } from '../engine/engines.js';
 import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
@@ -76,14 +76,8 @@ export class ChangesService {
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);
     const jobs = await this.jobsFor(caller, id);
-    // Another queue may be pushed to another target.
-    const isOther = change.data !== undefined || change.queue !== undefined;
-    if (isOther && caller.rights?.verbs.includes('push') === false) {
-      // guard: job-push-url-changed
-      checkPushUrl(caller.rights, (await jobs.find(caller.namespace, id)) ?? {});
-    }
     await checkDependencies(jobs, caller, change.dependsOn ?? change.moreDependencies ?? []);
-    return jobs.change(caller.namespace, id, change);
+    return jobs.change(caller.namespace, id, { ...change, ...pushRightsOf(caller.rights) });
   }
 
   /** Calls `JobUpdater.log`. @throws as `cancel` */

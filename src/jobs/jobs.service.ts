@@ -14,9 +14,9 @@ import type {
   Release,
 } from '../domain/job/extended-job.js';
 import type { JobDetails, NewExtendedJob } from '../contract/job/extended-job.js';
-import { isForQueue, isForSomeQueues } from '../domain/rights.js';
+import { isForQueue, isForSomeQueues, verbMissing } from '../domain/rights.js';
 import type { JobState } from '../domain/job/states.js';
-import { withinRights } from '../domain/unique-rights.js';
+import { type PushRights, pushRightsOf, withinRights } from '../domain/unique-rights.js';
 import { Engines } from '../engine/engines.js';
 import type { Durability } from '../domain/durability.js';
 import type { PutJob } from '../engine/publish/extended-publisher.js';
@@ -160,7 +160,12 @@ export class JobsService {
       const ids = acks.flatMap(({ outcome }) => outcome?.next?.dependsOn ?? []);
       await checkDependencies(engine.jobs, caller, ids);
     }
-    return ackEach(engine, caller.namespace, acks);
+    const push = pushRightsOf(caller.rights);
+    return ackEach(
+      engine,
+      caller.namespace,
+      push.withoutPush ? acks.map((ack) => withPushRights(ack, push)) : acks,
+    );
   }
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
@@ -169,6 +174,7 @@ export class JobsService {
     if (status === 'not_found') throw jobNotFound(ack.id);
     if (status === 'lease_lost')
       throw /* guard: single-ack-tells-the-state */ await this.leaseLost(caller, ack.id);
+    if (status === 'verb_missing') throw verbMissing('push');
     if (status === 'namespace_full') throw dataBeyondQuota(caller.namespace);
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
@@ -176,10 +182,11 @@ export class JobsService {
 
   /** Calls `LeaseOperations.heartbeat`. */
   heartbeat(caller: Caller, { id, lease, ...rest }: Heartbeat): Promise<HeartbeatResult> {
+    const heartbeat = { ...rest, ...pushRightsOf(caller.rights) };
     return this.withVisibleState(
       caller,
       id,
-      this.settleOf(caller).heartbeat(caller.namespace, { id, lease }, rest),
+      this.settleOf(caller).heartbeat(caller.namespace, { id, lease }, heartbeat),
     );
   }
 
@@ -192,11 +199,19 @@ export class JobsService {
   }
 
   retry(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withVisibleState(caller, failure.id, this.settleOf(caller).retry(caller.namespace, failure));
+    return this.withVisibleState(
+      caller,
+      failure.id,
+      this.settleOf(caller).retry(caller.namespace, { ...failure, ...pushRightsOf(caller.rights) }),
+    );
   }
 
   fail(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withVisibleState(caller, failure.id, this.settleOf(caller).fail(caller.namespace, failure));
+    return this.withVisibleState(
+      caller,
+      failure.id,
+      this.settleOf(caller).fail(caller.namespace, { ...failure, ...pushRightsOf(caller.rights) }),
+    );
   }
 
   /**
@@ -304,6 +319,10 @@ async function withoutForeignHolder(jobs: JobCalls, caller: Caller, error: unkno
 
 function keyTakenElsewhere(): UniqueKeyTakenError {
   return new UniqueKeyTakenError('another job holds the unique key');
+}
+
+function withPushRights(ack: ExtendedAck, push: PushRights): ExtendedAck {
+  return ack.outcome ? { ...ack, outcome: { ...ack.outcome, ...push } } : ack;
 }
 
 function dataBeyondQuota(namespace: string): QueueError {

@@ -4,15 +4,15 @@ what adds to the job.
 
 KEYS meta, queues, due, waiting, expiries
 ARGV clock_ms, deadline_ms, id, options, data, adds, drops
-options: text  JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}, most_bytes}:
-               the changes (extended/changes); most_bytes: the quota on bytes
+options: text  JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}, no_push, most_bytes}:
+               the changes (extended/changes); no_push: extended/own_url; most_bytes: the quota on bytes
 data: text     its new body
 adds: text     ids of jobs that it depends on from now on (extended/dependencies); only: on no others
 drops: text    ids of jobs that it does not depend on any more
 
 Returns {status, now_ms, next_ms, code, state, due_ms, died}. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it
 does not wait, 3 it would depend on itself, 4 on too many jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many), 7 it
-would grow beyond the quota (due_ms says how many bytes there are). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known.
+would grow beyond the quota (due_ms says how many bytes there are), 8 who may not push must not change it. Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known.
 Died: the queue in which it died because a dependency had failed, "" = none.
 Cost: O(log N), and O(adds + drops).
 ]]

@@ -8,13 +8,14 @@ quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that
 digest: text  names the record of its idempotency key (jobs/idempotency), "" = it has none
 ttl_ms: text  how long the record lasts, ms
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put:
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue, no_push}, put, lmstfy, x}; put:
 extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as they are stored. Needs: the ids of jobs that must be done
 first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to
 4 and 10}. Status 3: the key has a record: {3, now_ms, what was stored}, 4 that of another request.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use, 2 to 4 and
-":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that.
+":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that, ";" (11) the caller
+may not change the holder (extended/own_url).
 States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]

@@ -14,7 +14,7 @@ none.
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, limits/byte_room
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room
 --- @requires leases/failures, leases/give_back
 
 use_namespace(meta, queues)
@@ -40,6 +40,10 @@ local function lacks_room(job, verb, options, bytes)
   return not byte_room.has_byte_room(job, size - jobs.body_bytes_of(job), options.most_bytes)
 end
 
+local function changes_what_is_pushed(job, options)
+  return options.has_data or options.data_bytes or options.next and options.next.queue ~= registry.name_of(job.queue)
+end
+
 -- Read. Most operations of a batch have the same options, which nothing changes.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local reply, read = { 0, now_floor, 0 }, {}
@@ -50,7 +54,9 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local job, n = jobs.job_of(id), #reply
   local code = claims.claim_on(job, verb, lease, options)
   local at, facts = 0, ""
-  if code ~= 0 and code ~= 2 and code ~= 7 and --[[ guard: settle-data-within-quota ]] lacks_room(job, verb, options, ARGV[i + 4]) then
+  if code ~= 0 and code ~= 2 and code ~= 7 and changes_what_is_pushed(job, options) and --[[ guard: job-push-url-settled ]] own_url.lacks_push(job, options) then
+    code, facts = 6, '{"refused":"verb_missing"}'
+  elseif code ~= 0 and code ~= 2 and code ~= 7 and --[[ guard: settle-data-within-quota ]] lacks_room(job, verb, options, ARGV[i + 4]) then
     code, facts = 6, '{"refused":"namespace_full","present":' .. text_of(byte_room.present_bytes()) .. "}"
   elseif code ~= 0 and code ~= 2 and code ~= 7 then
     claims.record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)

@@ -7,14 +7,14 @@ ITEM id
 verb: text           count, respawn or delete
 queue: text          whose dead jobs; "" = all dead jobs of the filter's group
 filter: text         JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
-options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue}; queue: where they go, left out = where they are
+options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue, no_push}; queue: where they go, left out = where they are; no_push: extended/own_url
 at: text             time of death of the last job that was looked at, "" = from the first on
 id: text             its id, "" = from the first of that time on
 limit: integer       jobs to act on, at most
 scan_limit: integer  jobs to read, at most
 
 Returns {status, now_ms, next_ms, looked, at, id, (queue, done) × N}. Next_ms: the earliest timer that was set, 0 = none. Done: jobs of the queue that
-matched; a job whose unique key another one holds stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
+matched; a job whose unique key another one holds, or that the caller may not move, stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
 Cost: O(scan_limit + limit log N).
 ]]
 

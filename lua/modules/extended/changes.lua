@@ -1,6 +1,6 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
---- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, limits/concurrency_keys
+--- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys
 --- @exports used_tries, change
 
 -- The tries that a job has used: its leases, but for those that were not charged.
@@ -155,6 +155,8 @@ function change(job, wish, bytes, more, less)
     wish.log.worker = timeline.worker_facts(job).worker
     timeline.log_event("log", job, wish.log)
     return 1
+  elseif (wish.has_data or wish.queue) and --[[ guard: job-push-url-changed ]] own_url.lacks_push(job, wish) then
+    return 8
   elseif not WAITING[job.state] then
     return 2
   --[[ guard: tries-above-attempts ]] elseif wish.tries and wish.tries <= used_tries(job) then

@@ -1,5 +1,5 @@
 -- What happens to a new job whose unique key is held, and to the job that holds it. Of several jobs of one call, the first keeps the key.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves, extended/own_url
 --- @exports conclude_replaced, claim_key, place_debounced
 
 -- Waiting jobs that start to wait again, with other data. If several publishes of one script debounce a job, the last one counts.
@@ -57,6 +57,8 @@ end
 local function debounce_holder(holder, options, body)
   if not holder.job or holder.job.state == LEASED then
     return "5"
+  elseif --[[ guard: job-push-url-debounced ]] own_url.lacks_push(holder.job, options.unique) then
+    return ";"
   end
   debounce(holder.job, options, body)
   return "6"
@@ -64,7 +66,7 @@ end
 
 local UNIQUE_MODES = { reject = "5", existing = "6" }
 
--- Whether a new job gets its unique key: "0" it does; else a code as above, and the holder's id.
+-- Whether a new job gets its unique key: "0" it does; else a code as above, and with 5 and 6 the holder's id; ";" the caller may not change it.
 function claim_key(options, id, body)
   local unique, key = options.unique, options.x and options.x.unique
   local holder, code = unique and unique_keys.holder_of(key), "0"
@@ -81,5 +83,5 @@ function claim_key(options, id, body)
     local ends = unique_keys.hold_unique(key, id, unique.window_ms)
     options.x.uends = ends > 0 and text_of(ends) or nil
   end
-  return code, code ~= "0" and holder.id or nil
+  return code, (code == "5" or code == "6") and holder.id or nil
 end

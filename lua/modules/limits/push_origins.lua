@@ -1,7 +1,7 @@
 -- Jobs of a target with several origins: while the circuit breaker of a job's origin is open it is held, so that none is leased in vain. Then one is
 -- called, and all others when the breaker is closed (timers/push_origins). Origin "": the target's own URL, of jobs that name none.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/moves
---- @requires extended/conversion, limits/concurrency_keys, targets/breakers
+--- @requires extended/conversion, extended/own_url, limits/concurrency_keys, targets/breakers
 --- @exports origin_room, closed_origin_of, hold_for_origin
 
 -- How soon the breaker is looked at again, ms.
@@ -46,8 +46,7 @@ end
 
 local function origin_of(job)
   -- A job with a URL of its own has a key, too.
-  local attributes = job.x.ckey and job.x.attributes
-  local url = attributes and string.find(attributes, "push/url", 1, true) and cjson.decode(attributes)["push/url"]
+  local url = job.x.ckey and own_url.own_url_of(job)
   return url and string.match(url, "^(%a+://[^/?#]+)")
 end
 

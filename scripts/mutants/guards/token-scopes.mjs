@@ -46,7 +46,21 @@ export const TOKEN_SCOPES = [
     spec: 'test/api/permissions.spec.ts',
     test: `${TARGETS} › is not shown to a token for some queues, nor set on a queue by it`,
   },
-  ...['job-push-url-changed', 'recurring-push-url-changed', 'recurring-push-url-run'].map((id) => ({
+  ...['respawned', 'debounced', 'settled'].map((what) => ({
+    id: `job-push-url-${what}`,
+    name: `push targets: no job with a URL is ${what} with other data or in another queue by a token without push`,
+    off: /** @type {const} */ ('false'),
+    spec: 'test/api/permissions.spec.ts',
+    test: `${TARGETS} › gets nothing from a token without push at the URL of a job`,
+  })),
+  {
+    id: 'job-push-url-changed',
+    name: 'push targets: a token without push changes no data and no queue of a job with a URL',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${TARGETS} › gets no job with a URL that a token without the permission push publishes, changes or runs`,
+  },
+  ...['recurring-push-url-changed', 'recurring-push-url-run'].map((id) => ({
     id,
     name: `push targets: a token without push does nothing with a URL of another caller (${id})`,
     off: /** @type {const} */ ('remove'),

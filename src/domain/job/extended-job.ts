@@ -49,6 +49,8 @@ export interface UniqueKey {
   readonly windowMs?: number;
   /** If the holder is in another queue, every mode acts as `reject`. */
   readonly isOwnQueueOnly?: boolean;
+  /** `debounce` changes no job with a URL of its own: the caller lacks the permission `push`. */
+  readonly withoutPush?: true;
 }
 
 /** Result of a publish. `existing`: another job holds the unique key, and this is its id. */
@@ -135,18 +137,26 @@ export interface Completion extends LeaseRef {
     readonly delayMs?: number;
     readonly dependsOn?: readonly string[];
   };
+  /** New data and another queue are refused for a job with a URL of its own: the caller lacks the permission `push`. */
+  readonly withoutPush?: true;
 }
 
 /** An acknowledgement, with an outcome if the job has one; without one it is the same as an ack of lmstfy's API. */
 export interface ExtendedAck extends Ack {
-  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next'>;
+  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next' | 'withoutPush'>;
 }
 
 /**
  * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
- * quota on bytes. The last two concern the dependencies of the next step.
+ * quota on bytes. `verb_missing`: the caller may not change a job with a URL of its own. The last two concern the dependencies of the next step.
  */
-export type AckStatus = AckResult | 'moved' | 'namespace_full' | 'dependency_cycle' | 'too_many_dependencies';
+export type AckStatus =
+  | AckResult
+  | 'moved'
+  | 'namespace_full'
+  | 'verb_missing'
+  | 'dependency_cycle'
+  | 'too_many_dependencies';
 
 /** Why a job is released; jobs are released for other reasons without naming them. */
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
@@ -190,6 +200,8 @@ export interface JobFailure extends LeaseRef {
   readonly delayMs?: number;
   /** Replaces the data of the job. */
   readonly data?: NewData;
+  /** New data is refused for a job with a URL of its own: the caller lacks the permission `push`. */
+  readonly withoutPush?: true;
 }
 
 /** Response to a heartbeat. */

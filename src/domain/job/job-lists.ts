@@ -72,6 +72,8 @@ export interface Respawn {
   readonly tries: 'reset' | 'keep' | number;
   /** Target queue; if omitted, their own. */
   readonly queue?: string;
+  /** Jobs with a URL of their own are not moved: the caller lacks the permission `push`. */
+  readonly withoutPush?: true;
 }
 
 /** Result of a step over dead jobs. */

@@ -201,6 +201,7 @@ export class DeadJobs {
           ttl_ms: Math.min(options.ttlMs, MAX_TIME_MS),
           tries: options.tries,
           queue: options.queue,
+          no_push: options.withoutPush,
         },
       ),
       at,

@@ -6,6 +6,7 @@ import type { DataFields } from '../../contract/job/options.js';
 import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { changeJob } from '../../redis/scripts/extended.js';
+import { verbMissing } from '../../domain/rights.js';
 import { checkNames } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import { DATA_TEXT } from '../core/log-data.js';
@@ -21,6 +22,8 @@ import type { NamespaceQuotas } from '../core/quotas.js';
 /** Changes to a job; omitted fields stay unchanged. */
 export interface JobChange extends OptionsOf<Omit<ChangeFields, keyof DataFields | 'due_at'>> {
   readonly data?: NewData;
+  /** `data` and `queue` are refused for a job with a URL of its own: the caller lacks the permission `push`. */
+  readonly withoutPush?: true;
   /** Unix ms; in the past: the job is ready now. Alternative to `delayMs`. */
   readonly dueMs?: number;
   /** Dependencies to add; alternative to `dependsOn`, which replaces all. */
@@ -59,6 +62,7 @@ const CODE = {
   dueUnknown: 5,
   triesUsed: 6,
   quota: 7,
+  mayNotPush: 8,
 } as const;
 
 /** Changes waiting jobs, and writes timeline entries. */
@@ -148,6 +152,7 @@ function optionsOf(change: JobChange): object {
     has_data: data && true,
     ctype: data?.contentType,
     only: dependsOn && true,
+    no_push: change.withoutPush,
   };
 }
 
@@ -160,6 +165,8 @@ function triesUsed(used: number): QueueError {
 
 function refusalOf(code: number, id: string, state: string): QueueError {
   switch (code) {
+    case CODE.mayNotPush:
+      return verbMissing('push');
     case CODE.notWaiting:
       return new QueueError('not_waiting', `the job is ${state}: only a waiting job can be updated`);
     case CODE.cycle:

@@ -32,6 +32,7 @@ export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPla
       mode: job.unique.mode,
       window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
       own_queue: job.unique.isOwnQueueOnly,
+      no_push: job.unique.withoutPush,
     },
     put: inPlace && { only_new: inPlace.isOnlyNew, own_queue: inPlace.isOwnQueueOnly },
     x: fieldsOfJob(job),

@@ -1,6 +1,7 @@
 import type { Durability } from '../../domain/durability.js';
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
 import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
+import { verbMissing } from '../../domain/rights.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
 import { stateOf } from '../../domain/job/states.js';
@@ -23,6 +24,7 @@ import { type InPlace, optionsText } from './extended-options.js';
 const TAKEN = 1;
 const LEASED = 8;
 const HAS_DEPENDENTS = 9;
+const MAY_NOT_PUSH = 11;
 const KEY_TAKEN = 5;
 /** Not stored: the result is the job that holds its unique key. */
 const HELD = 6;
@@ -208,6 +210,7 @@ function refusalOf(code: number, holder = ''): Error {
   if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
   if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
   if (code === LEASED) return new QueueError('leased', 'the job is leased: it cannot be replaced');
+  if (code === MAY_NOT_PUSH) return verbMissing('push');
   if (code === HAS_DEPENDENTS)
     return new QueueError('has_dependents', 'other jobs depend on it: change it, or cancel them first');
   return (

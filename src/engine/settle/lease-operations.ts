@@ -8,6 +8,8 @@ import type {
 } from '../../domain/job/extended-job.js';
 import type { ExtendedLease } from '../../contract/workers.js';
 import type { EngineObserver } from '../core/observer.js';
+import { verbMissing } from '../../domain/rights.js';
+import type { PushRights } from '../../domain/unique-rights.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
@@ -16,13 +18,14 @@ import type { ExtendedQueues } from '../queues/extended-queues.js';
 
 /**
  * Result of a lease operation. `lease_lost`: the lease is not the job's current one. `namespace_full`: the new data goes
- * beyond the quota on bytes. The last two concern the dependencies of the next step. Only `done` has changed something.
+ * beyond the quota on bytes. `verb_missing`: the caller may not change a job with a URL of its own. The last two concern the dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
   | 'done'
   | 'not_found'
   | 'lease_lost'
   | 'namespace_full'
+  | 'verb_missing'
   | 'dependency_cycle'
   | 'too_many_dependencies';
 
@@ -33,7 +36,7 @@ export interface SettleOutcome {
   readonly dueAtMs: number | null;
 }
 
-const REFUSALS = ['namespace_full', 'dependency_cycle'] as const;
+const REFUSALS = ['namespace_full', 'verb_missing', 'dependency_cycle'] as const;
 const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /**
@@ -60,7 +63,7 @@ export class LeaseOperations {
     for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
     const settled = await this.settling.settle(
       namespace,
-      completions.map(({ id, lease, queue, result, data, next, retentionMs }) => ({
+      completions.map(({ id, lease, queue, result, data, next, retentionMs, withoutPush }) => ({
         verb: 'ack',
         id,
         lease,
@@ -71,6 +74,7 @@ export class LeaseOperations {
           data_bytes: data?.body.length,
           ctype: data?.contentType,
           keep_ms: retentionMs,
+          no_push: withoutPush,
           next: next && { queue: next.queue, delay_ms: next.delayMs },
         },
         bytes: joined(data?.body, next ? packIds(next.dependsOn ?? []) : result?.body),
@@ -107,12 +111,14 @@ export class LeaseOperations {
       ttrMs,
       progress,
       data,
-    }: { readonly ttrMs?: number; readonly progress?: unknown; readonly data?: Buffer } = {},
+      withoutPush,
+    }: { readonly ttrMs?: number; readonly progress?: unknown; readonly data?: Buffer } & PushRights = {},
   ): Promise<HeartbeatResult> {
     const options = {
       ttr_ms: ttrMs,
       progress: progress === undefined ? undefined : JSON.stringify(progress),
       has_data: data !== undefined,
+      no_push: withoutPush,
     };
     const one = await this.settleOne(namespace, 'heartbeat', { id, lease }, options, data);
     return { leaseEndsAtMs: one.atMs, cancelRequested: one.facts['cancel'] === true };
@@ -183,10 +189,17 @@ export class LeaseOperations {
   private async reportFailure(
     namespace: string,
     verb: 'retry' | 'fail',
-    { id, lease, group, message, data }: JobFailure,
+    { id, lease, group, message, data, withoutPush }: JobFailure,
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<SettleOutcome> {
-    const options = { group, message, has_data: data && true, ctype: data?.contentType, ...more };
+    const options = {
+      group,
+      message,
+      has_data: data && true,
+      ctype: data?.contentType,
+      no_push: withoutPush,
+      ...more,
+    };
     const one = await this.settleOne(namespace, verb, { id, lease }, options, data?.body);
     const now = settleOutcomeOf(one);
     if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
@@ -204,6 +217,7 @@ export class LeaseOperations {
     const [one] = await this.settling.settle(namespace, [{ verb, id, lease, options, bytes }]);
     if (one && resultOf(one) === 'namespace_full')
       throw this.quotas.bytesError(namespace, Number(one.facts['present']));
+    if (one && resultOf(one) === 'verb_missing') throw verbMissing('push');
     if (one?.code === SETTLED.notLeased) throw new NotLeasedError(one.state);
     const result = one === undefined ? 'not_found' : resultOf(one);
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
