@@ -260,6 +260,25 @@ describe('the native API, queues', () => {
     expect(await lease({ queues: [queue], count: 5 })).toHaveLength(1);
   });
 
+  it("applies no default of the queue to a republish of lmstfy's API", async () => {
+    const queue = fresh();
+    const defaults = {
+      tries: 7,
+      priority: 3,
+      retention_ms: 60_000,
+      max_run_ms: 5_000,
+      retry: { kind: 'none' },
+    };
+    await call('PATCH', `queues/${queue}`, { defaults });
+    const { id } = await publish({ queue, type: 't' });
+    const answer = await app.put(`/api/${app.namespace}/${queue}/job/${id}?ttl=60&tries=2`, 'new');
+    expect(answer.status).toBe(201);
+    const { job_id } = answer.json as { job_id: string };
+    expect((await call('GET', `jobs/${job_id}`)).json).toMatchObject({
+      ...{ state: 'ready', tries: 2, priority: 0, retry: null, retention_ms: null, max_run_ms: null },
+    });
+  });
+
   it("pauses and resumes a queue, also for consumers of lmstfy's API", async () => {
     const queue = fresh();
     await publish({ queue, data: 1 });

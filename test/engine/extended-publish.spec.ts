@@ -2,7 +2,9 @@ import { Redis } from 'ioredis';
 import type { QueueError } from '../../src/domain/errors.js';
 import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
-import type { QueueDefaults } from '../../src/contract/queue-settings.js';
+import { fieldsOf } from '../../src/contract/fields/field.js';
+import { insideName } from '../../src/contract/fields/wire.js';
+import { DefaultsFields, type QueueDefaults } from '../../src/contract/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
@@ -273,11 +275,13 @@ describe('a publish of extended jobs', () => {
       { ttlMs: 4_000 },
       { ttlMs: 0, tries: 9 },
       { ttrMs: 5_000 },
+      { maxRunMs: 5_000 },
       { retry },
       { retentionMs: 60_000 },
       { retentionMs: 0 },
       { retry, retentionMs: 60_000, tries: 2 },
       { retry, ttlMs: 4_000 },
+      { maxRunMs: 5_000, retentionMs: 0 },
       { priority: 0, tries: 9 },
       { priority: 3 },
     ];
@@ -298,13 +302,26 @@ describe('a publish of extended jobs', () => {
       { type: 'mail', tags: ['t'] },
       { type: 'mail', ttlMs: 0, retentionMs: 0 },
       { retry: { kind: 'none' }, tries: 1 },
+      { ttrMs: 3_000 },
+      { maxRunMs: 3_000 },
       { priority: 0 },
     ];
 
+    it.each([...fieldsOf(DefaultsFields)].map(([name, field]) => insideName(name, field)))(
+      'is compared with a default and with a job that sets it: %s',
+      (name) => {
+        const naming = (all: readonly object[]): object[] => all.filter((one) => name in one);
+        expect(naming(DEFAULTS)).not.toEqual([]);
+        expect(naming(JOBS)).not.toEqual([]);
+      },
+    );
+
     /** What only the extended script can store: a priority, fields beside a delay or a ttl, a due time to be remembered. */
     function needsExtended(defaults: QueueDefaults, job: Options): boolean {
-      const { delayMs = 0, ttlMs = 0, type, retry: policy, retentionMs = 0, id } = { ...defaults, ...job };
-      const hasFields = type !== undefined || policy !== undefined || retentionMs > 0;
+      const { delayMs = 0, ttlMs = 0, retentionMs = 0, id, ...all } = { ...defaults, ...job };
+      // A default of ttrMs is read from the queue by each lease.
+      const stored = [all.type, all.retry, all.maxRunMs, job.ttrMs];
+      const hasFields = retentionMs > 0 || stored.some((value) => value !== undefined);
       const forgetsDue = (ttlMs > 0 && ttlMs < delayMs) || (delayMs > 600_000 && id === undefined);
       return (defaults.priority ?? 0) !== 0 || (hasFields && delayMs + ttlMs > 0) || forgetsDue;
     }

@@ -2,19 +2,20 @@
 -- before, and a late lease holder of the former job must be refused: leases are numbered from the clock on, in ms. Half of the 32 bits is left for later
 -- leases, so that numbers start again after 25 days.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves
---- @requires extended/conversion, extended/dependencies, limits/quota_room
+--- @requires extended/conversion, extended/dependencies, limits/quota_room, jobs/default_fields
 --- @exports use_defaults, is_taken, new_job, place_new
 
--- What a publish does not set is the queue's default, or else the value below.
+-- What a native publish does not set is the queue's default, or else the value below.
 local DEFAULT_TRIES = 5
 function use_defaults(options)
-  local defaults, x = settings.settings_of(registry.number_of(options.queue)).defaults or {}, options.x or {}
+  -- guard: republish-without-defaults
+  local defaults = not options.lmstfy and settings.settings_of(registry.number_of(options.queue)).defaults or {}
+  local x = options.x or {}
   options.ttl_ms = options.ttl_ms or defaults.ttlMs or 0
   options.tries = options.tries or defaults.tries or DEFAULT_TRIES
   options.priority = options.priority or defaults.priority
-  x.retry = x.retry or defaults.retry and cjson.encode(defaults.retry)
-  x.run = x.run or defaults.maxRunMs
-  x.keep = x.keep or defaults.retentionMs or settings.namespace_setting("retention_ms")
+  default_fields.fill_fields(x, defaults)
+  x.keep = x.keep or settings.namespace_setting("retention_ms")
   options.x = x
 end
 

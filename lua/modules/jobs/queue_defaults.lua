@@ -1,6 +1,6 @@
 -- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job leaves out is taken from its queue. A job that gets a field of
 -- the hash by them is an extended one. What the simple publish command cannot store is left to the extended path, with its whole call: code 8.
---- @requires core/call, core/header, queues/registry, jobs/publish
+--- @requires core/call, core/header, queues/registry, jobs/publish, jobs/default_fields
 --- @exports use_queue_defaults
 
 -- What the origin of a job is a sum of, among others.
@@ -24,21 +24,11 @@ local function defaults_of(number)
   return by_queue[number]
 end
 
--- The fields of the hash of an extended job, nil for a simple one. A retention of 0 makes no job extended: simple jobs are not kept.
+-- The fields of the hash of an extended job, nil for a simple one: a default of its queue may make it extended.
 local function fields_of(kind, defaults)
-  local is_kept = (defaults.retentionMs or 0) > 0 and not has_flag(kind, FLAG_NO_RETENTION)
-  local fields
-  if kind.extended then
-    fields = cjson.decode(kind.extended)
-  elseif defaults.retry or defaults.maxRunMs or is_kept then
-    fields = { --[[ guard: defaults-keep-attributes ]] attributes = kind.more ~= "" and kind.more or nil, --[[ guard: defaults-keep-retention ]] keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
-  else
-    return nil
-  end
-  fields.retry = fields.retry or defaults.retry and cjson.encode(defaults.retry)
-  fields.run = fields.run or defaults.maxRunMs
-  fields.keep = fields.keep or defaults.retentionMs
-  return fields
+  local fields = kind.extended and cjson.decode(kind.extended)
+    or { --[[ guard: defaults-keep-attributes ]] attributes = kind.more ~= "" and kind.more or nil, --[[ guard: defaults-keep-retention ]] keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
+  return (default_fields.fill_fields(fields, defaults) or kind.extended) and fields or nil
 end
 
 local function apply_defaults(kind, defaults)

@@ -179,6 +179,13 @@ export const PUBLISHES = [
     test: 'a publish of extended jobs › a publish into a queue with defaults › stores the same by the simple script and the extended one: %j',
   },
   {
+    id: 'republish-without-defaults',
+    name: "queue defaults: they do not apply to lmstfy's API",
+    off: { with: 'settings.settings_of(registry.number_of(options.queue)).defaults or {}' },
+    spec: 'test/api/native-queues.spec.ts',
+    test: "the native API, queues › applies no default of the queue to a republish of lmstfy's API",
+  },
+  {
     id: 'default-priority-is-extended',
     name: 'queue defaults: a priority needs the extended path',
     off: { with: '0' },
