@@ -131,6 +131,30 @@ describe('the memory driver', () => {
     expect(driver.jobs).toMatchObject([{ state: 'dead', crashes: 2, failure: { group: 'lease_expired' } }]);
   });
 
+  it.each<[string, (driver: MemoryDriver, job: LeasedJob) => unknown]>([
+    ['a retry', (driver, job) => driver.retry(job, { group: 'g', message: 'm' })],
+    ['an expired lease', (driver) => driver.moveTo(driver.nowMs + 1_000)],
+  ])('ends a job with the retry policy none after %s', async (_name, end) => {
+    const { driver, publish } = driverOf();
+    const [id] = (await publish({ queue: 'q', retry: { kind: 'none' } })) as [string];
+    const [job] = await lease(driver);
+    await end(driver, job!);
+    expect(state(driver, id)).toBe('dead');
+  });
+
+  it('counts failures and expired leases for the delay of a retry', async () => {
+    const { driver, publish } = driverOf();
+    const retry = { kind: 'linear', delayMs: 100 } as const;
+    await publish({ queue: 'q', retry });
+    for (const dueInMs of [100, 200, 300, 400]) {
+      const [job] = await lease(driver);
+      if (dueInMs % 200 === 0) await driver.retry(job!, { group: 'g', message: 'm' });
+      else driver.moveTo(driver.nowMs + 1_000);
+      expect(driver.jobs).toMatchObject([{ state: 'scheduled', dueMs: driver.nowMs + dueInMs }]);
+      driver.moveTo(driver.nowMs + dueInMs);
+    }
+  });
+
   it('ends a run at maxRunMs, whatever the heartbeats', async () => {
     const { driver, publish } = driverOf();
     const retry = { kind: 'fixed', delayMs: 100, nonRetryable: ['max_run_exceeded'] } as const;

@@ -95,18 +95,9 @@ export interface JobFilter extends PageOptions {
 }
 
 /** Changes of a job that waits; what is left out stays. */
-export interface JobChange extends Omit<
+export interface JobChange extends Pick<
   JobOptions,
-  | 'id'
-  | 'runAt'
-  | 'unique'
-  | 'retentionMs'
-  | 'history'
-  | 'attributes'
-  | 'concurrencyKey'
-  | 'ttrMs'
-  | 'maxRunMs'
-  | 'onDependencyFailure'
+  'delayMs' | 'ttlMs' | 'tries' | 'priority' | 'tags' | 'dependsOn' | 'retry'
 > {
   readonly dueAt?: Date | string;
   readonly queue?: string;

@@ -233,9 +233,8 @@ export class MemoryDriver implements JobDriver {
   retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void> {
     return this.under(lease, (job) => {
       this.failed(job, failure);
-      const { retry } = job.job;
-      if (job.triesLeft === 0 || retry?.nonRetryable?.includes(failure.group)) job.state = 'dead';
-      else this.giveBack(job, failure.delayMs ?? delayOf(retry, job.failures));
+      if (isLastAttempt(job, failure.group)) job.state = 'dead';
+      else this.giveBack(job, failure.delayMs ?? delayOf(job));
     });
   }
 
@@ -313,16 +312,16 @@ export class MemoryDriver implements JobDriver {
 
   /** The lease ran out: its job is tried again by its policy, after `leaseGraceMs` at least. */
   private loseLease(job: Stored): void {
-    const { retry, leaseGraceMs = 0 } = job.job;
+    const { leaseGraceMs = 0 } = job.job;
     const group = job.runEndsMs <= this.nowMs ? MAX_RUN_EXCEEDED : LEASE_EXPIRED;
     job.crashes++;
     job.unhandled = 0;
     if (job.cancelRequested) job.state = 'cancelled';
-    else if (job.triesLeft === 0 || retry?.nonRetryable?.includes(group)) {
+    else if (isLastAttempt(job, group)) {
       const at = new Date(this.nowMs).toISOString();
       job.failure = { group, message: 'its last lease ran out', at, worker: null };
       job.state = 'dead';
-    } else this.place(job, Math.max(leaseGraceMs, delayOf(retry, job.failures + job.crashes)));
+    } else this.place(job, Math.max(leaseGraceMs, delayOf(job)));
   }
 
   private leaseOne(job: Stored, ttrMs: number): LeasedJob {
@@ -456,21 +455,26 @@ function valueOf(payload: EncodedPayload): unknown {
   return 'json' in payload ? (JSON.parse(payload.json) as unknown) : payload.bytes;
 }
 
-/** Without the random part of it. */
-function delayOf(policy: RetryPolicy | undefined, failures: number): number {
-  if (policy === undefined) return delayOf(USUAL_POLICY, failures);
+/** True if no tries are left, or its retry policy forbids another try after a failure of this group. */
+function isLastAttempt({ triesLeft, job: { retry } }: Stored, group: string): boolean {
+  return triesLeft === 0 || retry?.kind === 'none' || (retry?.nonRetryable?.includes(group) ?? false);
+}
+
+/** Until the next attempt, in ms, by its retry policy without the random part: failures and expired leases count. */
+function delayOf({ failures, crashes, job: { retry: policy = USUAL_POLICY } }: Stored): number {
+  const count = failures + crashes;
   switch (policy.kind) {
     case 'fixed':
       return policy.delayMs;
     case 'linear':
-      return Math.min(policy.maxMs ?? Infinity, policy.delayMs * failures);
+      return Math.min(policy.maxMs ?? Infinity, policy.delayMs * count);
     case 'exponential':
       return Math.min(
         policy.maxMs ?? Infinity,
-        policy.delayMs * (policy.factor ?? USUAL_FACTOR) ** (failures - 1),
+        policy.delayMs * (policy.factor ?? USUAL_FACTOR) ** (count - 1),
       );
     case 'list':
-      return policy.delaysMs[Math.min(failures, policy.delaysMs.length) - 1] ?? 0;
+      return policy.delaysMs[Math.min(count, policy.delaysMs.length) - 1] ?? 0;
     default:
       return 0;
   }
