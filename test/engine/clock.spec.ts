@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import { decodeTime } from 'ulid';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { RedisClock } from '../../src/redis/calls.js';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
@@ -170,6 +171,7 @@ describe('a Redis whose clock is stepped', () => {
       waitMs: 0,
     });
     expect([first?.id, second?.id]).toEqual([mine, theirs]);
+    expect(decodeTime(theirs) - decodeTime(mine)).toBeLessThan(300_000);
     expect(second?.elapsedMs).toBeLessThan(1_000);
     expect(Math.abs((first?.elapsedMs ?? 0) - (second?.elapsedMs ?? 0))).toBeLessThan(1_000);
     await other.close();

@@ -721,12 +721,13 @@ describe('sessions of client workers', () => {
       await sleep(300);
       return 'ended';
     });
-    const running = worker.run();
+    let isRunning = true;
+    void worker.run().then(() => (isRunning = false));
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
     await started.promise;
     await client.workers.stop(worker.id);
     await nextHeartbeat();
-    await running;
+    await waitFor(() => !isRunning);
     expect((await client.jobs.get(id)).result?.data).toBe('ended');
     expect(await listed(worker.id)).toBeUndefined();
   });
