@@ -351,7 +351,7 @@ describe('frequent HTTP calls', () => {
       ['GET', '/nope', ''],
       ['OPTIONS', '/v1/$/jobs', 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'],
     ])(
-      'refuses a request with two Host headers and closes its connection: %s %s',
+      'answers a request with two Host headers with 400 and closes its connection, also where the router answers: %s %s',
       async (method, path, more) => {
         for (const hosts of ['Host: h\r\nHost: h\r\n', 'host: h\r\nX-A: b\r\nHOST: other\r\n']) {
           const connection = await app.open();

@@ -387,7 +387,7 @@ describe('lease operations', () => {
       expect(await lateCall()).toMatchObject({ ...lost, json: { state: 'ready' } });
     });
 
-    it.each(CALLS)('gets 400 or 404 for an id that no job has: %s', async (verb, more) => {
+    it.each(CALLS)('is refused with 400 or 404 if the id is unknown or malformed: %s', async (verb, more) => {
       for (const id of ['01M7Z17XME660YPHBY512QCVQF', 'missing', 'no%20id', '%F0%9F']) {
         const answer = await post(`jobs/${id}/${verb}`, { lease: 1, ...more });
         expect([id, [400, 404].includes(answer.status)]).toEqual([id, true]);

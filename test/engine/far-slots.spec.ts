@@ -129,7 +129,7 @@ describe('slots of far jobs', () => {
       expect(await f.drain('q')).toEqual(['other']);
     });
 
-    it('is replaced by a republish with any due time', async () => {
+    it('is replaced by exactly one job at a republish that makes it due soon, and so is a job due soon that is made far', async () => {
       const old = await f.publish('q', { delayMs: HOUR_MS, text: 'old' });
       const sooner = await f.engine.republish(f.ns, 'q', old, newJob({ delayMs: 1_000 }));
       expect(await counts()).toEqual({ ready: 0, scheduled: 1 });

@@ -778,7 +778,7 @@ describe('pause, resume and settings', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  describe('an empty queue', () => {
+  describe('a queue', () => {
     it('is removed by a call together with its settings', async () => {
       await controls().change(f.ns, 'q', { maxRunning: 1, rate: { rate: 1, periodMs: 1, burst: 1 } });
       await f.engine.pumpNow(f.ns);
@@ -808,12 +808,15 @@ describe('pause, resume and settings', () => {
       ['ready', {}],
       ['scheduled', { delayMs: 1_000 }],
       ['far off', { delayMs: 10_000_000 }],
-    ])('is kept while a job is %s', async (_name, job) => {
-      await f.publish('q', job);
+    ])(
+      'is not removed by the call, and keeps its settings, while it has a job that is %s',
+      async (_name, job) => {
+        await f.publish('q', job);
 
-      await expect(controls().forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
-      expect(await controls().settings(f.ns, ['q'])).not.toEqual([null]);
-    });
+        await expect(controls().forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
+        expect(await controls().settings(f.ns, ['q'])).not.toEqual([null]);
+      },
+    );
   });
 
   /** A long list is swept in the first round, and its queue forgotten in the second. */

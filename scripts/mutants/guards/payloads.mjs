@@ -45,7 +45,7 @@ export const PAYLOADS = [
     name: 'HTTP: a request with two Host headers is refused',
     off: 'false',
     spec: 'test/api/fast-path.spec.ts',
-    test: 'frequent HTTP calls › the fast path › refuses a request with two Host headers and closes its connection: %s %s',
+    test: 'frequent HTTP calls › the fast path › answers a request with two Host headers with 400 and closes its connection, also where the router answers: %s %s',
   },
   {
     id: 'ack-link-names-a-lease',

@@ -147,7 +147,7 @@ export const QUEUE_LIMITS = [
     name: 'queues: a queue with jobs is not removed',
     off: 'remove',
     spec: CONTROLS,
-    test: 'pause, resume and settings › an empty queue › is kept while a job is %s',
+    test: 'pause, resume and settings › a queue › is not removed by the call, and keeps its settings, while it has a job that is %s',
   },
   {
     id: 'served-queue-is-last',

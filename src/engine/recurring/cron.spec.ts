@@ -52,7 +52,7 @@ describe('slots of a cron expression', () => {
     expect(slotsPassed(schedule, 0, endAtMs, 1)).toEqual({ slots: [startAtMs + 24 * HOUR_MS], others: 1 });
   });
 
-  it('are limited to the last ones after a pause, and the others are counted up to 990', () => {
+  it('are for a past time the last ones that are asked for, and the earlier ones are counted, up to 1,000 in all', () => {
     const schedule = of('* * * * * *');
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     expect(slotsPassed(schedule, nowMs - 5_000, nowMs, 2)).toEqual({
