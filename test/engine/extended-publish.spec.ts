@@ -4,6 +4,7 @@ import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
 import { fieldsOf } from '../../src/contract/fields/field.js';
 import { insideName } from '../../src/contract/fields/wire.js';
+import { KeptOptions } from '../../src/contract/job/options.js';
 import { DefaultsFields, type QueueDefaults } from '../../src/contract/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
@@ -316,10 +317,21 @@ describe('a publish of extended jobs', () => {
       },
     );
 
+    /** Defaults that a job keeps. One of `ttrMs` is read from the queue by each lease. */
+    const kept = [...fieldsOf(DefaultsFields).keys()].filter(
+      (name) => fieldsOf(KeptOptions).has(name) && name !== 'ttr_ms',
+    );
+    it.each(kept)('stores the default with the job: %s', async (name) => {
+      const inside = insideName(name, fieldsOf(DefaultsFields).get(name)!);
+      const defaults = DEFAULTS.find((one) => inside in one)!;
+      await having(defaults)(f.ns);
+      const [job] = await f.engine.jobs.publish(f.ns, jobsOf({}));
+      expect(await f.find(job!.id)).toMatchObject(defaults);
+    });
+
     /** What only the extended script can store: a priority, fields beside a delay or a ttl, a due time to be remembered. */
     function needsExtended(defaults: QueueDefaults, job: Options): boolean {
       const { delayMs = 0, ttlMs = 0, retentionMs = 0, id, ...all } = { ...defaults, ...job };
-      // A default of ttrMs is read from the queue by each lease.
       const stored = [all.type, all.retry, all.maxRunMs, job.ttrMs];
       const hasFields = retentionMs > 0 || stored.some((value) => value !== undefined);
       const forgetsDue = (ttlMs > 0 && ttlMs < delayMs) || (delayMs > 600_000 && id === undefined);
