@@ -530,15 +530,41 @@ describe('HTTP connections', () => {
 
     it('pipeline safe requests, which are served at the same time', async () => {
       const connection = await app.open();
-      const queue = `/api/${app.namespace}/side-by-side`;
-      connection.write(
-        head('GET', `${queue}?timeout=60`, auth()) + head('GET', `${queue}-2?timeout=60`, auth()),
+      connection.write(head('GET', `/v1/${app.namespace}/events`, auth()).repeat(2));
+      await waitFor(async () =>
+        (await app.admin('GET', '/metrics')).text.includes('pumphouse_event_streams 2'),
       );
-      const waiting = async (): Promise<boolean> =>
-        (await app.admin('GET', '/metrics')).text.includes('pumphouse_waiters{pool="default"} 2');
-      await waitFor(waiting);
       connection.cut();
     });
+
+    it('pipeline a publish behind a stream of events, which ends with its connection', async () => {
+      const connection = await app.open();
+      const queue = 'behind-a-stream';
+      connection.write(head('GET', `/v1/${app.namespace}/events`, auth()));
+      await connection.until(' 200 OK');
+      connection.write(
+        `${head('PUT', `/api/${app.namespace}/${queue}`, { ...auth(), 'Content-Length': '1' })}x`,
+      );
+
+      await connection.until('the server ends the stream');
+      expect(await connection.untilClosed()).not.toContain(' 201 Created');
+      expect(await app.get(`${queue}/size`)).toMatchObject({ json: { size: 0 } });
+    });
+
+    it.each(['/api/NS/QUEUE?ttr=60', '/%61pi/NS/QUEUE?ttr=60', 'http://host/api/NS/QUEUE'])(
+      'pipeline a consume and the size, in their order: %s',
+      async (path) => {
+        for (let round = 0; round < 10; round++) {
+          const queue = `consumed-${String(round)}`;
+          await app.publish(queue);
+          const url = path.replace('NS', app.namespace).replace('QUEUE', queue);
+          const size = head('GET', `/api/${app.namespace}/${queue}/size`, { ...auth(), Connection: 'close' });
+          const answers = await app.raw(head('GET', url, auth()) + size);
+          expect(answers).toMatch(/ 200 [^]*"msg":"new job"[^]* 200 [^]*"size":0/);
+          await app.delete(queue);
+        }
+      },
+    );
 
     it('get no answer to a request behind one with Connection: close', async () => {
       const queue = `/api/${app.namespace}/after-the-end`;

@@ -13,7 +13,14 @@ export const LMSTFY = [
     name: 'pipelines: a request that changes something waits for the answers before it',
     off: 'true',
     spec: REQUESTS,
-    test: `${HABITS} › pipeline a publish behind a long poll, which is answered at once`,
+    test: `${HABITS} › pipeline a publish behind a stream of events, which ends with its connection`,
+  },
+  {
+    id: 'pipelined-consume-is-unsafe',
+    name: "pipelines: nothing is served beside lmstfy's consume, a GET that leases",
+    off: 'true',
+    spec: REQUESTS,
+    test: `${HABITS} › pipeline a consume and the size, in their order: %s`,
   },
   {
     id: 'pipelined-behind-unsafe-waits',

@@ -101,6 +101,12 @@ export const MAX_PIPELINED = 32;
 
 /** Methods by which a client asks for no change: their order does not matter. */
 const SAFE: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** Three names, of which the first is not that of the native API: lmstfy's consume, a GET that leases, in any spelling. */
+const CONSUME = /^(?:https?:\/\/[^/]*)?\/(?!v1\/)[^/?]*\/[^/?]*\/[^/?]*(?:\?|$)/i;
+
+function isSafe({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>): boolean {
+  return SAFE.has(method) && /* guard: pipelined-consume-is-unsafe */ !CONSUME.test(url);
+}
 
 /** The response that is sent now, or next, on a connection. Node keeps it on the socket, in an internal field. */
 export function currentResponse(socket: Socket): ServerResponse | undefined {
@@ -171,16 +177,17 @@ class Pipeline {
   }
 
   /** With its socket, all earlier answers were sent; it never gets one when the connection ends with one of those. */
-  private mayBegin({ method }: IncomingMessage, response: ServerResponse): boolean {
+  private mayBegin(request: IncomingMessage, response: ServerResponse): boolean {
     if (response.socket !== null) return true;
     const current = currentResponse(this.socket);
     return (
       // guard: pipelined-safe-are-few
       this.underWay < MAX_PIPELINED &&
       // guard: pipelined-unsafe-waits
-      SAFE.has(method) &&
+      isSafe(request) &&
+      current !== undefined &&
       // guard: pipelined-behind-unsafe-waits
-      SAFE.has(current?.req.method)
+      isSafe(current.req)
     );
   }
 
