@@ -65,8 +65,8 @@ describe('splitArray', () => {
     expect(split(text)).toBeNull();
   });
 
-  it('counts all elements, and keeps a given number of them', () => {
-    expect(splitArray(Buffer.from('[1,2,3]'), 2)).toEqual({
+  it('stops at the first element beyond a given number', () => {
+    expect(splitArray(Buffer.from('[1,2,3,4,x'), 2)).toEqual({
       count: 3,
       elements: [Buffer.from('1'), Buffer.from('2')],
     });

@@ -13,10 +13,10 @@ export interface SplitArray {
 }
 
 /**
- * Splits the text of a JSON array into the texts of its elements. It checks the whole text and decodes nothing:
+ * Splits the text of a JSON array into the texts of its elements. It checks the text and decodes nothing:
  * spelling of numbers, inner blanks and duplicate keys are kept, bytes in strings need not be UTF-8.
  *
- * @param keep elements beyond this number are only counted
+ * @param keep at the first element beyond this number it stops, with a count of one more
  * @returns null if it is not a JSON array
  */
 export function splitArray(text: Buffer, keep: number): SplitArray | null {
@@ -32,7 +32,8 @@ export function splitArray(text: Buffer, keep: number): SplitArray | null {
       const start = scanner.at;
       if (!scanner.value()) return null;
       count += 1;
-      if (count <= keep) elements.push(text.subarray(start, scanner.at));
+      if (count > keep) return { count, elements };
+      elements.push(text.subarray(start, scanner.at));
     } while (scanner.takes(COMMA));
     if (!scanner.takes(CLOSE_LIST)) return null;
   }
