@@ -143,4 +143,11 @@ export const PAYLOADS = [
     ],
     ['stop-sees-workers-that-wait-for-each-other', 'workers: handlers of two workers may stop both', 'false'],
   ].map(([id, name, off]) => ({ id, name, off, spec: SCENARIOS, test: EACH_SCENARIO })),
+  {
+    id: 'deep-json-is-written',
+    name: 'answers: JSON of any depth is written',
+    off: 'remove',
+    spec: 'test/api/deep-json.spec.ts',
+    test: 'JSON of 10,000 levels, where the server allows it › is stored and shown as the progress and the result of a job',
+  },
 ];

@@ -7,6 +7,7 @@ import { Problems } from '../fields/problems.js';
 import { readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
 import { toInside } from '../fields/wire.js';
+import { jsonOf } from '../json/deep-json.js';
 import { JsonText } from '../json/json-text.js';
 import { retryPolicyOf } from './retry-policy.js';
 import { type DataFields, JobOptions, PublishFields, PublishManyFields } from './options.js';
@@ -159,10 +160,9 @@ function bytesOf(
   }
   const name = `${at}${bytes === undefined ? names.json : names.bytes}`;
   const body = bytes === undefined ? jsonText(json) : Buffer.from(bytes, 'base64');
-  if (body === undefined) problems.add(name, 'is nested too deeply');
-  else if (body.length > maxBytes) problems.add(name, tooLong(maxBytes));
+  if (body.length > maxBytes) problems.add(name, tooLong(maxBytes));
   return {
-    body: body ?? Buffer.alloc(0),
+    body,
     ...(bytes === undefined ? jsonType(type) : { contentType: type ?? BYTES }),
   };
 }
@@ -177,15 +177,9 @@ function jsonType(type: string | undefined): Pick<Data, 'contentType'> {
   return type === undefined || type.toLowerCase() === PLAIN_JSON ? {} : { contentType: type };
 }
 
-/** Encodes a value as it is stored. @returns undefined if it is nested too deeply for the JavaScript engine */
-export function jsonText(value: unknown): Buffer | undefined {
-  if (value instanceof JsonText) return value.bytes;
-  try {
-    return Buffer.from(JSON.stringify(value));
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+/** Encodes a value as it is stored. */
+export function jsonText(value: unknown): Buffer {
+  return value instanceof JsonText ? value.bytes : Buffer.from(jsonOf(value));
 }
 
 function checkIds(jobs: readonly NewExtendedJob[], at: (i: number) => string, problems: Problems): void {

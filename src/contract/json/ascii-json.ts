@@ -1,3 +1,5 @@
+import { jsonOf } from './deep-json.js';
+
 const NOT_ASCII = /[^\x20-\x7e]/;
 const DIGITS = Buffer.from('0123456789abcdef');
 const BACKSLASH = 0x5c;
@@ -12,7 +14,7 @@ const CHUNK_BYTES = Buffer.allocUnsafeSlow(CHUNK * 6);
  * length in characters, and it is written without UTF-8 encoding.
  */
 export function asciiJson(value: unknown): string {
-  return inAscii(JSON.stringify(value));
+  return inAscii(jsonOf(value));
 }
 
 /** Likewise, of a text that is JSON already. */

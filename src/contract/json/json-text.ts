@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { asciiJson, inAscii } from './ascii-json.js';
+import { jsonOf } from './deep-json.js';
 
 /** JSON that is kept as it was written: numbers beyond the precision of a double, blanks, and repeated names. */
 export class JsonText {
@@ -25,7 +26,7 @@ const BLANKS = /[\t\n\r]/g;
 /** Like `asciiJson`, for a value that may contain `JsonText`. */
 export function jsonOfTexts(value: unknown): string {
   const texts: string[] = [];
-  const withPlaces = JSON.stringify(value, (_name, one: unknown) =>
+  const withPlaces = jsonOf(value, (one) =>
     one instanceof JsonText ? SIGN + String(texts.push(one.text) - 1) : one,
   );
   if (texts.length === 0) return asciiJson(value);

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../contract/json/deep-json.js';
 import { jobNotFound, LeaseLostError, NotLeasedError } from '../../domain/errors.js';
 import type {
   Completion,
@@ -116,7 +117,7 @@ export class LeaseOperations {
   ): Promise<HeartbeatResult> {
     const options = {
       ttr_ms: ttrMs,
-      progress: progress === undefined ? undefined : JSON.stringify(progress),
+      progress: progress === undefined ? undefined : jsonOf(progress),
       has_data: data !== undefined,
       no_push: withoutPush,
     };

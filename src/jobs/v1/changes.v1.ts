@@ -39,10 +39,9 @@ export function cancelledFacts(id: string, cancelled: CancelledOne): Inside<Canc
   return { id, revokedAtMs: null, ...cancelled };
 }
 
-/** Checks the data of a timeline entry. @throws {InputError} it is too long, or nested too deeply */
+/** Checks the data of a timeline entry. @throws {InputError} it is too long */
 export function logDataOf(data: unknown): unknown {
-  const length = data === undefined ? 0 : jsonText(data)?.length;
-  if (length === undefined || length > MAX_LOG_DATA_BYTES) {
+  if (data !== undefined && jsonText(data).length > MAX_LOG_DATA_BYTES) {
     const problems = new Problems();
     problems.add('data', `must be at most ${String(MAX_LOG_DATA_BYTES)} bytes as stored`);
     problems.settle();

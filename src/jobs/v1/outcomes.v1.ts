@@ -63,10 +63,8 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
   const { progress } = fields;
   const problems = new Problems();
   const data = dataOf(fields, '', maxBytes, problems);
-  const length = progress === undefined ? 0 : jsonText(progress)?.length;
-  if (length === undefined || length > maxBytes) {
+  if (progress !== undefined && jsonText(progress).length > maxBytes)
     problems.add('progress', tooLong(maxBytes));
-  }
   problems.settle();
   return { id, ...toInside(ExtensionFields, fields), ...(data && { data: data.body }) };
 }
