@@ -835,51 +835,51 @@ describe('permissions by queue', () => {
       const worker = await limited('publish,consume,admin', '*');
       const job = { queue: 'work', data: 1, push: { url }, tries: 9, retention_ms: 60_000 };
       const leaseOf = async (id: string): Promise<string> => {
-        await call('POST', 'jobs', { ...job, id });
+        expect((await call('POST', 'jobs', { ...job, id })).status).toBe(201);
         const { json } = await worker('POST', 'leases', { queues: ['work'] });
         return (json as { jobs: { lease: string }[] }).jobs[0]!.lease;
       };
-      const lease = await leaseOf('leased');
+      const lease = await leaseOf('url-leased');
       const key = { key: 'of-url', mode: 'debounce' };
-      await call('POST', 'jobs', { ...job, id: 'waiting', delay_ms: 600_000, unique: key });
+      await call('POST', 'jobs', { ...job, id: 'url-waiting', delay_ms: 600_000, unique: key });
       for (const [path, body] of [
-        ['jobs/leased/ack', { lease, data: 2 }],
-        ['jobs/leased/ack', { lease, next: { queue: 'pushed' } }],
-        ['jobs/leased/heartbeat', { lease, data: 2 }],
-        ['jobs/leased/retry', { lease, data: 2, group: 'g', message: 'm' }],
-        ['jobs/leased/fail', { lease, data: 2, group: 'g', message: 'm' }],
+        ['jobs/url-leased/ack', { lease, data: 2 }],
+        ['jobs/url-leased/ack', { lease, next: { queue: 'pushed' } }],
+        ['jobs/url-leased/heartbeat', { lease, data: 2 }],
+        ['jobs/url-leased/retry', { lease, data: 2, group: 'g', message: 'm' }],
+        ['jobs/url-leased/fail', { lease, data: 2, group: 'g', message: 'm' }],
         ['jobs', { queue: 'work', data: 2, delay_ms: 600_000, unique: key }],
       ] as const) {
         const { status, text } = await worker('POST', path, body);
         expect([path, status, text]).toEqual([path, 403, expect.stringContaining('permission push')]);
       }
-      const acks = [{ queue: 'work', id: 'leased', lease, next: { queue: 'pushed' } }];
+      const acks = [{ queue: 'work', id: 'url-leased', lease, next: { queue: 'pushed' } }];
       expect((await worker('POST', 'acks', { acks })).json).toEqual({
-        results: [{ id: 'leased', status: 'verb_missing' }],
+        results: [{ id: 'url-leased', status: 'verb_missing' }],
       });
-      expect(await find('leased')).toMatchObject({ data: 1, queue: 'work', state: 'leased' });
-      expect(await find('waiting')).toMatchObject({ data: 1 });
+      expect(await find('url-leased')).toMatchObject({ data: 1, queue: 'work', state: 'leased' });
+      expect(await find('url-waiting')).toMatchObject({ data: 1 });
 
       // What ends the lease without other data and in the same queue is as for any job.
       const failed = { lease, group: 'g', message: 'm' };
-      expect((await worker('POST', 'jobs/leased/fail', failed)).status).toBe(200);
-      const ids = ['leased'];
+      expect((await worker('POST', 'jobs/url-leased/fail', failed)).status).toBe(200);
+      const ids = ['url-leased'];
       const moved = { ids, to_queue: 'pushed' };
       expect((await worker('POST', 'dead-letter/move', moved)).json).toMatchObject({ jobs: 0 });
       const all = { filter: { queue: 'work' }, to_queue: 'pushed' };
       expect((await worker('POST', 'dead-letter/move', all)).json).toMatchObject({ jobs: 0 });
-      expect(await find('leased')).toMatchObject({ state: 'dead', queue: 'work' });
+      expect(await find('url-leased')).toMatchObject({ state: 'dead', queue: 'work' });
       expect((await worker('POST', 'dead-letter/respawn', { ids })).json).toMatchObject({ jobs: 1 });
-      await call('POST', 'jobs/leased/cancel');
+      await call('POST', 'jobs/url-leased/cancel');
 
       // A token with push may do it all.
       const pusher = await limited('publish,consume,push', '*');
-      const next = { lease: await leaseOf('next'), data: 3, next: { queue: 'elsewhere' } };
-      expect((await pusher('POST', 'jobs/next/ack', next)).status).toBe(200);
-      expect(await find('next')).toMatchObject({ data: 3, queue: 'elsewhere' });
+      const next = { lease: await leaseOf('url-next'), data: 3, next: { queue: 'elsewhere' } };
+      expect((await pusher('POST', 'jobs/url-next/ack', next)).status).toBe(200);
+      expect(await find('url-next')).toMatchObject({ data: 3, queue: 'elsewhere' });
       const again = { queue: 'work', data: 3, delay_ms: 600_000, unique: key };
       expect((await pusher('POST', 'jobs', again)).status).toBe(201);
-      expect(await find('waiting')).toMatchObject({ data: 3 });
+      expect(await find('url-waiting')).toMatchObject({ data: 3 });
     });
   });
 

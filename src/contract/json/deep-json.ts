@@ -41,7 +41,7 @@ function deepJson(value: unknown, replace: Replace): string {
         '}',
         Object.entries(one).filter(([, member]) => member !== undefined),
       );
-    else parts.push(JSON.stringify(one) ?? 'null');
+    else parts.push(JSON.stringify(one));
   };
   const begin = (sign: string, end: Level['end'], values: readonly (readonly [string, unknown])[]): void => {
     parts.push(sign);
