@@ -11,13 +11,13 @@ local FIELDS = {
 
 -- Fills what the job does not set; an object is stored as JSON. Returns whether the job now has something that only an extended job can have.
 function fill_fields(fields, defaults)
-  local is_extended = false
+  local needs_hash = false
   for _, one in ipairs(FIELDS) do
     local value = defaults[one.default]
     if value and not fields[one.field] then
       fields[one.field] = type(value) == "table" and cjson.encode(value) or value
-      is_extended = is_extended or value ~= one.absent
+      needs_hash = needs_hash or value ~= one.absent
     end
   end
-  return is_extended
+  return needs_hash
 end
