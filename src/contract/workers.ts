@@ -9,8 +9,8 @@ import { JOB_STATES, type JobState } from '../domain/job/states.js';
 import { Nullable, Optional } from './fields/field.js';
 import { Flag, JobId, Label, Moment, OneOf, Part, Parts, QueueNames, Whole } from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
+import { MANY } from './job/answers.js';
 
-const MANY = 1_000_000_000;
 const LABEL = { max: MAX_LABEL };
 
 export class WorkerAnswer {

@@ -12,12 +12,12 @@ import type { DeadFilter, DeadStep, Respawn } from '../../domain/job/job-lists.j
 import { Nullable, Optional } from '../fields/field.js';
 import { Flag, JobIds, Label, Moment, Part, QueueName, TextsByName, Whole } from '../fields/kinds.js';
 import type { Inside } from '../fields/wire.js';
+import { ANY_NAME, MANY } from './answers.js';
 
 /* Calls on dead jobs. */
 
 const MOST_IDS = 1_000;
-const MANY = 1_000_000_000;
-const NAMED = { count: MAX_ATTRIBUTES, name: /^[^]*$/, nameRule: 'any characters', max: MAX_ATTRIBUTE_VALUE };
+const NAMED = { count: MAX_ATTRIBUTES, name: ANY_NAME, nameRule: 'any characters', max: MAX_ATTRIBUTE_VALUE };
 
 /** Filters of dead jobs; a job must match all of them. */
 export class DeadFilterFields {

@@ -49,11 +49,11 @@ function writeEscaped(json: string, from: number, to: number): number {
 }
 
 /**
- * JSON list of items whose text is given by `jsonOf`. Texts are appended one by one, and V8 copies them once, when the
+ * JSON list of items whose text is given by `textOf`. Texts are appended one by one, and V8 copies them once, when the
  * answer is written; `map` and `join` copy them twice more, a tenth of what a lease of 100 jobs allocates.
  */
-export function jsonList<T>(items: readonly T[], jsonOf: (item: T) => string): string {
+export function jsonList<T>(items: readonly T[], textOf: (item: T) => string): string {
   let list = '';
-  for (const item of items) list += (list === '' ? '' : ',') + jsonOf(item);
+  for (const item of items) list += (list === '' ? '' : ',') + textOf(item);
   return `[${list}]`;
 }

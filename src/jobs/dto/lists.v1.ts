@@ -14,11 +14,10 @@ import {
   Flag,
 } from '../../contract/fields/kinds.js';
 import { JobsPageQuery } from '../../http/request/page-query.js';
-import { JobsPage } from '../../contract/job/answers.js';
+import { MANY, JobsPage } from '../../contract/job/answers.js';
 
 const MOST_ITEMS = 1_000;
 const MAX_IDS = 100;
-const MANY = 1_000_000_000;
 
 /** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends JobsPageQuery {

@@ -4,11 +4,11 @@ import { Formed, JobId, Label, Part, Parts, QueueName, Whole } from '../../contr
 import { NOTE, ReplaceRecurringFields, ScheduleFields } from '../../contract/job/recurring.js';
 import { MAX_UPCOMING, RecurringAnswer } from '../../contract/job/recurring-answers.js';
 import { PageQuery } from '../../http/request/page-query.js';
+import { MANY } from '../../contract/job/answers.js';
 
 const RECURRING_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${String(MAX_RECURRING_ID - 1)}}$`);
 const RECURRING_ID_RULE = `must be at most ${String(MAX_RECURRING_ID)} letters, digits, - and _, the first a letter or a digit`;
 const COUNT = 'How many slots; 10 if it is left out.';
-const MANY = 1_000_000_000;
 
 /** A recurring job to store. */
 export class RecurringFields extends ReplaceRecurringFields {
