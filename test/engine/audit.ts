@@ -20,6 +20,8 @@ interface Header {
 export const SLOT_MS = 262_144;
 export const LEAD_MS = 60_000;
 
+/** Longer than any audit takes, in milliseconds. */
+const HELD_MS = 60_000;
 const HEADER_BYTES = 24;
 /** The flag of a job whose body counts for the quota on bytes. */
 const COUNTED = 128;
@@ -85,26 +87,36 @@ export class Audit {
     this.base = `{${namespace}}`;
   }
 
+  /** Holds every write to the store meanwhile: a server that runs, or a kept job that expires, would change what was read. */
   static async of(redis: Redis, namespace: string): Promise<string[]> {
     const audit = new Audit(redis, namespace);
-    const keys = await redis.keysBuffer(`${audit.base}*`);
-    await audit.readJobs(keys);
-    const queues = await redis.hgetall(`${audit.base}:queues`);
+    await redis.call('CLIENT', 'PAUSE', HELD_MS, 'WRITE');
+    try {
+      return await audit.run();
+    } finally {
+      await redis.call('CLIENT', 'UNPAUSE');
+    }
+  }
+
+  private async run(): Promise<string[]> {
+    const keys = await this.redis.keysBuffer(`${this.base}*`);
+    await this.readJobs(keys);
+    const queues = await this.redis.hgetall(`${this.base}:queues`);
     // A number below zero says that the queue is a full one.
     const numbers = Object.entries(queues).map(([name, text]) => [name, Math.abs(Number(text))] as const);
-    for (const [name, number] of numbers) await audit.readQueue(name, number);
-    for (const text of Object.values(queues)) if (text.startsWith('-')) audit.extended.add(-Number(text));
-    audit.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
-    for (const number of audit.extended) await audit.readExtendedQueue(number);
-    await audit.readEnds();
-    await audit.readUniqueKeys(keys);
-    await audit.readConcurrencySlots(keys);
-    await audit.readTimers();
-    await audit.readRecords();
-    await audit.readSessions(keys);
-    await audit.readTargets(keys);
-    audit.compare();
-    return audit.problems;
+    for (const [name, number] of numbers) await this.readQueue(name, number);
+    for (const text of Object.values(queues)) if (text.startsWith('-')) this.extended.add(-Number(text));
+    this.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
+    for (const number of this.extended) await this.readExtendedQueue(number);
+    await this.readEnds();
+    await this.readUniqueKeys(keys);
+    await this.readConcurrencySlots(keys);
+    await this.readTimers();
+    await this.readRecords();
+    await this.readSessions(keys);
+    await this.readTargets(keys);
+    this.compare();
+    return this.problems;
   }
 
   /** What jobs store beside their bodies counts too. */
@@ -371,7 +383,7 @@ export class Audit {
       for i = 2, #all, 2 do all[i] = cmsgpack.unpack(all[i]) end
       return all`;
     const key = `${this.base}:sending`;
-    const all = (await this.redis.callBuffer('EVAL', unpack, 1, key)) as (Buffer | Buffer[])[];
+    const all = (await this.redis.callBuffer('EVAL_RO', unpack, 1, key)) as (Buffer | Buffer[])[];
     for (let at = 0; at < all.length; at += 2) {
       const field = String(all[at]);
       if (!/^[\w-]{8}\d+$/.test(field)) this.problems.push(`record ${field} belongs to no process`);

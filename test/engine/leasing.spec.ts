@@ -19,6 +19,8 @@ describe('long polls', () => {
   const AT_ONCE_MS = 500;
   /** Half of them at least are served within this, in ms. */
   const USUALLY_MS = 100;
+  /** A request whose wake-up was lost fetches again after this. */
+  const FETCHES_AGAIN_MS = 850;
 
   /** Real time, real wake-ups: no test's clock here. */
   describe('a consumer that waits', () => {
@@ -50,7 +52,7 @@ describe('long polls', () => {
       expect(took.at(-1)).toBeLessThan(AT_ONCE_MS);
     });
 
-    it('T21: is one of a thousand, of which one gets a published job by at most three lease calls', async () => {
+    it('T21: is one of a thousand, of which one gets a published job by a wake-up and a lease call a second', async () => {
       const halt = new AbortController();
       EventEmitter.setMaxListeners(0, halt.signal);
       const served: string[] = [];
@@ -59,15 +61,21 @@ describe('long polls', () => {
         served.push(...jobs.map((job) => job.id));
       });
       await registered('q');
-      calls.length = 0;
+      // The first lease calls of all of them are over: none came for this long.
+      do {
+        calls.length = 0;
+        await sleep(300);
+      } while (reserves() > 0);
+      const fromMs = performance.now();
 
       const id = await f.publish('q', { tries: 1 });
       await waitFor(() => served.length > 0);
       await sleep(300);
 
       expect(served).toEqual([id]);
-      // One for the wake-up, one for a request that fetches again in this time.
-      expect(reserves()).toBeLessThanOrEqual(3);
+      // Two for the wake-up; without one, a single request fetches again as often as this.
+      const again = Math.ceil((performance.now() - fromMs) / FETCHES_AGAIN_MS);
+      expect(reserves()).toBeLessThanOrEqual(2 + again);
       halt.abort();
       await Promise.all(waits);
       expect(served).toEqual([id]);
