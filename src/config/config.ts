@@ -240,6 +240,8 @@ export class Config {
   @Section(LogConfig) log = new LogConfig();
   /** Warnings to log at start. Not a key: filled when the configuration is loaded. */
   @Allow() readonly warnings: string[] = [];
+  /** True: the address of the tokens' Redis comes from a file of lmstfy. Not a key, as above. */
+  @Allow() areTokensAtLmstfy = false;
 }
 
 function embeddedPool(): PoolConfig {

@@ -47,7 +47,7 @@ export function loadConfig({ file, env = process.env, overrides }: LoadOptions =
   loading.add(environment);
   if (overrides) loading.add({ tree: { ...overrides }, origin: () => 'the overrides' });
   if (isLmstfy) loading.keepAdminAtHome();
-  if (isLmstfy) loading.warnOfTokens();
+  if (isLmstfy) loading.checkTokens();
   return loading.finish();
 }
 
@@ -63,6 +63,7 @@ class Loading {
   private readonly warnings: string[] = [];
   private readonly origins = new Map<string, string>();
   private fileLayer: Layer | undefined;
+  private areTokensAtLmstfy = false;
 
   add(layer: Layer): void {
     const admitted = admit(layer, Config, this.problems);
@@ -130,12 +131,13 @@ class Loading {
 
   /**
    * AdminRedis stays the Redis of the tokens if the environment names another Redis for the jobs: they would be lost
-   * with lmstfy's Redis.
+   * with lmstfy's Redis. A server only warns of that; an import refuses it.
    */
-  warnOfTokens(): void {
+  checkTokens(): void {
     const { pools, tokens } = this.tree;
     const jobs = isTree(pools) ? this.placeOrigin('pools.default', pools['default']) : undefined;
     const kept = this.placeOrigin('tokens', tokens);
+    this.areTokensAtLmstfy = (kept ?? jobs)?.isOfFile === true;
     if (kept?.isOfFile !== true || jobs?.isOfFile !== false) return;
     this.warnings.push(
       `tokens are in lmstfy's Redis (${kept.origin}), and the jobs of pool default are in another one (${jobs.origin}): import the ` +
@@ -162,6 +164,7 @@ class Loading {
     }
     if (this.problems.length > 0) throw new ConfigError(this.problems);
     config.warnings.push(...this.warnings, ...warningsOf(config));
+    config.areTokensAtLmstfy = this.areTokensAtLmstfy;
     return config;
   }
 }

@@ -360,6 +360,42 @@ describe('pumphouse import-lmstfy', () => {
     }
   });
 
+  it("refuses the AdminRedis of lmstfy's file as the target of tokens, unless --same-redis or tokens.url is given", async () => {
+    await fill();
+    const before = await lmstfy.contents();
+    const own = await startRedis();
+    const other = await startRedis();
+    try {
+      const addr = (url: string): string => new URL(url).host;
+      const admin = `[AdminRedis]\nAddr = "${addr(own.url)}"\n`;
+      const text = `[Pool.default]\nAddr = "${addr(redis.url)}"\n[Pool.blue]\nAddr = "${addr(own.url)}"\n`;
+      const refused = new RegExp(
+        `^tokens would go into lmstfy's own Redis: .*${addr(own.url)}.*PUMPHOUSE_TOKENS__URL.*--same-redis`,
+      );
+      await withFile(admin + text, async (config) => {
+        await expect(run({ config })).rejects.toThrow(refused);
+        await expect(run({ config, to: other.url, pool: 'blue' })).rejects.toThrow(refused);
+      });
+      // Without an AdminRedis the tokens are in the Redis of the default pool.
+      await withFile(text.replace(addr(redis.url), addr(own.url)), async (config) => {
+        await expect(run({ config, to: other.url, pool: 'blue' })).rejects.toThrow(refused);
+      });
+      expect(await lmstfy.contents()).toEqual(before);
+      const written = new LmstfyStore(own.url);
+      expect(await written.redis.dbsize()).toBe(0);
+      await withFile(admin + text, async (config) => {
+        expect(await run({ config, isSameRedis: true })).toMatchObject({ tokens: 1 });
+        expect(await written.redis.dbsize()).toBeGreaterThan(0);
+        process.env['PUMPHOUSE_TOKENS__URL'] = other.url;
+        expect(await run({ config })).toMatchObject({ tokens: 1 });
+      });
+      written.close();
+    } finally {
+      delete process.env['PUMPHOUSE_TOKENS__URL'];
+      await Promise.all([own.stop(), other.stop()]);
+    }
+  });
+
   it('prints source and target of jobs and tokens without passwords', async () => {
     await run({ isDryRun: true, to: 'redis://ann:secret@10.0.0.10:6380/2', from: redis.url });
 

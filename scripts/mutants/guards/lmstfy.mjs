@@ -44,6 +44,13 @@ export const LMSTFY = [
     test: "pumphouse import-lmstfy › refuses lmstfy's own Redis as the target, by %s",
   },
   {
+    id: 'import-refuses-redis-of-file',
+    name: "import: no token goes into the AdminRedis of lmstfy's file by mistake",
+    off: 'true',
+    spec: IMPORT,
+    test: "pumphouse import-lmstfy › refuses the AdminRedis of lmstfy's file as the target of tokens, unless --same-redis or tokens.url is given",
+  },
+  {
     id: 'import-needs-a-yes',
     name: 'import: without a terminal it writes only with --yes',
     off: 'false',

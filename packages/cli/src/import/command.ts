@@ -14,7 +14,7 @@ import type { Output } from '../print.js';
 import { reportLines, withReports } from '../progress.js';
 import { COUNTED, Tally } from './counts.js';
 import { ImportLock } from './lock.js';
-import { placeOf, placeOfPool, refuseSame, textOf, textOfUrl } from './places.js';
+import { placeOf, placeOfPool, refuseSame, STAY_THERE, textOf, textOfUrl } from './places.js';
 import { LmstfySource } from './source.js';
 import { Survey } from './survey.js';
 import { importTokens } from './tokens.js';
@@ -51,6 +51,8 @@ export interface ImportSession extends Output {
 /** Pauses between two rounds of `--follow`, in milliseconds: after a round without jobs, and after a failure. */
 const IDLE_MS = 250;
 const AFTER_FAILURE_MS = 1_000;
+/** What is to be done for tokens that would go into lmstfy's Redis. */
+const NAME_TOKENS = 'Set tokens.url (PUMPHOUSE_TOKENS__URL)';
 /** Every n-th round also looks for new tokens, and for queues that are missing in the server's lists. */
 const CHECK_EVERY = 40;
 
@@ -98,10 +100,12 @@ class Run {
       const other = options.tokensFrom;
       const tokensSource = other === undefined ? source : await openSource(other, '--tokens-from');
       closers.push(() => tokensSource.close());
-      const aims = aimsOf(options, configOf(options));
+      const config = configOf(options);
+      const aims = aimsOf(options, config);
       session.err(placesText(options, aims));
       if (options.isDryRun) return new Run(options, session, source, tokensSource, null);
       await refuseSameRedis(aims, options, { source, tokensSource });
+      if (!options.isSameRedis) refuseTokensOfFile(aims, config);
       await requireYes(options, session);
       const log = logTo(session);
       const pool = await RedisPool.connect(options.pool, aims.jobs, log);
@@ -266,7 +270,20 @@ async function refuseSameRedis(
   const setting = `Set pools.${pool}.url (PUMPHOUSE_POOLS__${pool.toUpperCase()}__URL) or give --to`;
   refuseSame('jobs', target, sources, setting);
   // A file of lmstfy names its AdminRedis, which is usually the Redis of the jobs.
-  refuseSame('tokens', tokensTarget, sources, 'Set tokens.url (PUMPHOUSE_TOKENS__URL)');
+  refuseSame('tokens', tokensTarget, sources, NAME_TOKENS);
+}
+
+/**
+ * A file of lmstfy names the Redis of its tokens. Its run id says so only if the import reads that Redis: without
+ * `--tokens-from` it may read another one.
+ *
+ * @throws {Error} the tokens would go there
+ */
+function refuseTokensOfFile({ jobs, tokens }: Aims, { areTokensAtLmstfy }: Config): void {
+  if (tokens === jobs || /* guard: import-refuses-redis-of-file */ !areTokensAtLmstfy) return;
+  throw new Error(
+    `tokens would go into lmstfy's own Redis: the file of lmstfy names ${textOf(tokens)}. ${NAME_TOKENS}. ${STAY_THERE}`,
+  );
 }
 
 /** @throws {Error} not confirmed: nothing was written */

@@ -8,6 +8,9 @@ import { parseInfo } from '#src/redis/parse-info';
 const ANSWER_MS = 10_000;
 const NO_ID = /^0*$/;
 
+/** End of a refusal of lmstfy's Redis as the target. */
+export const STAY_THERE = 'If it is to stay there, add --same-redis.';
+
 /** A Redis that an import reads or writes. */
 export interface Place {
   /** For people, without credentials. */
@@ -79,11 +82,10 @@ async function late(): Promise<never> {
  * @throws {Error} it is the same Redis, or cannot be told apart
  */
 export function refuseSame(what: string, target: Place, sources: readonly Place[], remedy: string): void {
-  const allowed = 'If it is to stay there, add --same-redis.';
   for (const source of sources) {
     if (/* guard: import-refuses-same-redis */ [...target.ids].some((id) => source.ids.has(id)))
       throw new Error(
-        `${what} would go into lmstfy's own Redis: ${target.text} is ${source.text}. ${remedy}. ${allowed}`,
+        `${what} would go into lmstfy's own Redis: ${target.text} is ${source.text}. ${remedy}. ${STAY_THERE}`,
       );
   }
   const silent = [target, ...sources].find(({ ids }) => ids.size === 0);
