@@ -133,8 +133,14 @@ func (c *Client) PublishMany(ctx context.Context, jobs []NewJob, options ...Publ
 	return published, nil
 }
 
-// PublishAndWait publishes a job and waits for its end, or for the given time. The token needs the permission consume, too.
+// maxEndWait is the longest wait for the end of a job that the server takes.
+const maxEndWait = 24 * time.Hour
+
+// PublishAndWait publishes a job and waits for its end, or for the given time, a day at most. The token needs the permission consume, too.
 func (c *Client) PublishAndWait(ctx context.Context, job NewJob, wait time.Duration, options ...PublishOption) (*EndedJob, error) {
+	if wait > maxEndWait {
+		wait = maxEndWait
+	}
 	ended := new(EndedJob)
 	if err := c.publish(ctx, job, wait, optionsOf(options), ended); err != nil {
 		return nil, err

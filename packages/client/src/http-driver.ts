@@ -21,11 +21,13 @@ import { isPumphouseError, PumphouseError } from './errors.js';
 import { type JobSpan, jobSpans } from './json-spans.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiClient, parseAnswer } from './transport/api-client.js';
-import { sleep } from './transport/transport.js';
+import { sleep, timerMs } from './transport/transport.js';
 import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
+/** Longest wait for the end of a job that the server takes, in milliseconds: a day. */
+const MAX_END_WAIT_MS = 86_400_000;
 /** How long a lease request that is to end may take before its connection is closed, and how often its end is asked for. */
 const END_WAITS_MS = 1_000;
 const AGAIN_MS = 250;
@@ -56,7 +58,7 @@ export class HttpDriver implements JobDriver {
   }
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
-    const { waitMs } = options;
+    const waitMs = Math.min(options.waitMs, MAX_END_WAIT_MS);
     const answer = await this.api.call({
       ...publishCall(options),
       path: 'jobs',
@@ -71,7 +73,8 @@ export class HttpDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
+    const { queues, order, count, ttrMs, worker, signal } = request;
+    const waitMs = timerMs(request.waitMs);
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
     });

@@ -266,7 +266,10 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
         { queue, type: 'ok', data: 2 },
         { ...call, idempotencyKey: fresh('key') },
       );
-      const dead = driver.publishAndWait({ queue, type: 'no' }, { ...call, idempotencyKey: fresh('key') });
+      const dead = driver.publishAndWait(
+        { queue, type: 'no' },
+        { idempotencyKey: fresh('key'), waitMs: Infinity },
+      );
       const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0 });
       worker.handle('ok', ({ data }) => ({ twice: (data as number) * 2 }));
       worker.handle('no', () => Promise.reject(new Fail('never', { group: 'g' })));

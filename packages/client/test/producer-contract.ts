@@ -162,13 +162,13 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         drainingAt: expect.any(String) as string,
       });
       expect(await codeOf(pumphouse.publish({ queue }))).toBe('queue_draining');
-      const drained = pumphouse.queues.drain(queue, { waitMs: 5_000 });
+      const drained = pumphouse.queues.drain(queue, { waitMs: Infinity });
       const worker = workerOf(queue).handle('*', () => undefined);
       void worker.run();
       expect(await drained).toMatchObject({ length: 0, drainingAt: null });
       await worker.stop();
       expect(await codeOf(pumphouse.publish({ queue }))).toBe('none');
-      expect(await codeOf(pumphouse.queues.drain(queue, { waitMs: 60_001 }))).toBe('invalid_argument');
+      expect(await codeOf(pumphouse.queues.drain(queue, { waitMs: -1 }))).toBe('invalid_argument');
     });
 
     it('purges jobs by state, and deletes only an empty queue', async () => {

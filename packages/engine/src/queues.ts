@@ -76,8 +76,9 @@ export class EngineQueues {
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
   drain(
     queue: string,
-    { waitMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
+    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
   ): Promise<QueueDetails> {
+    const waitMs = Math.min(wantedMs, MAX_DRAIN_WAIT_MS);
     const isWanted = (): boolean => options.signal?.aborted !== true;
     return this.send(queue, options, () => {
       checkNumber('waitMs', waitMs, 0, MAX_DRAIN_WAIT_MS);

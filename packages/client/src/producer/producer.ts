@@ -15,7 +15,7 @@ export interface PublishOptions {
 }
 
 export interface WaitOptions {
-  /** How long to wait for the end of the job; 30,000. */
+  /** How long to wait for the end of the job, a day at most; 30,000. */
   readonly waitMs?: number;
 }
 

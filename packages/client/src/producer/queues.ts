@@ -1,6 +1,9 @@
 import type { JobState, Page, PageOptions, PurgedQueue, QueueDetails, QueueSettings } from './answers.js';
 import { type CallOptions, type Calls, part } from './calls.js';
 
+/** Longest wait of a drain that the server takes, in milliseconds. */
+const MAX_DRAIN_WAIT_MS = 60_000;
+
 /** Queues of the namespace. */
 export class Queues {
   constructor(private readonly calls: Calls) {}
@@ -40,9 +43,10 @@ export class Queues {
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
   drain(
     queue: string,
-    { waitMs, ...options }: CallOptions & { readonly waitMs?: number } = {},
+    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
   ): Promise<QueueDetails> {
-    return this.command(queue, 'drain', waitMs === undefined ? {} : { waitMs }, options, waitMs);
+    const waitMs = Math.min(wantedMs, MAX_DRAIN_WAIT_MS);
+    return this.command(queue, 'drain', { waitMs }, options, waitMs);
   }
 
   /** Removes all jobs in these states; call it again while `complete` is false. */

@@ -13,6 +13,8 @@ from .jobs import CancelledJob, EndedJob, JobDetails, JobPage, NewJob, Published
 OWN_KEY_TTL_MS = 120_000
 # Jobs of one call of the API.
 MAX_JOBS = 64
+# Longest wait for the end of a job that the server takes: a day.
+MAX_END_WAIT_MS = 86_400_000
 
 
 class Pumphouse:
@@ -79,7 +81,11 @@ class Pumphouse:
         idempotency_key: Optional[str] = None,
         durability: Optional[str] = None,
     ) -> EndedJob:
-        """Publishes a job and waits for its end, or for ``wait_ms``. The token needs the permission ``consume``, too."""
+        """Publishes a job and waits for its end, or for ``wait_ms``, a day at most.
+
+        The token needs the permission ``consume``, too.
+        """
+        wait_ms = int(min(wait_ms, MAX_END_WAIT_MS))
         answer = self._publish(job.to_json(), key_headers(idempotency_key, durability), wait_ms)
         return from_wire(EndedJob, answer)
 
