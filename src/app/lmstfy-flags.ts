@@ -26,8 +26,8 @@ export function withoutLmstfyFlags(args: readonly string[]): StartArguments {
     if (known !== undefined) {
       warnings.push(`-${name} of lmstfy has no effect here: ${known.why}`);
       if (known.hasValue && value === undefined) i++;
-    } else if (name === 'c' && value !== undefined) left.push('-c', value);
-    else left.push(arg);
+    } else if (name === 'c') left.push('-c', ...(value === undefined ? [] : [value]));
+    else left.push(arg === '--v' ? '-v' : arg);
   }
   return { args: left, warnings };
 }
