@@ -197,6 +197,16 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect([(await find(a!))?.state, (await find(b!))?.state]).toEqual(['scheduled', 'dead']);
     });
 
+    it('retries a job after the given delay although its retry policy allows no retry, but not without tries', async () => {
+      const final = { kind: 'fixed', delayMs: 0, nonRetryable: ['address'] };
+      const none = { kind: 'none' };
+      const ids = await publish({ retry: final }, { retry: none }, { retry: none, tries: 1 });
+      const failure = { group: 'address', message: '', delayMs: 60_000 };
+      for (const job of await lease()) await driver.retry(job, failure);
+      const states = await Promise.all(ids.map(async (id) => (await find(id))?.state));
+      expect(states).toEqual(['scheduled', 'scheduled', 'dead']);
+    });
+
     it('fails a job for good', async () => {
       const [id] = await publish({});
       await driver.fail(await leaseOne(), { group: 'g', message: 'm' });

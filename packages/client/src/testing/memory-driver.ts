@@ -230,10 +230,12 @@ export class MemoryDriver implements JobDriver {
     });
   }
 
+  /** A delay of the caller's comes before the retry policy, as on the server. */
   retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void> {
     return this.under(lease, (job) => {
       this.failed(job, failure);
-      if (isLastAttempt(job, failure.group)) job.state = 'dead';
+      const isFinal = failure.delayMs === undefined ? isLastAttempt(job, failure.group) : job.triesLeft === 0;
+      if (isFinal) job.state = 'dead';
       else this.giveBack(job, failure.delayMs ?? delayOf(job));
     });
   }
