@@ -76,13 +76,26 @@ describe('password checks', () => {
     expect(await late).toEqual({ account: 'ops' });
   });
 
-  it('delay refusals for the address, and report a flood beyond 64 delayed refusals', async () => {
+  it('delay refusals for the address, and report a flood beyond 1,000 delayed refusals', async () => {
     await check('ops:a');
-    const answers = Array.from({ length: 4 + 64 }, () => check('ops:b'));
-    expect(waits).toHaveLength(68);
+    const answers = Array.from({ length: 4 + 1_000 }, () => check('ops:b'));
+    expect(waits).toHaveLength(1_004);
     expect(await check('ops:b')).toBe('flood');
     for (const { end } of waits) end();
-    expect((await Promise.all(answers)).filter((one) => one === 'busy')).toHaveLength(64);
+    expect((await Promise.all(answers)).filter((one) => one === 'busy')).toHaveLength(1_000);
+  });
+
+  it('compare a flood of passwords with no account, and accept only the right header of a known one', async () => {
+    await check('ops:secret');
+    await check('ops:guess');
+    const answers = Array.from({ length: 4 + 1_000 }, () => check('ops:guess'));
+    looked = [];
+    for (const guess of ['ops:guess', 'ops:secre', 'ops:secret ', '', 'dev:secret'])
+      expect(await check(guess)).toBe('flood');
+    expect(await check('ops:secret')).toEqual({ account: 'ops' });
+    expect(looked).toEqual([]);
+    for (const { end } of waits) end();
+    expect(await Promise.all(answers)).not.toContainEqual({ account: 'ops' });
   });
 
   it('count the failures of an address, and start again at 1 after a minute without a failure', async () => {

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from './accounts.js';
@@ -6,8 +7,11 @@ import type { Accounts } from './accounts.js';
 const TURN_MS = 1_000;
 /** Passwords of one address that wait for their check. */
 const MAX_WAITING = 4;
-/** Refusals of one address that are held back, each for a turn: so a client that guesses costs no more than its waiting. */
-const MAX_REFUSALS = 64;
+/**
+ * Refusals of one address that are held back, each for a turn: so a connection that guesses costs one request a second. Beyond them it is
+ * closed at once, and costs as many as its client opens.
+ */
+const MAX_REFUSALS = 1_000;
 /** How long a right password counts for its account and address, in milliseconds: a day. */
 const KNOWN_MS = 86_400_000;
 /** An address without failures for this long starts counting again at zero, in milliseconds. */
@@ -26,6 +30,13 @@ interface Address {
   refusals: number;
 }
 
+/** The last right password of an account. */
+interface Known {
+  /** Keyed hash of its header. */
+  readonly hash: Buffer;
+  readonly rightMs: number;
+}
+
 /**
  * The account of a right password; the number of recent failures of the address after a wrong one; `busy`: not checked, too many wait;
  * `flood`: not even the answer to that can wait.
@@ -39,8 +50,9 @@ export type PasswordVerdict = { readonly account: string } | { readonly failures
 export class PasswordChecks {
   /** Both sorted by last use, the oldest first. */
   private readonly byAddress = new Map<string, Address>();
-  /** Address → its accounts → when their password was right. */
-  private readonly known = new Map<string, Map<string, number>>();
+  /** Address → its accounts. */
+  private readonly known = new Map<string, Map<string, Known>>();
+  private readonly hashKey = randomBytes(32);
 
   constructor(
     private readonly accounts: Pick<Accounts, 'whose'>,
@@ -57,7 +69,7 @@ export class PasswordChecks {
   async check(address: string, authorization: string): Promise<PasswordVerdict> {
     const group = groupOf(address);
     const friend = /* guard: known-account-passes */ this.knownOf(group, authorization);
-    if (friend !== null) return this.right(group, friend);
+    if (friend !== null) return this.right(group, friend, authorization);
     const state = this.stateOf(group);
     if (/* guard: passwords-wait-bounded */ state.waiting >= MAX_WAITING) return this.refuse(state);
     const waitMs = state.turnMs - this.now();
@@ -69,23 +81,34 @@ export class PasswordChecks {
       state.waiting -= 1;
     }
     const account = this.accounts.whose(authorization);
-    if (account !== null) return this.right(group, account);
+    if (account !== null) return this.right(group, account, authorization);
     return this.wrong(group, state);
   }
 
-  /** The account of a right password, if it was right from there before. */
+  /** The account of a header that was right from there before. No other account is compared: that is what a flood would cost. */
   private knownOf(group: string, authorization: string): string | null {
     const accounts = this.known.get(group);
-    const account = accounts === undefined ? null : this.accounts.whose(authorization);
-    const rightMs = account === null ? undefined : accounts?.get(account);
-    return rightMs !== undefined && this.now() - rightMs < KNOWN_MS ? account : null;
+    if (accounts === undefined) return null;
+    const sent = this.hashOf(authorization);
+    for (const [account, { hash, rightMs }] of accounts) {
+      if (
+        /* guard: known-header-is-compared */ timingSafeEqual(hash, sent) &&
+        this.now() - rightMs < KNOWN_MS
+      )
+        return account;
+    }
+    return null;
   }
 
-  private right(group: string, account: string): PasswordVerdict {
-    const accounts = this.known.get(group) ?? new Map<string, number>();
-    accounts.set(account, this.now());
+  private right(group: string, account: string, authorization: string): PasswordVerdict {
+    const accounts = this.known.get(group) ?? new Map<string, Known>();
+    accounts.set(account, { hash: this.hashOf(authorization), rightMs: this.now() });
     keep(this.known, group, accounts);
     return { account };
+  }
+
+  private hashOf(authorization: string): Buffer {
+    return createHmac('sha256', this.hashKey).update(authorization).digest();
   }
 
   private wrong(group: string, state: Address): PasswordVerdict {
