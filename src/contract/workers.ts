@@ -122,7 +122,7 @@ export type SessionHeartbeatResult = Inside<SessionHeartbeatAnswer>;
 export interface SessionHeartbeat extends Inside<SessionHeartbeatFields> {
   /**
    * Names the queues that the caller may use; empty = all. A session belongs to the scope of its first heartbeat: for a caller with another
-   * one there is no such session, unless it may use all queues.
+   * one there is no such session, unless it may use all queues; with `info`, that one takes it over.
    */
   readonly scope?: string;
 }

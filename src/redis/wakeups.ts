@@ -1,11 +1,18 @@
 import type { Redis } from 'ioredis';
 import type { Calls } from './calls.js';
 
+/** The lease requests that are to end: those of a worker; with a scope, from the queues that it names only. */
+export interface EndedWaits {
+  readonly worker: string;
+  /** See `Workers.heartbeat`. */
+  readonly scope?: string;
+}
+
 /**
- * Called when a queue may have jobs, or with null, when any queue of the namespace may; with a worker, when its lease
- * requests are to end. Only a hint: may be lost or superfluous.
+ * Called when a queue may have jobs, or with null, when any queue of the namespace may; or with lease requests that are
+ * to end. Only a hint: may be lost or superfluous.
  */
-export type WakeListener = (namespace: string, queue: string | null, worker?: string) => void;
+export type WakeListener = (namespace: string, queue: string | null, ended?: EndedWaits) => void;
 
 /** Source of the wake-ups of a pool. */
 export interface Wakeups {
@@ -22,12 +29,17 @@ export interface Wakeups {
   disconnect(again: boolean): void;
 }
 
-/** Passes a message `namespace queue`, or `namespace`, two spaces and a worker, to the listeners. */
+/**
+ * Passes a message to the listeners: `namespace queue`, or `namespace`, two spaces and a worker, with a scope behind a
+ * line feed.
+ */
 export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: string): void {
-  const [namespace, queue, ...worker] = message.split(' ');
+  const [namespace, queue, ...rest] = message.split(' ');
   if (namespace === undefined || queue === undefined) return;
+  const [worker = '', scope] = rest.join(' ').split('\n');
+  const ended = { worker, ...(scope === undefined ? {} : { scope }) };
   for (const listener of listeners) {
-    if (queue === '') listener(namespace, null, worker.join(' '));
+    if (queue === '') listener(namespace, null, ended);
     else listener(namespace, queue);
   }
 }

@@ -492,6 +492,59 @@ describe('permissions by queue', () => {
         await call('DELETE', `jobs/${id}?force=true`);
       });
 
+      it.each([
+        ['the end of the session', (name: string) => `workers/${name}`],
+        ['the call on its waits', (name: string) => `workers/${name}/waits`],
+        ['its loss', null],
+      ])(
+        'ends by %s only waits that its token could have begun, under the name of a worker that leased from other queues',
+        async (_how, path) => {
+          const [mine, name] = [
+            await limited('consume', 'mine-waits'),
+            `only-leases-${String(path?.('')).length}`,
+          ];
+          const wait = (queues: string[]): Promise<Answer> =>
+            call('POST', 'leases', { queues, worker: name, wait_ms: 60_000 });
+          const own = mine('POST', 'leases', { queues: ['mine-waits'], worker: name, wait_ms: 60_000 });
+          const others = [wait(['other-jobs']), wait(['mine-waits', 'other-jobs'])];
+          const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
+          await waitFor(async () => /^pumphouse_waiters\{.*\} 3$/m.test(await metrics()));
+
+          const body = { ...beat, ttr_ms: path === null ? 1 : 60_000, info: { name: 'n' } };
+          expect(await mine('POST', `workers/${name}/heartbeat`, body)).toMatchObject({ status: 200 });
+          if (path !== null) expect((await mine('DELETE', path(name))).status).toBe(204);
+          expect((await own).json).toEqual({ jobs: [] });
+          const ids = await Promise.all(others.map(() => publish({ queue: 'other-jobs' })));
+          const got = (await Promise.all(others)).map(
+            ({ json }) => (json as { jobs: [{ id: string }] }).jobs[0].id,
+          );
+          expect(got.toSorted()).toEqual(ids.toSorted());
+          for (const id of ids) await call('DELETE', `jobs/${id}?force=true`);
+        },
+      );
+
+      it('leaves the leases of a worker of its name, which leased from other queues', async () => {
+        const mine = await limited('consume');
+        const id = await publish({ queue: 'theirs-leased', type: 't' });
+        await begin(mine, 'has-leases');
+        await call('POST', 'leases', { queues: ['theirs-leased'], worker: 'has-leases' });
+        expect((await mine('DELETE', 'workers/has-leases')).status).toBe(204);
+        expect(await show('has-leases')).toMatchObject({ leased: 1, display_name: null });
+        expect((await mine('DELETE', 'workers/has-leases')).status).toBe(404);
+        expect((await call('DELETE', 'workers/has-leases')).status).toBe(204);
+        expect((await call('GET', 'workers/has-leases')).status).toBe(404);
+        await call('DELETE', `jobs/${id}?force=true`);
+      });
+
+      it('is taken over by a token for all queues that introduces its worker', async () => {
+        const mine = await limited('consume');
+        await begin(mine, 'taken-over');
+        await begin(call, 'taken-over', { host: 'theirs' });
+        expect((await mine('POST', 'workers/taken-over/heartbeat', beat)).status).toBe(404);
+        expect((await mine('DELETE', 'workers/taken-over')).status).toBe(404);
+        expect(await show('taken-over')).toMatchObject({ host: 'theirs', lost: false });
+      });
+
       it('is continued by another token for its queues, or for all', async () => {
         const first = await limited('consume', 'b,a');
         const rotated = await limited('consume,publish', 'a,b');

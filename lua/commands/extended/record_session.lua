@@ -47,7 +47,8 @@ local stored = --[[ guard: full-redis-extends-leases ]] redis.pcall("HSET", sess
 if info ~= "" then
   redis.pcall("HSET", session, "info", info, "name", name)
 end
-if not x[5] then -- It starts, or has had heartbeats by earlier servers only.
+-- It starts, has had heartbeats by earlier servers only, or is taken over.
+if not x[5] or --[[ guard: session-taken-over ]] info ~= "" and scope == "" then
   redis.pcall("HSET", session, "scope", scope)
 end
 -- The timer W removes it with its worker. This is for what older servers leave: they know no sessions.

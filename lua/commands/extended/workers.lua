@@ -6,7 +6,8 @@ KEYS meta, workers
 ARGV clock_ms, deadline_ms, verb, scope
 ITEM worker
 verb: text   read, forget, quiet, stop or end_waits
-scope: text  forget, end_waits: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
+scope: text  forget, end_waits: only sessions of this scope (queues/sessions), and its waits; a worker with leases is listed further. "" = of all,
+             and workers without a session
 
 Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Seen_ms 0: there is none of this name, or
 it is out of the scope. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0
@@ -52,14 +53,19 @@ for i = FIRST_ITEM, #ARGV do
   -- For a token that may not use the session it is as if there were none.
   local does = not others[i] and verb
   if does == "end_waits" then
-    notify.notify_ended(ARGV[i])
+    notify.notify_ended(ARGV[i], scope)
   elseif does == "forget" then
     -- guard: ended-session-ends-waits
-    notify.notify_ended(ARGV[i])
-    redis.call("ZREM", workers, ARGV[i])
+    notify.notify_ended(ARGV[i], scope)
     -- guard: ended-session-not-lost
     redis.call("ZREM", all_sessions, ARGV[i])
-    redis.call("UNLINK", leases, --[[ guard: session-delete-complete ]] session)
+    -- guard: session-delete-complete
+    redis.call("UNLINK", session)
+    -- Others may have leased under its name, from other queues.
+    if --[[ guard: session-end-keeps-leases ]] scope == "" or redis.call("EXISTS", leases) == 0 then
+      redis.call("ZREM", workers, ARGV[i])
+      redis.call("UNLINK", leases)
+    end
   elseif (does == "quiet" or does == "stop") and --[[ guard: request-needs-session ]] redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)
   end

@@ -19,7 +19,9 @@ function notify(name)
 end
 
 -- Ends the lease requests of a worker that wait, on all servers. A server that does not know this message takes it for one of a queue without a name.
-function notify_ended(worker)
+-- scope: of a session (queues/sessions): others may lease under its name from other queues, and go on waiting.
+function notify_ended(worker, scope)
   local prefix, namespace = string.match(base, "^(.*){(.-)}$")
-  redis.call("PUBLISH", prefix .. "pumphouse:wake", namespace .. "  " .. worker)
+  local only = --[[ guard: session-ends-waits-of-its-queues ]] scope and scope ~= "" and "\n" .. scope or ""
+  redis.call("PUBLISH", prefix .. "pumphouse:wake", namespace .. "  " .. worker .. only)
 end

@@ -11,7 +11,8 @@ function sessions_key()
 end
 
 -- A session belongs to the scope that it began with: the queues that the token of its first heartbeat is for, as text, "" = all. A token for some queues
--- may not act on that of another scope; one for all may. known: false = only earlier servers have seen the session, which store none.
+-- may not act on that of another scope; one for all may, and makes it its own with info: another may have begun it under the name of a worker that only
+-- leased so far. known: false = only earlier servers have seen the session, which store none.
 function is_foreign_session(known, scope)
   return scope ~= "" and known and known ~= scope
 end

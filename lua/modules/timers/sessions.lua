@@ -9,10 +9,10 @@ function lose_sessions(_, what)
     steps.timer_results.lost_sessions = steps.timer_results.lost_sessions + 1
     remove_member(all_sessions, worker)
     -- Its process has died, perhaps behind a proxy that keeps its requests open.
+    local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs", "scope")
     plan.lasts[#plan.lasts + 1] = function()
-      notify.notify_ended(worker)
+      notify.notify_ended(worker, x[3])
     end
-    local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs")
     timeline.emit_event("worker_lost", { id = "", x = {} }, sessions.session_facts(worker, x[1], { queue = "", jobs_at_hand = tonumber(x[2] or 0) }))
   end
 end

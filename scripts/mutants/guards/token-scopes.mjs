@@ -82,6 +82,27 @@ export const TOKEN_SCOPES = [
     test: `${SESSIONS} › is not changed, lost or ended by a token for other queues, and keeps the stop of an operator`,
   },
   {
+    id: 'session-ends-waits-of-its-queues',
+    name: 'sessions of tokens: the end of one ends no wait for queues that its token is not for',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${SESSIONS} › ends by %s only waits that its token could have begun, under the name of a worker that leased from other queues`,
+  },
+  {
+    id: 'session-end-keeps-leases',
+    name: 'sessions of tokens: the end of one leaves the leases of another worker of its name',
+    off: 'true',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${SESSIONS} › leaves the leases of a worker of its name, which leased from other queues`,
+  },
+  {
+    id: 'session-taken-over',
+    name: 'sessions of tokens: one for all queues that introduces itself takes over a session of its name',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${SESSIONS} › is taken over by a token for all queues that introduces its worker`,
+  },
+  {
     id: 'known-account-passes',
     name: 'admin passwords: an account that was right from its address is let through',
     off: { with: 'null' },

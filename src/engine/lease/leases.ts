@@ -105,8 +105,8 @@ export class Leases {
       (namespace, worker) => extended.workers.see(namespace, worker),
       waiters,
     );
-    this.offWake = pool.onWake((namespace, queue, worker) => {
-      if (worker !== undefined) this.longPolls.endOf(namespace, worker);
+    this.offWake = pool.onWake((namespace, queue, ended) => {
+      if (ended !== undefined) this.longPolls.endOf(namespace, ended);
       else if (queue === null) this.longPolls.wakeAll(namespace);
       else this.longPolls.wake(namespace, queue);
     });

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { LeasedJob } from '../../domain/job/job.js';
 import { MAX_TIMER_MS } from '../../domain/limits.js';
+import { isForQueue } from '../../domain/rights.js';
+import type { EndedWaits } from '../../redis/wakeups.js';
 import type { TimedLeaseRequest } from './fetch-requests.js';
 import { haveSameTerms } from './fetch-requests.js';
 
@@ -170,9 +172,11 @@ export class LongPollManager {
     }
   }
 
-  /** Ends the waits of a worker, with no jobs. */
-  endOf(namespace: string, worker: string): void {
-    for (const waiter of [...(this.ofWorkers.get(queueKey(namespace, worker)) ?? [])]) waiter.settle([]);
+  /** Ends the waits of a worker, with no jobs; with a scope, those that a caller of this scope could have begun. */
+  endOf(namespace: string, { worker, scope }: EndedWaits): void {
+    const rights = scope === undefined ? null : { verbs: [], queues: scope.split(',') };
+    for (const waiter of [...(this.ofWorkers.get(queueKey(namespace, worker)) ?? [])])
+      if (waiter.request.queues.every((queue) => isForQueue(rights, queue))) waiter.settle([]);
   }
 
   /** Ends every wait now, with no jobs, and accepts no new ones. */

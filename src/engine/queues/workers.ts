@@ -128,7 +128,8 @@ export class Workers {
    * Forgets a worker until its next request, and its session. Its leases stay as they are; its lease requests that wait
    * end, on all servers.
    *
-   * @param scope only a session that began in this scope; see `heartbeat`
+   * @param scope only a session that began in this scope, and lease requests from its queues; a worker with leases is
+   *   listed further. See `heartbeat`
    * @returns false if there was none of this name
    */
   async deregister(namespace: string, name: string, scope = ALL_QUEUES): Promise<boolean> {
@@ -142,7 +143,7 @@ export class Workers {
   /**
    * Ends the lease requests of a worker that wait, on all servers: they are answered with no jobs.
    *
-   * @param scope only of a session that began in this scope; see `heartbeat`
+   * @param scope only of a session that began in this scope, from its queues; see `heartbeat`
    */
   async endWaits(namespace: string, name: string, scope = ALL_QUEUES): Promise<void> {
     checkNames(namespace);
