@@ -354,6 +354,9 @@ type outcome struct {
 // outcomeOf reads what a handler has returned. Methods of that run here: whatever they do, it fails this job alone. hasCause: a context
 // that has ended gives back what has failed.
 func outcomeOf(job *Job, result any, err error, hasCause bool) (o outcome) {
+	if err == nil {
+		result, err = unwrapped(result)
+	}
 	hasFailed := err != nil
 	crash := isolated(func() {
 		if hasFailed {
@@ -369,6 +372,24 @@ func outcomeOf(job *Job, result any, err error, hasCause bool) (o outcome) {
 		o.what, o.members["group"] = "fail", "invalid_output"
 	}
 	return o
+}
+
+// unwrapped reads an outcome that a handler has returned as its result, by value or by pointer: as JSON it would settle the job as done.
+func unwrapped(result any) (any, error) {
+	// guard: go-returned-outcome-counts
+	switch known := result.(type) {
+	case Next:
+		return &known, nil
+	case RetryError:
+		return nil, &known
+	case FailError:
+		return nil, &known
+	case ReleaseError:
+		return nil, &known
+	case *RetryError, *FailError, *ReleaseError:
+		return nil, known.(error)
+	}
+	return result, nil
 }
 
 func ackOf(job *Job, result any) ([]byte, error) {

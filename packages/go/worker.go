@@ -60,8 +60,8 @@ var hopeless = map[string]bool{
 // ErrStopped is returned by Run after Abort.
 var ErrStopped = errors.New("pumphouse: the worker was aborted")
 
-// Handler runs a job. What it returns without an error is the result: nil for none, []byte for bytes, *Next to hand the job on, else
-// what becomes JSON. A RetryError, FailError or ReleaseError says something else than the default: a retry by the job's policy.
+// Handler runs a job. What it returns without an error is the result: nil for none, []byte for bytes, Next or *Next to hand the job on,
+// else what becomes JSON. A *RetryError, *FailError or *ReleaseError says something else than the default: a retry by the job's policy.
 //
 // The context ends when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
 // cancelled, and at the end of the shutdown grace; Cause says which.

@@ -52,6 +52,8 @@ interface Behaviour {
   /** Of what it raises; `odd` if it is left out. */
   readonly message?: string;
   readonly returns?: unknown;
+  /** Returns what it would raise. Go knows two forms. */
+  readonly returned?: 'value' | 'pointer';
 }
 
 /** Bytes stand in base64 beside the rest. */
@@ -86,15 +88,21 @@ async function behave(
   if (behaviour.wait_ms !== undefined) signal.throwIfAborted();
   if (behaviour.stops === true) await stop();
   if (behaviour.odd === true) return oddOutcome(job.data as number);
-  if (behaviour.raises === 'retry') throw new Retry(message, options);
-  if (behaviour.raises === 'fail') throw new Fail(message, options);
-  if (behaviour.raises === 'release') throw new Release(options);
-  if (behaviour.raises === 'error') throw new Error(message);
+  const raised = raisedBy(behaviour.raises, message, options);
+  if (raised !== undefined && behaviour.returned !== undefined) return raised;
+  if (raised !== undefined) throw raised;
   if (behaviour.next !== undefined) return new Next({ queue: behaviour.next, data: behaviour.returns });
   if (behaviour.nests !== undefined)
     return JSON.parse('['.repeat(behaviour.nests) + ']'.repeat(behaviour.nests));
   if (behaviour.fills !== undefined) return 'x'.repeat(behaviour.fills);
   return behaviour.bytes === undefined ? behaviour.returns : Buffer.from(behaviour.bytes, 'base64');
+}
+
+function raisedBy(kind: Behaviour['raises'], message: string, options: object): Error | undefined {
+  if (kind === 'retry') return new Retry(message, options);
+  if (kind === 'fail') return new Fail(message, options);
+  if (kind === 'release') return new Release(options);
+  return kind === 'error' ? new Error(message) : undefined;
 }
 
 async function stop(): Promise<void> {

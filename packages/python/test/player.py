@@ -61,14 +61,17 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
         return odd_outcome(job.data)
     raises, group, delay_ms = (behaviour.get(name) for name in ("raises", "group", "delay_ms"))
     message = behaviour.get("message", "odd")
-    if raises == "retry":
-        raise pumphouse.Retry(message, group=group, delay_ms=delay_ms)
-    if raises == "fail":
-        raise pumphouse.Fail(message, group=group)
-    if raises == "release":
-        raise pumphouse.Release(delay_ms=delay_ms)
-    if raises == "error":
-        raise RuntimeError(message)
+    made: Dict[str, Callable[[], Exception]] = {
+        "retry": lambda: pumphouse.Retry(message, group=group, delay_ms=delay_ms),
+        "fail": lambda: pumphouse.Fail(message, group=group),
+        "release": lambda: pumphouse.Release(delay_ms=delay_ms),
+        "error": lambda: RuntimeError(message),
+    }
+    if raises is not None:
+        raised = made[raises]()
+        if "returned" in behaviour:
+            return raised
+        raise raised
     if "next" in behaviour:
         return pumphouse.Next(behaviour["next"], data=behaviour.get("returns"))
     if "nests" in behaviour:

@@ -130,6 +130,9 @@ export const PAYLOADS = [
       'go: a handler may panic, and end its goroutine',
       { replace: 'code()\n\tclose(done)' },
     ],
+    ['returned-outcome-counts', 'workers: an outcome that is returned settles no job as done', 'false'],
+    ['python-returned-outcome-counts', 'python: an outcome that is returned fails no job for good', 'false'],
+    ['go-returned-outcome-counts', 'go: an outcome by value settles no job as done', 'remove'],
     ['go-stop-sees-the-whole-stack', 'go: a handler may call stop at any depth', 'remove'],
     [
       'python-members-may-raise',

@@ -56,6 +56,11 @@ export class Next {
   }
 }
 
+/** An outcome that is to be thrown, but was returned: as JSON it would settle the job as done. */
+export function isThrowable(returned: unknown): returned is Error {
+  return isA(returned, Retry) || isA(returned, Fail) || isA(returned, Release);
+}
+
 /** Returned by a handler: bytes as the result, with their type. Bytes alone are `application/octet-stream`. */
 export class Bytes {
   constructor(

@@ -27,6 +27,7 @@ import {
   failureOf,
   INVALID_OUTCOME,
   isA,
+  isThrowable,
   Next,
 } from './outcomes.js';
 import { newSession, type Session } from './session.js';
@@ -393,6 +394,7 @@ export class Worker {
     const given = input ? withData(job, data) : job;
     const run = compose(this.middleware, handler);
     const returned = await this.guard.run(name, () => run(given, this.contextOf(held)));
+    if (/* guard: returned-outcome-counts */ isThrowable(returned)) throw returned;
     const output = definition?.output;
     if (output === undefined || returned instanceof Next) return returned;
     const value = /* guard: schema-checks-the-bytes */ returned instanceof Bytes ? returned.data : returned;

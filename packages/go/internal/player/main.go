@@ -84,6 +84,8 @@ type behaviour struct {
 	SetsContext bool `json:"sets_context"`
 	Nests       int
 	Returns     any
+	// Returned: the outcome is the result, in the form "value" or "pointer".
+	Returned string
 }
 
 // command is what stdin has, with the fields of all commands.
@@ -181,6 +183,9 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 	}
 	odd := errors.New(b.Message)
 	delay := time.Duration(b.DelayMs * float64(time.Millisecond))
+	if b.Returned != "" {
+		return b.returned(odd, delay), nil
+	}
 	switch b.Raises {
 	case "retry":
 		return nil, &pumphouse.RetryError{Err: odd, Group: b.Group, Delay: delay}
@@ -204,6 +209,31 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 		return b.Bytes, nil
 	}
 	return b.Returns, nil
+}
+
+func (b behaviour) returned(odd error, delay time.Duration) any {
+	next := pumphouse.Next{Queue: b.Next, Data: b.Returns}
+	retry := pumphouse.RetryError{Err: odd, Group: b.Group, Delay: delay}
+	fail := pumphouse.FailError{Err: odd, Group: b.Group}
+	release := pumphouse.ReleaseError{Delay: delay}
+	isPointer := b.Returned == "pointer"
+	switch {
+	case b.Next != "" && isPointer:
+		return &next
+	case b.Next != "":
+		return next
+	case b.Raises == "retry" && isPointer:
+		return &retry
+	case b.Raises == "retry":
+		return retry
+	case b.Raises == "fail" && isPointer:
+		return &fail
+	case b.Raises == "fail":
+		return fail
+	case isPointer:
+		return &release
+	}
+	return release
 }
 
 // stopBelow calls Stop of all workers, below so many frames.
@@ -263,6 +293,9 @@ func oddOutcome(job *pumphouse.Job) (any, error) {
 		func() (any, error) { return nil, fail },
 		func() (any, error) { return nil, retry },
 		func() (any, error) { return nil, release },
+		func() (any, error) { return fail, nil },
+		func() (any, error) { return retry, nil },
+		func() (any, error) { return release, nil },
 	}
 	return outcomes[number%len(outcomes)]()
 }

@@ -19,7 +19,7 @@ from ._version import __version__
 from .client import Pumphouse, part_of
 from .errors import PumphouseError
 from .jobs import Job, leased_jobs, payload, to_json
-from .outcomes import INVALID_OUTCOME, Fail, Next, ending_of, failure_of
+from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, ending_of, failure_of
 
 logger = logging.getLogger("pumphouse")
 
@@ -456,6 +456,9 @@ class Worker:
             if job.unreadable is not None:
                 raise Fail(job.unreadable, group="invalid_data")
             returned = self._context.copy().run(self._call, held, held.handler)
+            # guard: python-returned-outcome-counts
+            if issubclass(type(returned), (Retry, Fail, Release)):
+                raise returned
         except BaseException as error:
             raised = error
         with self._changed:
