@@ -3,6 +3,7 @@ const LIMITS = 'test/api/limits.spec.ts';
 const QUOTAS = 'test/engine/quotas.spec.ts';
 const BESIDE = 'limits of a namespace › quotas › quotas on bytes beside the body';
 const SLOTS = 'src/push/slots.spec.ts';
+const WALK = 'src/engine/maintenance/job-walk.spec.ts';
 const KEPT = 'the sender of push › a kept connection';
 
 /**
@@ -101,6 +102,20 @@ export const PUSH_SENDING = [
     off: 'remove',
     spec: LIMITS,
     test: 'quotas of a namespace › count bytes that were stored before the quota was set, and refuse nothing with a quota of 0',
+  },
+  {
+    id: 'due-pass-begins-at-once',
+    name: 'quotas: the count of what was stored before a quota does not wait for the next check',
+    off: 'remove',
+    spec: WALK,
+    test: 'a walk over all jobs › begins the next pass at once when the last one is forgotten',
+  },
+  {
+    id: 'forgotten-pass-ends',
+    name: 'quotas: a count that is under way when a quota is set begins again',
+    off: 'true',
+    spec: WALK,
+    test: 'a walk over all jobs › ends a pass that is forgotten while it is under way, and begins another',
   },
   {
     id: 'beside-counts',

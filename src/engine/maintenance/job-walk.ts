@@ -9,12 +9,13 @@ const CHECK_MS = 20_000;
 const STALLED_MS = 60_000;
 /** Jobs that one script checks: less than half a millisecond. */
 const STEP = 128;
+const UNDER_WAY = 'under way';
 const DONE = 'done';
 
 /** Options of a walk over all jobs of a Redis. */
 export interface JobWalkOptions {
   readonly name: string;
-  /** Key that shows that a pass is running, or was completed. */
+  /** Key that shows that a pass is running, or was completed. A pass ends where the key is gone. */
   readonly mark: string;
   /** How long a completed pass is valid, in milliseconds; `Infinity`: one pass for the lifetime of the store. */
   readonly goodForMs: number;
@@ -45,7 +46,7 @@ export class JobWalk {
   private hasDeletedMark = false;
 
   constructor(
-    private readonly pool: RedisPool,
+    private readonly pool: Pick<RedisPool, 'name' | 'keys' | 'read' | 'scan'>,
     observer: EngineObserver,
     timers: Timers,
     private readonly options: JobWalkOptions,
@@ -62,14 +63,16 @@ export class JobWalk {
     this.loop.schedule(this.options.isOn() ? this.options.firstCheckMs : 0);
   }
 
-  /** The last pass does not count any more. @throws {QueueError} an error of the store */
+  /** The last pass does not count any more, nor does one under way. @throws {QueueError} an error of the store */
   async forgetPass(): Promise<void> {
     await this.pool.read('DEL', this.options.mark);
+    this.checkSoon();
   }
 
-  /** Looks now whether a pass is due, if this engine runs its loops. */
+  /** Looks now whether a pass is due, if this engine runs its loops; not only at the next planned check. */
   checkSoon(): void {
-    if (this.isStarted) this.loop.schedule(0);
+    // guard: due-pass-begins-at-once
+    if (this.isStarted) this.loop.hasten();
   }
 
   async stop(): Promise<void> {
@@ -80,17 +83,30 @@ export class JobWalk {
 
   /** Makes one pass. @returns how many jobs were changed. @throws {QueueError} an error of the store */
   async runNow(): Promise<number> {
-    const { mark, goodForMs } = this.options;
+    const { mark, goodForMs, visitNamespace } = this.options;
     let changed = 0;
+    await this.pool.read('SET', mark, UNDER_WAY, 'PX', STALLED_MS);
     for await (const keys of this.pool.scan(this.pool.keys.jobs, STEP)) {
-      await this.pool.read('SET', mark, 'under way', 'PX', STALLED_MS);
+      if (!(await this.goesOn())) return changed;
       for (const [namespace, ids] of this.byNamespace(keys)) changed += await this.visit(namespace, ids);
-      if (this.isStopped) return changed;
     }
-    changed += await this.visitNamespaces();
+    if (visitNamespace)
+      for (const namespace of await this.namespaces()) {
+        if (!(await this.goesOn())) return changed;
+        changed += await visitNamespace(namespace);
+      }
     const forGood = goodForMs === Number.POSITIVE_INFINITY;
-    await this.pool.read('SET', mark, DONE, ...(forGood ? [] : ['PX', goodForMs]));
+    const expiry = forGood ? [] : ['PX', goodForMs];
+    const isKnown = (await this.pool.read('SET', mark, DONE, 'XX', ...expiry)) !== null;
+    this.isOver = forGood && isKnown;
     return changed;
+  }
+
+  /** Shows that the pass under way goes on. @returns false if it must end: it was forgotten, or this server stops */
+  private async goesOn(): Promise<boolean> {
+    const { mark } = this.options;
+    const reply = await this.pool.read('SET', mark, UNDER_WAY, 'XX', 'PX', STALLED_MS);
+    return /* guard: forgotten-pass-ends */ reply !== null && !this.isStopped;
   }
 
   /** Starts a pass if one is due and no other server makes one. @returns how many jobs were changed */
@@ -101,9 +117,7 @@ export class JobWalk {
       this.isOver = isOnce && (await this.pool.read('GET', mark)) === DONE;
       return 0;
     }
-    const changed = await this.runNow();
-    this.isOver = isOnce;
-    return changed;
+    return this.runNow();
   }
 
   private async checkOrWait(): Promise<number> {
@@ -113,13 +127,9 @@ export class JobWalk {
     return 0;
   }
 
-  private async visitNamespaces(): Promise<number> {
-    const { visitNamespace } = this.options;
-    if (!visitNamespace) return 0;
-    let changed = 0;
+  private async namespaces(): Promise<string[]> {
     const names = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
-    for (const name of Array.isArray(names) ? names.map(String) : []) changed += await visitNamespace(name);
-    return changed;
+    return Array.isArray(names) ? names.map(String) : [];
   }
 
   private byNamespace(keys: readonly Buffer[]): Map<string, Buffer[]> {
