@@ -157,3 +157,8 @@ export function notFound(what: keyof typeof NOT_FOUND, name: string): QueueError
 export function jobNotFound(id: string): QueueError {
   return notFound('job', id);
 }
+
+/** The error for new data of a lease holder that is longer than the present data, while Redis is full. */
+export function noRoomForData(): QueueError {
+  return new QueueError('store_full', 'Redis is full: it has no room for longer data');
+}

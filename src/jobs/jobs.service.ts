@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
-import { jobNotFound, LeaseLostError, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
+import {
+  jobNotFound,
+  LeaseLostError,
+  noRoomForData,
+  QueueError,
+  UniqueKeyTakenError,
+} from '../domain/errors.js';
 import type { PublishOptions } from '../domain/job/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
@@ -176,6 +182,7 @@ export class JobsService {
       throw /* guard: single-ack-tells-the-state */ await this.leaseLost(caller, ack.id);
     if (status === 'verb_missing') throw verbMissing('push');
     if (status === 'namespace_full') throw dataBeyondQuota(caller.namespace);
+    if (status === 'store_full') throw noRoomForData();
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }

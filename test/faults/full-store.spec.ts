@@ -13,6 +13,10 @@ interface Trial {
 const V1 = '/v1/:namespace';
 const TEXT = 'x'.repeat(200);
 const JOB = { queue: 'q', data: TEXT };
+/** More than the server adds to a job by itself. */
+const LONG = 'x'.repeat(5_000);
+/** What is left of such a message. */
+const SHORT = 'x'.repeat(200);
 const SCHEDULE = { every_ms: 3_600_000 };
 const of = (id: string, body?: unknown): Trial => ({ names: { id }, body });
 const inQueue = (queue: string, body?: unknown): Trial => ({ names: { queue }, body });
@@ -25,6 +29,16 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/jobs`]: [{ body: JOB }, { body: { ...JOB, type: 't', priority: 3 } }],
   [`PUT ${V1}/jobs/:id`]: [of('new', JOB)],
   [`PATCH ${V1}/jobs/:id`]: [of('ready-2', { data: TEXT + TEXT }), of('typed-2', { tags: ['a', 'b'] })],
+  [`POST ${V1}/jobs/:id/heartbeat`]: [
+    of('leased-1', { lease: 0, data: LONG }),
+    of('typed-leased-1', { lease: 0, data: LONG }),
+  ],
+  [`POST ${V1}/jobs/:id/retry`]: [
+    of('leased-3', { lease: 0, data: LONG }),
+    of('typed-leased-3', { lease: 0, data: LONG }),
+  ],
+  [`POST ${V1}/jobs/:id/fail`]: [of('leased-4', { lease: 0, data: LONG })],
+  [`POST ${V1}/jobs/:id/ack`]: [of('leased-1', { lease: 0, data: LONG, next: { queue: 'q' } })],
   [`POST ${V1}/jobs/:id/log`]: [of('typed-2', { message: 'm' })],
   [`POST ${V1}/jobs/:id/tags`]: [of('typed-2', { tags: ['b'] })],
   [`PUT ${V1}/tracked/:id`]: [of('typed-2')],
@@ -41,7 +55,10 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
 /** What frees memory, stops load, or serves jobs that are stored. A `lease` in the body is filled in. */
 const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/leases`]: [{ body: { queues: ['q', 'typed'], count: 1 } }],
-  [`POST ${V1}/jobs/:id/heartbeat`]: [of('leased-1', { lease: 0 }), of('typed-leased-1', { lease: 0 })],
+  [`POST ${V1}/jobs/:id/heartbeat`]: [
+    of('leased-1', { lease: 0, data: 'short' }),
+    of('typed-leased-1', { lease: 0 }),
+  ],
   [`POST ${V1}/jobs/:id/ack`]: [of('leased-1', { lease: 0 }), of('typed-leased-1', { lease: 0 })],
   [`POST ${V1}/acks`]: [{ body: { acks: [{ queue: 'leased', id: 'leased-7', force: true }] } }],
   [`POST ${V1}/jobs/:id/release`]: [of('leased-2', { lease: 0 }), of('typed-leased-2', { lease: 0 })],
@@ -172,15 +189,17 @@ describe.each([
       await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'typed', id: `typed-${n}` });
       await stored('POST', 'jobs', { ...JOB, queue: 'leased', id: `leased-${n}` });
       await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'typed-leased', id: `typed-leased-${n}` });
+      await stored('POST', 'jobs', { ...JOB, queue: 'beside', id: `beside-${n}`, retention_ms: 9_000_000 });
     }
     await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'kept', id: 'kept', retention_ms: 9_000_000 });
     await stored('POST', 'jobs', { ...JOB, id: 'waits', depends_on: ['typed-6', 'typed-7'] });
-    for (const queue of ['leased', 'typed-leased']) {
+    for (const queue of ['leased', 'typed-leased', 'beside']) {
       const { jobs } = await stored<{ jobs: { id: string; lease: number }[] }>('POST', 'leases', {
         ...{ queues: [queue], count: 7, worker: 'known', ttr_ms: 600_000 },
       });
       for (const { id, lease } of jobs) leases.set(id, lease);
     }
+    await stored('POST', 'jobs/beside-5/heartbeat', { lease: leases.get('beside-5'), progress: TEXT });
     for (let i = 0; i < 3; i++) await app.publish('wire');
     await stored('PUT', 'targets/hook', { url: 'https://192.0.2.1/' });
     await stored('PATCH', 'queues/pushed', { push: { target: 'hook' } });
@@ -225,6 +244,42 @@ describe.each([
     const { status, text } = await run(call, trial);
     if (outcome === '507') expect({ status, text }).toMatchObject({ status: 507 });
     else if (status >= 300) throw new Error(`${String(status)} ${text}`);
+  });
+
+  it('leaves longer progress and results out, and cuts the message of a failure', async () => {
+    const lease = (id: string): number => leases.get(id) ?? 0;
+    const settle = (id: string, call: string, body: object): Promise<unknown> =>
+      stored('POST', `jobs/${id}/${call}`, { lease: lease(id), ...body });
+    const read = (id: string): Promise<object> => stored('GET', `jobs/${id}`);
+    await settle('beside-1', 'heartbeat', { progress: LONG });
+    await settle('beside-2', 'ack', { result: LONG });
+    await settle('beside-3', 'retry', { message: LONG, delay_ms: 9_000_000 });
+    await settle('beside-4', 'fail', { message: LONG });
+    // It had some before.
+    await settle('beside-5', 'heartbeat', { progress: LONG });
+    const shorter = await read('beside-5');
+    await settle('beside-5', 'heartbeat', { progress: 'less' });
+
+    expect(await read('beside-1')).toMatchObject({ state: 'leased', progress: null });
+    expect(await read('beside-2')).toMatchObject({ state: 'done', result: null });
+    expect(await read('beside-3')).toMatchObject({ state: 'scheduled', failure: { message: SHORT } });
+    expect(await read('beside-4')).toMatchObject({ state: 'dead', failure: { message: SHORT } });
+    expect(shorter).toMatchObject({ progress: TEXT });
+    expect(await read('beside-5')).toMatchObject({ progress: 'less' });
+  });
+
+  it('refuses longer data of one acknowledgement, and no other one of the call', async () => {
+    const acks = ['beside-6', 'beside-7'].map((id, i) => ({
+      ...{ queue: 'beside', id, lease: leases.get(id), next: { queue: 'beside-next' } },
+      ...(i === 0 && { data: LONG }),
+    }));
+    expect(await stored('POST', 'acks', { acks })).toMatchObject({
+      results: [
+        { id: 'beside-6', status: 'store_full' },
+        { id: 'beside-7', status: 'moved' },
+      ],
+    });
+    expect(await stored('GET', 'jobs/beside-6')).toMatchObject({ state: 'leased', queue: 'beside' });
   });
 
   it('skips the slots of recurring jobs, fails no loop, and makes jobs again when there is room', async () => {

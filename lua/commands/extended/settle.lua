@@ -14,7 +14,7 @@ none.
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room, limits/store_room
 --- @requires leases/failures, leases/give_back
 
 use_namespace(meta, queues)
@@ -31,17 +31,26 @@ end
 -- A revoked lease ends as one that its holder gives back.
 local verbs = { ack = acknowledge.ack, release = give_back.release, revoke = give_back.release, retry = failures.retry, fail = failures.fail, heartbeat = give_back.heartbeat, undo = give_back.undo }
 
--- New data is part of the work, so that it is not left out: beyond the quota on bytes the operation is refused. An acknowledged job that is not kept has none.
-local function lacks_room(job, verb, options, bytes)
-  local size = options.data_bytes or options.has_data and #bytes
-  if not size or verb == "ack" and not options.next and (options.keep_ms or tonumber(job.x.keep or 0)) == 0 then
-    return false
-  end
-  return not byte_room.has_byte_room(job, size - jobs.body_bytes_of(job), options.most_bytes)
-end
-
 local function changes_what_is_pushed(job, options)
   return options.has_data or options.data_bytes or options.next and options.next.queue ~= registry.name_of(job.queue)
+end
+
+-- New data is part of the work, so that it is not left out: beyond the quota on bytes, or in a full Redis, the operation is refused, and no other one of
+-- the call. An acknowledged job that is not kept has none. Returns the facts of the refusal; nil = there is none.
+local function refusal_of(job, verb, options, bytes)
+  if changes_what_is_pushed(job, options) and --[[ guard: job-push-url-settled ]] own_url.lacks_push(job, options) then
+    return '{"refused":"verb_missing"}'
+  end
+  local size = options.data_bytes or options.has_data and #bytes
+  if not size or verb == "ack" and not options.next and (options.keep_ms or tonumber(job.x.keep or 0)) == 0 then
+    return nil
+  end
+  local growth = size - jobs.body_bytes_of(job)
+  if growth > 0 and --[[ guard: settle-data-store-full ]] store_room.is_store_full() then
+    return '{"refused":"store_full"}'
+  elseif --[[ guard: settle-data-within-quota ]] not byte_room.has_byte_room(job, growth, options.most_bytes) then
+    return '{"refused":"namespace_full","present":' .. text_of(byte_room.present_bytes()) .. "}"
+  end
 end
 
 -- Read. Most operations of a batch have the same options, which nothing changes.
@@ -54,13 +63,14 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local job, n = jobs.job_of(id), #reply
   local code = claims.claim_on(job, verb, lease, options)
   local at, facts = 0, ""
-  if code ~= 0 and code ~= 2 and code ~= 7 and changes_what_is_pushed(job, options) and --[[ guard: job-push-url-settled ]] own_url.lacks_push(job, options) then
-    code, facts = 6, '{"refused":"verb_missing"}'
-  elseif code ~= 0 and code ~= 2 and code ~= 7 and --[[ guard: settle-data-within-quota ]] lacks_room(job, verb, options, ARGV[i + 4]) then
-    code, facts = 6, '{"refused":"namespace_full","present":' .. text_of(byte_room.present_bytes()) .. "}"
-  elseif code ~= 0 and code ~= 2 and code ~= 7 then
-    claims.record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)
-    code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
+  if code ~= 0 and code ~= 2 and code ~= 7 then
+    local refusal = refusal_of(job, verb, options, ARGV[i + 4])
+    if refusal then
+      code, facts = 6, refusal
+    else
+      claims.record_worker(lease > 0 and verb ~= "undo" and job.x.worker, options.most_workers)
+      code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
+    end
   end
   local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, is_there and job.state or 0, at or 0, facts or ""

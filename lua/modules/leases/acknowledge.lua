@@ -23,7 +23,8 @@ local function fact(name, ms)
   return ms and ',"' .. name .. '":' .. text_of(ms) or ""
 end
 
--- The work is done. New data comes before the other bytes. Beyond the quota on bytes the result is left out, so that the lease ends all the same.
+-- The work is done. New data comes before the other bytes. Beyond the quota on bytes, or in a full Redis, the result is left out,
+-- so that the lease ends all the same.
 function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
   local result = --[[ guard: result-stands-behind-new-data ]] data and string.sub(bytes, options.data_bytes + 1) or bytes

@@ -1,13 +1,16 @@
 -- Lease operations retry and fail: the failure is recorded on the job, which may get new data.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dead_jobs
---- @requires jobs/retry_delay, leases/claims, limits/byte_room
+--- @requires jobs/retry_delay, leases/claims, limits/byte_room, limits/store_room
 --- @exports retry, fail
 
--- Beyond the quota on bytes the message is cut, so that the lease ends all the same. It is stored up to three times: with the job and in its timeline.
+-- Beyond the quota on bytes, or in a full Redis, the message is cut, so that the lease ends all the same. It is stored up to three times: with the job
+-- and in its timeline.
 local SHORT_MESSAGE = 200
 local function message_of(job, options)
   local message = options.message
-  if not message or #message <= SHORT_MESSAGE or byte_room.has_byte_room(job, 3 * #message, options.most_bytes) then
+  if not message or #message <= SHORT_MESSAGE then
+    return message
+  elseif not --[[ guard: message-store-full ]] store_room.is_store_full() and byte_room.has_byte_room(job, 3 * #message, options.most_bytes) then
     return message
   end
   local last = SHORT_MESSAGE

@@ -44,7 +44,8 @@ function undo(job)
   return 1
 end
 
--- The worker extends the lease, and may report progress. Beyond the quota on bytes it keeps the lease, and the progress that it reported before.
+-- The worker extends the lease, and may report progress. Beyond the quota on bytes, or in a full Redis, it keeps the lease, and the
+-- progress that it reported before.
 local function progress_of(job, options)
   local present = job.x.progress
   if options.progress and --[[ guard: progress-within-quota ]] byte_room.has_room_for_field(job, "progress", options.progress, options.most_bytes) then

@@ -1,5 +1,5 @@
--- Whether a stored job may grow within the quota on bytes. New jobs have limits/quota_room.
---- @requires core/call, core/header, limits/beside_bytes
+-- Whether a stored job may grow: within the quota on bytes, and in Redis. New jobs have limits/quota_room.
+--- @requires core/call, core/header, limits/beside_bytes, limits/store_room
 --- @exports has_byte_room, has_room_for_field, present_bytes
 
 local present
@@ -19,9 +19,11 @@ function has_byte_room(job, growth, most)
   return true
 end
 
--- The same for another value of a field of its hash.
+-- Whether another value of a field of its hash has room. In a full Redis no longer value has.
 function has_room_for_field(job, field, value, most)
-  if not most or most == 0 or job.flags < COUNTED then
+  if #(value or "") > #(job.x[field] or "") and --[[ guard: longer-field-store-full ]] store_room.is_store_full() then
+    return false
+  elseif not most or most == 0 or job.flags < COUNTED then
     return true
   end
   local before = job.x[field]

@@ -36,8 +36,16 @@ export const TOKEN_SCOPES = [
     ['job-change-store-full', 'a change adds nothing to a job'],
     ['tags-store-full', 'a job gets no more tags'],
     ['tracking-store-full', 'a job is not tracked'],
+    ['settle-data-store-full', 'a lease holder does not make data longer'],
   ].map(([id, what]) => ({
     ...{ id, name: `full store: ${what} in a full Redis`, off: 'false', spec: FULL, test: CALLS },
+  })),
+  ...[
+    ['longer-field-store-full', 'progress and results are left out'],
+    ['message-store-full', 'the message of a failure is cut'],
+  ].map(([id, what]) => ({
+    ...{ id, name: `full store: ${what} in a full Redis`, off: /** @type {const} */ ('false'), spec: FULL },
+    test: 'T57: a full Redis with %s › leaves longer progress and results out, and cuts the message of a failure',
   })),
   {
     id: 'target-named-for-all-queues',

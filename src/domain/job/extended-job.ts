@@ -148,12 +148,14 @@ export interface ExtendedAck extends Ack {
 
 /**
  * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
- * quota on bytes. `verb_missing`: the caller may not change a job with a URL of its own. The last two concern the dependencies of the next step.
+ * quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the caller may not change a job with a
+ * URL of its own. The last two concern the dependencies of the next step.
  */
 export type AckStatus =
   | AckResult
   | 'moved'
   | 'namespace_full'
+  | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'
   | 'too_many_dependencies';

@@ -1,5 +1,5 @@
 import { jsonOf } from '../../contract/json/deep-json.js';
-import { jobNotFound, LeaseLostError, NotLeasedError } from '../../domain/errors.js';
+import { jobNotFound, LeaseLostError, noRoomForData, NotLeasedError } from '../../domain/errors.js';
 import type {
   Completion,
   JobFailure,
@@ -19,13 +19,15 @@ import type { ExtendedQueues } from '../queues/extended-queues.js';
 
 /**
  * Result of a lease operation. `lease_lost`: the lease is not the job's current one. `namespace_full`: the new data goes
- * beyond the quota on bytes. `verb_missing`: the caller may not change a job with a URL of its own. The last two concern the dependencies of the next step. Only `done` has changed something.
+ * beyond the quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the caller may not change a
+ * job with a URL of its own. The last two concern the dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
   | 'done'
   | 'not_found'
   | 'lease_lost'
   | 'namespace_full'
+  | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'
   | 'too_many_dependencies';
@@ -37,7 +39,7 @@ export interface SettleOutcome {
   readonly dueAtMs: number | null;
 }
 
-const REFUSALS = ['namespace_full', 'verb_missing', 'dependency_cycle'] as const;
+const REFUSALS = ['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle'] as const;
 const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /**
@@ -55,7 +57,7 @@ export class LeaseOperations {
 
   /**
    * Completes jobs: each job is deleted, kept with its result for its retention, or moved to its next queue. A result
-   * beyond the quota on bytes is left out.
+   * beyond the quota on bytes, or longer in a full Redis, is left out.
    *
    * @returns the result of each, in order
    * @throws {QueueError} an error of the store
@@ -101,9 +103,10 @@ export class LeaseOperations {
 
   /**
    * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
-   * concurrency slot, if the job has a limit. Progress beyond the quota on bytes is left out.
+   * concurrency slot, if the job has a limit. Progress beyond the quota on bytes, or longer in a full Redis, is left out.
    *
-   * @throws {QueueError} `job_not_found`, `lease_lost`; `namespace_full`: the new data is beyond the quota on bytes
+   * @throws {QueueError} `job_not_found`, `lease_lost`; `namespace_full`: the new data is beyond the quota on bytes;
+   *   `store_full`: it is longer, and Redis has no room
    */
   async heartbeat(
     namespace: string,
@@ -218,6 +221,7 @@ export class LeaseOperations {
     const [one] = await this.settling.settle(namespace, [{ verb, id, lease, options, bytes }]);
     if (one && resultOf(one) === 'namespace_full')
       throw this.quotas.bytesError(namespace, Number(one.facts['present']));
+    if (one && resultOf(one) === 'store_full') throw noRoomForData();
     if (one && resultOf(one) === 'verb_missing') throw verbMissing('push');
     if (one?.code === SETTLED.notLeased) throw new NotLeasedError(one.state);
     const result = one === undefined ? 'not_found' : resultOf(one);
