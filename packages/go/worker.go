@@ -183,6 +183,8 @@ type Worker struct {
 	ctx      context.Context // Of all its calls: they go on while it stops.
 
 	started, quieting, stopping, aborting, ended latch
+	// leaving: the shutdown waits for no outcome any more that the server cannot store yet.
+	leaving latch
 
 	mu sync.Mutex
 	// change is closed, and replaced, when a job is settled.
@@ -244,7 +246,7 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 		handlers: map[handlerKey]Handler{}, held: map[*held]bool{}, warned: map[string]bool{},
 		change:   make(chan struct{}),
 		started:  newLatch(),
-		quieting: newLatch(), stopping: newLatch(), aborting: newLatch(), ended: newLatch(),
+		quieting: newLatch(), stopping: newLatch(), aborting: newLatch(), leaving: newLatch(), ended: newLatch(),
 	}
 	w.acks.worker = w
 	return w, nil
@@ -604,6 +606,11 @@ func (w *Worker) settle(h *held, o outcome) {
 	status := ""
 	err := w.persist(h, func() (err error) {
 		status, err = w.acks.add(o.ack)
+		// guard: go-waits-for-room
+		if err == nil && !isSettled[status] && !isFinal[status] && !w.leaving.isSet() {
+			// Redis is full, or a newer server says what this client does not know.
+			return &Error{Code: status, Message: "the outcome cannot be stored now", Status: 507, Retryable: true}
+		}
 		return err
 	})
 	switch {
@@ -616,10 +623,21 @@ func (w *Worker) settle(h *held, o outcome) {
 		w.logUnsettled(h, err)
 	case status == "lease_lost":
 		w.warnLost(h)
-	case status != "acked" && status != "moved" && status != "not_found":
+	case isFinal[status]:
 		w.report(h, "fail", members{"group": status, "message": "the job cannot go to its next queue"})
+	case !isSettled[status]:
+		w.report(h, "release", members{})
 	}
 }
+
+// isSettled has the statuses of an ack that end the lease, isFinal those that the same ack gets again: the job fails.
+var (
+	isSettled = map[string]bool{"acked": true, "moved": true, "not_found": true, "lease_lost": true}
+	isFinal   = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true}
+)
+
+// mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room.
+func mayPass(refused *Error) bool { return refused.Retryable || refused.Code == "store_full" }
 
 // isRefusal is true if the same call fails again, whatever it is: a refusal of the server, or what cannot be sent.
 func isRefusal(err error) bool {
@@ -628,7 +646,7 @@ func isRefusal(err error) bool {
 		return err != nil
 	}
 	isOver := refused.Code == "lease_lost" || refused.Code == "job_not_found"
-	return !refused.Retryable && !isOver && refused.Status >= 400 && refused.Status != 401
+	return !mayPass(refused) && !isOver && refused.Status >= 400 && refused.Status != 401
 }
 
 // report releases, retries or fails a job.
@@ -672,7 +690,7 @@ func (w *Worker) persist(h *held, operation func() error) error {
 		isOver := time.Since(h.confirmed) > w.options.TTR || w.aborting.isSet()
 		w.mu.Unlock()
 		var refused *Error
-		if isOver || !errors.As(err, &refused) || !refused.Retryable {
+		if isOver || !errors.As(err, &refused) || !mayPass(refused) {
 			return err
 		}
 		time.Sleep(jitter(firstLeasePause, maxLeasePause, pauses))
@@ -882,6 +900,8 @@ func (w *Worker) drain() {
 		}
 	}
 	w.mu.Unlock()
+	// guard: go-stops-in-a-full-store
+	w.leaving.set()
 	// Each operation ends by itself when the lease would have ended.
 	var end <-chan struct{}
 	if w.aborting.isSet() {

@@ -158,7 +158,7 @@ export function jobNotFound(id: string): QueueError {
   return notFound('job', id);
 }
 
-/** The error for new data of a lease holder that is longer than the present data, while Redis is full. */
+/** The error for new data of a lease holder that is longer than the present data, or for dependencies, while Redis is full. */
 export function noRoomForData(): QueueError {
-  return new QueueError('store_full', 'Redis is full: it has no room for longer data');
+  return new QueueError('store_full', 'Redis is full: it has no room for longer data, or for dependencies');
 }

@@ -1,4 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { FaultyProxy } from '../../packages/client/test/faulty-proxy.js';
+import { connect, type EnginePumphouse, Next } from '../../packages/engine/src/index.js';
+import { languagesIn } from '../clients/languages.js';
+import { Player } from '../clients/scenario.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type RedisProcess, startRedis, waitFor, WITHOUT_FUNCTIONS } from '../support/redis.js';
 import { addressOf, type Route, withRoutes } from '../support/routes.js';
@@ -38,7 +45,10 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
     of('typed-leased-3', { lease: 0, data: LONG }),
   ],
   [`POST ${V1}/jobs/:id/fail`]: [of('leased-4', { lease: 0, data: LONG })],
-  [`POST ${V1}/jobs/:id/ack`]: [of('leased-1', { lease: 0, data: LONG, next: { queue: 'q' } })],
+  [`POST ${V1}/jobs/:id/ack`]: [
+    of('leased-1', { lease: 0, data: LONG, next: { queue: 'q' } }),
+    of('leased-6', { lease: 0, next: { queue: 'q', depends_on: ['ready-2'] } }),
+  ],
   [`POST ${V1}/jobs/:id/log`]: [of('typed-2', { message: 'm' })],
   [`POST ${V1}/jobs/:id/tags`]: [of('typed-2', { tags: ['b'] })],
   [`PUT ${V1}/tracked/:id`]: [of('typed-2')],
@@ -309,4 +319,81 @@ describe.each([
     for (const [n, id] of ids.entries())
       await waitFor(async () => (await read(id)).made > before[n]!.made, 10_000);
   });
+});
+
+describe('T57: workers whose outcomes a full Redis has no room for', () => {
+  let redis: RedisProcess;
+  let admin: Redis;
+  let app: TestApp;
+  let direct: EnginePumphouse;
+  const folder = mkdtempSync(join(tmpdir(), 'pumphouse-full-'));
+  const players: Player[] = [];
+  const proxies: FaultyProxy[] = [];
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
+    direct = await connect({ redis: redis.url, namespace: app.namespace });
+    for (const language of await languagesIn(folder)) {
+      const proxy = await FaultyProxy.start(app.port);
+      proxies.push(proxy);
+      players.push(new Player(language, app, proxy));
+    }
+  }, 120_000);
+  afterAll(async () => {
+    for (const player of players) player.stop();
+    await Promise.all(proxies.map((proxy) => proxy.stop()));
+    await direct.close();
+    await app.stop();
+    admin.disconnect();
+    await redis.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('keep the lease and send the outcome again until there is room, in each language and without a server', async () => {
+    const names = [...players.map(({ language }) => language.name), 'direct'];
+    for (const name of names) {
+      const job = { queue: `${name}-full`, id: name, tries: 1, data: 'short' };
+      expect(
+        await app.call('POST', `/v1/${app.namespace}/jobs`, { body: JSON.stringify(job) }),
+      ).toMatchObject({ status: 201 });
+    }
+    await admin.config('SET', 'maxmemory', 1);
+    let runs = 0;
+    const worker = direct.worker({ queues: ['direct-full'], ttrMs: 2_000 });
+    worker.handle('*', () => {
+      runs++;
+      return new Next({ queue: 'direct-full-2', data: LONG });
+    });
+    const isRunning = worker.run();
+    const handlers = { '*': { next: '<other>', returns: LONG } };
+    const played = players.map((player) => {
+      const moved = { state: 'ready', queue: '<other>', failures: 0, attempts: 0, data: LONG };
+      return player.play({
+        name: 'full',
+        steps: [
+          { do: 'work', with: { queues: ['<queue>'], ttr_ms: 2_000, handlers }, gives: {} },
+          { api: `GET jobs/${player.language.name}`, gives: moved },
+          { do: 'stop' },
+        ],
+      });
+    });
+    const refusals = Promise.all(
+      proxies.map((proxy) => waitFor(() => Promise.resolve(proxy.of('/acks').length >= 4), 30_000)),
+    );
+    await Promise.race([refusals, Promise.all(played)]);
+    await waitFor(() => Promise.resolve(runs > 0), 10_000);
+    for (const name of names)
+      expect((await app.call('GET', `/v1/${app.namespace}/jobs/${name}`)).json).toMatchObject({
+        ...{ state: 'leased', queue: `${name}-full`, failures: 0 },
+      });
+
+    await admin.config('SET', 'maxmemory', 0);
+    await Promise.all(played);
+    await waitFor(async () => (await direct.jobs.get('direct')).queue === 'direct-full-2', 20_000);
+    await worker.stop();
+    await isRunning;
+    expect(runs).toBe(1);
+  }, 120_000);
 });

@@ -198,7 +198,10 @@ export interface NextQueue {
   readonly dependsOn?: readonly string[] | undefined;
 }
 
-/** `acked`, `moved`, `not_found`, `lease_lost`, or why the job cannot go to its next queue. */
+/**
+ * `acked`, `moved`, `not_found`, `lease_lost`, or why the job cannot go to its next queue. With `store_full`, or a status
+ * of a newer server, it still may.
+ */
 export type AckStatus = string;
 
 export interface ReleaseOptions {

@@ -133,6 +133,12 @@ export const PAYLOADS = [
     ['returned-outcome-counts', 'workers: an outcome that is returned settles no job as done', 'false'],
     ['python-returned-outcome-counts', 'python: an outcome that is returned fails no job for good', 'false'],
     ['go-returned-outcome-counts', 'go: an outcome by value settles no job as done', 'remove'],
+    ['client-waits-for-room', 'client: a job waits for room in Redis for its outcome', 'remove'],
+    ['python-waits-for-room', 'python: a job waits for room in Redis for its outcome', 'true'],
+    ['go-waits-for-room', 'go: a job waits for room in Redis for its outcome', 'false'],
+    ['client-stops-in-a-full-store', 'client: a stop waits for no room in Redis', 'remove'],
+    ['python-stops-in-a-full-store', 'python: a stop waits for no room in Redis', 'remove'],
+    ['go-stops-in-a-full-store', 'go: a stop waits for no room in Redis', 'remove'],
     ['go-stop-sees-the-whole-stack', 'go: a handler may call stop at any depth', 'remove'],
     [
       'python-members-may-raise',

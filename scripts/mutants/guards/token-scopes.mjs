@@ -37,6 +37,7 @@ export const TOKEN_SCOPES = [
     ['tags-store-full', 'a job gets no more tags'],
     ['tracking-store-full', 'a job is not tracked'],
     ['settle-data-store-full', 'a lease holder does not make data longer'],
+    ['next-dependencies-store-full', 'a next step gets no dependencies'],
   ].map(([id, what]) => ({
     ...{ id, name: `full store: ${what} in a full Redis`, off: 'false', spec: FULL, test: CALLS },
   })),

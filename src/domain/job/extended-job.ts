@@ -148,7 +148,7 @@ export interface ExtendedAck extends Ack {
 
 /**
  * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
- * quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the caller may not change a job with a
+ * quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies. `verb_missing`: the caller may not change a job with a
  * URL of its own. The last two concern the dependencies of the next step.
  */
 export type AckStatus =

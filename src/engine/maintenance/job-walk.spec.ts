@@ -1,3 +1,4 @@
+import { QueueError } from '../../domain/errors.js';
 import { Keys } from '../../redis/keys.js';
 import { silentObserver } from '../core/observer.js';
 import { JobWalk } from './job-walk.js';
@@ -11,11 +12,13 @@ class Store {
   readonly keys = new Keys('');
   mark: string | null = null;
   pages = 1;
+  isFull = false;
 
   read(command: string, ...[, value, ...options]: (string | number | Buffer)[]): Promise<unknown> {
     if (command === 'DEL') this.mark = null;
     if (command === 'SMEMBERS') return Promise.resolve(['ns']);
     if (command !== 'SET') return Promise.resolve(this.mark);
+    if (this.isFull) return Promise.reject(new QueueError('store_full', 'full'));
     const isRefused = this.mark === null ? options.includes('XX') : options.includes('NX');
     if (!isRefused) this.mark = String(value);
     return Promise.resolve(isRefused ? null : 'OK');
@@ -129,6 +132,28 @@ describe('a walk over all jobs', () => {
     await server.walk.forgetPass();
     await server.fire();
     expect([store.mark, server.delayMs]).toEqual([null, 0]);
+  });
+
+  it('begins a pass at the next check after one for which the store had no room', async () => {
+    store.isFull = true;
+    await server.walk.forgetPass();
+    await server.fire();
+    expect(server.visited).toEqual(['0']);
+    expect(server.delayMs).toBeGreaterThanOrEqual(15_000);
+    store.isFull = false;
+    await server.fire();
+    expect([server.visited, store.mark]).toEqual([['0', '0'], 'done']);
+  });
+
+  it('goes on with a pass that a full store ended, when its mark is over', async () => {
+    store.pages = 2;
+    server.during = () => (store.isFull = true);
+    await server.walk.forgetPass();
+    await server.fire();
+    expect([server.visited, store.mark]).toEqual([['0', '0'], 'under way']);
+    Object.assign(store, { isFull: false, mark: null });
+    await server.fire();
+    expect([server.visited, store.mark]).toEqual([['0', '0', '0', '1'], 'done']);
   });
 
   it('begins nothing after its stop', async () => {

@@ -74,7 +74,7 @@ export class AckManyFields {
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
   @OneOf(
-    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.',
+    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies; send the ack again. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.',
     [
       ...['acked', 'moved', 'not_found', 'lease_lost'],
       ...['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'],

@@ -95,6 +95,8 @@ const HOPELESS = [
   ...['pool_not_found', 'not_found'],
 ];
 const NO_HANDLER = 'no_handler';
+/** Statuses of an ack that the same ack gets again: the job fails. */
+const FINAL_STATUSES = ['namespace_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'];
 /** Kinds of jobs without a handler that are warned of, each once. */
 const MAX_WARNED = 1_000;
 
@@ -118,6 +120,8 @@ export class Worker {
   private readonly stopping = new AbortController();
   /** Aborted: what is left is given back at once. */
   private readonly atOnce = new AbortController();
+  /** The shutdown waits for no outcome any more that the server cannot store yet. */
+  private isLeaving = false;
   private onChange: (() => void)[] = [];
   private running: Promise<void> | undefined;
   private readonly warnedTypes = new Set<string>();
@@ -454,8 +458,13 @@ export class Worker {
       const status = await this.acked(held, ack);
       if (status === 'lease_lost') this.warnLost(held);
       else if (status === 'not_found') this.warnGone(held);
-      else if (status !== 'acked' && status !== 'moved') {
+      else if (FINAL_STATUSES.includes(status)) {
         await this.driver.fail(held.job, { group: status, message: 'the job cannot go to its next queue' });
+      } else if (status !== 'acked' && status !== 'moved') {
+        // Redis is full, or a newer server says what this client does not know.
+        // guard: client-waits-for-room
+        if (!this.isLeaving) throw notYet(status);
+        await this.driver.release(held.job, {});
       }
     });
   }
@@ -493,7 +502,7 @@ export class Worker {
           return;
         }
         const isOver = clock.nowMs() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
-        if (isOver || !isPumphouseError(error) || !error.retryable) {
+        if (isOver || !mayPass(error)) {
           const { id, queue } = held.job;
           this.logger.error('a job could not be settled; it comes again when its lease ends', {
             id,
@@ -547,6 +556,8 @@ export class Worker {
     for (const held of this.held) held.abort('shutdown');
     await this.empty(this.options.shutdownAbortMs);
     for (const held of this.held) if (held.state === 'running') void this.giveBack(held);
+    // guard: client-stops-in-a-full-store
+    this.isLeaving = true;
     // Each operation ends by itself when the lease would have ended.
     await this.empty(Infinity, false);
   }
@@ -622,7 +633,17 @@ type Outcome = { readonly returned: unknown } | { readonly thrown: unknown };
 /** True if the same call fails again, whatever it is: a refusal of the server, or what the client cannot send. */
 function isRefusal(error: unknown): boolean {
   if (!isPumphouseError(error)) return true;
-  return !error.retryable && error.status !== 401 && !isPumphouseError(error, 'lease_lost', 'job_not_found');
+  return !mayPass(error) && error.status !== 401 && !isPumphouseError(error, 'lease_lost', 'job_not_found');
+}
+
+/** True if the same call may succeed while the lease lasts: a full Redis gets room. */
+function mayPass(error: unknown): boolean {
+  return isPumphouseError(error) && (error.retryable || error.code === 'store_full');
+}
+
+/** An ack that the server could not store now. */
+function notYet(status: string): PumphouseError {
+  return new PumphouseError(status, 'the outcome cannot be stored now', { status: 507, retryable: true });
 }
 
 function refusalOf(error: unknown): FailureReport {

@@ -57,6 +57,10 @@ HOPELESS = {
     "queue_not_allowed",
 }
 HOPELESS |= {"pool_not_found", "not_found"}
+# Statuses of an acknowledgement that end the lease.
+SETTLED = {"acked", "moved", "not_found", "lease_lost"}
+# Statuses of an acknowledgement that the same one gets again: the job fails.
+FINAL_STATUSES = {"namespace_full", "verb_missing", "dependency_cycle", "too_many_dependencies"}
 
 CAUSES = {
     "lease_lost": "another worker may have the job: nothing that this handler returns counts",
@@ -230,6 +234,8 @@ class Worker:
         self._ended = threading.Event()
         #: The number of the second stop signal: what is left is given back at once.
         self._second_signal = 0
+        # The shutdown waits for no outcome any more that the server cannot store yet.
+        self._is_leaving = False
 
     def handle(
         self, type: Optional[str] = "*", *, queue: Optional[str] = None
@@ -498,7 +504,7 @@ class Worker:
             self._report(held, "fail", {**failure_of(error), "group": group})
             return
         try:
-            status = self._persist(held, lambda: self._acks.add(text))
+            status = self._persist(held, lambda: self._acked(text))
         except PumphouseError as error:
             # The result is too long, or breaks another rule of the server: the job would come again for ever.
             if is_refusal(error):
@@ -508,8 +514,22 @@ class Worker:
             return
         if status == "lease_lost":
             warn_lost(job)
-        elif status not in ("acked", "moved", "not_found"):
+        elif status in FINAL_STATUSES:
             self._report(held, "fail", {"group": status, "message": "the job cannot go to its next queue"})
+        elif status not in SETTLED:
+            self._report(held, "release", {})
+
+    def _acked(self, text: str) -> str:
+        """What became of an acknowledgement.
+
+        Raises:
+            PumphouseError: it cannot be stored now: Redis is full, or a newer server says what this client does not know.
+        """
+        status = self._acks.add(text)
+        # guard: python-waits-for-room
+        if status in SETTLED or status in FINAL_STATUSES or self._is_leaving:
+            return status
+        raise PumphouseError(status, "the outcome cannot be stored now", status=507, retryable=True)
 
     def _report(
         self, held: HeldJob, what: str, members: Dict[str, Any], older: Optional[Dict[str, Any]] = None
@@ -560,7 +580,7 @@ class Worker:
                 return operation()
             except PumphouseError as error:
                 is_over = time.monotonic() - held.confirmed > self._ttr or self._second_signal
-                if is_over or not error.retryable:
+                if is_over or not may_pass(error):
                     raise
             time.sleep(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
             pauses += 1
@@ -682,6 +702,8 @@ class Worker:
                 held.is_abandoned = True
         for held in left:
             threading.Thread(target=self._give_back, args=(held,), daemon=True).start()
+        # guard: python-stops-in-a-full-store
+        self._is_leaving = True
         # Each operation ends by itself when the lease would have ended.
         self._wait_until_empty(AT_ONCE if self._second_signal else None, can_hurry=False)
 
@@ -774,7 +796,12 @@ def jobs_of(response: Response) -> List[Job]:
 def is_refusal(error: PumphouseError) -> bool:
     """True if the same call fails again."""
     is_over = error.code in ("lease_lost", "job_not_found")
-    return not (error.retryable or is_over or error.status in (0, 401))
+    return not (may_pass(error) or is_over or error.status in (0, 401))
+
+
+def may_pass(error: PumphouseError) -> bool:
+    """True if the same call may succeed while the lease lasts: a full Redis gets room."""
+    return error.retryable or error.code == "store_full"
 
 
 def warn_lost(job: Job) -> None:
