@@ -118,17 +118,22 @@ describe('the JSON of a body', () => {
     ['one long text', many('{"queue":"q","data":"', 'a', '"}')],
     ['escapes', many('{"queue":"q","data":"', '\\n', '"}')],
     ['escaped quotes', many('{"queue":"q","data":"', '\\"', '"}')],
+    ['escaped backslashes', many('{"queue":"q","data":"', '\\\\', '"}')],
+    ['code units', many('{"queue":"q","data":"', '\\ud83d', '"}')],
+    ['letters that are not ASCII', many('{"queue":"q","data":"', 'é', '"}')],
+    ['an escape after every 70 letters', many('{"queue":"q","data":"', `${'a'.repeat(70)}\\n`, '"}')],
     ['a number of many digits', many('{"queue":"q","data":', '1', '}')],
     ['a long name', many('{"queue":"q","data":{"', 'k', '":1}}')],
-    ['blanks', many('{"queue":"q","data":', ' ', '1}')],
-  ])('is read with all bytes of long data: %s', (_what, body) => {
-    const { data } = read(body) as { data: JsonText };
-    expect(data.bytes.length).toBe(
-      body
-        .trim()
-        .slice(body.indexOf('data') + 6, -1)
-        .trim().length,
-    );
+  ])('is read with all bytes of long data, which JSON.parse does not see: %s', (_what, body) => {
+    const parse = jest.spyOn(JSON, 'parse');
+    try {
+      const { data } = read(body) as { data: JsonText };
+      const written = body.trim().slice(body.indexOf('data') + 6, -1);
+      expect(data.bytes.length).toBe(Buffer.byteLength(written.trim()));
+      expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(100);
+    } finally {
+      parse.mockRestore();
+    }
   });
 });
 
@@ -150,6 +155,35 @@ describe('base64 of 8 MiB in a body', () => {
 });
 
 describe('JsonScanner', () => {
+  const around = (part: string, before: number, behind = 200): string =>
+    `"${'a'.repeat(before)}${part}${'b'.repeat(behind)}"`;
+  const PARTS = [
+    ...[
+      '"',
+      '\\',
+      '\\"',
+      '\\\\',
+      '\\\\"',
+      '\\x',
+      '\\u00e9',
+      '\\u00E',
+      '\\u00eg',
+      '\\/',
+      '\n',
+      '\u0000',
+      '\u001f',
+    ],
+    ...[' ', '!', '#', '[', ']', '\u007f', 'é', '\u0080', '\u0100', '\u{1f600}', '中', ''],
+  ];
+  it.each(PARTS)('reads long texts as JSON.parse does, wherever in them is %j', (part) => {
+    for (let before = 0; before < 150; before++) {
+      for (const text of [around(part, before), around(part, before, before % 5)]) {
+        const scanner = new JsonScanner(Buffer.from(text));
+        expect([text, scanner.value() && scanner.end()]).toEqual([text, isJson(text)]);
+      }
+    }
+  });
+
   it('stops at the first value deeper than its maximum depth', () => {
     const scanner = new JsonScanner(Buffer.alloc(1_000, '['));
     scanner.maxDepth = 64;
