@@ -24,7 +24,7 @@ func leasedJobs(answer []byte) ([]*Job, error) {
 		if json.Unmarshal(text.whole, job) != nil {
 			job = text.readable()
 		}
-		if job.ID == "" {
+		if job.ID == "" || job.Lease == 0 {
 			continue
 		}
 		job.decode()

@@ -639,14 +639,17 @@ var (
 // mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room.
 func mayPass(refused *Error) bool { return refused.Retryable || refused.Code == "store_full" }
 
-// isRefusal is true if the same call fails again, whatever it is: a refusal of the server, or what cannot be sent.
+// isRefusal is true if the same call fails again: the server refuses what it says, or it cannot be sent. An answer of a proxy, or a
+// fault, says nothing of it; 507 is a quota.
 func isRefusal(err error) bool {
 	var refused *Error
 	if !errors.As(err, &refused) {
 		return err != nil
 	}
 	isOver := refused.Code == "lease_lost" || refused.Code == "job_not_found"
-	return !mayPass(refused) && !isOver && refused.Status >= 400 && refused.Status != 401
+	isOfServer := refused.Status == 507 || refused.Status >= 400 && refused.Status < 500
+	// guard: go-only-refusals-fail-jobs
+	return isOfServer && !mayPass(refused) && !isOver && refused.Status != 401
 }
 
 // report releases, retries or fails a job.

@@ -151,6 +151,22 @@ export const PAYLOADS = [
       { with: 'self in own' },
     ],
     ['stop-sees-workers-that-wait-for-each-other', 'workers: handlers of two workers may stop both', 'false'],
+    ['only-refusals-fail-jobs', 'client: only a refusal of the server fails a job that has run', 'true'],
+    [
+      'python-only-refusals-fail-jobs',
+      'python: only a refusal of the server fails a job that has run',
+      { replace: 'return error.status not in (0, 401) and not (may_pass(error) or is_over)' },
+    ],
+    [
+      'go-only-refusals-fail-jobs',
+      'go: only a refusal of the server fails a job that has run',
+      { replace: '_ = isOfServer\n\treturn !mayPass(refused) && !isOver && refused.Status != 401' },
+    ],
+    [
+      'python-heartbeats-go-on',
+      'python: an answer that cannot be read ends no heartbeats',
+      { replace: 'raise' },
+    ],
   ].map(([id, name, off]) => ({ id, name, off, spec: SCENARIOS, test: EACH_SCENARIO })),
   {
     id: 'deep-json-is-written',

@@ -630,10 +630,16 @@ function emptyPauseMs(empties: number): number {
 
 type Outcome = { readonly returned: unknown } | { readonly thrown: unknown };
 
-/** True if the same call fails again, whatever it is: a refusal of the server, or what the client cannot send. */
+/** True if the same call fails again: the server refuses what it says, or the client cannot send it. */
 function isRefusal(error: unknown): boolean {
   if (!isPumphouseError(error)) return true;
-  return !mayPass(error) && error.status !== 401 && !isPumphouseError(error, 'lease_lost', 'job_not_found');
+  const { status } = error;
+  // In process there is no status; 507 is a quota. An answer of a proxy, or a fault of the server, says nothing of the call.
+  // guard: only-refusals-fail-jobs
+  const isOfServer =
+    status === 0 ? error.code !== 'invalid_response' : status === 507 || (status >= 400 && status < 500);
+  const isOver = isPumphouseError(error, 'lease_lost', 'job_not_found');
+  return isOfServer && !mayPass(error) && status !== 401 && !isOver;
 }
 
 /** True if the same call may succeed while the lease lasts: a full Redis gets room. */

@@ -430,10 +430,10 @@ class Worker:
             try:
                 self._execute(held)
             except BaseException:  # The thread has other jobs to run.
+                self._drop(held)
                 logger.exception(
                     "a job could not be settled; it comes again when its lease ends: %s", held.job.id
                 )
-                self._drop(held)
 
     def _execute(self, held: HeldJob) -> None:
         job = held.job
@@ -622,7 +622,12 @@ class Worker:
                 if now - held.confirmed > self._ttr * UNCONFIRMED_PART:
                     held.cancel("lease_unconfirmed")
             if now >= due:
-                is_answered = self._heartbeat()
+                try:
+                    is_answered = self._heartbeat()
+                except Exception as error:  # A proxy may answer anything.
+                    # guard: python-heartbeats-go-on
+                    is_answered = False
+                    logger.warning("a heartbeat got no answer that can be read: %s", type(error).__name__)
                 pause = HEARTBEAT_PART * random.uniform(1 - JITTER, 1 + JITTER) if is_answered else AGAIN_PART
                 due = time.monotonic() + self._ttr * pause
             if self._ended.wait(tick):
@@ -650,7 +655,7 @@ class Worker:
             return False
         for held, extended in zip(helds, answer["jobs"]):
             if extended["status"] == "extended":
-                held.confirmed = sent
+                held.confirmed = max(held.confirmed, sent)
                 if extended["cancel_requested"]:
                     held.cancel("cancelled")
             elif not held.is_settling:
@@ -789,14 +794,19 @@ class AckBatcher:
 def jobs_of(response: Response) -> List[Job]:
     try:
         return leased_jobs(response.body)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise PumphouseError("invalid_response", "the answer is not JSON", status=response.status) from error
 
 
 def is_refusal(error: PumphouseError) -> bool:
-    """True if the same call fails again."""
+    """True if the server refuses what the call says: the same call fails again.
+
+    An answer of a proxy, or a fault of the server, says nothing of it; 507 is a quota.
+    """
     is_over = error.code in ("lease_lost", "job_not_found")
-    return not (may_pass(error) or is_over or error.status in (0, 401))
+    is_of_server = error.status == 507 or 400 <= error.status < 500
+    # guard: python-only-refusals-fail-jobs
+    return is_of_server and error.status != 401 and not (may_pass(error) or is_over)
 
 
 def may_pass(error: PumphouseError) -> bool:
