@@ -76,6 +76,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
         metrics: this.metrics?.push,
         isClosing: () => drain.closing,
         clientPool: this.engines.clientPoolOf(pool),
+        clientTargets: this.engines.of(this.engines.clientPoolOf(pool)).targets,
       });
       this.pushers.push(pusher);
       pusher.start();

@@ -1,6 +1,7 @@
 import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
+import type { TargetCalls } from '../engine/engine.js';
 import type { PoolEngine } from '../engine/pool-engine.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import type { BreakerChange } from '../engine/queues/targets.js';
@@ -41,6 +42,8 @@ interface Watch {
 
 export interface WorkerParts {
   readonly engine: PoolEngine;
+  /** Targets as clients see them: of two pools, while they move. */
+  readonly clientTargets: TargetCalls;
   readonly pool: string;
   /** The pool in which clients find its jobs, also while and after it moves. */
   readonly clientPool: string;
@@ -401,18 +404,20 @@ export class TargetWorker {
 
   /** @param url that answered: the target may have another one by now */
   private async pauseGone(url: URL): Promise<void> {
-    const { engine, pool, namespace, name, log } = this.parts;
+    const { engine, clientTargets, pool, namespace, name, log } = this.parts;
     const outcome = { isPaused: false };
-    const { targets } = engine;
-    await targets.change(namespace, name, (text) => {
-      const target = text === null ? null : readTarget(text).target;
-      // Several answers may say so at once.
-      outcome.isPaused =
-        target !== null &&
-        target.pausedAtMs === null /* guard: old-url-gone-ignored */ &&
-        target.url === url.href;
-      return outcome.isPaused && text !== null ? pauseOf(name, text, 'gone', targets.now()) : null;
-    });
+    const pauseIn = (targets: TargetCalls): Promise<void> =>
+      targets.change(namespace, name, (text) => {
+        const target = text === null ? null : readTarget(text).target;
+        // Several answers may say so at once.
+        outcome.isPaused =
+          target !== null &&
+          target.pausedAtMs === null /* guard: old-url-gone-ignored */ &&
+          target.url === url.href;
+        return outcome.isPaused && text !== null ? pauseOf(name, text, 'gone', targets.now()) : null;
+      });
+    // While the other pool of a move is away, the target is paused in this one.
+    await pauseIn(/* guard: gone-pauses-in-both-stores */ clientTargets).catch(() => pauseIn(engine.targets));
     if (!outcome.isPaused) return;
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
     log.info(

@@ -2,6 +2,7 @@ import { Engines } from '../../src/engine/engines.js';
 import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { newJob } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
+import { answerWith, PUSH, Receiver } from '../support/receiver.js';
 import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 
 /** The default pool, on a Redis of its own, moves to the tests' Redis. */
@@ -14,6 +15,7 @@ describe('a pool that moves to another Redis', () => {
   beforeAll(async () => {
     redis = await startRedis();
     app = await TestApp.start({
+      ...PUSH,
       PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
       PUMPHOUSE_POOLS__DEFAULT__MIGRATE_TO: 'fresh',
       PUMPHOUSE_POOLS__FRESH__URL: testRedisUrl(),
@@ -110,6 +112,50 @@ describe('a pool that moves to another Redis', () => {
     });
     expect(unique.headers['retry-after']).toBe('1');
     expect((await app.get(`/v1/${app.namespace}/jobs?queue=n`)).json).toMatchObject({ code: 'pool_moving' });
+  });
+
+  describe('a push target that fails in the old pool', () => {
+    let receiver: Receiver;
+    beforeAll(async () => {
+      receiver = await Receiver.start();
+    });
+    afterAll(() => receiver.stop());
+
+    const v1 = async (method: string, path: string, body?: object): Promise<unknown> =>
+      (await app.call(method, `/v1/${app.namespace}/${path}`, body ? { body: JSON.stringify(body) } : {}))
+        .json;
+    /** Pushes a queue, of which the old pool has a job. */
+    async function push(name: string, status: number): Promise<void> {
+      receiver.respond = answerWith(status);
+      const breaker = { failures: 1, failure_percent: 1, min_requests: 1, open_ms: 60_000 };
+      await v1('PUT', `targets/${name}`, { url: receiver.url, breaker });
+      await v1('PATCH', `queues/${name}`, { push: { target: name } });
+      await old.publish(app.namespace, name, newJob());
+    }
+
+    it('shows its open breaker, until a resume closes it', async () => {
+      await push('breaks', 500);
+      const breaker = async (): Promise<unknown> =>
+        ((await v1('GET', 'targets/breaks')) as { breaker: { state: string } }).breaker.state;
+      await waitFor(async () => (await old.targets.read(app.namespace)).breakers.has('breaks'));
+      expect(await breaker()).toBe('open');
+      receiver.respond = answerWith(200);
+      await v1('POST', 'targets/breaks/resume');
+      expect(await breaker()).toBe('closed');
+    });
+
+    it('is paused in both pools if its answer is 410', async () => {
+      await push('gone', 410);
+      const paused = { paused_at: expect.any(String) as string, pause_reason: 'gone' };
+      await waitFor(() => receiver.received.length > 1);
+      await waitFor(async () => {
+        const shown = await v1('GET', 'targets/gone');
+        return (shown as { pause_reason: string | null }).pause_reason === 'gone';
+      });
+      expect(await v1('GET', 'targets/gone')).toMatchObject(paused);
+      for (const { targets } of [old, next])
+        expect((await targets.read(app.namespace)).targets.get('gone')).toContain('"pauseReason":"gone"');
+    });
   });
 
   it('lists the queues of the old and of the new pool', async () => {

@@ -36,6 +36,20 @@ export const PUSH_GUARDS = [
     test: 'HTTP push › the answer to a push request › pauses nothing if it is 410 from a former URL',
   },
   {
+    id: 'breakers-of-both-stores',
+    name: 'push: while a pool moves, an open breaker of the old one is shown',
+    off: { with: 'stored.breakers' },
+    spec: 'test/api/migration.spec.ts',
+    test: 'a pool that moves to another Redis › a push target that fails in the old pool › shows its open breaker, until a resume closes it',
+  },
+  {
+    id: 'gone-pauses-in-both-stores',
+    name: 'push: while a pool moves, a target that is gone is paused in both',
+    off: { with: 'engine.targets' },
+    spec: 'test/api/migration.spec.ts',
+    test: 'a pool that moves to another Redis › a push target that fails in the old pool › is paused in both pools if its answer is 410',
+  },
+  {
     id: 'redirect-is-a-failure',
     name: 'push: a redirect is a failure',
     off: { with: '400' },

@@ -99,7 +99,14 @@ function sumOfCounts(one: QueueCounts, other: QueueCounts | undefined): QueueCou
 export function movingTargets({ old, next, mover }: Move): TargetCalls {
   return marked<TargetCalls>(old.targets, next.targets, {
     now: toNew,
-    read: brought(mover, toNew),
+    read: brought(
+      mover,
+      bothIfUp(old, (stored, ofOld) => ({
+        ...stored,
+        // Each pool has breakers of its own.
+        breakers: /* guard: breakers-of-both-stores */ new Map([...ofOld.breakers, ...stored.breakers]),
+      })),
+    ),
     ofQueues: brought(mover, toNew),
     push: brought(mover, (ofOld, ofNext) => async (namespace, queue, target) => {
       await ofNext(namespace, queue, target);
@@ -118,7 +125,6 @@ export function movingTargets({ old, next, mover }: Move): TargetCalls {
       const change = changes.at(-1) ?? null;
       if (change === null) return;
       const { value, closes } = change;
-      // Each pool has breakers of its own.
       const { breakers } = await old.targets.read(namespace);
       const own = [...breakers.keys()].filter((one) => one === name || one.startsWith(`${name} `));
       const same = { value, ...(closes && { closes: new Map(own.map((one) => [one, {}])) }) };
