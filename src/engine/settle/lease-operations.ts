@@ -1,4 +1,5 @@
 import { jsonOf } from '../../contract/json/deep-json.js';
+import { JsonText } from '../../contract/json/json-text.js';
 import { jobNotFound, LeaseLostError, noRoomForData, NotLeasedError } from '../../domain/errors.js';
 import type {
   Completion,
@@ -103,7 +104,8 @@ export class LeaseOperations {
 
   /**
    * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
-   * concurrency slot, if the job has a limit. Progress beyond the quota on bytes, or longer in a full Redis, is left out.
+   * concurrency slot, if the job has a limit. Progress is JSON, or its `JsonText`: beyond the
+   * quota on bytes, or longer in a full Redis, it is left out.
    *
    * @throws {QueueError} `job_not_found`, `lease_lost`; `namespace_full`: the new data is beyond the quota on bytes;
    *   `store_full`: it is longer, and Redis has no room
@@ -120,7 +122,7 @@ export class LeaseOperations {
   ): Promise<HeartbeatResult> {
     const options = {
       ttr_ms: ttrMs,
-      progress: progress === undefined ? undefined : jsonOf(progress),
+      progress: progress === undefined ? undefined : textOf(progress),
       has_data: data !== undefined,
       no_push: withoutPush,
     };
@@ -234,6 +236,11 @@ export class LeaseOperations {
     }
     return one;
   }
+}
+
+/** The JSON of a value; what was written before is not written again. */
+function textOf(value: unknown): string {
+  return value instanceof JsonText ? value.text : jsonOf(value);
 }
 
 function joined(data: Buffer | undefined, rest: Buffer | undefined): Buffer | undefined {

@@ -11,7 +11,9 @@ import {
   type Outcome,
   RetryFields,
 } from '../dto/settle.v1.js';
-import { dataOf, jsonText, resultOf, tooLong } from '../../contract/job/new-job.js';
+import { dataOf, resultOf, tooLong } from '../../contract/job/new-job.js';
+import { jsonOf } from '../../contract/json/deep-json.js';
+import { JsonText } from '../../contract/json/json-text.js';
 import type { Heartbeat } from '../jobs.service.js';
 
 const JSON_TYPE = 'application/json';
@@ -63,10 +65,14 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
   const { progress } = fields;
   const problems = new Problems();
   const data = dataOf(fields, '', maxBytes, problems);
-  if (progress !== undefined && jsonText(progress).length > maxBytes)
-    problems.add('progress', tooLong(maxBytes));
+  const text = progress === undefined ? undefined : jsonOf(progress);
+  if (text !== undefined && Buffer.byteLength(text) > maxBytes) problems.add('progress', tooLong(maxBytes));
   problems.settle();
-  return { id, ...toInside(ExtensionFields, fields), ...(data && { data: data.body }) };
+  return {
+    ...{ id, ...toInside(ExtensionFields, fields) },
+    ...(text !== undefined && { progress: new JsonText(text) }),
+    ...(data && { data: data.body }),
+  };
 }
 
 /** @throws {InputError} data given in two ways, or too long */
