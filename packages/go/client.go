@@ -162,7 +162,8 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 		header["X-Durability"] = options.durability
 	}
 	query := url.Values{}
-	if wait > 0 {
+	// The server takes no wait of 0.
+	if wait >= time.Millisecond {
 		query.Set("wait_ms", strconv.FormatInt(wait.Milliseconds(), 10))
 	}
 	return c.send(ctx, call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true}, into)

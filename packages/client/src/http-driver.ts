@@ -21,7 +21,7 @@ import { isPumphouseError, PumphouseError } from './errors.js';
 import { type JobSpan, jobSpans } from './json-spans.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiClient, parseAnswer } from './transport/api-client.js';
-import { sleep, timerMs } from './transport/transport.js';
+import { sleep, timerMs, wholeWait } from './transport/transport.js';
 import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
@@ -58,23 +58,29 @@ export class HttpDriver implements JobDriver {
   }
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
-    const waitMs = Math.min(options.waitMs, MAX_END_WAIT_MS);
+    const waitMs = wholeWait(Math.min(options.waitMs, MAX_END_WAIT_MS));
     const answer = await this.api.call({
       ...publishCall(options),
       path: 'jobs',
-      query: { wait_ms: waitMs },
+      // The server takes no wait of 0.
+      query: { wait_ms: waitMs || undefined },
       body: newJobJson(job),
       waitMs,
     });
-    const { result, ...ended } = fromWire(parseAnswer(answer.text)) as EndedJob & {
+    const {
+      result,
+      failure = null,
+      ...ended
+    } = fromWire(parseAnswer(answer.text)) as Omit<EndedJob, 'failure'> & {
       result: { data: unknown } | null;
+      failure?: EndedJob['failure'];
     };
-    return { ...ended, result: result?.data };
+    return { ...ended, failure, result: result?.data };
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
     const { queues, order, count, ttrMs, worker, signal } = request;
-    const waitMs = timerMs(request.waitMs);
+    const waitMs = wholeWait(timerMs(request.waitMs));
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
     });

@@ -280,6 +280,11 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
         { queue, type: 'no' },
         { idempotencyKey: fresh('key'), waitMs: Infinity },
       );
+      for (const waitMs of [0, 0.4, 1.5, -1, NaN]) {
+        const waits = { idempotencyKey: fresh('key'), waitMs };
+        const notEnded = await driver.publishAndWait({ queue, delayMs: 60_000 }, waits);
+        expect(notEnded).toMatchObject({ state: 'scheduled', result: undefined, failure: null });
+      }
       const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0 });
       worker.handle('ok', ({ data }) => ({ twice: (data as number) * 2 }));
       worker.handle('no', () => Promise.reject(new Fail('never', { group: 'g' })));

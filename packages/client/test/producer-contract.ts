@@ -157,7 +157,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
 
     it('drains a queue, and waits until it is empty', async () => {
       await pumphouse.publish({ queue });
-      expect(await pumphouse.queues.drain(queue)).toMatchObject({
+      expect(await pumphouse.queues.drain(queue, { waitMs: 0.4 })).toMatchObject({
         length: 1,
         drainingAt: expect.any(String) as string,
       });

@@ -56,7 +56,7 @@ export class EngineDriver implements JobDriver {
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
     const { signal = new AbortController().signal } = options;
-    const waitMs = Math.min(options.waitMs, MAX_TIMER_MS);
+    const waitMs = Math.min(Math.max(Math.round(options.waitMs) || 0, 0), MAX_TIMER_MS);
     const retentionMs = Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS);
     const [published] = await this.publish([{ ...job, retentionMs }], options);
     const { id, existing } = published as PublishedJob;

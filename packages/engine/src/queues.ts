@@ -78,7 +78,7 @@ export class EngineQueues {
     queue: string,
     { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
   ): Promise<QueueDetails> {
-    const waitMs = Math.min(wantedMs, MAX_DRAIN_WAIT_MS);
+    const waitMs = Math.min(Math.round(wantedMs), MAX_DRAIN_WAIT_MS);
     const isWanted = (): boolean => options.signal?.aborted !== true;
     return this.send(queue, options, () => {
       checkNumber('waitMs', waitMs, 0, MAX_DRAIN_WAIT_MS);

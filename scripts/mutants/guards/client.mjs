@@ -263,6 +263,14 @@ export const CLIENT = [
     test: 'sessions of client workers › are replaced by a heartbeat for each lease on a server without sessions',
   },
   {
+    id: 'waits-are-whole',
+    name: 'client: a wait that is a fraction is rounded',
+    off: { with: 'ms' },
+    spec: 'packages/client/test/drivers.spec.ts',
+    titles: 'packages/client/test/driver-contract.ts',
+    test: 'the driver ${name} › publishes a job and waits for its end, with the result or the failure',
+  },
+  {
     id: 'client-lost-operation-fails',
     name: 'client: a lease operation under a lost lease fails',
     off: 'remove',

@@ -45,7 +45,7 @@ export class Queues {
     queue: string,
     { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
   ): Promise<QueueDetails> {
-    const waitMs = Math.min(wantedMs, MAX_DRAIN_WAIT_MS);
+    const waitMs = Math.min(Math.round(wantedMs), MAX_DRAIN_WAIT_MS);
     return this.command(queue, 'drain', { waitMs }, options, waitMs);
   }
 

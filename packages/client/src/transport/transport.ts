@@ -86,6 +86,11 @@ export function timerMs(ms: number): number {
   return /* guard: client-timers-are-capped */ Math.min(ms, MAX_TIMER_MS);
 }
 
+/** A wait as the API takes it, in whole milliseconds: 0 for one that is less, or no number. */
+export function wholeWait(ms: number): number {
+  return /* guard: waits-are-whole */ Math.max(Math.round(ms) || 0, 0);
+}
+
 /** Counts the bytes of an answer. @throws {TransportError} they are more than the client takes */
 export class ByteCounter {
   private bytes = 0;

@@ -2,7 +2,7 @@ import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
 import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
-import { sleep, timerMs } from '../transport/transport.js';
+import { sleep, timerMs, wholeWait } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
 import { clock } from './clock.js';
 import {
@@ -29,6 +29,7 @@ import {
   isA,
   isThrowable,
   Next,
+  wholeDelay,
 } from './outcomes.js';
 import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
@@ -134,7 +135,7 @@ export class Worker {
   ) {
     const chosen = { ...DEFAULTS, ...definedOf(options) };
     checkOptions(chosen);
-    this.options = { ...chosen, waitMs: timerMs(chosen.waitMs) };
+    this.options = { ...chosen, waitMs: wholeWait(timerMs(chosen.waitMs)) };
     this.logger = options.logger ?? consoleLogger;
     this.guard = new LoopGuard(this.options.ttrMs, this.logger);
     this.session = newSession(this.options);
@@ -529,7 +530,7 @@ export class Worker {
         { queue, type, reason: NO_HANDLER },
       );
     }
-    const { unhandledDelayMs: delayMs } = this.options;
+    const delayMs = wholeDelay(this.options.unhandledDelayMs);
     void this.giveBack(held, { delayMs, reason: NO_HANDLER, worker: this.id });
   }
 

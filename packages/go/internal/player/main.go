@@ -96,7 +96,7 @@ type command struct {
 		Job             job
 		Jobs            []job
 		Key             string
-		WaitMs          int64 `json:"wait_ms"`
+		WaitMs          float64 `json:"wait_ms"`
 		ID              string
 		Force           bool
 		Queue           string
@@ -124,6 +124,8 @@ var (
 )
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func fractionOf(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 func write(line fields) {
 	text, err := json.Marshal(line)
@@ -317,7 +319,7 @@ func play(c command) (any, error) {
 		published, err := client.PublishMany(ctx, jobs, options...)
 		return fields{"jobs": published}, err
 	case "publish_and_wait":
-		ended, err := client.PublishAndWait(ctx, with.Job.toNew(), ms(with.WaitMs))
+		ended, err := client.PublishAndWait(ctx, with.Job.toNew(), fractionOf(with.WaitMs))
 		if err != nil {
 			return nil, err
 		}
@@ -383,7 +385,7 @@ func play(c command) (any, error) {
 func work(c command) (any, error) {
 	with := c.With
 	made, err := client.NewWorker(pumphouse.WorkerOptions{
-		Queues: with.Queues, Concurrency: with.Concurrency, TTR: ms(with.TTRMs), Wait: ms(with.WaitMs), Name: with.Name,
+		Queues: with.Queues, Concurrency: with.Concurrency, TTR: ms(with.TTRMs), Wait: fractionOf(with.WaitMs), Name: with.Name,
 		ShutdownGrace: ms(with.ShutdownGraceMs), ShutdownAbort: ms(with.ShutdownAbortMs),
 		Logf: func(string, ...any) {},
 	})

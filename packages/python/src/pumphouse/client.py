@@ -8,6 +8,7 @@ from urllib.parse import quote
 from ._http import Api, Limits
 from .errors import PumphouseError
 from .jobs import CancelledJob, EndedJob, JobDetails, JobPage, NewJob, PublishedJob, from_wire, to_json
+from .outcomes import whole_delay
 
 # Longer than all retries of one call.
 OWN_KEY_TTL_MS = 120_000
@@ -77,7 +78,7 @@ class Pumphouse:
         self,
         job: NewJob,
         *,
-        wait_ms: int = 30_000,
+        wait_ms: float = 30_000,
         idempotency_key: Optional[str] = None,
         durability: Optional[str] = None,
     ) -> EndedJob:
@@ -85,7 +86,7 @@ class Pumphouse:
 
         The token needs the permission ``consume``, too.
         """
-        wait_ms = int(min(wait_ms, MAX_END_WAIT_MS))
+        wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
         answer = self._publish(job.to_json(), key_headers(idempotency_key, durability), wait_ms)
         return from_wire(EndedJob, answer)
 

@@ -19,7 +19,7 @@ from ._version import __version__
 from .client import Pumphouse, part_of
 from .errors import PumphouseError
 from .jobs import Job, leased_jobs, payload, to_json
-from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, ending_of, failure_of
+from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, ending_of, failure_of, whole_delay
 
 logger = logging.getLogger("pumphouse")
 
@@ -160,11 +160,11 @@ class Worker:
         *,
         order: Optional[str] = None,
         concurrency: int = 10,
-        ttr_ms: int = 60_000,
-        wait_ms: int = 20_000,
+        ttr_ms: float = 60_000,
+        wait_ms: float = 20_000,
         shutdown_grace_ms: int = 25_000,
         shutdown_abort_ms: int = 5_000,
-        unhandled_delay_ms: Optional[int] = None,
+        unhandled_delay_ms: Optional[float] = None,
         name: str = "worker",
     ) -> None:
         """
@@ -183,10 +183,13 @@ class Worker:
             raise ValueError("queues: must be a list with one name at least")
         if not 1 <= concurrency <= MAX_CONCURRENCY:
             raise ValueError(f"concurrency: must be from 1 to {MAX_CONCURRENCY}")
+        ttr_ms = whole_delay(ttr_ms) or 0
         if ttr_ms < 1:
             raise ValueError("ttr_ms: must be 1 or more")
+        if not wait_ms >= 0:
+            raise ValueError("wait_ms: must be 0 or more")
         self._client = client
-        wait_ms = int(min(wait_ms, MAX_WAIT * 1000))
+        wait_ms = whole_delay(min(wait_ms, MAX_WAIT * 1000)) or 0
         self._lease_fields = {"queues": list(queues), "wait_ms": wait_ms, "ttr_ms": ttr_ms}
         if order is not None:
             self._lease_fields["order"] = order
@@ -196,7 +199,7 @@ class Worker:
         self._wait_ms = wait_ms
         self._grace = min(shutdown_grace_ms / 1000, MAX_WAIT)
         self._abort = min(shutdown_abort_ms / 1000, MAX_WAIT)
-        self._unhandled_delay_ms = unhandled_delay_ms
+        self._unhandled_delay_ms = whole_delay(unhandled_delay_ms)
         readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64].lstrip("-_") or "worker"
         #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it.
         self.id = f"{readable}-{secrets.token_hex(8)}"
