@@ -40,9 +40,10 @@ function writeEscaped(json: string, from: number, to: number): number {
     }
     CHUNK_BYTES[bytes] = BACKSLASH;
     CHUNK_BYTES[bytes + 1] = LETTER_U;
-    for (let digit = 0; digit < 4; digit++) {
-      CHUNK_BYTES[bytes + 2 + digit] = DIGITS[(code >> (12 - 4 * digit)) & 15] ?? 0;
-    }
+    CHUNK_BYTES[bytes + 2] = DIGITS[code >> 12] ?? 0;
+    CHUNK_BYTES[bytes + 3] = DIGITS[(code >> 8) & 15] ?? 0;
+    CHUNK_BYTES[bytes + 4] = DIGITS[(code >> 4) & 15] ?? 0;
+    CHUNK_BYTES[bytes + 5] = DIGITS[code & 15] ?? 0;
     bytes += 6;
   }
   return bytes;

@@ -2,6 +2,7 @@ import { AROUND, JsonScanner } from './scanner.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from '../fields/field.js';
 import { isObject } from '../fields/kinds.js';
 import { JsonText } from './json-text.js';
+import { textOf } from './utf8.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -134,10 +135,10 @@ class BodyReader {
     let outline = '';
     let from = 0;
     for (let i = 0; i < texts.length; i++) {
-      outline += body.toString('utf8', from, ends[2 * i]) + String(i);
+      outline += textOf(body, from, ends[2 * i]) + String(i);
       from = ends[2 * i + 1] ?? 0;
     }
-    return outline + body.toString('utf8', from);
+    return outline + textOf(body, from);
   }
 
   private object(places: Places): boolean {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { asciiJson, inAscii } from './ascii-json.js';
 import { jsonOf } from './deep-json.js';
+import { textOf } from './utf8.js';
 
 /** JSON that is kept as it was written: numbers beyond the precision of a double, blanks, and repeated names. */
 export class JsonText {
@@ -8,7 +9,7 @@ export class JsonText {
   constructor(private readonly source: string | Buffer) {}
 
   get text(): string {
-    return typeof this.source === 'string' ? this.source : this.source.toString();
+    return typeof this.source === 'string' ? this.source : textOf(this.source);
   }
 
   /** Not a copy, if it was made of bytes. */
