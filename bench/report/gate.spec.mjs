@@ -27,7 +27,7 @@ describe('the gate of two builds', () => {
   });
 
   it.each([104, 100 / 1.04])(
-    'allows all rows together the 4 % by which two runs of the earlier build differ',
+    'allows the sum of all rows the difference between two earlier runs: 100 and %d',
     (again) => {
       expect(judged(cost(103.9, 1_000), cost(again, 1_000)).at(-1)).toMatchObject({ met: true });
       expect(judged(cost(104.1, 1_000), cost(again, 1_000)).at(-1)).toMatchObject({ met: false });

@@ -27,7 +27,7 @@ describe('HTTP API for operations', () => {
     });
 
     it.each(['/healthz', '/readyz', '/readyz?pool=default', '/readyz?pool=nopool'])(
-      'answer HEAD of %s as GET, without a body, on both ports and under any name',
+      'answer HEAD of %s as GET without a body, on both ports, with any Host header',
       async (path) => {
         const headers = { host: 'pumphouse.internal:7778' };
         for (const call of [app.call.bind(app), app.admin.bind(app)]) {

@@ -881,7 +881,7 @@ describe('changes', () => {
       expect(both).toMatchObject({ status: 400, json: { errors: [{ field: 'due_at' }] } });
     });
 
-    it('adds a message to the timeline, by the call log', async () => {
+    it('adds the message of the call "log" to the timeline of the job, and refuses large data', async () => {
       const a = await put(fresh());
 
       expect((await call('POST', `jobs/${a}/log`, { message: 'hello', data: { n: 1 } })).status).toBe(204);

@@ -416,7 +416,7 @@ describe('the cancel of a job', () => {
   });
 
   it.each([0, 60_000])(
-    'cancels all dependents with any policy for failed dependencies: jobs are kept %i ms',
+    'cancels all dependents with the option cascade, whatever their policy for failed dependencies: retention %i ms',
     async (retentionMs) => {
       await f.put('a', { retentionMs });
       await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });

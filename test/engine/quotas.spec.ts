@@ -645,6 +645,8 @@ describe('settings of a namespace', () => {
       expect(await f.engine.namespaces()).not.toContain(f.ns);
       await f.publish('q');
       expect(await new PoolEngine(f.pool).settings.of(f.ns)).toMatchObject({ grace_ms: 500 });
+      await f.engine.purge.run(f.ns);
+      expect(await f.keys()).toEqual([]);
     });
 
     it('set how long existing and new statistics are kept', async () => {

@@ -128,7 +128,7 @@ describe('two jobs of one call with the same unique key', () => {
   });
 });
 
-it('a unique key refuses the whole call for one job', async () => {
+it('a unique key in mode reject refuses the whole call if one job has a key in use', async () => {
   const { id } = await put('reject');
   const jobs = [{ queue: 'q', body: Buffer.from('plain') }, job('reject')];
 

@@ -83,6 +83,6 @@ export const LMSTFY = [
     name: 'probes: HEAD is answered on the admin port by any host name',
     off: 'remove',
     spec: 'test/api/health.spec.ts',
-    test: 'HTTP API for operations › probes › answer HEAD of %s as GET, without a body, on both ports and under any name',
+    test: 'HTTP API for operations › probes › answer HEAD of %s as GET without a body, on both ports, with any Host header',
   },
 ];

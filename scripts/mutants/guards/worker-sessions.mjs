@@ -68,7 +68,7 @@ export const WORKER_SESSIONS = [
     name: 'sessions: a forgotten session is not lost later',
     off: 'remove',
     spec: ENGINE,
-    test: 'worker sessions › are removed before they are lost, if their leases outlast the record of their worker',
+    test: 'worker sessions › are removed after a day without being counted as lost, if their ttr is two days',
   },
   {
     id: 'unstored-start-is-not-counted',

@@ -78,7 +78,7 @@ describe('fetch requests of one turn', () => {
     expect(groupsOf([waiting, waiting]).map(itemOf)).toEqual([['a,b', 2, 2, 60_000, '1']]);
   });
 
-  it('keep their order in a group of 1,000', () => {
+  it('keep their order when 1,000 equal ones are joined', () => {
     const [members = []] = membersOf(...Array.from({ length: 1_000 }, () => fetchOf('a')));
 
     expect(members).toEqual(Array.from({ length: 1_000 }, (_, i) => i));

@@ -68,7 +68,7 @@ describe('pumphouse workers', () => {
     await running;
   });
 
-  it('prints errors without the token', async () => {
+  it('exits with 1 or 2 after an error, and prints its code but never the token', async () => {
     const unknown = await call('workers', 'stop', 'unknown-1', ...options);
     expect([unknown.code, unknown.out]).toEqual([1, '']);
     expect(unknown.err).toContain('worker_not_found');
