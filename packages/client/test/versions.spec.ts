@@ -53,15 +53,19 @@ describe('the client with the answers of a newer server', () => {
     expect(log.filter(({ message }) => !message.includes('blocked'))).toEqual([]);
   });
 
-  it('fails a job whose ack is answered with an unknown status', async () => {
+  it('repeats an ack that is answered with an unknown status, and runs the job once', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue });
     only('/acks', answer({ results: [{ status: 'queue_is_frozen' }] }));
     const { worker } = workerOf(queue, { through: faulty });
-    worker.handle('*', () => undefined);
+    let runs = 0;
+    worker.handle('*', () => void runs++);
     void worker.run();
-    await waitFor(async () => (await counts(queue))['dead'] === 1);
-    expect((await client.jobs.get(id)).failure?.group).toBe('queue_is_frozen');
+    await waitFor(() => proxy.of('/acks').length > 1);
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'leased', attempts: 1 });
+    proxy.rule = () => 'pass';
+    await waitFor(async () => (await counts(queue))['leased'] === 0);
+    expect(runs).toBe(1);
   });
 
   it('treats an unknown status of a lease in a heartbeat answer as a lost lease', async () => {
