@@ -6,13 +6,8 @@ import { delimiter, join } from 'node:path';
 /** The repository's root: all paths below are counted from here, wherever the scripts are started. */
 export const ROOT = join(import.meta.dirname, '..', '..');
 
-/** The program and the first arguments that run Jest: specs are ES modules, which Jest loads with this flag of Node.js. */
-export const JEST = [
-  process.execPath,
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
-];
+/** The program and the first arguments that run Jest. */
+export const JEST = [process.execPath, join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js')];
 
 /** A failure that is not a bug: its message is all that a person needs to see. */
 export class SetupError extends Error {}

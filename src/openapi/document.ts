@@ -150,6 +150,10 @@ function describe(swagger: Swagger, schemas: Schemas, call: CallDescription): Me
     );
   }
   return (owner, name, descriptor) => {
+    const handler = descriptor.value as object;
+    // An earlier document of this process has left its own descriptions there, and Nest would add to them.
+    for (const key of Reflect.getMetadataKeys(handler) as unknown[])
+      if (String(key).startsWith('swagger/')) Reflect.deleteMetadata(key, handler);
     for (const part of parts) part(owner, name, descriptor);
   };
 }

@@ -1,31 +1,34 @@
-import * as crypto from 'node:crypto';
+import crypto from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { jest } from '@jest/globals';
+import { Accounts } from '../../src/admin/accounts.js';
+import { Admission } from '../../src/auth/admission.js';
+import { tokenDigest } from '../../src/auth/credentials.js';
+import type { Throttle } from '../../src/auth/throttle.js';
+import { TokenCache } from '../../src/auth/token-cache.js';
+import type { TokenRecord } from '../../src/auth/token-store.js';
 import type { Config } from '../../src/config/config.js';
 import type { RequestContext } from '../../src/http/request/request-context.js';
 import type { PoolRegistry } from '../../src/redis/redis.module.js';
-import type { TokenRecord } from '../../src/auth/token-store.js';
-import type { Throttle } from '../../src/auth/throttle.js';
-
-/** Lengths of what was compared, in the order of comparison. */
-const compared: [number, number][] = [];
-
-jest.unstable_mockModule('node:crypto', () => ({
-  ...crypto,
-  timingSafeEqual: (a: Buffer, b: Buffer) => {
-    compared.push([a.length, b.length]);
-    return crypto.timingSafeEqual(a, b);
-  },
-}));
-
-const { Accounts } = await import('../../src/admin/accounts.js');
-const { Admission } = await import('../../src/auth/admission.js');
-const { TokenCache } = await import('../../src/auth/token-cache.js');
-const { tokenDigest } = await import('../../src/auth/credentials.js');
 
 /** Of the way that a secret takes through the code, not of a clock: that would say more about the machine. */
 describe('the comparison of secrets', () => {
-  beforeEach(() => (compared.length = 0));
+  /** Lengths of what was compared, in the order of comparison. */
+  const compared: [number, number][] = [];
+  const { timingSafeEqual } = crypto;
+  beforeEach(() => {
+    compared.length = 0;
+    jest.spyOn(crypto, 'timingSafeEqual').mockImplementation((a, b) => {
+      compared.push([a.byteLength, b.byteLength]);
+      return timingSafeEqual(a, b);
+    });
+    syncBuiltinESMExports();
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
 
   it.each([
     ['the first account', 'a:secret-of-a', 'a'],
