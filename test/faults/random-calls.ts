@@ -11,7 +11,7 @@ const IDEMPOTENCY_KEYS = Array.from({ length: 6 }, (_, i) => `once-${i}`);
 const TAGS = ['red', 'green', 'blue'];
 const WORKERS = ['w0', 'w1'];
 /** Times that no run waits for, in ms. */
-const FAR_MS = 3_600_000;
+export const FAR_MS = 3_600_000;
 const KEPT = 60;
 const WITHIN_AN_ANSWER: readonly Stage[] = [
   'after the last byte',
