@@ -177,7 +177,7 @@ export class PoolEngine implements Engine {
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
     if (key === undefined) return publisher.publish(namespace, queue, job, options?.retryOf);
     const request = { kind: 'publish', queue, jobs: [job] } as const;
-    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs).then(firstOf);
+    return publisher.publishOnce(namespace, key, request, options).then(firstOf);
   }
 
   publishMany(
@@ -190,7 +190,7 @@ export class PoolEngine implements Engine {
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
     if (key === undefined) return publisher.publishMany(namespace, queue, jobs, options?.retryOf);
     const request = { kind: 'publishMany', queue, jobs } as const;
-    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs);
+    return publisher.publishOnce(namespace, key, request, options);
   }
 
   republish(
@@ -204,7 +204,7 @@ export class PoolEngine implements Engine {
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
     if (key === undefined) return publisher.republish(namespace, queue, oldId, job, options?.retryOf);
     const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
-    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs).then(firstOf);
+    return publisher.publishOnce(namespace, key, request, options).then(firstOf);
   }
 
   lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {

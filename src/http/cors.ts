@@ -13,7 +13,7 @@ const REQUEST_HEADERS = [
   ...['X-Durability', 'X-Job-ID', 'If-None-Match', 'Last-Event-ID'],
 ].join(', ');
 /** Headers of answers that a page may read, besides those that every page may. */
-const ANSWER_HEADERS = 'X-Request-Id, Retry-After, X-Job-ID, Location, Allow';
+const ANSWER_HEADERS = 'X-Request-Id, Retry-After, X-Job-ID, Location, Allow, Idempotency-Replayed';
 /** Seconds that a browser may keep the answer to a preflight. Chromium's limit. */
 const MAX_AGE_S = 7_200;
 /** Label of preflights in metrics. */

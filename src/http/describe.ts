@@ -41,6 +41,7 @@ export interface AnswerDescription {
   readonly of?: FieldsClass | readonly FieldsClass[];
   /** Default: JSON. */
   readonly type?: string;
+  readonly headers?: readonly HeaderDescription[];
 }
 
 /** Metadata key of a `CallDescription`. */

@@ -11,12 +11,21 @@ const [MIN_TTL_MS, MAX_TTL_MS] = [1_000, 2_592_000_000];
 const EITHER_RULE =
   'must not be set together with an Idempotency-Key: the key alone makes a repeated request safe';
 
+/** Names and values of the headers of a replayed answer. */
+const REPLAYED = ['Idempotency-Replayed', 'true'] as const;
+
+/** Publish options of a request. */
+export interface RequestOptions extends PublishOptions {
+  /** Names and values of headers for its answer, with an idempotency key: none until a replay. */
+  readonly answerHeaders?: readonly string[];
+}
+
 /**
  * Reads the publish options from headers that lmstfy does not have; undefined if there are none.
  *
  * @throws {QueueError} `invalid_argument`, with the header and its rule
  */
-export function publishOptionsOf({ headers }: IncomingMessage): PublishOptions | undefined {
+export function publishOptionsOf({ headers }: IncomingMessage): RequestOptions | undefined {
   const durability = headers['x-durability'];
   const jobIds = headers['x-job-id'];
   const key = headers['idempotency-key'];
@@ -31,10 +40,15 @@ export function publishOptionsOf({ headers }: IncomingMessage): PublishOptions |
     ...(ttl === undefined
       ? {}
       : { idempotencyTtlMs: /* guard: idempotency-ttl-is-passed-on */ ttlMsOf(String(ttl)) }),
-    ...(key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key) }),
+    ...(key === undefined ? {} : keyOptions(idempotencyKeyOf(key))),
     ...(durability === undefined ? {} : { durability: durabilityOf(String(durability)) }),
     ...(jobIds === undefined ? {} : { retryOf: idsOf(String(jobIds)) }),
   };
+}
+
+function keyOptions(idempotencyKey: string): RequestOptions {
+  const answerHeaders: string[] = [];
+  return { idempotencyKey, answerHeaders, onReplay: () => void answerHeaders.push(...REPLAYED) };
 }
 
 /** @throws {QueueError} `invalid_argument`: the number of ids differs from the number of jobs */

@@ -162,11 +162,15 @@ function described(
   { ApiResponse }: Swagger,
   schemas: Schemas,
   status: number,
-  { about, of, type }: AnswerDescription,
+  { about: description, of, type, headers: described }: AnswerDescription,
 ): MethodDecorator {
-  if (of === undefined && type === undefined) return ApiResponse({ status, description: about });
+  const headers = Object.fromEntries(
+    (described ?? []).map(({ name, about }) => [name, { description: about, schema: { type: 'string' } }]),
+  );
+  const answer = { status, description, ...(described === undefined ? {} : { headers }) };
+  if (of === undefined && type === undefined) return ApiResponse(answer);
   const schema = of === undefined ? {} : schemas.of(of, 'out');
-  return ApiResponse({ status, description: about, content: { [type ?? JSON_TYPE]: { schema } } });
+  return ApiResponse({ ...answer, content: { [type ?? JSON_TYPE]: { schema } } });
 }
 
 /**

@@ -48,7 +48,8 @@ describe('web pages of listed origins', () => {
   const allowed = (origin: string): Record<string, string> => ({
     Vary: 'Origin',
     'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, X-Job-ID, Location, Allow',
+    'Access-Control-Expose-Headers':
+      'X-Request-Id, Retry-After, X-Job-ID, Location, Allow, Idempotency-Replayed',
   });
 
   it.each([ONE, OTHER])('get an answer to a preflight without a token: %s', async (Origin) => {

@@ -96,13 +96,19 @@ describe("lmstfy's calls during a move", () => {
     });
 
     it('finds what was published under an idempotency key before the move, and stores nothing again', async () => {
-      const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
+      let replays = 0;
+      const onReplay = (): void => void replays++;
+      const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({
+        idempotencyKey,
+        onReplay,
+      }));
       const publishAll = async (queues: Engine) => {
         const first = await queues.publish(p.ns, 'q', newJob(), one);
         const both = await queues.publishMany(p.ns, 'q', [newJob(), newJob()], many);
         return [first, ...both, await queues.republish(p.ns, 'q', first, newJob(), anew)];
       };
       const before = await publishAll(p.old);
+      expect(replays).toBe(0);
       const work = async () => {
         const jobs = await reserve(both, { count: 10 });
         for (const { id } of jobs) await both.ack(p.ns, 'q', id);
@@ -110,6 +116,7 @@ describe("lmstfy's calls during a move", () => {
       };
 
       expect(await publishAll(both)).toEqual(before);
+      expect(replays).toBe(3);
       expect(await work()).toBe(3);
       // Also when all is done, when it moves on from there, and when it moves back.
       expect(await publishAll(both)).toEqual(before);

@@ -679,6 +679,28 @@ describe('idempotency keys of the native API', () => {
       await short.close();
     });
 
+    it.each<[string, Partial<NewExtendedJob>]>([
+      ['simple', { priority: 0 }],
+      ['extended', {}],
+    ])('reports no replay of a publish of %s jobs if the driver sends it again', async (_path, more) => {
+      let replays = 0;
+      const onReplay = (): void => void replays++;
+      const send = (): Promise<readonly PublishedJob[]> =>
+        f.engine.jobs.publish(f.ns, [job(more)], { ...KEY, onReplay });
+      // Redis knows the script, and the namespace is there.
+      await f.engine.jobs.publish(f.ns, [job(more)]);
+      proxy.dropsReplies = true;
+      const answer = send();
+      await waitFor(async () => ((await witness.engine.queues.counts(f.ns, ['q']))[0]?.ready ?? 0) > 1);
+      proxy.dropsReplies = false;
+      proxy.cut();
+
+      const [published] = await answer;
+      expect(replays).toBe(0);
+      expect(await send()).toEqual([published]);
+      expect(replays).toBe(1);
+    });
+
     it('stores each job once if the driver sends the publish again, and returns the states', async () => {
       proxy.dropsReplies = true;
       // In the list of the queue: a job has one place in an index by priority, however often it is put there.

@@ -53,6 +53,8 @@ export interface PublishOptions {
   readonly idempotencyTtlMs?: number;
   /** Alternative to an idempotency key: the record of a native call that has one (`nativeIdempotencyRecordOf`). */
   readonly idempotencyRecord?: IdempotencyRecord;
+  /** Is called before an answer that an earlier request with the same key got: nothing is stored. */
+  readonly onReplay?: () => void;
   /** Default: the pool's own. */
   readonly durability?: Durability;
   /**

@@ -1,4 +1,3 @@
-import type { Durability } from '../../domain/durability.js';
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
@@ -32,7 +31,7 @@ export class OldIdempotencyRecords {
     const { idempotencyRecord: given, idempotencyKey } = options ?? {};
     const record =
       given ?? (idempotencyKey === undefined ? undefined : idempotencyRecordOf(idempotencyKey, request));
-    const bytes = record ? await this.find(namespace, record, options?.durability) : null;
+    const bytes = record ? await this.find(namespace, record, options) : null;
     if (!record || !bytes) return null;
     return record.isNative
       ? decodeIdempotencyRecord(bytes).map(({ id }) => id)
@@ -48,19 +47,23 @@ export class OldIdempotencyRecords {
     const { idempotencyRecord: given, idempotencyKey } = options ?? {};
     const record =
       given ?? (idempotencyKey === undefined ? undefined : nativeIdempotencyRecordOf(idempotencyKey, jobs));
-    const bytes = record ? await this.find(namespace, record, options?.durability) : null;
+    const bytes = record ? await this.find(namespace, record, options) : null;
     return bytes && decodeIdempotencyRecord(bytes);
   }
 
   private async find(
     namespace: string,
     record: IdempotencyRecord,
-    durability?: Durability,
+    { durability, onReplay }: PublishOptions = {},
   ): Promise<Buffer | null> {
     if (!this.old.isUp) return null;
-    return this.old.jobs.findIdempotencyRecord(namespace, record, durability).catch((error: unknown) => {
-      if (!isAway(error)) throw error;
-      return null;
-    });
+    const found = await this.old.jobs
+      .findIdempotencyRecord(namespace, record, durability)
+      .catch((error: unknown) => {
+        if (!isAway(error)) throw error;
+        return null;
+      });
+    if (found !== null) onReplay?.();
+    return found;
   }
 }

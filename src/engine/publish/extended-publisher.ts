@@ -11,7 +11,12 @@ import { extendedPublish, readStates } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
-import { decodeIdempotencyRecord, keyReused, nativeIdempotencyRecordOf } from './idempotency-records.js';
+import {
+  decodeIdempotencyRecord,
+  isReplay,
+  keyReused,
+  nativeIdempotencyRecordOf,
+} from './idempotency-records.js';
 import { checkRetry, withIds } from './publisher.js';
 import { isQuotaCode, type NamespaceQuotas, queueError } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
@@ -114,7 +119,12 @@ export class ExtendedPublisher {
       .run(extendedPublish, namespace, args, items)
       .catch((error: unknown) => Promise.reject(withIds(error, ids)));
     if (storedRecord === null) throw keyReused();
-    if (storedRecord) return decodeIdempotencyRecord(storedRecord);
+    if (storedRecord) {
+      const stored = decodeIdempotencyRecord(storedRecord);
+      const storedIds = stored.map(({ id }) => id);
+      if (isReplay(named, ids, storedIds)) options.onReplay?.();
+      return stored;
+    }
     // The earlier attempt stored all of them atomically, or none: jobs that do not exist any more were done meanwhile.
     if (retryOf && codes.includes(TAKEN)) return ids.map((id) => ({ id, state: 'gone', existing: true }));
     const held = heldBy(codes, holders);

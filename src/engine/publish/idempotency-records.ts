@@ -101,6 +101,21 @@ export function decodeIds(bytes: Buffer, count: number): string[] {
   return Array.from({ length: count }, (_, i) => decodeId(bytes.subarray(i * size, (i + 1) * size)));
 }
 
+/**
+ * True if a record is that of an earlier request. A script that was sent again, because its reply was lost, finds the
+ * record of its own call: with the ids that were minted for it.
+ *
+ * @param ids given and minted for this call, in the order of the jobs
+ * @param stored the ids in the record
+ */
+export function isReplay(
+  jobs: readonly { readonly id?: string }[],
+  ids: readonly string[],
+  stored: readonly string[],
+): boolean {
+  return !jobs.some(({ id }, i) => id === undefined && stored[i] === ids[i]);
+}
+
 /** The error for a key that was used with another request. */
 export function keyReused(): QueueError {
   return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request');

@@ -1,6 +1,6 @@
 import type { Durability } from '../../domain/durability.js';
 import { QueueError, UnconfirmedError } from '../../domain/errors.js';
-import type { IdempotencyRecord, LeftOut, NewJob } from '../../domain/job/job.js';
+import type { IdempotencyRecord, LeftOut, NewJob, PublishOptions } from '../../domain/job/job.js';
 import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
@@ -13,6 +13,7 @@ import {
   encodeKeyedCalls,
   idempotencyRecordOf,
   type IdempotentRequest,
+  isReplay,
   type KeyedCall,
   keyReused,
 } from './idempotency-records.js';
@@ -273,7 +274,6 @@ export class Publisher {
    * Stores the jobs, all or none, with a record of them; or returns what the same request with this key stored before.
    *
    * @param key an idempotency key, or the record of a native call that has one
-   * @param ttlMs how long the record is kept, in milliseconds; by default that of the engine
    * @returns their ids in order
    * @throws {QueueError} `idempotency_key_reused`: another request has used the key, nothing has changed; or as
    *   `publish`
@@ -282,7 +282,7 @@ export class Publisher {
     namespace: string,
     key: string | IdempotencyRecord,
     request: IdempotentRequest,
-    ttlMs = this.settings.idempotencyTtlMs,
+    { idempotencyTtlMs: ttlMs = this.settings.idempotencyTtlMs, onReplay }: PublishOptions = {},
   ): Promise<string[]> {
     const { queue, jobs, replaces } = request;
     checkNames(namespace, queue);
@@ -300,7 +300,11 @@ export class Publisher {
       if (sent === REPLACES_AN_EXTENDED_JOB) throw replacesExtended();
       [result] = sent;
     }
-    if (Buffer.isBuffer(result)) return idsIn(result, record, jobs.length);
+    if (Buffer.isBuffer(result)) {
+      const stored = idsIn(result, record, jobs.length);
+      if (isReplay(jobs, ids, stored)) onReplay?.();
+      return stored;
+    }
     if (result === OTHER_REQUEST) throw keyReused();
     const [first] = jobs;
     const refusal =

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Admission } from '../../auth/admission.js';
 import { Config } from '../../config/config.js';
 import { Engines } from '../../engine/engines.js';
-import { answer, answerNothing } from '../../http/answer/answer.js';
+import { answer, answerNothing, type AnswerOptions } from '../../http/answer/answer.js';
 import { bulkLimit, expectNoBody, readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import {
@@ -18,7 +18,7 @@ import {
 import { bulkBodies } from './bulk.lmstfy.js';
 import { LeaseDelivery } from '../lease-delivery.js';
 import { FAST_ROUTES } from '../fast-routes.js';
-import { checkIdCount, publishOptionsOf } from '../publish-options.js';
+import { checkIdCount, publishOptionsOf, type RequestOptions } from '../publish-options.js';
 
 const NO_JOB = '{"msg":"no job available"}';
 
@@ -40,7 +40,7 @@ export class LmstfyFastCalls {
     readJob(context, this.config, ({ job, options }) => {
       const { caller, queue } = context;
       const publishing = this.engines.of(caller.pool).publish(caller.namespace, queue, job, options);
-      context.after(publishing, (id) => answer(context, 201, publishedJson(id)));
+      context.after(publishing, (id) => answer(context, 201, publishedJson(id), answerOptionsOf(options)));
     });
   }
 
@@ -56,7 +56,9 @@ export class LmstfyFastCalls {
       checkIdCount(options, jobs.length);
       const { caller, queue } = context;
       const publishing = this.engines.of(caller.pool).publishMany(caller.namespace, queue, jobs, options);
-      context.after(publishing, (ids) => answer(context, 201, publishedManyJson(ids)));
+      context.after(publishing, (ids) =>
+        answer(context, 201, publishedManyJson(ids), answerOptionsOf(options)),
+      );
     });
   }
 
@@ -85,4 +87,9 @@ export class LmstfyFastCalls {
     const acking = this.engines.of(caller.pool).ack(caller.namespace, queue, jobId);
     context.after(acking, () => answerNothing(context));
   }
+}
+
+/** Headers are new to lmstfy, so that its bodies stay as they are. */
+function answerOptionsOf(options: RequestOptions | undefined): AnswerOptions | undefined {
+  return options?.answerHeaders && { headers: options.answerHeaders };
 }

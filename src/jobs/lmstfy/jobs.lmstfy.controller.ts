@@ -65,12 +65,12 @@ export class LmstfyJobsController {
     @CurrentCaller() caller: Caller,
     @Param() { queue, job_id: id }: JobParams,
     @CurrentRequest(PublishRequestPipe) { job, options }: PublishRequest,
-  ): Promise<string> {
+  ): Promise<WithHeaders> {
     const engine = this.engineOf(caller);
     const publishing = isJobId(id)
       ? engine.republish(caller.namespace, queue, id, job, options)
       : engine.publish(caller.namespace, queue, job, options);
-    return publishedJson(await publishing);
+    return new WithHeaders(publishedJson(await publishing), options?.answerHeaders ?? []);
   }
 
   @Get('peek')

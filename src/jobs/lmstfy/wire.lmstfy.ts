@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { Config, type LmstfyConfig } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
-import type { LeasedJob, NewJob, PublishOptions, StoredJob } from '../../domain/job/job.js';
+import type { LeasedJob, NewJob, StoredJob } from '../../domain/job/job.js';
 import {
   MAX_ATTRIBUTE_KEY,
   MAX_ATTRIBUTE_VALUE,
@@ -14,7 +14,7 @@ import {
 import { bodyLimit, readBody } from '../../http/request/body.js';
 import { type Query, wholeNumber } from '../../http/request/head.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { checkIdCount, publishOptionsOf } from '../publish-options.js';
+import { checkIdCount, publishOptionsOf, type RequestOptions } from '../publish-options.js';
 import type { PeekedJob } from '../../engine/core/decode.js';
 import { asciiJson, jsonList } from '../../contract/json/ascii-json.js';
 
@@ -64,7 +64,7 @@ export function consumeParameters(list: string, query: Query, defaults: LmstfyCo
 /** A job to publish and its options. */
 export interface PublishRequest {
   readonly job: NewJob;
-  readonly options: PublishOptions | undefined;
+  readonly options: RequestOptions | undefined;
 }
 
 /**

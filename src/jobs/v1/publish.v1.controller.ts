@@ -17,6 +17,12 @@ import {
 import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
 import { V1Publishing } from './publishing.v1.js';
 
+const REPLAYED = {
+  name: 'Idempotency-Replayed',
+  about:
+    '`true`: this is the answer to an earlier request with the same `Idempotency-Key`. Nothing was stored.',
+};
+
 /** Publishing through the native API. */
 @Controller(V1_NAMESPACE)
 @UseGuards(TokenGuard)
@@ -48,12 +54,17 @@ export class V1PublishController {
     ],
     query: PublishQuery,
     answers: {
-      201: { about: 'The outcome of each.', of: [PublishedAnswer, PublishedManyAnswer] },
-      200: { about: 'With `wait_ms`: how the job ended.', of: EndedAnswer },
+      201: {
+        about: 'The outcome of each.',
+        of: [PublishedAnswer, PublishedManyAnswer],
+        headers: [REPLAYED],
+      },
+      200: { about: 'With `wait_ms`: how the job ended.', of: EndedAnswer, headers: [REPLAYED] },
       202: {
         about:
           'With `wait_ms`: the state of the job; it has not ended yet. `Location` has the address to poll.',
         of: EndedAnswer,
+        headers: [REPLAYED],
       },
     },
     errors: [

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { WithHeaders } from '../../http/answer/with-headers.js';
 import { Config } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
-import type { PublishOptions } from '../../domain/job/job.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
 import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
@@ -26,7 +25,7 @@ import {
 } from '../../contract/job/options.js';
 import type { Inside } from '../../contract/fields/wire.js';
 import { endedAnswer } from './job-answers.v1.js';
-import { checkIdCount, publishOptionsOf } from '../publish-options.js';
+import { checkIdCount, publishOptionsOf, type RequestOptions } from '../publish-options.js';
 import { JobsService } from '../jobs.service.js';
 import { extendedJobOf, publishRequestOf } from '../../contract/job/new-job.js';
 
@@ -34,6 +33,7 @@ import { extendedJobOf, publishRequestOf } from '../../contract/job/new-job.js';
 const KEPT_LONGER_MS = 60_000;
 const NO_KEY_RULE =
   'Idempotency-Key and X-Job-ID are not allowed: the id in the path makes a repeated PUT safe';
+const NO_HEADERS: readonly string[] = [];
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
 /** Publishing through the native API, for the router and the fast path. */
@@ -64,9 +64,13 @@ export class V1Publishing {
       else {
         context.after(this.jobs.publish(caller, jobs, options), (published) => {
           const [first] = published;
+          const { answerHeaders: headers = NO_HEADERS } = options ?? {};
           if (!isOne || first === undefined)
-            answer(context, 201, `{"jobs":[${published.map(publishedJson).join(',')}]}`);
-          else answer(context, 201, publishedJson(first), { headers: locationOf(context, first) });
+            answer(context, 201, `{"jobs":[${published.map(publishedJson).join(',')}]}`, { headers });
+          else
+            answer(context, 201, publishedJson(first), {
+              headers: [...locationOf(context, first), ...headers],
+            });
         });
       }
     });
@@ -102,7 +106,7 @@ export class V1Publishing {
     context: RequestContext,
     job: NewExtendedJob,
     waitMs: number,
-    options: PublishOptions | undefined,
+    options: RequestOptions | undefined,
   ): void {
     const { caller, server, request } = context;
     // guard: publish-that-waits-is-a-waiter
@@ -117,12 +121,10 @@ export class V1Publishing {
       if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
       const found = await this.jobs.waitForEnd(caller, published.id, waitMs, delivery.signal);
       const hasEnded = found === null || ENDED.has(found.state);
-      reply(
-        context,
-        hasEnded ? 200 : 202,
-        endedAnswer(published, found, server.maxJsonDepth),
-        hasEnded ? [] : locationOf(context, published),
-      );
+      reply(context, hasEnded ? 200 : 202, endedAnswer(published, found, server.maxJsonDepth), [
+        ...(hasEnded ? [] : locationOf(context, published)),
+        ...(options?.answerHeaders ?? NO_HEADERS),
+      ]);
     };
     const done = (): void => delivery.done();
     context.after(publish(), done, done);

@@ -11,7 +11,7 @@ const MARGIN_MS = 10_000;
 type Headers = Record<string, string>;
 type Call = (queue: string, headers: Headers) => Promise<Answer>;
 
-/** Publishes that take the header. */
+/** Publishes that take the headers. */
 const CALLS: readonly [string, Call][] = [
   ['publish one (v1)', (queue, headers) => call('POST', 'jobs', { queue, data: 1 }, { headers })],
   [
@@ -121,5 +121,60 @@ describe('Idempotency-TTL-Ms', () => {
     expect(await publish()).toBe(first);
     await waitFor(async () => (await publish()) !== first, 5_000);
     expect(await sizeOf(queue)).toBe(2);
+  });
+});
+
+describe('Idempotency-Replayed', () => {
+  useNativeApi();
+
+  const replayed = ({ headers }: Answer): unknown => headers['idempotency-replayed'];
+
+  describe.each(CALLS)('the header on a call to %s', (_name, publish) => {
+    it('is true in the answer to a repeated request, and only there', async () => {
+      const [queue, headers] = [fresh(), { 'Idempotency-Key': fresh('key') }];
+      const answers = [];
+      for (let i = 0; i < 3; i++) answers.push(await publish(queue, headers));
+
+      expect(answers.map(replayed)).toEqual([undefined, 'true', 'true']);
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    });
+
+    it('is in all answers but one of requests that are sent at once', async () => {
+      const [queue, headers] = [fresh(), { 'Idempotency-Key': fresh('key') }];
+      const answers = await Promise.all(Array.from({ length: 5 }, () => publish(queue, headers)));
+      expect(answers.map(replayed).filter((value) => value === undefined)).toHaveLength(1);
+    });
+
+    it('is absent without a key', async () => {
+      const queue = fresh();
+      expect([await publish(queue, {}), await publish(queue, {})].map(replayed)).toEqual([
+        undefined,
+        undefined,
+      ]);
+    });
+  });
+
+  it('is absent where the key was used for another request', async () => {
+    const [queue, headers] = [fresh(), { 'Idempotency-Key': fresh('key') }];
+    await call('POST', 'jobs', { queue, data: 1 }, { headers });
+    const other = await call('POST', 'jobs', { queue, data: 2 }, { headers });
+    expect([other.status, replayed(other)]).toEqual([422, undefined]);
+  });
+
+  it('is in the answer to a repeated publish with wait_ms', async () => {
+    const [queue, headers] = [fresh(), { 'Idempotency-Key': fresh('key') }];
+    const publish = (): Promise<Answer> => call('POST', 'jobs?wait_ms=1', { queue }, { headers });
+    expect([await publish(), await publish()].map((one) => [one.status, replayed(one)])).toEqual([
+      [202, undefined],
+      [202, 'true'],
+    ]);
+  });
+
+  it('is described in the OpenAPI document', async () => {
+    const { json } = await app.get('/v1/openapi.json', { token: null });
+    const { paths } = json as Readonly<{ paths: Record<string, { post: { responses: object } }> }>;
+    const { responses } = paths['/v1/{namespace}/jobs']!.post;
+    for (const status of ['200', '201', '202'])
+      expect(responses).toHaveProperty([status, 'headers', 'Idempotency-Replayed']);
   });
 });
