@@ -117,6 +117,7 @@ class QueueFacts {
   @Flag('False: it has neither jobs nor settings.') exists!: boolean;
   @Whole('Jobs that have not ended: all but dead, done and cancelled ones.', 0, MAX_UINT32) length!: number;
   @Whole('Jobs for workers now: ready, held and leased ones.', 0, MAX_UINT32) work!: number;
+  @Whole('Worker sessions that are not lost and lease from it.', 0, MAX_UINT32) workers!: number;
   @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
   @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
   @Nullable()
@@ -161,6 +162,7 @@ interface QueueRead extends QueueSettings {
   readonly exists: boolean;
   readonly stalled: number;
   readonly recurring: number;
+  readonly workers: number;
   readonly length: number;
   readonly pushTarget: string | null;
   readonly isCreated?: boolean;

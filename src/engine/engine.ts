@@ -208,7 +208,7 @@ export type RecurringCalls = Pick<
 export type SessionCalls = Pick<
   Workers,
   | ('list' | 'find' | 'deregister' | 'heartbeat' | 'quiet' | 'stop' | 'endWaits')
-  | ('awaitedQueues' | 'stalledByQueue')
+  | ('awaitedQueues' | 'stalledByQueue' | 'sessionsByQueue')
 >;
 
 /** Push targets. */

@@ -46,6 +46,31 @@ export const GAUGES = {
     help: 'Leased jobs',
     labelNames: QUEUE,
   },
+  blockedJobs: {
+    name: 'pumphouse_queue_blocked_jobs',
+    help: 'Blocked jobs: they wait for other jobs, stuck ones included',
+    labelNames: QUEUE,
+  },
+  stuckJobs: {
+    name: 'pumphouse_queue_stuck_jobs',
+    help: 'Stuck jobs: blocked jobs with a failed dependency',
+    labelNames: QUEUE,
+  },
+  heldJobs: {
+    name: 'pumphouse_queue_held_jobs',
+    help: 'Held jobs: their concurrency key is at its limit, or the breaker of their push origin is open',
+    labelNames: QUEUE,
+  },
+  pausedQueues: {
+    name: 'pumphouse_queue_paused',
+    help: '1 if the queue is paused, else 0; of `other`, how many are',
+    labelNames: QUEUE,
+  },
+  queueWorkers: {
+    name: 'pumphouse_queue_workers',
+    help: 'Worker sessions that are not lost and lease from the queue',
+    labelNames: QUEUE,
+  },
   queues: { name: 'pumphouse_queues', help: 'Queues', labelNames: POOL },
   sessions: {
     name: 'pumphouse_worker_sessions',

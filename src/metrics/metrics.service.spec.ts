@@ -22,9 +22,9 @@ function counts(queue: string, ready: number): QueueCounts {
     scheduled: 2,
     leased: 3,
     dead: 1,
-    blocked: 0,
-    stuck: 0,
-    held: 0,
+    blocked: 4,
+    stuck: 1,
+    held: 2,
     done: 0,
     cancelled: 0,
     oldestReadyAgeMs: ready * 1_000,
@@ -51,12 +51,21 @@ async function setUp(queues: Record<string, string[]> = {}, options: Partial<Met
   };
   service.attach(store, {
     namespaces: () => Promise.resolve(Object.keys(queues)),
-    sessions: { countSessions: (namespace) => Promise.resolve(queues[namespace]?.length ?? 0) },
+    // Each queue has one worker, and those whose name ends with 1 are paused.
+    sessions: {
+      countSessions: (namespace) => Promise.resolve(queues[namespace]?.length ?? 0),
+      sessionsByQueue: (namespace) =>
+        Promise.resolve(new Map((queues[namespace] ?? []).map((queue) => [queue, 1]))),
+    },
     queues: {
       names: (namespace) => Promise.resolve(queues[namespace] ?? []),
       counts: (_namespace, names) => {
         calls.counts.push([...names]);
         return Promise.resolve(names.map((name, i) => counts(name, i + 1)));
+      },
+      stored: {
+        settings: (_namespace, names) =>
+          Promise.resolve(names.map((name) => ({ pausedAtMs: name.endsWith('1') ? 1 : null }))),
       },
     },
   });
@@ -196,6 +205,18 @@ describe('MetricsService', () => {
       'pumphouse_queue_oldest_ready_age_seconds{pool="default",namespace="a",queue="q2"} 2',
     );
     expect(text).toContain('pumphouse_queues{pool="default"} 5');
+  });
+
+  it('shows of each queue the blocked, stuck and held jobs, its workers, and whether it is paused', async () => {
+    const { service } = await setUp({ a: ['q1', 'q2'], b: ['q3', 'q4', 'q5'] });
+    const text = await service.text();
+    for (const [labels, values] of [
+      ['namespace="a",queue="q1"', [4, 1, 2, 1, 1]],
+      ['namespace="a",queue="q2"', [4, 1, 2, 1, 0]],
+      ['namespace="other",queue="other"', [8, 2, 4, 2, 0]],
+    ] as const)
+      for (const [i, name] of ['blocked_jobs', 'stuck_jobs', 'held_jobs', 'workers', 'paused'].entries())
+        expect(text).toContain(`pumphouse_queue_${name}{pool="default",${labels}} ${String(values[i])}\n`);
   });
 
   it('prefers queues with counters when it shows the sizes of its maximum number of queues', async () => {

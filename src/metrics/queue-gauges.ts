@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { Gauge } from 'prom-client';
+import type { QueueSettings } from '../contract/queue-settings.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import { GAUGES, type PoolLabel, type QueueLabel } from './gauges.js';
 import { OTHER } from './series.js';
@@ -11,10 +12,19 @@ export interface QueueSource {
   readonly queues: {
     names(namespace: string): Promise<string[]>;
     counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
+    readonly stored: {
+      /** Null for a queue that does not exist. */
+      settings(
+        namespace: string,
+        queues: readonly string[],
+      ): Promise<(Pick<QueueSettings, 'pausedAtMs'> | null)[]>;
+    };
   };
   readonly sessions: {
     /** Worker sessions of a namespace that are not lost. */
     countSessions(namespace: string): Promise<number>;
+    /** Those that lease from each queue. */
+    sessionsByQueue(namespace: string): Promise<ReadonlyMap<string, number>>;
   };
 }
 
@@ -29,7 +39,19 @@ interface QueueName {
 /** Labels of the sum of the queues without labels. */
 const OTHERS: QueueName = { namespace: OTHER, queue: OTHER };
 
-type Totals = Record<'ready' | 'scheduled' | 'leased' | 'dead' | 'oldestMs', number>;
+/** What the gauges of a queue show, each the field of its name in `QueueSizeGauges`. */
+type Totals = Record<TotalName, number>;
+type TotalName = (typeof SUMS)[number] | 'oldestMs';
+/** Those that add up. */
+const SUMS = [
+  ...(['ready', 'scheduled', 'leased', 'dead', 'blocked', 'stuck', 'held', 'paused', 'workers'] as const),
+];
+/** What is read of a queue. */
+interface QueueReading {
+  readonly counts: QueueCounts;
+  readonly isPaused: boolean;
+  readonly workers: number;
+}
 type QueueLabels = Readonly<Record<QueueLabel, string>>;
 
 /** The gauges of all pools' queues. */
@@ -40,6 +62,11 @@ export class QueueSizeGauges {
     @InjectMetric(GAUGES.scheduledJobs.name) private readonly scheduled: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.leasedJobs.name) private readonly leased: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.deadJobs.name) private readonly dead: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.blockedJobs.name) private readonly blocked: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.stuckJobs.name) private readonly stuck: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.heldJobs.name) private readonly held: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.pausedQueues.name) private readonly paused: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.queueWorkers.name) private readonly workers: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.oldestReadyAge.name) private readonly oldest: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.queueSizes.name) private readonly lmstfyReady: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.deadletterSizes.name) private readonly lmstfyDead: Gauge<QueueLabel>,
@@ -48,20 +75,16 @@ export class QueueSizeGauges {
     @InjectMetric(GAUGES.sessions.name) readonly sessions: Gauge<PoolLabel>,
   ) {}
 
-  set(labels: QueueLabels, { ready, scheduled, leased, dead, oldestMs }: Totals): void {
-    this.ready.set(labels, ready);
-    this.scheduled.set(labels, scheduled);
-    this.leased.set(labels, leased);
-    this.dead.set(labels, dead);
-    this.oldest.set(labels, oldestMs / 1_000);
-    this.lmstfyReady.set(labels, ready);
-    this.lmstfyDead.set(labels, dead);
+  set(labels: QueueLabels, totals: Totals): void {
+    for (const name of SUMS) this[name].set(labels, totals[name]);
+    this.oldest.set(labels, totals.oldestMs / 1_000);
+    this.lmstfyReady.set(labels, totals.ready);
+    this.lmstfyDead.set(labels, totals.dead);
   }
 
   remove(labels: QueueLabels): void {
-    const { ready, scheduled, leased, dead, oldest, lmstfyReady, lmstfyDead } = this;
-    for (const gauge of [ready, scheduled, leased, dead, oldest, lmstfyReady, lmstfyDead])
-      gauge.remove(labels);
+    for (const name of SUMS) this[name].remove(labels);
+    for (const gauge of [this.oldest, this.lmstfyReady, this.lmstfyDead]) gauge.remove(labels);
   }
 }
 
@@ -82,6 +105,8 @@ export interface GaugeBudget {
 export class QueueGauges {
   private readonly labelled = new Map<string, QueueName>();
   private walk: { pending: QueueName[]; totals: Totals } | undefined;
+  /** Sessions by queue of each namespace that has any, as the last refresh read them. */
+  private workers: ReadonlyMap<string, ReadonlyMap<string, number>> = new Map();
   private others = zero();
 
   constructor(
@@ -113,6 +138,7 @@ export class QueueGauges {
 
   private async names(): Promise<QueueName[]> {
     const namespaces = await this.source.namespaces();
+    const workers = new Map<string, ReadonlyMap<string, number>>();
     let sessions = 0;
     const lists = await inTurns(namespaces, async (namespace) => {
       const [queues, count] = await Promise.all([
@@ -120,8 +146,10 @@ export class QueueGauges {
         this.source.sessions.countSessions(namespace),
       ]);
       sessions += count;
+      if (count > 0) workers.set(namespace, await this.source.sessions.sessionsByQueue(namespace));
       return queues.map((queue) => ({ namespace, queue }));
     });
+    this.workers = workers;
     this.gauges.sessions.set({ pool: this.pool }, sessions);
     return lists.flat();
   }
@@ -152,9 +180,10 @@ export class QueueGauges {
 
   private async readLabelled(): Promise<Totals> {
     const totals = zero();
-    await this.count([...this.labelled.values()], (namespace, counts) => {
-      add(totals, counts);
-      this.show({ namespace, queue: counts.queue }, toTotals(counts));
+    await this.count([...this.labelled.values()], (namespace, reading) => {
+      const own = toTotals(reading);
+      add(totals, own);
+      this.show({ namespace, queue: reading.counts.queue }, own);
     });
     return totals;
   }
@@ -165,7 +194,7 @@ export class QueueGauges {
     const { walk } = this;
     const part = walk.pending.splice(0, Math.max(this.budget.limit, COUNTS_BATCH));
     try {
-      await this.count(part, (_namespace, counts) => add(walk.totals, counts));
+      await this.count(part, (_namespace, reading) => add(walk.totals, toTotals(reading)));
     } catch (error) {
       this.walk = undefined;
       throw error;
@@ -178,10 +207,18 @@ export class QueueGauges {
 
   private async count(
     names: readonly QueueName[],
-    each: (namespace: string, counts: QueueCounts) => void,
+    each: (namespace: string, reading: QueueReading) => void,
   ): Promise<void> {
     await inTurns(batches(names), async ({ namespace, queues }) => {
-      for (const counts of await this.source.queues.counts(namespace, queues)) each(namespace, counts);
+      const [all, settings] = await Promise.all([
+        this.source.queues.counts(namespace, queues),
+        this.source.queues.stored.settings(namespace, queues),
+      ]);
+      all.forEach((counts, i) => {
+        const isPaused = (settings[i]?.pausedAtMs ?? null) !== null;
+        const workers = this.workers.get(namespace)?.get(counts.queue) ?? 0;
+        each(namespace, { counts, isPaused, workers });
+      });
     });
   }
 
@@ -196,19 +233,21 @@ function keyOf({ namespace, queue }: QueueName): string {
 }
 
 function zero(): Totals {
-  return { ready: 0, scheduled: 0, leased: 0, dead: 0, oldestMs: 0 };
+  const sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Totals;
+  return { ...sums, oldestMs: 0 };
 }
 
-function toTotals({ ready, scheduled, leased, dead, oldestReadyAgeMs }: QueueCounts): Totals {
-  return { ready, scheduled, leased, dead, oldestMs: oldestReadyAgeMs };
+function toTotals({ counts, isPaused, workers }: QueueReading): Totals {
+  const { ready, scheduled, leased, dead, blocked, stuck, held, oldestReadyAgeMs: oldestMs } = counts;
+  return {
+    ...{ ready, scheduled, leased, dead, blocked, stuck, held },
+    ...{ paused: isPaused ? 1 : 0, workers, oldestMs },
+  };
 }
 
-function add(totals: Totals, counts: QueueCounts): void {
-  totals.ready += counts.ready;
-  totals.scheduled += counts.scheduled;
-  totals.leased += counts.leased;
-  totals.dead += counts.dead;
-  totals.oldestMs = Math.max(totals.oldestMs, counts.oldestReadyAgeMs);
+function add(totals: Totals, own: Totals): void {
+  for (const name of SUMS) totals[name] += own[name];
+  totals.oldestMs = Math.max(totals.oldestMs, own.oldestMs);
 }
 
 /** Names by namespace, in lists of at most `COUNTS_BATCH`. */

@@ -104,4 +104,36 @@ describe('metrics', () => {
     expect(text).not.toContain('stranger');
     expect(value(text, 'infra_lmstfy_http_http_codes', 'namespace=""', 'code="401"')).toBe(1);
   });
+
+  it('show of a queue its blocked, stuck and held jobs, its workers, and whether it is paused', async () => {
+    const v1 = async (method: string, path: string, body?: object): Promise<unknown> => {
+      const given = body === undefined ? {} : { body: JSON.stringify(body) };
+      const { status, json, text } = await app.call(method, `/v1/${app.namespace}/${path}`, given);
+      if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
+      return json;
+    };
+    await v1('PATCH', 'queues/crowded', { max_running_per_key: 1 });
+    await v1('POST', 'jobs', { queue: 'needs', id: 'needed' });
+    await v1('POST', 'jobs', {
+      jobs: [
+        { queue: 'crowded', depends_on: ['needed'] },
+        ...Array.from({ length: 3 }, () => ({ queue: 'crowded', concurrency_key: 'one' })),
+      ],
+    });
+    await v1('POST', 'leases', { queues: ['crowded'], count: 3 });
+    await v1('POST', 'queues/crowded/pause');
+    await v1('DELETE', 'jobs/needed?force=true');
+    const info = { name: 'mailer', queues: ['crowded'] };
+    await v1('POST', 'workers/mailer-1/heartbeat', { ttr_ms: 60_000, leases: [], info });
+
+    await waitFor(async () => {
+      const text = await scrape();
+      const shown = ['blocked_jobs', 'stuck_jobs', 'held_jobs', 'workers', 'paused'].map((name) =>
+        value(text, `pumphouse_queue_${name}`, 'queue="crowded"'),
+      );
+      expect(shown).toEqual([1, 1, 2, 1, 1]);
+      return true;
+    }, 15_000);
+    expect(value(await scrape(), 'pumphouse_queue_paused', 'queue="needs"')).toBe(0);
+  });
 });

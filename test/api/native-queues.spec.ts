@@ -32,6 +32,7 @@ describe('the native API, queues', () => {
       exists: true,
       length: 3,
       work: 2,
+      workers: 0,
       counts: { ...NO_JOBS, ready: 1, scheduled: 1, leased: 1 },
       paused_at: null,
       draining_at: null,
@@ -92,6 +93,35 @@ describe('the native API, queues', () => {
     await lease({ queues: [queue], worker: 'next' });
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ counts: { stalled: 0, leased: 2 } });
     for (const id of ['r1', 'r2', 'r3']) await call('DELETE', `recurring/${id}`);
+  });
+
+  it('counts the workers of a queue: sessions that name it and are not lost', async () => {
+    const [queue, other] = [fresh(), fresh()];
+    const beat = (id: string, ttr_ms: number, queues: string[]): Promise<unknown> =>
+      given('POST', `workers/${id}/heartbeat`, { ttr_ms, leases: [], info: { name: 'mailer', queues } });
+    const workersOf = async (): Promise<unknown[]> =>
+      Promise.all(
+        [queue, other].map(
+          async (name) => (await given<{ workers: number }>('GET', `queues/${name}`)).workers,
+        ),
+      );
+    const [one, two, three] = [fresh('worker'), fresh('worker'), fresh('worker')];
+    await beat(one, 60_000, [queue]);
+    await beat(two, 60_000, [queue, other]);
+    await beat(three, 60_000, []);
+    await publish({ queue, delay_ms: 60_000 });
+    // It has no session.
+    await lease({ queues: [queue], worker: fresh('nameless') });
+    expect(await workersOf()).toEqual([2, 1]);
+    expect(await queues()).toContainEqual(expect.objectContaining({ queue, workers: 2 }));
+
+    await call('DELETE', `workers/${one}`);
+    await beat(two, 1, [queue, other]);
+    await waitFor(async () => {
+      expect(await workersOf()).toEqual([0, 0]);
+      return true;
+    });
+    for (const id of [two, three]) await call('DELETE', `workers/${id}`);
   });
 
   it('lists queues that have a waiting lease request, a recurring job, a setting or a job of today', async () => {

@@ -329,6 +329,24 @@ describe('worker sessions', () => {
     expect(changes).toEqual(['started 1', 'started 1', 'lost 1', 'returned 1']);
   });
 
+  it('are counted by queue, all of more than one script reads, without those that are lost', async () => {
+    const ids = Array.from({ length: 450 }, (_, i) => `mailer-${String(i)}`);
+    const queuesOf = (i: number): string[] => (i % 3 === 0 ? ['mail', 'sms'] : ['mail']);
+    await Promise.all(ids.map((id, i) => beat(id, [], { ...INFO, queues: queuesOf(i) })));
+    await beat('describes-no-queues', [], INFO);
+    expect(await f.engine.sessions.sessionsByQueue(f.ns)).toEqual(
+      new Map([
+        ['mail', 450],
+        ['sms', 150],
+      ]),
+    );
+
+    f.nowMs += TTR_MS;
+    // Lost, though their timer has not run yet.
+    await beat('mailer-1');
+    expect(await f.engine.sessions.sessionsByQueue(f.ns)).toEqual(new Map([['mail', 1]]));
+  });
+
   it('are lost a bounded number at a time, all of them in the end', async () => {
     const ids = Array.from({ length: 150 }, (_, i) => `mailer-${String(i)}`);
     await Promise.all(ids.map((id) => beat(id, [], INFO)));

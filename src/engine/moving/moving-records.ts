@@ -226,5 +226,6 @@ export function movingSessions({ old, next, mover }: Move, settle: SettleCalls):
     stop: afterMove(),
     awaitedQueues: toNew,
     stalledByQueue: bothIfUp(old, sumByKey),
+    sessionsByQueue: bothIfUp(old, sumByKey),
   });
 }

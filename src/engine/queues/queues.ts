@@ -30,6 +30,8 @@ export interface QueueView extends QueueSettings {
   readonly stalled: number;
   /** Recurring jobs that make jobs of the queue. */
   readonly recurring: number;
+  /** Worker sessions that are not lost and lease from the queue. */
+  readonly workers: number;
   /** Jobs that have not ended yet: all but dead, done and cancelled ones. */
   readonly length: number;
   /** The target that its jobs are pushed to; null = none. */
@@ -48,7 +50,7 @@ export interface StoredQueues
 /** What is shown with a queue. */
 export interface ShownWithQueues {
   readonly targets: Pick<Targets, 'push' | 'ofQueues'>;
-  readonly sessions: Pick<Workers, 'awaitedQueues' | 'stalledByQueue'>;
+  readonly sessions: Pick<Workers, 'awaitedQueues' | 'stalledByQueue' | 'sessionsByQueue'>;
   readonly recurring: { countByQueue(namespace: string): Promise<ReadonlyMap<string, number>> };
   readonly stats: {
     /** The number of the present day. */
@@ -203,15 +205,17 @@ export class Queues {
     for (let i = 0; i < queues.length; i += MOST_COUNTED) {
       counts.push(...(await this.counts(namespace, queues.slice(i, i + MOST_COUNTED))));
     }
-    const [pushed, stalled, recurring] = await Promise.all([
+    const [pushed, stalled, workers, recurring] = await Promise.all([
       targets.ofQueues(namespace, queues),
       sessions.stalledByQueue(namespace),
+      sessions.sessionsByQueue(namespace),
       schedules.countByQueue(namespace),
     ]);
     return counts.map((one, i) => ({
       ...viewOf(settings[i] ?? null, one),
       stalled: stalled.get(one.queue) ?? 0,
       recurring: recurring.get(one.queue) ?? 0,
+      workers: workers.get(one.queue) ?? 0,
       pushTarget: pushed[i] ?? null,
     }));
   }
@@ -220,7 +224,7 @@ export class Queues {
 function viewOf(
   stored: QueueSettings | null,
   counts: QueueCounts,
-): Omit<QueueView, 'stalled' | 'recurring' | 'pushTarget'> {
+): Omit<QueueView, 'stalled' | 'recurring' | 'workers' | 'pushTarget'> {
   const settings = stored ?? NO_SETTINGS;
   const { ready, scheduled, blocked, held, leased } = counts;
   const length = ready + scheduled + blocked + held + leased;

@@ -14,6 +14,7 @@ import { MAX_PERIOD_MS, MAX_SESSION_LEASES, MAX_UINT32 } from '../../domain/limi
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import {
+  countQueueSessions,
   countStalled,
   stalledWorkers,
   recordSession,
@@ -46,6 +47,8 @@ const MOST_REMEMBERED = 10_000;
 const RECORD_BYTES = 100;
 /** Workers whose stalled jobs are counted: those that were seen last; and of one script call, a millisecond of Redis. */
 const MOST_WORKERS = 10_000;
+/** Sessions that one script call reads: a millisecond of Redis. */
+const MOST_READ = 200;
 const PAGE = /* guard: stalled-jobs-by-pages */ 500;
 /** Stalled jobs of one worker that are counted, and of one script call: a few milliseconds of Redis. */
 const MOST_STALLED = 1_000;
@@ -153,6 +156,23 @@ export class Workers {
   /** Counts the worker sessions that are not lost. */
   async countSessions(namespace: string): Promise<number> {
     return Number(await this.pool.read('ZCARD', this.pool.keys.namespace(namespace).sessions));
+  }
+
+  /**
+   * Counts by queue the sessions that are not lost and lease from it; of more than 10,000 sessions a part. Queues without
+   * a session are left out.
+   */
+  async sessionsByQueue(namespace: string): Promise<ReadonlyMap<string, number>> {
+    const counts = new Map<string, number>();
+    const sessions = Math.min(await this.countSessions(namespace), MOST_WORKERS);
+    for (let skip = 0; skip < sessions; skip += MOST_READ) {
+      const { raw } = await this.runner.run(countQueueSessions, namespace, { skip, limit: MOST_READ });
+      for (let at = 3; at + 1 < raw.length; at += 2) {
+        const queue = bytesAt(raw, at).toString();
+        counts.set(queue, (counts.get(queue) ?? 0) + integerAt(raw, at + 1));
+      }
+    }
+    return counts;
   }
 
   /**

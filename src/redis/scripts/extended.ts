@@ -117,6 +117,8 @@ export const readData = script('queries/read_data', { repeatable: true, reply: w
 
 export const countStalled = script('queries/count_stalled', { repeatable: true, reply: whole });
 
+export const countQueueSessions = script('queries/count_queue_sessions', { repeatable: true, reply: whole });
+
 export const stalledWorkers = script('queries/stalled_workers', { repeatable: true, reply: whole });
 
 export const listEndedTracked = script('queries/list_ended_tracked', { repeatable: true, reply: whole });
@@ -185,6 +187,7 @@ export const EXTENDED_SCRIPTS = [
   recordWorkers,
   recordSession,
   countStalled,
+  countQueueSessions,
   stalledWorkers,
   listByIds,
   readData,

@@ -46,6 +46,7 @@ export const SIGNATURES = {
   'maintenance/sweep': { keys: ['meta', 'expiries'], args: ['clock_ms', 'deadline_ms', 'number', 'skip', 'earliest_ms', 'mark'], item: [] },
   'maintenance/tidy': { keys: ['meta', 'queues', 'due', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'cursor', 'every_ms', 'stalled_ms'], item: [] },
   'maintenance/unregister': { keys: ['meta', 'queues', 'sending'], args: [], item: [] },
+  'queries/count_queue_sessions': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'skip', 'limit'], item: [] },
   'queries/count_recurring': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'after', 'limit'], item: [] },
   'queries/count_stalled': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'limit'], item: ['worker'] },
   'queries/dead_letter': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'verb', 'queue', 'filter', 'options', 'at', 'id', 'limit', 'scan_limit'], item: ['id'] },

@@ -156,6 +156,8 @@ export interface QueueDetails extends QueueSettings {
   readonly exists: boolean;
   readonly length: number;
   readonly work: number;
+  /** Worker sessions that are not lost and lease from it. */
+  readonly workers: number;
   readonly counts: Readonly<
     Record<
       | 'ready'
