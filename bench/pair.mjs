@@ -4,8 +4,8 @@
  *
  *     --now DIR               the build to compare with it, instead of this checkout
  *     --gate                  a verdict on each row; exits with 1 if the build costs more than it may (gate.mjs)
- *     --rounds N              measured rounds, 8 if left out
- *     --processes N           servers of each build, 2 if left out
+ *     --rounds N              measured rounds, 6 if left out
+ *     --processes N           servers of each build, 3 if left out
  *     --redis PROGRAM         another program than redis-server
  *
  * First Redis's instructions are counted, on a Redis of their own: by `perf` where the processor has counters, else by callgrind.
@@ -39,8 +39,8 @@ const { values: flags } = parseArgs({
     before: { type: 'string' },
     now: { type: 'string', default: join(import.meta.dirname, '..') },
     gate: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '8' },
-    processes: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '6' },
+    processes: { type: 'string', default: '3' },
     redis: { type: 'string', default: 'redis-server' },
   },
 });
@@ -176,22 +176,27 @@ await cleaningUp(async () => {
   for (const folder of folders) counts.push(await countInstructions(load, folder, counter));
 
   /** @type {Server[][]} */
-  const builds = [];
-  for (const folder of folders) {
-    const servers = [];
-    for (let i = 0; i < Number(flags.processes); i++) servers.push(await startBuild(folder));
-    builds.push(servers);
+  const builds = folders.map(() => []);
+  // By turns here too: when a server of the same build starts later, it may cost ten percent more or less.
+  /** @type {Server[]} */
+  const servers = [];
+  for (let i = 0; i < Number(flags.processes); i++) {
+    for (const [at, folder] of folders.entries()) {
+      const server = await startBuild(folder);
+      builds[at]?.push(server);
+      servers.push(server);
+    }
   }
-  await runInTurns(load, builds.flat(), {
+  await runInTurns(load, servers, {
     name: 'CPU',
     rounds: Number(flags.rounds),
     rows: pairWorkloads(SIZE),
   });
-  for (const { testServer } of builds.flat()) await testServer.stop();
+  for (const { testServer } of servers) await testServer.stop();
   await load.stop();
 
   const { cpu, node, startedAt } = machine(flags.redis);
-  const costs = builds.map((servers, at) => costsOf(servers, counts[at] ?? new Map()));
+  const costs = builds.map((build, at) => costsOf(build, counts[at] ?? new Map()));
   const [before = [], again = []] = costs;
   const now = costs.at(-1) ?? [];
   console.log(`${cpu}; Node ${node}; ${startedAt.slice(0, 16)}Z; medians of ${flags.rounds} rounds\n`);
