@@ -31,7 +31,11 @@ describe('the quick start of the README', () => {
       });
 
       expect(stderr).toBe('');
-      expect(stdout.trim().split('\n')).toEqual(
+      // Specs that ran before in this process have counted jobs of namespaces of their own.
+      const isOther = (line: string): boolean =>
+        line.startsWith('pumphouse_') && !line.includes(app.namespace) && !line.includes('"other"');
+      const lines = stdout.trim().split('\n');
+      expect(lines.filter((line) => !isOther(line))).toEqual(
         [
           /"id":"order-17","state":"ready"/,
           /^\{"jobs":\[\{"id":"order-17".*"tries_left":4.*"lease":\d+,/,
@@ -39,7 +43,7 @@ describe('the quick start of the README', () => {
           ...[/"state":"ready","existing":false/, /"state":"ready","existing":false/, /"length":1,/],
           ...[/"state":"ready"/, /"state":"leased".*"tries_left":0/],
           ...[/"state":"dead".*"attempts":1/, /"jobs":1,/],
-          ...[/HELP/, /TYPE/, /published_total\{.*"other"\} 0/, /"orders"\} 1/, /"mail"\} 1/, /"sms"\} 1/],
+          ...[/HELP/, /TYPE/, /published_total\{.*"other"\} 0/, /"orders"\} 1/, /"billing"\} 1/, /"sms"\} 1/],
         ].map((line) => expect.stringMatching(line) as string),
       );
     },

@@ -6,7 +6,8 @@ import { waitFor } from '../support/redis.js';
 
 const LIMIT_MS = 600_000;
 const whereThere = (program: string): jest.It => (hasProgram(program) ? it : it.skip);
-const readme = { shell: codeIn('README.md', 'sh'), typescript: codeIn('README.md', 'ts') };
+const [typescript = ''] = codeIn('README.md', 'ts');
+const [python = ''] = codeIn('README.md', 'python');
 
 describe('examples', () => {
   let app: TestApp;
@@ -116,32 +117,74 @@ describe('examples', () => {
     LIMIT_MS,
   );
 
+  /** What the programs of the README print for one job. */
+  const MAIL = 'mail to ada\n';
+  const here = (code: string): string =>
+    code.replace('http://127.0.0.1:7777', url()).replace(/(["'])demo\1/, `$1${app.namespace}$1`);
+
   it(
     'run in the README: a typed producer and worker in 25 lines',
     async () => {
-      const shell = readme.shell.filter((block) => /npm init|mailer\.js/.test(block));
-      const [code = ''] = readme.typescript.filter((block) => block.startsWith('// mailer.ts'));
-      const lines = [...shell, code].join('').split('\n');
-      expect(shell.length).toBe(2);
-      expect(lines.filter((line) => line !== '').length).toBeLessThanOrEqual(25);
+      const [shell = ''] = codeIn('README.md', 'sh').filter((block) => block.includes('mail.js'));
+      const own = shell.split('\n').filter((line) => !line.includes('python3'));
+      const lines = [...own, ...typescript.split('\n')].filter((line) => line !== '');
+      expect(lines.length).toBeLessThanOrEqual(25);
 
-      const program = code.replace('http://127.0.0.1:7777', url()).replace("'demo'", `'${app.namespace}'`);
-      project.write('mailer.ts', program);
-      const tarball = await pack('@pumphouse/client');
-      const script = shell
-        .join('')
+      project.write('mail.ts', here(typescript));
+      const script = own
+        .join('\n')
         .replace('npm pack --silent --workspace @pumphouse/client\n', '')
-        .replace('REPO=$PWD; mkdir ../mailer && cd ../mailer && ', '')
-        .replace('"$REPO"/pumphouse-client-*.tgz', tarball);
-      expect(script).not.toMatch(/npm pack|mkdir|REPO/);
-      const output = await run('sh', ['-ec', script], project.dir, env());
-      expect(output.split('\n').at(-2)).toBe('done sent to ada@example.com');
+        .replace('REPO=$PWD; mkdir -p ../mailer && cd ../mailer && ', '')
+        .replace('"$REPO"/pumphouse-client-*.tgz', await pack('@pumphouse/client'))
+        .replace(/^node mail\.js .*$/m, '');
+      expect(script).not.toMatch(/npm pack|mkdir|REPO|^node mail/m);
+      await run('sh', ['-ec', script], project.dir, env());
+      const program = project.start('mail.js', env());
+      await program.until((text) => text === MAIL);
+      expect(await program.stop()).toEqual({ output: MAIL, code: 0 });
 
       // The types count: an input that is not one of them does not compile.
-      project.write('mailer.ts', program.replace("{ to: 'ada@example.com' }", '{ to: 1 }'));
-      await expect(run('sh', ['-ec', shell[1]!], project.dir, env())).rejects.toThrow(
-        /mailer\.ts\(\d+,\d+\): error TS/,
+      project.write('mail.ts', here(typescript).replace("{ to: 'ada' }", '{ to: 1 }'));
+      const [compile = ''] = script.split('\n').filter((line) => line.startsWith('npx tsc'));
+      await expect(run('sh', ['-ec', compile], project.dir, env())).rejects.toThrow(
+        /mail\.ts\(\d+,\d+\): error TS/,
       );
+    },
+    LIMIT_MS,
+  );
+
+  whereThere('python3')(
+    'in the README: each of the two programs works the jobs of the other',
+    async () => {
+      const [, publishing = ''] = /^(.*?)^const worker/ms.exec(here(typescript)) ?? [];
+      const [, publishingInPython = ''] = /^(.*?)^worker =/ms.exec(here(python)) ?? [];
+      project.write('mail.ts', here(typescript));
+      project.write('publish.ts', publishing);
+      project.write('mail.py', here(python));
+      project.write('publish.py', publishingInPython);
+      await project.unpack(['@pumphouse/client'], ['@types/node']);
+      await project.compile('mail.ts', 'publish.ts');
+      const own = {
+        ...env(),
+        PYTHONPATH: join(ROOT, 'packages', 'python', 'src'),
+        PYTHONDONTWRITEBYTECODE: '1',
+      };
+
+      for (const [publish, work] of [
+        [
+          ['python3', 'publish.py'],
+          [process.execPath, 'mail.js'],
+        ],
+        [
+          [process.execPath, 'publish.js'],
+          ['python3', 'mail.py'],
+        ],
+      ] as const) {
+        await run(publish[0], publish.slice(1), project.dir, own);
+        const program = project.startProgram(work, own);
+        await program.until((text) => text === MAIL + MAIL);
+        expect(await program.stop()).toEqual({ output: MAIL + MAIL, code: 0 });
+      }
     },
     LIMIT_MS,
   );
