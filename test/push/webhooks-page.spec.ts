@@ -1,63 +1,108 @@
-import { readFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as client from '../../packages/client/src/index.js';
+import { freePort } from '../../scripts/setup/free-port.mjs';
+import { tabGroupsOf } from '../../site/.vitepress/tabs.mjs';
 import { TestApp } from '../support/app.js';
+import { GO_ENV, hasProgram, Project, ROOT, run } from '../support/packed.js';
 import { PUSH } from '../support/receiver.js';
 import { waitFor } from '../support/redis.js';
+import { writeGoModule } from '../support/samples.js';
 
-const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs/how-to/webhooks.md'), 'utf8');
-const [code = ''] = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, text = '']) => text);
+const LIMIT_MS = 600_000;
+const page = readFileSync(join(ROOT, 'docs/how-to/webhooks.md'), 'utf8');
+const [{ tabs } = { tabs: [] }] = tabGroupsOf(page);
 const bodies = [...page.matchAll(/curl -X (\w+) http:\/\/127\.0\.0\.1:7777(\S+) .*\\\n +-d '(.*)'$/gm)];
 
-type Run = (...values: unknown[]) => Server;
-const FunctionOf = (() => {
-  // Only its constructor counts.
-}).constructor as new (...parts: string[]) => Run;
-
-/** Starts the endpoint of the page on a free port. */
-async function startEndpoint(secret: string, print: (...values: unknown[]) => void): Promise<Server> {
-  const body = code.replaceAll(/^import .*;$/gm, '').replace('server.listen(8080)', 'return server');
-  const run = new FunctionOf('createServer', 'verify', 'process', 'console', body);
-  const server = run(createServer, client.verify, { env: { WEBHOOK_SECRET: secret } }, { log: print });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
-
 describe('docs/how-to/webhooks.md', () => {
-  it('pushes a queue to its endpoint, which accepts no other requests', async () => {
-    const app = await TestApp.start(PUSH);
-    const printed: unknown[][] = [];
-    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-    const server = await startEndpoint(secret, (...values) => printed.push(values));
-    const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/hooks`;
-    expect(bodies).toHaveLength(2);
-    for (const [, method = '', path = '', text = ''] of bodies) {
-      const given = JSON.parse(text) as { url?: string };
-      const body = JSON.stringify(given.url === undefined ? given : { ...given, url, secret });
-      const { status } = await app.call(method, path.replace('/demo/', `/${app.namespace}/`), { body });
-      expect(status).toBe(200);
-    }
-    const body = JSON.stringify({ queue: 'invoices', data: { number: 17 } });
-    await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
-    await waitFor(() => printed.length > 0, 10_000);
-    const forged = await fetch(url, {
-      method: 'POST',
-      headers: {
-        'webhook-id': 'a',
-        'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
-        'webhook-signature': 'v1,AAAA',
-      },
-      body: '{"number":18}',
-    });
-    await app.stop();
-    server.closeAllConnections();
-    server.close();
-
-    expect(forged.status).toBe(401);
-    expect(printed).toEqual([['invoice', 17]]);
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-webhooks-'));
+  const project = new Project();
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await TestApp.start(PUSH);
   });
+  afterAll(async () => {
+    project.remove();
+    rmSync(dir, { recursive: true, force: true });
+    await app.stop();
+  });
+
+  /** Makes the endpoint of the page in one language, on another port. @returns the command that runs it */
+  async function commandOf(label: string, code: string): Promise<string[]> {
+    if (label === 'TypeScript') {
+      await project.unpack(['@pumphouse/client'], ['@types/node']);
+      project.write('endpoint.ts', code);
+      await project.compile('endpoint.ts');
+      return [process.execPath, 'endpoint.js'];
+    }
+    if (label === 'Python') {
+      writeFileSync(join(dir, 'endpoint.py'), code);
+      if (hasProgram('mypy'))
+        await run('mypy', ['--strict', '--cache-dir', join(dir, 'cache'), 'endpoint.py'], dir, {
+          MYPYPATH: join(ROOT, 'packages', 'python', 'src'),
+        });
+      return ['python3', join(dir, 'endpoint.py')];
+    }
+    writeGoModule(dir, { 'main.go': code });
+    await run('go', ['vet', '.'], dir, GO_ENV);
+    await run('go', ['build', '-o', 'endpoint', '.'], dir, GO_ENV);
+    return [join(dir, 'endpoint')];
+  }
+
+  it('has the endpoint in three languages', () =>
+    expect(tabs.map(({ label }) => label)).toEqual(['TypeScript', 'Python', 'Go']));
+
+  const isHere = ({ label }: { label: string }): boolean =>
+    label === 'TypeScript' || hasProgram(label === 'Go' ? 'go' : 'python3');
+  it.each(tabs.filter(isHere).map(({ label, code }): [string, string] => [label, code]))(
+    'pushes a queue to its endpoint in %s, which accepts no other requests',
+    async (label, code) => {
+      const port = await freePort();
+      const onLoopback = code
+        .replace('listen(8080)', `listen(${String(port)}, '127.0.0.1')`)
+        .replace('("", 8080)', `("127.0.0.1", ${String(port)})`)
+        .replace('":8080"', `"127.0.0.1:${String(port)}"`);
+      expect(onLoopback).not.toContain('8080');
+      const command = await commandOf(label, onLoopback);
+      const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+      const endpoint = project.startProgram(command, {
+        ...{ WEBHOOK_SECRET: secret, PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' },
+        PYTHONPATH: join(ROOT, 'packages', 'python', 'src'),
+      });
+      const url = `http://127.0.0.1:${String(port)}/hooks`;
+      const forge = (): Promise<Response> =>
+        fetch(url, {
+          method: 'POST',
+          headers: {
+            'webhook-id': 'a',
+            'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
+            'webhook-signature': 'v1,AAAA',
+          },
+          body: '{"number":18}',
+        });
+      await waitFor(
+        async () =>
+          (await forge().then(
+            ({ status }) => status,
+            () => 0,
+          )) === 401,
+        20_000,
+      );
+
+      expect(bodies).toHaveLength(2);
+      for (const [, method = '', path = '', text = ''] of bodies) {
+        const given = JSON.parse(text) as { url?: string };
+        const body = JSON.stringify(given.url === undefined ? given : { ...given, url, secret });
+        const { status } = await app.call(method, path.replace('/demo/', `/${app.namespace}/`), { body });
+        expect(status).toBe(200);
+      }
+      const body = JSON.stringify({ queue: 'invoices', data: { number: 17 } });
+      await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
+      await endpoint.until((printed) => printed.includes('invoice 17\n'));
+      await endpoint.kill();
+
+      expect(endpoint.printed).not.toContain('invoice 18');
+    },
+    LIMIT_MS,
+  );
 });
