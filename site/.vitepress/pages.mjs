@@ -1,9 +1,12 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { dirname, extname, join, posix } from 'node:path';
+import { codeGroupsOf, withCodeGroups } from './tabs.mjs';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
+const SITE = join(import.meta.dirname, '..');
 /** A copy of the documents: from pages outside of this folder, Vue is not found. */
-const PAGES = join(import.meta.dirname, '..', 'pages');
+const PAGES = join(SITE, 'pages');
+const PICTURE = 'docs/system.svg';
 
 /** Documents outside of docs/ that are pages of the site, and where they are there. */
 const OUTSIDE = new Map([
@@ -22,15 +25,64 @@ const OUTSIDE = new Map([
 /** Writes all pages with links that work in the site. @throws {Error} a link to a file that does not exist */
 export function writePages() {
   rmSync(PAGES, { recursive: true, force: true });
-  cpSync(join(ROOT, 'docs'), PAGES, { recursive: true, filter: (path) => !path.endsWith('.md') });
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true }).map((path) => `docs/${path}`);
   for (const path of [...docs.filter((each) => each.endsWith('.md')), ...OUTSIDE.keys()])
-    write(pageOf(path), withLinks(path, readFileSync(join(ROOT, path), 'utf8')));
+    write(pageOf(path), withLinks(path, withPicture(path, withCodeGroups(read(path)))));
+  const [sample] = codeGroupsOf(read('README.md'));
+  const home = readFileSync(join(SITE, 'home.md'), 'utf8').replace('%sample%', () => sample);
+  write('index.md', withLinks('README.md', home.replace('%picture%', images('How it works'))));
+  writePicture();
+}
+
+/**
+ * The groups of the side bar, in the order of a reader: the sections of the list of all documents, with the pages that
+ * they link.
+ */
+export function sidebar() {
+  const sections = read('docs/README.md').split(/^## /m).slice(1);
+  const groups = sections.map((section) => {
+    const paths = [...section.matchAll(/\]\(([^)#]+\.md)\)/g)].map(([, to]) => posix.join('docs', to));
+    return { text: section.split('\n', 1)[0], items: [...new Set(paths)].map(entryOf) };
+  });
+  const calls = { text: 'All calls', collapsed: true, items: pagesOf('docs/reference/api').map(entryOf) };
+  return [
+    { text: 'Pumphouse', items: ['README.md', 'docs/README.md'].map(entryOf) },
+    ...groups.map(({ text, items }) => ({
+      text,
+      collapsed: text === 'Decisions',
+      items: text === 'Reference' ? [...items, calls] : withArrivals(items),
+    })),
+  ];
+}
+
+/** The pages for readers who come from another system, in a group of their own. */
+function withArrivals(items) {
+  const isArrival = ({ link }) => link.includes('/from-');
+  const arrivals = items.filter(isArrival).map((item) => ({ ...item, text: item.text.replace('From ', '') }));
+  if (arrivals.length === 0) return items;
+  return [
+    ...items.filter((item) => !isArrival(item)),
+    { text: 'Coming from', collapsed: true, items: arrivals },
+  ];
+}
+
+function pagesOf(folder) {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `${folder}/${name}`);
+}
+
+/** A page in the side bar, by its first heading. */
+function entryOf(path) {
+  const title = /^# (.+)$/m.exec(read(path))?.[1] ?? path;
+  const text = { 'README.md': 'What it is, quick start', 'docs/README.md': 'All documents' }[path] ?? title;
+  return { text: text.replaceAll('`', ''), link: `/${pageOf(path).replace(/\.md$/, '')}` };
 }
 
 /** The page of a document, or undefined if the site does not have it. */
 function pageOf(path) {
-  if (path === 'docs/README.md') return 'index.md';
+  if (path === 'docs/README.md') return 'overview.md';
   return OUTSIDE.get(path) ?? (path.startsWith('docs/') ? path.slice('docs/'.length) : undefined);
 }
 
@@ -51,25 +103,53 @@ function withLinks(path, text) {
 
 function linkTo(target) {
   // The list of all decisions.
-  if (target === 'docs/adr') return '/index.md#decisions';
+  if (target === 'docs/adr') return '/overview.md#decisions';
   const folder = `${target}/README.md`;
   const page = pageOf(isFile(target) ? target : folder);
-  if (page !== undefined && isFile(isFile(target) ? target : folder)) return `/${page}`;
+  if (page?.endsWith('.md') && isFile(isFile(target) ? target : folder)) return `/${page}`;
   if (isFile(target)) return fileFor(target);
   throw new Error(`a link to ${target}, which is neither a page nor a file`);
 }
 
-/** A file that is no page, as plain text. */
+/** A file that is no page: a picture as it is, others as plain text. */
 function fileFor(path) {
-  const file = `files/${path.replaceAll('/', '-').replace(/^\./, '')}.txt`;
-  mkdirSync(join(PAGES, 'public', 'files'), { recursive: true });
-  cpSync(join(ROOT, path), join(PAGES, 'public', file));
+  const ending = extname(path) === '.svg' ? '' : '.txt';
+  const file = `files/${path.replaceAll('/', '-').replace(/^\./, '')}${ending}`;
+  writePublic(file, read(path));
   return `/${file}`;
+}
+
+/** The picture of the system follows the mode that the reader chose in the site, which its own file cannot know. */
+function withPicture(path, text) {
+  const to = posix.relative(posix.dirname(path), PICTURE);
+  return text.replaceAll(/!\[([^\]]*)\]\(([^)]+)\)/g, (all, alt, target) =>
+    target === to ? images(alt) : all,
+  );
+}
+
+const images = (alt) =>
+  ['light', 'dark']
+    .map((mode) => `<img class="only-${mode}" src="/system-${mode}.svg" alt="${alt.replaceAll('\n', ' ')}">`)
+    .join('\n');
+
+function writePicture() {
+  const [all, dark] = /@media \(prefers-color-scheme: dark\) \{ (.*) \}\n/.exec(read(PICTURE));
+  writePublic('system-light.svg', read(PICTURE).replace(all, ''));
+  writePublic('system-dark.svg', read(PICTURE).replace(all, `${dark}\n`));
+}
+
+function writePublic(file, text) {
+  mkdirSync(dirname(join(PAGES, 'public', file)), { recursive: true });
+  writeFileSync(join(PAGES, 'public', file), text);
 }
 
 function write(page, text) {
   mkdirSync(dirname(join(PAGES, page)), { recursive: true });
   writeFileSync(join(PAGES, page), text);
+}
+
+function read(path) {
+  return readFileSync(join(ROOT, path), 'utf8');
 }
 
 function isFile(path) {
