@@ -19,6 +19,10 @@ const ENDED_AT_ONCE = 1;
 export async function serve(config: Config, log: Log, print: ((text: string) => void) | null): Promise<void> {
   const signals = new Signals();
   for (const warning of config.warnings) log.warn({}, warning);
+  if (config.later.port !== undefined) {
+    const { callbackWarnings } = await import('./callback-warnings.js');
+    for (const warning of callbackWarnings(config)) log.warn({}, warning);
+  }
   const embedded = await EmbeddedPools.start(config, log);
   try {
     const server = await startUnlessEnded(start(config, embedded, log), signals.first);

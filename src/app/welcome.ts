@@ -5,6 +5,8 @@ import { tokenOptions } from '../config/pool-options.js';
 interface Addresses {
   readonly api: string;
   readonly admin: string;
+  /** Left out if later's API is off. */
+  readonly later?: string;
 }
 
 const POOL = 'default';
@@ -29,15 +31,18 @@ export async function welcome(server: RunningServer, { api }: Addresses): Promis
 
 /** The addresses of the server. */
 export function addressesOf(server: RunningServer, config: Config): Addresses {
+  const { laterPort } = server;
   return {
     api: urlOf(config.server, server.apiPort),
     admin: urlOf(config.admin, server.admin.port),
+    ...(laterPort === null ? {} : { later: urlOf(config.later, laterPort) }),
   };
 }
 
 /** The addresses as text for the terminal. */
-export function banner({ api, admin }: Addresses): string {
-  return `Pumphouse is ready.\n  API    ${api}\n  admin  ${admin}\n`;
+export function banner({ api, admin, later }: Addresses): string {
+  const third = later === undefined ? '' : `  later  ${later}\n`;
+  return `Pumphouse is ready.\n  API    ${api}\n  admin  ${admin}\n${third}`;
 }
 
 function firstSteps(url: string, token: string): string {

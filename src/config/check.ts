@@ -177,8 +177,9 @@ function urlProblems(
 }
 
 /** Settings that are valid, but deserve a warning at start. */
-export function warningsOf({ server, pools, tokens }: Config, cores = availableParallelism()): string[] {
-  const warnings: string[] = [];
+export function warningsOf(config: Config, cores = availableParallelism()): string[] {
+  const { server, pools, tokens } = config;
+  const warnings = withoutEffect(config);
   if (server.workers > cores) {
     warnings.push(
       `server.workers is ${server.workers}, but this machine has ${cores} cores: more workers than cores do not help`,
@@ -202,6 +203,31 @@ export function warningsOf({ server, pools, tokens }: Config, cores = availableP
     );
   }
   if (tokens.allow_unsafe) warnings.push(unsafe('tokens'));
+  return warnings;
+}
+
+/** Settings without those that they need: nothing fails, and nothing works. */
+function withoutEffect({ pools, later, push, data }: Config): string[] {
+  const warnings: string[] = [];
+  if (later.port !== undefined && later.allow.length === 0) {
+    warnings.push(
+      'later.port is set, and later.allow is empty: every /create is refused. Set later.allow to the origins that callbacks may go to, such as ["https://app.example.com"]',
+    );
+  }
+  if (later.port === undefined && later.allow.length > 0) {
+    warnings.push("later.allow has no effect: later's API is off. Set later.port to use it");
+  }
+  const isPushing = push.enabled || later.port !== undefined;
+  if (!isPushing && (push.allow.length > 0 || push.allow_http)) {
+    const key = push.allow.length > 0 ? 'allow' : 'allow_http';
+    warnings.push(`push.${key} has no effect: this server does not push. Set push.enabled = true to use it`);
+  }
+  const isEmbedded = Object.values(pools).some(({ url }) => url === EMBEDDED);
+  if (!isEmbedded && data.max_memory_bytes > 0) {
+    warnings.push(
+      'data.max_memory_bytes has no effect: no pool is embedded. Set maxmemory in the configuration of your Redis',
+    );
+  }
   return warnings;
 }
 

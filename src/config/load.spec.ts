@@ -326,4 +326,29 @@ describe('configuration warnings', () => {
   it('are absent by default', () => {
     expect(loadConfig({ env: {} }).warnings).toEqual([]);
   });
+
+  it.each([
+    [
+      '[later]\nport = 8080',
+      /^later\.port is set, and later\.allow is empty: every \/create is refused\. Set/,
+    ],
+    ['[later]\nallow = ["https://a.example"]', /^later\.allow has no effect: .* Set later\.port/],
+    ['[push]\nallow = ["10.0.0.0/8"]', /^push\.allow has no effect: .* Set push\.enabled = true/],
+    ['[push]\nallow_http = true', /^push\.allow_http has no effect: .* Set push\.enabled = true/],
+    [
+      '[pools.default]\nurl = "redis://h"\n[data]\nmax_memory_bytes = 1000000',
+      /^data\.max_memory_bytes has no effect: no pool is embedded\. Set maxmemory/,
+    ],
+  ])('report a setting that has no effect, once and with the remedy: %j', (file, warning) => {
+    expect(load(file).warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  it.each([
+    '[later]\nport = 8080\nallow = ["https://a.example"]',
+    '[later]\nport = 8080\nallow = ["http://10.0.0.1"]\n[push]\nallow = ["10.0.0.0/8"]',
+    '[push]\nenabled = true\nallow = ["10.0.0.0/8"]\nallow_http = true',
+    '[data]\nmax_memory_bytes = 1000000',
+  ])('are absent for settings that belong together: %j', (file) => {
+    expect(load(file).warnings).toEqual([]);
+  });
 });

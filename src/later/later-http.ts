@@ -20,10 +20,11 @@ interface Answer {
 const BAD: Answer = { status: 400 };
 /** The type that Go finds in the first bytes of a JSON text. */
 const TEXT = 'text/plain; charset=utf-8';
+const NO_SNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const NOT_FOUND: Answer = {
   status: 404,
   body: '404 page not found\n',
-  headers: { 'X-Content-Type-Options': 'nosniff' },
+  headers: NO_SNIFF,
 };
 
 /** later's HTTP API, on a port of its own: its paths are at the root, and it knows no tokens. */
@@ -74,8 +75,11 @@ export class LaterHttp {
   }
 
   private async create(request: CreateFields): Promise<Answer> {
-    const id = await this.jobs.create(request);
-    return id === null ? BAD : { status: 200, body: createAnswer(id) };
+    const created = await this.jobs.create(request);
+    // later has no such rules, and no texts for them.
+    return 'id' in created
+      ? { status: 200, body: createAnswer(created.id) }
+      : { status: 400, body: `${created.rule}\n`, headers: NO_SNIFF };
   }
 
   private async delete(id: string): Promise<Answer> {

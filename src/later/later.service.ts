@@ -9,7 +9,7 @@ import { Drain } from '../http/request/drain.js';
 import { AddressRules } from '../push/send/address-rules.js';
 import { Names } from '../push/send/names.js';
 import type { Sender } from '../push/send/sender.js';
-import { callbackUrlOf } from './callback-url.js';
+import { callbackProblem } from './callback-url.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { CallbackWorker } from './callback-worker.js';
 import { bodyOf, type CreateFields, laterJobOf, queryAnswer } from './later-job.js';
@@ -23,6 +23,16 @@ const MAX_DELAY_S = BigInt(MAX_PERIOD_MS / 1_000);
 const SPARE_TRIES = 5;
 /** More are not needed: the delay before the fortieth retry is longer than 100,000 years. */
 const MOST_TRIES = 40;
+
+/** A job that was stored. */
+interface Created {
+  readonly id: string;
+}
+
+/** The rule that a request breaks, for people: with the remedy. */
+interface Refused {
+  readonly rule: string;
+}
 
 /** The jobs of later's API, and the worker that makes their callbacks. They are native jobs of one queue. */
 @Injectable()
@@ -65,14 +75,16 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Stores a job. @returns its id; null if its callback or its delay is not allowed
+   * Stores a job. @returns its id, or why its callback or its delay is not allowed
    *
    * @throws {QueueError} a quota, or an error of the store
    */
-  async create(request: CreateFields): Promise<string | null> {
+  async create(request: CreateFields): Promise<Created | Refused> {
     const { topic, delay, retry, callback, content } = request;
     const { namespace, queue, allow } = this.config.later;
-    if (callbackUrlOf(callback, allow) === null || delay > MAX_DELAY_S) return null;
+    const rule = callbackProblem(callback, allow);
+    if (rule !== undefined) return { rule };
+    if (delay > MAX_DELAY_S) return { rule: `delay must be at most ${String(MAX_DELAY_S)}` };
     const id = randomUUID();
     // It is stored: the clock of Redis, which is one for all servers.
     const nowMs = /* guard: later-by-redis-clock */ this.pools.get(POOL)?.clock.now() ?? Date.now();
@@ -89,7 +101,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
         tries: retries + 1 + SPARE_TRIES,
       },
     ]);
-    return id;
+    return { id };
   }
 
   /** Deletes a job, whatever its state; an unknown id changes nothing. @throws {QueueError} an error of the store */

@@ -280,10 +280,19 @@ describe('the later API', () => {
       ],
       ...['https://a%zz:b@nowhere.invalid/', 'https://evil.example/#https://nowhere.invalid'],
     ])('are refused with the callback %j', async (callback) => {
-      expect(await call('/create', JSON.stringify({ callback, delay: 100 }))).toMatchObject({
-        status: 400,
-        text: '',
-      });
+      const { status, text, headers } = await call('/create', JSON.stringify({ callback, delay: 100 }));
+      expect([status, text]).toEqual([400, expect.stringMatching(/^callback (must|has) .*\n$/)]);
+      expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    });
+
+    it('are refused with the reason', async () => {
+      const refusal = async (callback: string, delay = 100) =>
+        (await call('/create', JSON.stringify({ callback, delay }))).text;
+      expect(await refusal('mailto:a@b')).toBe('callback must be a URL with http or https\n');
+      expect(await refusal('http://10.0.0.1:8080/x')).toBe(
+        'callback must have an origin of later.allow of this server: http://10.0.0.1:8080 is none\n',
+      );
+      expect(await refusal(`${NOWHERE}/x`, 4_294_967_296)).toBe('delay must be at most 4294967295\n');
     });
   });
 
@@ -505,6 +514,22 @@ describe('the later API', () => {
       expect(dead).toMatchObject({ failures: 1, failure: { group: 'throttled' } });
       expect(sink.at('/always-busy')).toHaveLength(101);
     });
+  });
+
+  it('refuses every callback with the reason while later.allow is empty', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_LATER__PORT: '0',
+    });
+    const answer = await fetch(`http://127.0.0.1:${String(other.server.api.laterPort)}/create`, {
+      method: 'POST',
+      body: JSON.stringify({ callback: 'https://shop.example.com/hook' }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringMatching(/^this server allows no callbacks: its later\.allow is empty, and must have/),
+    ]);
+    await other.stop();
   });
 
   it('is off unless a port is set', async () => {

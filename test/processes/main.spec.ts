@@ -122,6 +122,31 @@ describe('the program', () => {
     }
   });
 
+  it.each(['1', '2'])(
+    "names the address of later's API, and warns once that later.allow is empty: %s processes",
+    async (workers) => {
+      const server = await BuiltServer.create({
+        PUMPHOUSE_SERVER__WORKERS: workers,
+        PUMPHOUSE_LATER__PORT: '0',
+      });
+      try {
+        await server.start();
+        await waitFor(() => server.output.includes('"serving"'));
+        const lines = server.output.trim().split('\n');
+        const entries = lines.map((line) => JSON.parse(line) as { msg: string; later?: string });
+        const later = entries.find(({ msg }) => msg === 'serving')?.later ?? '';
+        const answer = await fetch(`${later}/create`, { method: 'POST', body: '{}' });
+        expect([answer.status, await answer.text()]).toEqual([
+          400,
+          expect.stringContaining('its later.allow is empty'),
+        ]);
+        expect(entries.filter(({ msg }) => msg.startsWith('later.port is set'))).toHaveLength(1);
+      } finally {
+        await server.remove();
+      }
+    },
+  );
+
   it('prints example calls on its first start on a terminal, and not on the second', async () => {
     const cores = availableParallelism();
     const server = await BuiltServer.create({

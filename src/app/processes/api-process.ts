@@ -30,7 +30,7 @@ export async function runApiProcess(config: Config, log: Log): Promise<void> {
       if (isMessage(message)) obey(message as ToApiProcess, api, resolve);
     });
     process.on('SIGTERM', resolve);
-    send({ type: 'ready', port: api.port });
+    send({ type: 'ready', port: api.port, laterPort: api.laterPort });
   });
   await api.stop();
 }

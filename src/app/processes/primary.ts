@@ -25,6 +25,7 @@ export class Primary implements RunningServer {
   private isStopping = false;
   private pauseMs = FIRST_PAUSE_MS;
   private port = 0;
+  private portOfLater: number | null = null;
   /** Lets the API processes start. They load their code before that, but a problem with a pool is to be reported only once. */
   private mayBegin!: () => void;
   private readonly beginning = new Promise<void>((resolve) => (this.mayBegin = resolve));
@@ -59,6 +60,10 @@ export class Primary implements RunningServer {
 
   get apiPort(): number {
     return this.port;
+  }
+
+  get laterPort(): number | null {
+    return this.portOfLater;
   }
 
   announceEnd(): void {
@@ -145,7 +150,9 @@ export class Primary implements RunningServer {
           );
         }
         if (message.type !== 'ready') return;
-        this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
+        const { port, laterPort } = message as Extract<ToPrimary, { type: 'ready' }>;
+        this.port = port;
+        this.portOfLater = laterPort;
         // The access log may have been switched since the fork.
         send(child, { type: 'access_log', on: this.commands.accessLogOn });
         if (this.adminServer !== undefined) send(child, { type: 'end_start' });

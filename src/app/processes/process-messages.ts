@@ -18,7 +18,7 @@ export type ToApiProcess =
 export type ToPrimary =
   /** The API process listens now; earlier messages were lost. */
   | { readonly type: 'hello' }
-  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'ready'; readonly port: number; readonly laterPort: number | null }
   | { readonly type: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
   | { readonly type: 'loops'; readonly id: number; readonly loops: readonly ProcessLoop[] };
 

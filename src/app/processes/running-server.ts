@@ -4,6 +4,8 @@ import type { AdminServer } from '../admin-server.js';
 export interface RunningServer {
   readonly admin: AdminServer;
   readonly apiPort: number;
+  /** The port of later's API; null if there is none. */
+  readonly laterPort: number | null;
   /** Makes `/readyz` fail from now on. Requests are still served. */
   announceEnd(): void;
   /** Shuts down in order. Resolves when only the embedded Redis still runs. */

@@ -41,6 +41,10 @@ export class SingleProcess implements RunningServer {
     return this.api.port;
   }
 
+  get laterPort(): number | null {
+    return this.api.laterPort;
+  }
+
   announceEnd(): void {
     this.api.announceEnd();
     this.admin.announceEnd();
