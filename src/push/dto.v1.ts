@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_MESSAGE, MAX_UINT32 } from '../domain/limits.js';
+import { MAX_CURSOR, MAX_LABEL, MAX_LEASE_QUEUES, MAX_MESSAGE, MAX_UINT32 } from '../domain/limits.js';
 import { optional, required } from '../contract/fields/derived.js';
 import { Nullable, Optional, declare } from '../contract/fields/field.js';
 import {
@@ -227,8 +227,11 @@ export class TargetAnswer {
 }
 
 export class TargetsAnswer {
-  @Parts('All targets of the namespace, by name.', () => TargetAnswer, MOST_ITEMS)
+  @Parts('The targets of this page, by name.', () => TargetAnswer, MOST_ITEMS)
   items!: readonly TargetAnswer[];
+  @Nullable()
+  @Label('The cursor of the next page; null on the last one.', { max: MAX_CURSOR })
+  next_cursor!: string | null;
 }
 
 export class TestAnswer {

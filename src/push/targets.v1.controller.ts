@@ -10,7 +10,8 @@ import {
   Put,
   UseGuards,
 } from '@nestjs/common';
-import { BodyFields, InPath } from '../http/params.js';
+import { BodyFields, InPath, QueryFields } from '../http/params.js';
+import { pageIn, WholePageQuery } from '../http/request/page-query.js';
 import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
@@ -58,11 +59,13 @@ export class V1TargetsController {
     id: 'listTargets',
     about: 'Lists the targets of the namespace by name. Secrets and the values of headers are not shown.',
     group: GROUP,
-    answers: { 200: { about: 'All of them.', of: TargetsAnswer } },
+    query: WholePageQuery,
+    answers: { 200: { about: 'A page of them.', of: TargetsAnswer } },
     errors: ['pool_moving'],
   })
-  async list(@CurrentCaller() caller: Caller) {
-    return { items: (await this.targets.list(caller)).map(targetFacts) };
+  async list(@CurrentCaller() caller: Caller, @QueryFields() page: WholePageQuery) {
+    const all = (await this.targets.list(caller)).map(targetFacts);
+    return pageIn(all, ({ name }) => name, page);
   }
 
   @Get(':name')

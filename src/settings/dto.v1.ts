@@ -1,3 +1,4 @@
+import { MAX_CURSOR } from '../domain/limits.js';
 import { SETTING_KEYS } from '../engine/queues/known-settings.js';
 import { Nullable } from '../contract/fields/field.js';
 import { Label, OneOf, Parts, Whole } from '../contract/fields/kinds.js';
@@ -24,7 +25,9 @@ export class NamespaceSettingAnswer {
 }
 
 export class NamespaceSettingsPage {
-  @Parts('All settings.', () => NamespaceSettingAnswer, SETTING_KEYS.length)
+  @Parts('The settings of this page.', () => NamespaceSettingAnswer, SETTING_KEYS.length)
   items!: readonly NamespaceSettingAnswer[];
-  @Nullable() @Label('Always null: there is one page.', { max: 1 }) next_cursor!: null;
+  @Nullable()
+  @Label('The cursor of the next page; null on the last one.', { max: MAX_CURSOR })
+  next_cursor!: string | null;
 }

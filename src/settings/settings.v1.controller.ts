@@ -1,5 +1,6 @@
 import { Controller, Delete, Get, Put, UseGuards } from '@nestjs/common';
-import { InPath } from '../http/params.js';
+import { InPath, QueryFields } from '../http/params.js';
+import { pageIn, WholePageQuery } from '../http/request/page-query.js';
 import { CurrentRequest } from '../http/request/current-request.js';
 import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
@@ -23,19 +24,19 @@ const LIMIT = { maxBytes: 1_024 };
 export class V1SettingsController {
   constructor(private readonly engines: Engines) {}
 
-  /** Returns all settings with their effective values. */
   @Get()
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     id: 'listSettings',
-    about: 'Returns all settings of the namespace with their values.',
+    about: 'Lists the settings of the namespace with their values, by name.',
     group: 'Settings',
-    answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
+    query: WholePageQuery,
+    answers: { 200: { about: 'A page of them.', of: NamespaceSettingsPage } },
   })
-  async list(@CurrentCaller() caller: Caller) {
+  async list(@CurrentCaller() caller: Caller, @QueryFields() page: WholePageQuery) {
     const { defaults, chosen } = await this.read(caller);
-    // In the form of every other list; they fit on one page.
-    return { items: SETTING_KEYS.map((key) => settingFacts(key, defaults, chosen)), nextCursor: null };
+    const all = SETTING_KEYS.map((key) => settingFacts(key, defaults, chosen));
+    return pageIn(all, ({ key }) => key, page);
   }
 
   @Get(':key')

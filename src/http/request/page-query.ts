@@ -33,6 +33,28 @@ export function pageFacts<T>(items: readonly T[], place: string | null) {
   return { items, nextCursor: cursorOrNull(place) };
 }
 
+/** Query of lists that had one page before they had more: callers of that time get all that there may be. */
+export class WholePageQuery extends PageQuery {
+  @Optional()
+  @Whole(`Most items of a page; ${MAX_PAGE} if it is left out, which is all.`, 1, MAX_PAGE)
+  override limit: number = MAX_PAGE;
+}
+
+/**
+ * The page of a list that is in memory, in the order of names.
+ *
+ * @param nameOf differs for each item
+ * @throws {InputError} the cursor is not one of a list
+ */
+export function pageIn<T>(all: readonly T[], nameOf: (item: T) => string, { limit, cursor }: PageQuery) {
+  const after = cursor === undefined ? '' : fromCursor(cursor, (place) => place !== '');
+  const sorted = [...all].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const rest = sorted.filter((item) => nameOf(item) > after);
+  const items = rest.slice(0, limit);
+  const last = items.at(-1);
+  return pageFacts(items, last === undefined || rest.length === items.length ? null : nameOf(last));
+}
+
 /** The cursor of an optional place. */
 export function cursorOrNull(place: string | null): string | null {
   return place === null ? null : toCursor(place);
