@@ -13,6 +13,9 @@ import { LOG, type Log } from '../domain/log.js';
 /** `Retry-After`, in seconds, while Redis is unreachable. */
 const RETRY_AFTER_S = 1;
 
+/** lmstfy has no paths of this kind. */
+const OTHER_PORT = ': this is the admin port; the API is at server.port, 7777 by default\n';
+
 /** HTTP status of each error code on the admin port. */
 const STATUS: Record<ErrorCode, number> = {
   invalid_argument: 400,
@@ -85,7 +88,8 @@ export class AdminErrorFilter implements ExceptionFilter {
     if (reply.sent) return;
     const status = statusOf(error);
     if (status === 404 && !(error instanceof QueueError || error instanceof AdminException)) {
-      void reply.code(404).type('text/plain').send('404 page not found');
+      const hint = reply.request.url.startsWith('/v1/') ? OTHER_PORT : '';
+      void reply.code(404).type('text/plain').send(`404 page not found${hint}`);
       return;
     }
     if (status === 503) void reply.header('Retry-After', String(RETRY_AFTER_S));

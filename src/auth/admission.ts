@@ -15,6 +15,13 @@ import { allowedBy, Throttle } from './throttle.js';
 import { type KnownToken, TokenCache } from './token-cache.js';
 import type { Socket } from 'node:net';
 
+const NO_TOKEN =
+  'the request has no token: send one in the header X-Token, or as Authorization: Bearer TOKEN (pumphouse token create NAMESPACE makes one)';
+const BAD_TOKEN =
+  'there is no such token for the namespace in the path, or it has expired: use a token of this namespace';
+const NO_POOL =
+  'the server has no pool with the name before the colon of the token: check the token, and pools in the configuration of the server';
+
 /**
  * Admits a request to its queue. Checks in this order: there is capacity for it (503), its names are legal (400), its
  * pool exists (404), its token is one of its namespace (401), permits the call there (403), and has not used up its
@@ -72,12 +79,12 @@ export class Admission {
   private admitUnknown(context: RequestContext, rules: AccessRules, text: string): Promise<void> | undefined {
     const { namespace } = context;
     const { pool, token } = parseToken(text);
-    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'pool not found');
+    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'pool not found', { detail: NO_POOL });
     if (rules.isSize === true && this.config.lmstfy.public_sizes) {
       context.admitted = { pool, namespace, tokenId: '', tokenHint: '', limits: null, rights: null };
       return undefined;
     }
-    if (token === '') throw new QueueError('token_missing', 'token not found');
+    if (token === '') throw new QueueError('token_missing', 'token not found', { detail: NO_TOKEN });
     const digest = tokenDigest(pool, namespace, token);
     return this.check(context, rules, text, digest, this.tokens.get(digest));
   }
@@ -123,7 +130,7 @@ export class Admission {
 }
 
 function invalidToken(): QueueError {
-  return new QueueError('token_invalid', 'invalid token');
+  return new QueueError('token_invalid', 'invalid token', { detail: BAD_TOKEN });
 }
 
 function isSame(secret: Buffer, sent: string): boolean {

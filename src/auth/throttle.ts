@@ -16,6 +16,13 @@ export interface CountedRequest {
 /** lmstfy's names of the limited operations. */
 const VERB_OF: Record<ThrottleKind, 'consume' | 'produce'> = { read: 'consume', write: 'produce' };
 
+/** What the native API answers beyond a limit. */
+function rateDetail(kind: ThrottleKind, allowed: number, { intervalS }: Limit): string {
+  const requests = kind === 'read' ? 'requests that lease' : 'requests that publish or change';
+  const rate = `${String(allowed)} ${requests} in ${String(intervalS)} s`;
+  return `the token has used up its limit of ${rate}: repeat the request in the next interval`;
+}
+
 /** The token of a counted request, and its pool and namespace. */
 export interface CountedToken {
   readonly digest: string;
@@ -59,6 +66,7 @@ export class Throttle {
     throw new QueueError(
       'rate_limited',
       `token(${tokenHint(token.text)}) ${VERB_OF[kind]} reach the limit rate, please retry later`,
+      { detail: rateDetail(kind, allowed, limit) },
     );
   }
 

@@ -9,6 +9,7 @@ import {
 } from '../contract/job/dead-jobs.js';
 import type { Plain } from '../contract/fields/field.js';
 import type { DeadFilter } from '../domain/job/job-lists.js';
+import { momentOf } from '../domain/moment.js';
 import { fromCursor } from '../http/request/page-query.js';
 import type { DeadQuery } from './dto.v1.js';
 
@@ -52,7 +53,7 @@ export function queryFilterOf({
 function filterOf({ from, to, ...rest }: Plain<DeadFilterFields>): DeadFilter {
   return {
     ...rest,
-    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
-    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
+    ...(from === undefined ? {} : { fromMs: momentOf(from) }),
+    ...(to === undefined ? {} : { toMs: momentOf(to) }),
   };
 }

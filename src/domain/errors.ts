@@ -53,15 +53,24 @@ export type ErrorCode =
   | 'shutting_down'
   | 'internal';
 
+/** What an error has besides code and message. */
+export interface QueueErrorOptions extends ErrorOptions {
+  /** What the native API answers in place of the message, which is the text of lmstfy's API: with the remedy. */
+  readonly detail?: string;
+}
+
 /** An error that clients may see. Every other error is a bug, or is hidden behind `internal`. */
 export class QueueError extends Error {
+  readonly detail: string | undefined;
+
   constructor(
     readonly code: ErrorCode,
     message: string,
-    options?: ErrorOptions,
+    options: QueueErrorOptions = {},
   ) {
     super(message, options);
     this.name = new.target.name;
+    this.detail = options.detail;
   }
 }
 
@@ -123,7 +132,11 @@ export class LeaseLostError extends QueueError {
     readonly state?: JobState | null,
     options?: ErrorOptions,
   ) {
-    super('lease_lost', 'this is not the current lease of the job', options);
+    super(
+      'lease_lost',
+      'this is not the current lease of the job, which was leased again, released or ended: stop working on it',
+      options,
+    );
   }
 }
 
@@ -145,17 +158,26 @@ const NOT_FOUND = {
   worker: 'worker_not_found',
   target: 'target_not_found',
 } as const satisfies Record<string, ErrorCode>;
+const GONE = ': one that was acknowledged without retention_ms, or has expired, is gone';
 /** Max characters of a name that are repeated: the longest id. */
 const MAX_SHOWN = 128;
 
 /** The error for a target that does not exist, or that the caller may not see: both read the same. */
 export function notFound(what: keyof typeof NOT_FOUND, name: string): QueueError {
   const shown = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
-  return new QueueError(NOT_FOUND[what], `there is no ${what} ${shown}`);
+  return new QueueError(NOT_FOUND[what], `there is no ${what} ${shown}${what === 'job' ? GONE : ''}`);
 }
 
 export function jobNotFound(id: string): QueueError {
   return notFound('job', id);
+}
+
+/** The error for a publish under an id that is in use. */
+export function jobExists(): QueueError {
+  return new QueueError('job_exists', 'a job with this id exists', {
+    detail:
+      'a job with this id exists: if the publish was repeated, nothing is to be done; else choose another id',
+  });
 }
 
 /** The error for new data of a lease holder that is longer than the present data, or for dependencies, while Redis is full. */

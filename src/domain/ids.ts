@@ -31,6 +31,7 @@ export function isIdempotencyKey(key: string): boolean {
   return key.length <= MAX_IDEMPOTENCY_KEY && /* guard: idempotency-header-checked */ VISIBLE.test(key);
 }
 
+const NAME_RULE = `a name has 1 to ${String(MAX_NAME_LENGTH)} letters, digits, - and _, and that of a queue does not begin with _`;
 const QUEUE_LIST = /^[-_,A-Za-z0-9]+$/;
 
 /**
@@ -41,7 +42,7 @@ const QUEUE_LIST = /^[-_,A-Za-z0-9]+$/;
  */
 export function checkNames(namespace: string, queue?: string): void {
   if (isTooLong(namespace) || (queue !== undefined && isTooLong(queue))) {
-    throw new QueueError('invalid_argument', 'namespace or queue name too long');
+    throw badName('namespace or queue name too long');
   }
   checkNamespace(namespace);
   if (queue !== undefined && (queue.startsWith('_') || !hasLegalCharacters(queue))) throw forbiddenQueue();
@@ -60,11 +61,16 @@ export function checkListedNames(namespace: string, queues: string): void {
 
 function checkNamespace(namespace: string): void {
   if (hasLegalCharacters(namespace)) return;
-  throw new QueueError('invalid_argument', 'namespace name contains forbidden characters');
+  throw badName('namespace name contains forbidden characters');
 }
 
 function forbiddenQueue(): QueueError {
-  return new QueueError('invalid_argument', 'queue name contains forbidden characters');
+  return badName('queue name contains forbidden characters');
+}
+
+/** @param message lmstfy's */
+function badName(message: string): QueueError {
+  return new QueueError('invalid_argument', message, { detail: `${message}: ${NAME_RULE}` });
 }
 
 /**

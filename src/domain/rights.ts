@@ -23,7 +23,9 @@ export function checkVerb(rights: Rights | null, verb: Verb): void {
 
 /** The error for a call that needs a permission more. */
 export function verbMissing(verb: Verb): QueueError {
-  return new QueueError('verb_missing', `the token lacks the permission ${verb}`);
+  return new QueueError('verb_missing', `the token lacks the permission ${verb}`, {
+    detail: `the token lacks the permission ${verb}: use a token that has it`,
+  });
 }
 
 /** True if the rights include a queue, whatever their verbs. */
@@ -46,10 +48,8 @@ export function checkQueue(rights: Rights | null, queue: string): void {
  */
 export function notAllowed(rights: Rights | null, what: string): QueueError {
   const queues = rights?.queues ?? [];
-  return new QueueError(
-    'queue_not_allowed',
-    `the token is for the queues ${queues.join(',')} and not for ${what}`,
-  );
+  const message = `the token is for the queues ${queues.join(',')} and not for ${what}`;
+  return new QueueError('queue_not_allowed', message, { detail: `${message}: use a token for it` });
 }
 
 /** True if the rights are limited to some queues. */

@@ -14,6 +14,8 @@ import { EventStream } from './event-stream.js';
  * Interval of the token checks of open streams, in milliseconds. A stream ends within two intervals after its token was
  * revoked.
  */
+const TOO_MANY =
+  'the token has its limit of event streams in this process (events.max_streams_per_token): close one, or repeat the request after Retry-After';
 const CHECK_MS = 1_000;
 /**
  * A stream ends if its token could not be checked for this long, in milliseconds: the token store may be unreachable
@@ -95,7 +97,7 @@ export class EventsService implements OnApplicationShutdown {
     // guard: streams-of-a-token-are-bounded
     if (own >= max_streams_per_token) {
       refused.ofToken.value += 1;
-      throw new QueueError('too_many_streams', 'too many event streams of this token');
+      throw new QueueError('too_many_streams', TOO_MANY);
     }
     // guard: streams-are-bounded
     if (open.value >= max_streams) {

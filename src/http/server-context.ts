@@ -22,7 +22,7 @@ export interface ServerContextParts {
 }
 
 /** URLs of the native API. */
-const NATIVE = /^\/(?:v1\/|push\/ack(?:\?|$))/;
+const NATIVE = /^\/(?:v1(?:\/|\?|$)|push\/ack(?:\?|$))/;
 
 /** Creates the context of a Fastify instance, and decorates the instance with it. Call it before routes are added. */
 export function serverContextOf(instance: FastifyInstance, parts: ServerContextParts): ServerContext {

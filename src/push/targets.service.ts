@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
+import { InputError } from '../contract/fields/problems.js';
 import { notFound, QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import {
@@ -250,7 +251,7 @@ export class TargetsService {
     if (secrets === null) {
       throw new QueueError(
         /* guard: other-key-file-is-named */ 'push_key_mismatch',
-        `the secrets of target ${name} were encrypted with another push.key_file`,
+        `the secrets of target ${name} were encrypted with another push.key_file: give all servers the same`,
       );
     }
     return secrets;
@@ -265,7 +266,7 @@ export class TargetsService {
 /** @throws {QueueError} `invalid_argument` */
 function checkedBreaker(settings: BreakerSettings | null): BreakerSettings | null {
   if (settings !== null && settings.maxOpenMs < settings.openMs)
-    throw new QueueError('invalid_argument', 'breaker.max_open_ms must not be less than breaker.open_ms');
+    throw new InputError([{ field: 'breaker.max_open_ms', rule: 'must not be less than breaker.open_ms' }]);
   return settings;
 }
 

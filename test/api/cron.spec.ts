@@ -1,5 +1,6 @@
-import { call, useNativeApi } from '../support/native-api.js';
-import { waitFor } from '../support/redis.js';
+import { connect, type EnginePumphouse } from '../../packages/engine/src/index.js';
+import { app, call, useNativeApi } from '../support/native-api.js';
+import { testTarget, waitFor } from '../support/redis.js';
 
 useNativeApi();
 
@@ -13,6 +14,24 @@ const fields = async (body: object, path = 'recurring'): Promise<string[]> => {
   const { json } = await call('POST', path, body);
   return ((json as { errors?: { field: string }[] }).errors ?? []).map(({ field }) => field);
 };
+
+/** Schedules with the field that is wrong, and why. */
+const REFUSED: [schedule: object, field: string, reason: RegExp][] = [
+  [{ cron: '61 * * * *', tz: 'UTC' }, 'schedule.cron', /its minute numbers from 0 to 59.*given: 61$/],
+  [{ cron: '0 9 * 13 *', tz: 'UTC' }, 'schedule.cron', /its month numbers from 1 to 12.*given: 13$/],
+  [{ cron: '0 9 * * 1 2030 *', tz: 'UTC' }, 'schedule.cron', /five fields.*it has 7/],
+  [{ cron: '0 9 * * fri#6', tz: 'UTC' }, 'schedule.cron', /behind the # .*given: fri#6$/],
+  [{ cron: ' ', tz: 'UTC' }, 'schedule.cron', /it has none$/],
+  [{ cron: '0 9 30 2 *', tz: 'UTC' }, 'schedule.cron', /within ten years/],
+  [{ cron: '* * * * *', tz: 'Mars/Olympus' }, 'schedule.tz', /IANA.*given: Mars\/Olympus$/],
+  [{ cron: '* * * * *', tz: 'Europe/Berln' }, 'schedule.tz', /did you mean Europe\/Berlin/],
+  [{ cron: '* * * * *', tz: '+02:00' }, 'schedule.tz', /an offset is no zone: Etc\/GMT-2/],
+  [
+    { ...HOURLY, start_at: '2030-01-02T00:00:00Z', end_at: '2030-01-01T00:00:00Z' },
+    'schedule.end_at',
+    /^must be later than the start of the schedule$/,
+  ],
+];
 
 describe('recurring jobs by cron', () => {
   it('create a job each second, and show their state', async () => {
@@ -93,18 +112,45 @@ describe('recurring jobs by cron', () => {
     expect(await fields({ schedule }, 'recurring/preview')).toEqual(expected);
   });
 
-  it.each([
-    [{ cron: '61 * * * *', tz: 'UTC' }, 'schedule.cron'],
-    [{ cron: '0 9 30 2 *', tz: 'UTC' }, 'ten years'],
-    [{ cron: '* * * * *', tz: 'Mars/Olympus' }, 'schedule.timeZone'],
-    [{ ...HOURLY, start_at: '2030-01-02T00:00:00Z', end_at: '2030-01-01T00:00:00Z' }, 'schedule.endAtMs'],
-  ])('refuse %j with the reason', async (schedule, text) => {
-    for (const path of ['recurring', 'recurring/preview']) {
-      const answer = await call('POST', path, {
-        schedule,
-        ...(path === 'recurring' ? { job: { queue: 'q' } } : {}),
-      });
-      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(text)]);
+  it.each(REFUSED)('refuse %j with field and reason', async (schedule, field, reason) => {
+    await given('PUT', 'recurring/known', { schedule: HOURLY, job: { queue: 'q' }, paused: true });
+    const job = { queue: 'q' };
+    const calls = [
+      ['POST', 'recurring', { schedule, job }],
+      ['POST', 'recurring/preview', { schedule }],
+      ['PUT', 'recurring/known', { schedule, job }],
+      ['PATCH', 'recurring/known', { schedule }],
+    ] as const;
+    for (const [method, path, body] of calls) {
+      const { status, json } = await call(method, path, body);
+      const { code, detail, errors } = json as { code: string; detail: string; errors: unknown };
+      expect([method, path, status, code]).toEqual([method, path, 400, 'invalid_argument']);
+      expect(errors).toEqual([{ field, rule: expect.stringMatching(reason) as string }]);
+      expect(detail).toMatch(new RegExp(`^${field}: `));
+      expect(detail).not.toMatch(/CronPattern|timeZone|AtMs/);
     }
+  });
+});
+
+describe('recurring jobs by cron in a process', () => {
+  let pumphouse: EnginePumphouse;
+  beforeAll(async () => {
+    pumphouse = await connect({ redis: testTarget(), namespace: app.namespace });
+  });
+  afterAll(() => pumphouse.close());
+
+  it.each(REFUSED)('refuse %j with field and reason', async (schedule, wireField, reason) => {
+    const { start_at: startAt, end_at: endAt, ...cron } = schedule as Record<string, string>;
+    const given = { cron: '', tz: '', ...cron, ...(startAt && { startAt }), ...(endAt && { endAt }) };
+    const field = wireField.replace('end_at', 'endAt');
+    const refusal = {
+      code: 'invalid_argument',
+      message: expect.stringMatching(new RegExp(`^invalid_argument: ${field} `)) as string,
+      details: { errors: [{ field, rule: expect.stringMatching(reason) as string }] },
+    };
+    await expect(pumphouse.recurring.preview(given)).rejects.toMatchObject(refusal);
+    await expect(
+      pumphouse.recurring.put('in-process', { schedule: given, job: { queue: 'q' } }),
+    ).rejects.toMatchObject(refusal);
   });
 });

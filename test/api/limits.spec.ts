@@ -184,7 +184,8 @@ describe('quotas of the configuration', () => {
         body: JSON.stringify({ jobs }),
       });
       const detail = `2 of 2 queues: quota max_queues_per_namespace of namespace ${app.namespace}`;
-      expect([status, json]).toMatchObject([429, { detail }]);
+      const remedy = 'use fewer queues, or raise the quota';
+      expect([status, json]).toMatchObject([429, { detail: `${detail}; ${remedy}` }]);
       expect(await counts()).toEqual(before.map((count) => count + 1));
     });
 

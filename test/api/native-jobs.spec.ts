@@ -836,7 +836,7 @@ describe('changes', () => {
       expect((await post(`jobs/${id}/retry`, { lease: first.lease })).json).toMatchObject({ state: 'ready' });
       expect((await call('PATCH', `jobs/${id}`, { tries: 1 })).json).toMatchObject({
         code: 'invalid_argument',
-        detail: expect.stringMatching(/tries must be more than 1/) as string,
+        detail: expect.stringMatching(/^tries: must be more than 1/) as string,
       });
       const second = await leaseOne(queue);
       expect(await call('PATCH', `jobs/${id}`, { tries: 5 })).toMatchObject({ status: 409 });

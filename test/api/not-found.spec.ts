@@ -39,6 +39,11 @@ const QUERY: Readonly<Record<string, string>> = { 'DELETE /jobs/{id}/tags': '?ta
 /** There are only so many settings: a wrong one is a wrong value. */
 const ONE_OF = /^\/settings\//;
 
+const noSuch = (what: string, name: string): string => {
+  const gone = ': one that was acknowledged without retention_ms, or has expired, is gone';
+  return `there is no ${what} ${name}${what === 'job' ? gone : ''}`;
+};
+
 describe('an unknown name in a path', () => {
   useNativeApi();
 
@@ -83,7 +88,7 @@ describe('an unknown name in a path', () => {
         expect([shown, status]).toEqual([shown, MAKES[shown]]);
       } else {
         const { code, what } = kindOf(one)!;
-        const detail = `there is no ${what} ${name}`;
+        const detail = noSuch(what, name);
         const problem = { code, detail, status: 404, title: 'Not Found', type: 'about:blank' };
         expect([shown, status, json]).toEqual([shown, 404, problem]);
         expect(headers['content-type']).toBe('application/problem+json');
@@ -98,7 +103,7 @@ describe('an unknown name in a path', () => {
     expect((await call('POST', `queues/${queue}/purge`, { states: ['ready'] })).json).toMatchObject({
       jobs: { ready: 1 },
     });
-    expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ detail: `there is no job ${id}` });
+    expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ detail: noSuch('job', id) });
     expect((await call('DELETE', `queues/${queue}`)).status).toBe(204);
     for (const dry_run of [true, false]) {
       expect(
@@ -122,7 +127,7 @@ describe('an unknown name in a path', () => {
         ['%3Cb%3E%22', '<b>"'],
       ] as const) {
         const { status, json } = await send(one, name);
-        const problem = { code, detail: `there is no ${what} ${repeated}` };
+        const problem = { code, detail: noSuch(what, repeated) };
         expect([shown, status, json]).toEqual([shown, 404, expect.objectContaining(problem)]);
       }
     }

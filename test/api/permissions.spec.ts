@@ -75,7 +75,11 @@ describe('permissions of tokens', () => {
         const acks = { body: `{"acks":[{"queue":"mail","id":"x"}]}`, token: producer };
         expect(await app.call('POST', `/v1/${app.namespace}/acks`, acks)).toMatchObject({
           status: 403,
-          json: { code: 'verb_missing', detail: 'the token lacks the permission consume', status: 403 },
+          json: {
+            code: 'verb_missing',
+            detail: 'the token lacks the permission consume: use a token that has it',
+            status: 403,
+          },
         });
       });
 
@@ -130,7 +134,7 @@ describe('permissions of tokens', () => {
           status: 403,
           json: {
             code: 'queue_not_allowed',
-            detail: 'the token is for the queues mail-* and not for else',
+            detail: 'the token is for the queues mail-* and not for else: use a token for it',
           },
         });
         expect(await app.get(`mail-3/job/${mine}`)).toMatchObject({ status: 200 });
@@ -846,7 +850,9 @@ describe('permissions by queue', () => {
       for (const { status, json } of refusals)
         expect({ status, json }).toMatchObject({
           status: 403,
-          json: { detail: 'the token is for the queues mine and not for a whole namespace' },
+          json: {
+            detail: 'the token is for the queues mine and not for a whole namespace: use a token for it',
+          },
         });
       expect((await call('GET', 'queues/mine')).json).toMatchObject({ push: null });
 
@@ -941,7 +947,10 @@ describe('permissions by queue', () => {
     const job = { queue: 'mine', id: 'not-stored' };
     expect(await publisher('POST', 'jobs?wait_ms=1', job)).toMatchObject({
       status: 403,
-      json: { code: 'verb_missing', detail: 'the token lacks the permission consume' },
+      json: {
+        code: 'verb_missing',
+        detail: 'the token lacks the permission consume: use a token that has it',
+      },
     });
     expect((await call('GET', 'jobs/not-stored')).status).toBe(404);
     expect((await publisher('POST', 'jobs', job)).status).toBe(201);

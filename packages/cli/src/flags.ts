@@ -47,7 +47,7 @@ export function flagOf<T extends object>(of: FieldsClass<T>, name: string, text:
   return option.argParser((given, before: unknown) => {
     const read = parse(given, before as never);
     if (field.isRight(read)) return read;
-    throw new InvalidArgumentError(`It ${field.rule}.`);
+    throw new InvalidArgumentError(`It ${field.ruleFor?.(read) ?? field.rule}.`);
   });
 }
 

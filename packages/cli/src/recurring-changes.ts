@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RecurringFields, RecurringJob } from '@pumphouse/client';
 import { BYTES, PLAIN_JSON } from '#src/domain/content-type';
 import { MAX_CATCH_UP } from '#src/domain/limits';
+import { momentOf } from '#src/domain/moment';
 import { pushUrlOf, withPushUrl } from '#src/domain/push-url';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -81,7 +82,7 @@ function withPush(fields: Fields, push: unknown): Fields {
 }
 
 function timeOf(moment: unknown): unknown {
-  return typeof moment === 'string' ? Date.parse(moment) : moment;
+  return typeof moment === 'string' ? momentOf(moment) : moment;
 }
 
 function objectOf(value: unknown): Fields {

@@ -111,8 +111,8 @@ function selectionOf(selection: DeadSelection): EngineSelection {
 function filterOf({ from, to, ...rest }: DeadFilter): EngineFilter {
   return {
     ...rest,
-    ...(from === undefined ? {} : { fromMs: timeOf(from) }),
-    ...(to === undefined ? {} : { toMs: timeOf(to) }),
+    ...(from === undefined ? {} : { fromMs: timeOf('from', from) }),
+    ...(to === undefined ? {} : { toMs: timeOf('to', to) }),
   };
 }
 

@@ -135,7 +135,7 @@ function changeOf({ dueAt, data, json, contentType, ...rest }: JobChange): Engin
   const stored = givenData({ data, json, contentType });
   return {
     ...rest,
-    ...(dueAt === undefined ? {} : { dueMs: timeOf(dueAt) }),
+    ...(dueAt === undefined ? {} : { dueMs: timeOf('dueAt', dueAt) }),
     ...(stored === undefined ? {} : { data: stored }),
   };
 }

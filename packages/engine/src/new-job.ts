@@ -1,7 +1,8 @@
 import type { NewJob } from '@pumphouse/client';
 import type { NewExtendedJob } from '#src/contract/job/extended-job';
+import { momentOf, momentRule } from '#src/domain/moment';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '#src/domain/push-url';
-import { invalid } from './errors.js';
+import { invalid, invalidField } from './errors.js';
 import { newData } from './payload.js';
 
 /**
@@ -19,7 +20,7 @@ export function engineJobOf(job: NewJob): NewExtendedJob {
     ...options,
     ...newData({ data, json, contentType }),
   };
-  if (runAt !== undefined) made.dueMs = timeOf(runAt);
+  if (runAt !== undefined) made.dueMs = timeOf('runAt', runAt);
   if (push !== undefined) {
     const url = pushUrlOf(push.url);
     if (url === null) throw invalid(`push.url ${PUSH_URL_RULE}`);
@@ -29,9 +30,13 @@ export function engineJobOf(job: NewJob): NewExtendedJob {
   return made;
 }
 
-/** Unix ms; times before 1970 are as any time that is over. @throws {QueueError} `invalid_argument` */
-export function timeOf(time: Date | string): number {
-  const ms = new Date(time).getTime();
-  if (Number.isNaN(ms)) throw invalid(`${String(time)} is no time`);
+/**
+ * Unix ms; times before 1970 are as any time that is over. Texts are read as the API reads them.
+ *
+ * @throws {QueueError} `invalid_argument`, naming the field
+ */
+export function timeOf(field: string, time: Date | string): number {
+  const ms = time instanceof Date ? time.getTime() : momentOf(time);
+  if (Number.isNaN(ms)) throw invalidField(field, momentRule(time));
   return Math.max(ms, 0);
 }

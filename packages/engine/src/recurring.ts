@@ -149,15 +149,15 @@ function scheduleOf(schedule: ScheduleFields): NewSchedule {
     const { tz, startAt, endAt, ...rest } = schedule;
     return {
       ...{ ...rest, timeZone: tz },
-      ...(startAt === undefined ? {} : { startAtMs: timeOf(startAt) }),
-      ...(endAt === undefined ? {} : { endAtMs: timeOf(endAt) }),
+      ...(startAt === undefined ? {} : { startAtMs: timeOf('schedule.startAt', startAt) }),
+      ...(endAt === undefined ? {} : { endAtMs: timeOf('schedule.endAt', endAt) }),
     };
   }
   const { firstAt, ...rest } = schedule;
   if (firstAt === undefined) return rest;
   if (rest.offsetMs !== undefined)
     throw new QueueError('invalid_argument', 'give one of `offsetMs` and `firstAt`');
-  return { ...rest, firstAtMs: timeOf(firstAt) };
+  return { ...rest, firstAtMs: timeOf('schedule.firstAt', firstAt) };
 }
 
 function shown(recurring: Recurring): RecurringJob {

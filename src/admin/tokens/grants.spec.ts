@@ -52,7 +52,7 @@ describe('the expiry and grace of a token', () => {
 
   it.each([
     ['2030-01-31', Date.UTC(2030, 0, 31)],
-    ['2030-01-31T12:00Z', Date.UTC(2030, 0, 31, 12)],
+    ['2030-01-31T12:00:00.123456789Z', Date.UTC(2030, 0, 31, 12, 0, 0, 123)],
     ['2030-01-31T12:00:30.5+02:00', Date.UTC(2030, 0, 31, 10, 0, 30, 500)],
   ])('may be a point in time for the expiry only: %s', (text, atMs) => {
     expect(readExpiry(text)).toEqual({ lifetimeMs: 0, atMs });
@@ -74,6 +74,14 @@ describe('the expiry and grace of a token', () => {
     '31.1.2030',
   ])('are refused with the expiry %j', (text) => {
     expect(() => readExpiry(text)).toThrow('expires must be');
+  });
+
+  it.each([
+    ['2030-02-30', 'there is no day 2030-02-30'],
+    ['2030-01-31T12:00Z', 'the seconds are missing'],
+    ['2030-01-31T12:00:00', 'the offset is missing'],
+  ])('say what is wrong with the date %s', (text, fault) => {
+    expect(() => readExpiry(text)).toThrow(fault);
   });
 
   it('default to no expiry and no grace', () => {

@@ -1,6 +1,7 @@
 import { type Expiry, NO_EXPIRY } from '../../auth/token-store.js';
 import { QueueError } from '../../domain/errors.js';
 import { MAX_NAME_LENGTH } from '../../domain/limits.js';
+import { momentFault, momentOf } from '../../domain/moment.js';
 import { type Rights, type Verb, VERBS } from '../../domain/rights.js';
 
 /** Patterns per token; each one is matched against the queues of every request. */
@@ -8,8 +9,9 @@ const MAX_PATTERNS = 32;
 const PATTERN = /^[-_*A-Za-z0-9]+$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A date, or a date with a time and a time zone. A time without a zone would mean another instant on each machine. */
-const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+/** It begins at 0:00 UTC. */
+const DATE = /^\d{4}-\d\d-\d\d$/;
+const BEGINS_LIKE_A_DATE = /^\d{4}-/;
 /** Longest duration, in milliseconds: ten years. */
 const LONGEST_MS = 3_650 * 86_400_000;
 
@@ -40,10 +42,13 @@ export function readExpiry(text: string | undefined): Expiry {
   if (text === undefined) return NO_EXPIRY;
   const lifetimeMs = durationOf(text);
   if (lifetimeMs !== null && lifetimeMs > 0) return { lifetimeMs, atMs: 0 };
-  const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const instant = DATE.test(text) ? `${text}T00:00:00Z` : text;
+  const atMs = momentOf(instant);
   // Redis decides by its own clock whether this is in the future.
   if (atMs > 0) return { lifetimeMs: 0, atMs };
-  throw invalid(`expires must be ${DURATION_RULE}, or a date such as 2030-01-31 or 2030-01-31T12:00:00Z`);
+  const example = 'a date such as 2030-01-31 or 2030-01-31T12:00:00Z';
+  const fault = BEGINS_LIKE_A_DATE.test(text) ? momentFault(instant) : '';
+  throw invalid(`expires must be ${DURATION_RULE}, or ${example}${fault}`);
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Field {
   readonly text: 'number' | 'boolean' | 'list' | 'repeated' | 'text';
   /** What a value must be, for people: "must be …". Never contains the value. */
   readonly rule: string;
+  /** The rule with what is wrong with a value that breaks it; left out: `rule` says all. */
+  readonly ruleFor?: (value: unknown) => string;
   /** True if the value is valid. A field of a class (`of`) is checked field by field instead. */
   readonly isRight: (value: unknown) => boolean;
   /** Any JSON, whose depth the server limits. */

@@ -1,5 +1,6 @@
 import { MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from '../../domain/limits.js';
 import { isJobId, isQueueName } from '../../domain/ids.js';
+import { momentOf, momentRule } from '../../domain/moment.js';
 import { declare, declareParts, type FieldsClass } from './field.js';
 
 /** Text without control characters and lone surrogates. */
@@ -12,7 +13,6 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 /** The same of a text whose length is a multiple of four. A group that is repeated a million times overflows the stack. */
 // guard: base64-of-any-length
 const BASE64_LETTERS = /^[A-Za-z0-9+/]*={0,2}$/;
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** Without an example, pages that show a schema generate a text from its pattern: arbitrary characters. */
 const A_TEXT = ['text'];
@@ -32,6 +32,28 @@ export function Label(about: string, { min = 1, max }: Range): PropertyDecorator
   const schema = { type: 'string', minLength: min, maxLength: max, pattern: LABEL.source, examples: A_TEXT };
   const rule = `must be a text of ${min} to ${max} characters, none of them a control character`;
   return declare({ schema, about }, rule, (value) => isText(value, min, max) && LABEL.test(value));
+}
+
+/**
+ * A label with a rule of its own.
+ *
+ * @param rule what it must be: "must be …"
+ * @param problemOf the rule that a text breaks, with what is wrong; undefined if it is right
+ */
+export function CheckedLabel(
+  about: string,
+  max: number,
+  rule: string,
+  problemOf: (text: string) => string | undefined,
+): PropertyDecorator {
+  const schema = { type: 'string', minLength: 1, maxLength: max, pattern: LABEL.source };
+  const textRule = `must be a text of 1 to ${String(max)} characters, none of them a control character`;
+  const isLabel = (value: unknown): value is string => isText(value, 1, max) && LABEL.test(value);
+  return declare(
+    { schema, about, ruleFor: (value) => (isLabel(value) ? (problemOf(value) ?? rule) : textRule) },
+    rule,
+    (value) => isLabel(value) && problemOf(value) === undefined,
+  );
 }
 
 /** A text of any characters. */
@@ -147,13 +169,12 @@ export function SomeOf(about: string, values: readonly string[]): PropertyDecora
   );
 }
 
-/** A point in time by ISO 8601; the offset is required. */
+/** A point in time by RFC 3339; seconds and offset are required, and what is below a millisecond is cut. */
 export function Moment(about: string): PropertyDecorator {
-  const rule = 'must be a time such as 2026-01-31T23:59:59.999Z';
   return declare(
-    { schema: { type: 'string', format: 'date-time' }, about, isMoment: true },
-    rule,
-    (value) => typeof value === 'string' && MOMENT.test(value) && !Number.isNaN(Date.parse(value)),
+    { schema: { type: 'string', format: 'date-time' }, about, isMoment: true, ruleFor: momentRule },
+    momentRule(''),
+    (value) => !Number.isNaN(momentOf(value)),
   );
 }
 

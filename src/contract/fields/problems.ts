@@ -19,12 +19,22 @@ export interface FieldProblem {
 /** A request with invalid fields. Nothing was done. */
 export class InputError extends QueueError {
   constructor(readonly problems: readonly FieldProblem[]) {
-    super('invalid_argument', `invalid request: ${summaryOf(problems)}`);
+    super('invalid_argument', summaryOf(problems));
+  }
+}
+
+/** An argument of a call of the engine that breaks a rule. The name of its field is the one inside. Nothing was done. */
+export class ArgumentError extends QueueError {
+  constructor(
+    readonly field: string,
+    readonly rule: string,
+  ) {
+    super('invalid_argument', `${field} ${rule}`);
   }
 }
 
 /** The first problem, and how many others there are. */
-function summaryOf([first, ...others]: readonly FieldProblem[]): string {
+export function summaryOf([first, ...others]: readonly FieldProblem[]): string {
   const where = first === undefined || first.field === '' ? 'body' : first.field;
   const more = others.length === 0 ? '' : ` (and ${String(others.length)} more)`;
   return `${where}: ${first?.rule ?? 'invalid'}${more}`;

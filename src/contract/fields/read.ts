@@ -52,7 +52,7 @@ export function readObject<T extends object>(
 }
 
 function checkField(
-  { isRight, isNullable, rule, of, maxItems, minItems = 1 }: DeclaredField,
+  { isRight, isNullable, rule, ruleFor, of, maxItems, minItems = 1 }: DeclaredField,
   value: unknown,
   at: string,
   name: string,
@@ -60,7 +60,7 @@ function checkField(
 ): void {
   if (isNullable && value === null) return;
   if (of === undefined) {
-    if (!isRight(value)) problems.add(below(at, name), rule);
+    if (!isRight(value)) problems.add(below(at, name), ruleFor?.(value) ?? rule);
     return;
   }
   const path = below(at, name);

@@ -1,4 +1,5 @@
 import { isoTime } from '../../domain/iso-time.js';
+import { momentOf } from '../../domain/moment.js';
 import { type DeclaredField, type FieldsClass, fieldsOf, isOpen, type Plain } from './field.js';
 
 /*
@@ -94,7 +95,7 @@ type Loose<T> = { readonly [K in keyof T]: undefined extends T[K] ? T[K] | undef
 
 function insideOf({ isTime: isOne, of }: Rule, field: unknown): unknown {
   if (field === null || (of === undefined && !isOne)) return field;
-  if (isOne) return Date.parse(field as string);
+  if (isOne) return momentOf(field);
   const part = (of as () => FieldsClass)();
   return Array.isArray(field)
     ? field.map((one: object) => toInside(part, one))
@@ -139,6 +140,26 @@ function rulesOf(of: FieldsClass): readonly Rule[] {
     RULES.set(of, rules);
   }
   return rules;
+}
+
+/** Inside a few fields have other names than on the wire. */
+const OWN_NAMES: Readonly<Record<string, string>> = { timeZone: 'tz', dueMs: 'run_at' };
+
+/** The path on the wire of a field that has another one inside: `schedule.end_at` of `schedule.endAtMs`. */
+export function wirePath(inside: string): string {
+  return pathOf(inside, (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+}
+
+/** The same path in the in-process client: `schedule.endAt`. */
+export function shownPath(inside: string): string {
+  return pathOf(inside, camelOf);
+}
+
+function pathOf(inside: string, convert: (name: string) => string): string {
+  const names = inside.split('.').map((name) => {
+    return convert(OWN_NAMES[name] ?? name.replace(/(At|Until)Ms$/, '$1'));
+  });
+  return names.join('.');
 }
 
 /** `ttlMs` of `ttl_ms`. */

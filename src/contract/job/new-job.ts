@@ -1,5 +1,6 @@
 import { BYTES, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
 import type { NewExtendedJob, NewJobOptions } from './extended-job.js';
+import { momentOf } from '../../domain/moment.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../../domain/push-url.js';
 import { omit } from '../fields/derived.js';
 import type { Plain } from '../fields/field.js';
@@ -63,7 +64,7 @@ export function extendedJobOf(
   if (id !== undefined) job.id = id;
   if (delay_ms !== undefined) job.delayMs = delay_ms;
   // Times before 1970 have the same effect as any time in the past.
-  if (run_at !== undefined) job.dueMs = Math.max(Date.parse(run_at), 0);
+  if (run_at !== undefined) job.dueMs = Math.max(momentOf(run_at), 0);
   return job;
 }
 

@@ -9,9 +9,10 @@ import {
 } from '../../domain/limits.js';
 import { optional } from '../fields/derived.js';
 import { Nullable, Optional } from '../fields/field.js';
-import { Flag, Label, Moment, OneOf, Part, QueueName, Whole } from '../fields/kinds.js';
+import { CheckedLabel, Flag, Label, Moment, OneOf, Part, QueueName, Whole } from '../fields/kinds.js';
 import type { Inside } from '../fields/wire.js';
 import type { NewExtendedJob } from './extended-job.js';
+import { CRON_RULE, cronProblem, ZONE_RULE, zoneProblem } from './cron-text.js';
 import { JobOptions } from './options.js';
 
 /* Recurring jobs in requests and in the engine. */
@@ -40,13 +41,20 @@ export class ScheduleFields {
   @Moment('The first slot, instead of `offset_ms`; may be in the past.')
   first_at?: string;
   @Optional()
-  @Label(
+  @CheckedLabel(
     'Cron expression: minute, hour, day of the month, month, day of the week; or six fields with seconds first. Supports names, L, W, #, and @daily and similar.',
-    { max: MAX_CRON },
+    MAX_CRON,
+    CRON_RULE,
+    cronProblem,
   )
   cron?: string;
   @Optional()
-  @Label('The time zone of `cron`, such as Europe/Berlin or UTC. Required with `cron`.', { max: MAX_LABEL })
+  @CheckedLabel(
+    'The time zone of `cron`, such as Europe/Berlin or UTC. Required with `cron`.',
+    MAX_LABEL,
+    ZONE_RULE,
+    zoneProblem,
+  )
   tz?: string;
   @Optional()
   @Whole(

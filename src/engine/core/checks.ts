@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { Ack, NewJob, LeaseRequest } from '../../domain/job/job.js';
 import { MAX_ACKS, MAX_BULK_JOBS, MAX_LEASE_COUNT, MAX_TRIES } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
@@ -10,19 +10,21 @@ const MAX_LEASE = 4_294_967_295;
 
 /** @throws {QueueError} `invalid_argument`: a name whose characters would produce another key, or two */
 export function checkNames(namespace: string, ...queues: readonly string[]): void {
-  if (!hasLegalCharacters(namespace)) throw invalid('namespace', 'has letters, digits, - and _ only');
+  if (!hasLegalCharacters(namespace))
+    throw new ArgumentError('namespace', 'has letters, digits, - and _ only');
   for (const queue of queues)
-    if (!hasLegalCharacters(queue)) throw invalid('queue', 'has letters, digits, - and _ only');
+    if (!hasLegalCharacters(queue)) throw new ArgumentError('queue', 'has letters, digits, - and _ only');
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkJobs(jobs: readonly NewJob[]): void {
   // One script stores them atomically: too many would exceed its limits and stop it half-way.
-  if (jobs.length > MAX_BULK_JOBS) throw invalid('jobs', `are at most ${String(MAX_BULK_JOBS)} in one call`);
+  if (jobs.length > MAX_BULK_JOBS)
+    throw new ArgumentError('jobs', `are at most ${String(MAX_BULK_JOBS)} in one call`);
   for (const { id, delayMs, dueMs, ttlMs, tries, whole } of jobs) {
     // Only the script finds out that an id is in use, item by item: it must not store a part of a call.
     if (id !== undefined && jobs.length > 1 && whole === undefined)
-      throw invalid('id', 'may be given to a job that is published by itself');
+      throw new ArgumentError('id', 'may be given to a job that is published by itself');
     checkNumber('delayMs', delayMs, 0, MAX_TIME_MS);
     if (dueMs !== undefined) checkNumber('dueMs', dueMs, 0, MAX_TIME_MS);
     checkNumber('ttlMs', ttlMs, 0, MAX_TIME_MS);
@@ -32,7 +34,7 @@ export function checkJobs(jobs: readonly NewJob[]): void {
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkAcks(namespace: string, acks: readonly Ack[]): void {
-  if (acks.length > MAX_ACKS) throw invalid('acks', `are at most ${String(MAX_ACKS)} in one call`);
+  if (acks.length > MAX_ACKS) throw new ArgumentError('acks', `are at most ${String(MAX_ACKS)} in one call`);
   let last: string | undefined;
   for (const { queue, lease } of acks) {
     // Most are of one queue: check its name once.
@@ -44,7 +46,7 @@ export function checkAcks(namespace: string, acks: readonly Ack[]): void {
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkRequest({ count, ttrMs, waitMs, queues }: LeaseRequest): void {
-  if (queues.length === 0) throw invalid('queues', 'names one queue at least');
+  if (queues.length === 0) throw new ArgumentError('queues', 'names one queue at least');
   checkNumber('count', count, 1, MAX_LEASE_COUNT);
   if (ttrMs !== undefined) checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
   checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
@@ -53,9 +55,5 @@ export function checkRequest({ count, ttrMs, waitMs, queues }: LeaseRequest): vo
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkNumber(field: string, value: number, min: number, max: number): void {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
-  throw invalid(field, `is a whole number from ${String(min)} to ${String(max)}`);
-}
-
-function invalid(field: string, rule: string): QueueError {
-  return new QueueError('invalid_argument', `${field} ${rule}`);
+  throw new ArgumentError(field, `is a whole number from ${String(min)} to ${String(max)}`);
 }

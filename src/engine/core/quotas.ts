@@ -23,6 +23,16 @@ const REFUSED = new Map<number, Refused>([
   [10, ['namespace_full', 'max_keys_per_namespace', 'keys']],
 ]);
 const WORKERS_REFUSED = ['namespace_full', 'max_workers_per_namespace', 'workers'] as const;
+/** What makes room under a quota. */
+const REMEDIES: Readonly<Record<QuotaName, string>> = {
+  max_queues_per_namespace: 'use fewer queues',
+  max_jobs_per_queue: 'let workers end jobs',
+  max_bytes_per_namespace: 'let workers end jobs',
+  max_keys_per_namespace: 'use fewer idempotency keys and unique keys',
+  max_workers_per_namespace: 'use fewer names of workers',
+};
+const DRAINS =
+  'the queue is draining, and takes no new jobs until it is empty: publish later, or resume the queue';
 /** Codes of a publish script: its queue is drained; it leaves a native call to the extended path. */
 const DRAINING = 7;
 const EXTENDED_PATH = 8;
@@ -105,10 +115,8 @@ export class NamespaceQuotas {
 
   private refusal(namespace: string, [error, quota, unit]: Refused, present: number): QueueError {
     const most = this.of(namespace)[QUOTA_FIELDS[quota]];
-    return new QueueError(
-      error,
-      `${String(present)} of ${String(most)} ${unit}: quota ${quota} of namespace ${namespace}`,
-    );
+    const reached = `${String(present)} of ${String(most)} ${unit}: quota ${quota} of namespace ${namespace}`;
+    return new QueueError(error, reached, { detail: `${reached}; ${REMEDIES[quota]}, or raise the quota` });
   }
 }
 
@@ -120,7 +128,9 @@ export function isQuotaCode(code: number): boolean {
 export function queueError(code: number | undefined): QueueError | ExtendedPathError | undefined {
   if (code === EXTENDED_PATH) return new ExtendedPathError();
   if (code === DRAINING)
-    return new QueueError('queue_draining', 'the queue takes no new jobs until it is empty');
+    return new QueueError('queue_draining', 'the queue takes no new jobs until it is empty', {
+      detail: DRAINS,
+    });
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { ListPage, PageRequest } from '../../domain/job/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { checkNames, checkNumber } from './checks.js';
@@ -21,8 +21,7 @@ export async function rankedPage(
 ): Promise<ListPage<readonly [name: string, score: number]>> {
   checkNames(namespace);
   checkNumber('limit', limit, 1, MOST_ITEMS);
-  if (!/^\d{1,15}$/.test(cursor))
-    throw new QueueError('invalid_argument', 'cursor must be the next_cursor of a page');
+  if (!/^\d{1,15}$/.test(cursor)) throw new ArgumentError('cursor', 'must be the next_cursor of a page');
   const first = Number(cursor);
   const last = first + limit - 1;
   const key = pool.keys.namespace(namespace)[of];

@@ -1,4 +1,5 @@
 import { DependentsError, jobNotFound, QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import { MAX_CANCELS } from '../../domain/limits.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { cancelJobs, deleteJob } from '../../redis/scripts/extended.js';
@@ -62,7 +63,8 @@ export class JobCanceller {
     if (hindered.length > 0) throw new DependentsError(dependents);
     const [cancelled = NOT_FOUND] = results;
     if (cancelled.outcome === 'not_found') throw jobNotFound(id);
-    if (cancelled.outcome === 'done') throw new QueueError('job_done', 'the job is done');
+    if (cancelled.outcome === 'done')
+      throw new QueueError('job_done', 'the job is done: it cannot be cancelled');
     return cancelled;
   }
 
@@ -80,7 +82,7 @@ export class JobCanceller {
     request: CancelRequest = {},
   ): Promise<CancelledOne[]> {
     checkNumber('ids', ids.length, 1, MAX_CANCELS);
-    if (new Set(ids).size < ids.length) throw new QueueError('invalid_argument', 'ids must be different');
+    if (new Set(ids).size < ids.length) throw new ArgumentError('ids', 'must be different');
     const { results, hindered, dependents } = await this.run(namespace, ids, request);
     if (hindered.length > 0) throw new DependentsError(dependents, hindered);
     return results;
@@ -127,7 +129,8 @@ export class JobCanceller {
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     const code = integerAt(raw, 3);
     if (code === REMOVED.missing) throw jobNotFound(id);
-    if (code === REMOVED.leased) throw new QueueError('leased', 'the job is leased');
+    if (code === REMOVED.leased)
+      throw new QueueError('leased', 'the job is leased: wait until its lease ends, or delete it with force');
     if (code === REMOVED.hasDependents) throw new DependentsError(idsFrom(raw, 4));
   }
 }

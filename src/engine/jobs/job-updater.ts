@@ -1,4 +1,5 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { NewData } from '../../domain/job/extended-job.js';
 import type { ChangeFields } from '../../contract/job/changes.js';
 import type { OptionsOf } from '../../contract/job/extended-job.js';
@@ -157,10 +158,8 @@ function optionsOf(change: JobChange): object {
 }
 
 function triesUsed(used: number): QueueError {
-  return new QueueError(
-    'invalid_argument',
-    `tries must be more than ${String(used)}, which the job has used: give a larger number, or cancel the job`,
-  );
+  const rule = `must be more than ${String(used)}, which the job has used: give a larger number, or cancel the job`;
+  return new ArgumentError('tries', rule);
 }
 
 function refusalOf(code: number, id: string, state: string): QueueError {

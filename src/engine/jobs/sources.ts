@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { DeadFilter, JobFilter } from '../../domain/job/job-lists.js';
 import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 
@@ -123,7 +123,7 @@ export function cursorOf({ queue, source, at, id }: Place, isBack = false): stri
 export function placeOf(cursor: string, isBack = false): Place {
   const [, sign = '', source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
   if (source !== '' && isBack !== (sign === '-'))
-    throw new QueueError('invalid_argument', 'cursor belongs to the other order: use the order of its page');
-  if (source === '') throw new QueueError('invalid_argument', 'cursor must be the next_cursor of a page');
+    throw new ArgumentError('cursor', 'belongs to the other order: use the order of its page');
+  if (source === '') throw new ArgumentError('cursor', 'must be the next_cursor of a page');
   return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
 }

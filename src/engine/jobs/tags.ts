@@ -1,4 +1,5 @@
-import { jobNotFound, QueueError } from '../../domain/errors.js';
+import { jobNotFound } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job/job-lists.js';
 import { MAX_TAGS } from '../../domain/limits.js';
 import { storeFull } from '../../redis/errors.js';
@@ -98,8 +99,7 @@ export class Tags {
     if (code === CODE.missing) throw jobNotFound(id);
     if (code === CODE.storeFull) throw storeFull(this.pool.name);
     if (code === CODE.quota) throw this.quotas.bytesError(namespace, Number(json));
-    if (code === CODE.tooMany)
-      throw new QueueError('invalid_argument', `tags are at most ${String(MAX_TAGS)} of one job`);
+    if (code === CODE.tooMany) throw new ArgumentError('tags', `are at most ${String(MAX_TAGS)} of one job`);
     return json === '' ? [] : (JSON.parse(json) as string[]);
   }
 

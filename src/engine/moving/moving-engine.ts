@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { QueueError } from '../../domain/errors.js';
+import { jobExists } from '../../domain/errors.js';
 import type { NewJob, PublishOptions } from '../../domain/job/job.js';
 import type {
   DeadLetterCalls,
@@ -142,7 +142,7 @@ async function refuseTaken(old: Engine, namespace: string, queue: string, { id }
     return null;
   });
   // guard: id-is-free-in-both-pools
-  if (taken !== null) throw new QueueError('job_exists', 'a job with this id exists');
+  if (taken !== null) throw jobExists();
 }
 
 /** Settings are changed in both pools: the jobs of the old one need them, too. */

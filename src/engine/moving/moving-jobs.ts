@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { jobExists } from '../../domain/errors.js';
 import type { JobDetails, NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { JobCalls, SettleCalls } from '../engine.js';
 import {
@@ -87,7 +87,7 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
     const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
     const taken = await Promise.all(ids.map((id) => findOld(namespace, id)));
     // guard: native-id-is-free-in-both-pools
-    if (taken.some(isFound)) throw new QueueError('job_exists', 'a job with this id exists');
+    if (taken.some(isFound)) throw jobExists();
   }
 
   /** Finds a job in the old pool. While that pool is unavailable its jobs cannot be checked. */

@@ -1,4 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import { MAX_DEPENDENCIES } from '../../domain/limits.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import { encodeId } from '../core/ids.js';
@@ -22,7 +23,7 @@ export function packIds(ids: readonly string[]): Buffer {
 /** @throws {QueueError} `invalid_argument`: more dependencies than a job, or a call, may have */
 export function checkNumberOf(dependencies: readonly string[], field = 'dependsOn'): void {
   if (dependencies.length > MAX_DEPENDENCIES)
-    throw new QueueError('invalid_argument', `${field} names at most ${String(MAX_DEPENDENCIES)} jobs`);
+    throw new ArgumentError(field, `names at most ${String(MAX_DEPENDENCIES)} jobs`);
 }
 
 /**
@@ -39,10 +40,7 @@ export function checkDependencies(jobs: readonly NewExtendedJob[]): void {
   }
   if (total === 0) return;
   if (total > MOST_IN_ONE_CALL)
-    throw new QueueError(
-      'invalid_argument',
-      `dependsOn names at most ${String(MOST_IN_ONE_CALL)} jobs in one call`,
-    );
+    throw new ArgumentError('dependsOn', `names at most ${String(MOST_IN_ONE_CALL)} jobs in one call`);
   const left = new Map(jobs.flatMap((job) => (job.id === undefined ? [] : [[job.id, job] as const])));
   const isOnTheWay = new Set<string>();
   const visit = ({ id = '', dependsOn = [] }: NewExtendedJob): void => {
@@ -61,7 +59,10 @@ export function checkDependencies(jobs: readonly NewExtendedJob[]): void {
 /** The error for a job whose dependencies are not allowed. */
 export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencies'): QueueError {
   if (code === 'dependency_cycle')
-    return new QueueError(code, 'dependency cycle: the job would wait for itself');
+    return new QueueError(
+      code,
+      'dependency cycle: the job would wait for itself; leave out one of the dependencies',
+    );
   const most = String(MAX_DEPENDENCIES);
   return new QueueError(
     code,

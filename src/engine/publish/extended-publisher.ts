@@ -1,6 +1,6 @@
 import type { Durability } from '../../domain/durability.js';
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
-import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
+import { jobExists, QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
 import { verbMissing } from '../../domain/rights.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
@@ -218,7 +218,7 @@ function heldBy(codes: readonly number[], holders: readonly Buffer[]): (string |
 
 function refusalOf(code: number, holder = ''): Error {
   if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
-  if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
+  if (code === TAKEN) return jobExists();
   if (code === LEASED) return new QueueError('leased', 'the job is leased: it cannot be replaced');
   if (code === MAY_NOT_PUSH) return verbMissing('push');
   if (code === HAS_DEPENDENTS)

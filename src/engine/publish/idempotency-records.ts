@@ -118,7 +118,9 @@ export function isReplay(
 
 /** The error for a key that was used with another request. */
 export function keyReused(): QueueError {
-  return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request');
+  return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request', {
+    detail: 'the idempotency key was used for another request: use a new key for each request',
+  });
 }
 
 function checkKey(key: string): void {

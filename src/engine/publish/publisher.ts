@@ -1,5 +1,5 @@
 import type { Durability } from '../../domain/durability.js';
-import { QueueError, UnconfirmedError } from '../../domain/errors.js';
+import { jobExists, QueueError, UnconfirmedError } from '../../domain/errors.js';
 import type { IdempotencyRecord, LeftOut, NewJob, PublishOptions } from '../../domain/job/job.js';
 import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
@@ -482,7 +482,7 @@ function replacesExtended(): QueueError {
 }
 
 export function taken(): QueueError {
-  return new QueueError('job_exists', 'a job with this id exists');
+  return jobExists();
 }
 
 function sizesOf(calls: readonly { readonly items: readonly Item[] }[]): string {

@@ -126,7 +126,8 @@ export class QueueControls {
       const { raw } = await this.runner.run(deleteQueue, namespace, { queue });
       const code = integerAt(raw, 2);
       if (code === DROP.missing) throw notFound('queue', queue);
-      if (code === DROP.queues) throw new QueueError('queue_not_empty', `there are jobs in queue ${queue}`);
+      if (code === DROP.queues)
+        throw new QueueError('queue_not_empty', `there are jobs in queue ${queue}: purge it first`);
       if (code === DROP.done) break;
     }
     this.queues.delete(namespace, [queue]);

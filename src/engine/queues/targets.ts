@@ -185,7 +185,10 @@ export class Targets {
     };
     const { code, queue } = await this.runner.run(changeTarget, namespace, args, items);
     if (code === IN_USE)
-      throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${target}`);
+      throw new QueueError(
+        'target_in_use',
+        `queue ${queue} is pushed to target ${target}: end the push of that queue first`,
+      );
     if (code === TOO_MANY)
       throw new QueueError('invalid_argument', `a namespace has at most ${MOST_TARGETS} targets`);
     await this.list(namespace);

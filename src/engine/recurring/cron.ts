@@ -1,6 +1,7 @@
 import { Cron } from 'croner';
 import type { CronSchedule } from '../../contract/job/recurring.js';
-import { QueueError } from '../../domain/errors.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
+import { CRON_RULE, cronProblem, zoneProblem } from '../../contract/job/cron-text.js';
 import { MAX_CRON, MAX_JITTER_MS } from '../../domain/limits.js';
 
 /** Version of the time zone database of this process: slots that an older one computed are computed again. */
@@ -19,38 +20,35 @@ const parsed = new Map<string, Cron>();
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkCron(schedule: CronSchedule, nowMs: number): void {
   const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
-  if (cron.trim() === '' || cron.length > MAX_CRON)
-    throw invalid('schedule.cron', `must have 1 to ${String(MAX_CRON)} characters`);
-  checkTimeZone(timeZone);
-  try {
-    cronOf(schedule);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: */, '') : String(error);
-    throw invalid('schedule.cron', `is not a cron expression of five or six fields: ${reason}`);
-  }
+  if (cron.length > MAX_CRON)
+    throw new ArgumentError('schedule.cron', `must have at most ${String(MAX_CRON)} characters`);
+  const zoneRule = zoneProblem(timeZone);
+  if (zoneRule !== undefined) throw new ArgumentError('schedule.timeZone', zoneRule);
+  const cronRule = cronProblem(cron) ?? refusalOf(schedule);
+  if (cronRule !== undefined) throw new ArgumentError('schedule.cron', cronRule);
   if (!Number.isInteger(jitterMs) || jitterMs < 0 || jitterMs > MAX_JITTER_MS)
-    throw invalid(
+    throw new ArgumentError(
       'schedule.jitterMs',
       `must be a whole number of milliseconds, 0 to ${String(MAX_JITTER_MS)}`,
     );
   if (startAtMs !== undefined && endAtMs !== undefined && startAtMs >= endAtMs)
-    throw invalid('schedule.endAtMs', 'must be later than startAtMs');
+    throw new ArgumentError('schedule.endAtMs', 'must be later than the start of the schedule');
   const fromMs = Math.max(nowMs, (startAtMs ?? 0) - 1);
   const first = cronOf(schedule).nextRun(new Date(fromMs));
   if (first === null || first.getTime() - fromMs > SOON_MS)
-    throw invalid('schedule.cron', 'must have a run within ten years: this one has none');
+    throw new ArgumentError(
+      'schedule.cron',
+      'must have a time within ten years, and has none: does such a day exist?',
+    );
 }
 
-/** @throws {QueueError} `invalid_argument` */
-function checkTimeZone(timeZone: string): void {
+/** For what croner refuses and `cronProblem` does not: its own messages name fields and values of its inside. */
+function refusalOf(schedule: CronSchedule): string | undefined {
   try {
-    if (!/^[A-Za-z]/.test(timeZone)) throw new RangeError();
-    new Intl.DateTimeFormat('en', { timeZone });
+    cronOf(schedule);
+    return undefined;
   } catch {
-    throw invalid(
-      'schedule.timeZone',
-      'must be the name of a time zone of the IANA database, such as Europe/Berlin or UTC',
-    );
+    return CRON_RULE;
   }
 }
 
@@ -170,8 +168,4 @@ function cronOf({ cron, timeZone }: CronSchedule): Cron {
   if (parsed.size >= MOST_KEPT) parsed.clear();
   parsed.set(key, made);
   return made;
-}
-
-function invalid(field: string, rule: string): QueueError {
-  return new QueueError('invalid_argument', `${field} ${rule}`);
 }

@@ -12,15 +12,18 @@ const LATER = 'Repeat the request after `Retry-After`.';
 
 /** The text of each code: a new one fails the build until it has one. */
 export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
-  bad_request: { about: 'The request is not valid HTTP.', action: FIX },
-  not_found: { about: 'There is no such call.', action: 'Check the path.' },
+  bad_request: { about: 'The request is not valid HTTP, or its path cannot be decoded.', action: FIX },
+  not_found: {
+    about: 'There is no such call. `detail` names a path that looks like it.',
+    action: 'Check the path: `/docs` lists them all.',
+  },
   method_not_allowed: {
     about: 'The path does not support this method.',
     action: 'Use one of the methods in the header `Allow`.',
   },
   invalid_argument: {
     about: 'A field or a parameter breaks its rule. `errors` names up to 20 of them.',
-    action: FIX,
+    action: 'Correct the fields that `errors` names; a repetition fails again.',
   },
   pool_not_found: {
     about: 'The server has no pool with the name in the token.',
@@ -41,7 +44,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'A job with this id exists.',
     action: 'If the publish was repeated, nothing is to be done. Else choose another id.',
   },
-  dependency_cycle: { about: 'The job would depend on itself.', action: FIX },
+  dependency_cycle: {
+    about: 'The job would depend on itself.',
+    action: 'Leave out one of the dependencies.',
+  },
   too_many_dependencies: {
     about: 'The job would depend on too many jobs, or the check for a cycle would take too long.',
     action: 'Depend on fewer jobs.',
@@ -136,10 +142,13 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The token has reached its limit of event streams in this process.',
     action: `${LATER} Or raise \`events.max_streams_per_token\`.`,
   },
-  uri_too_long: { about: 'The address is longer than `server.max_url_bytes`.', action: FIX },
+  uri_too_long: {
+    about: 'The address is longer than `server.max_url_bytes`.',
+    action: 'Name fewer things in one call, or raise the limit.',
+  },
   headers_too_large: {
     about: 'The headers are longer than `server.max_header_bytes`, or more than 2,000 headers were sent.',
-    action: FIX,
+    action: 'Send fewer or shorter headers.',
   },
   coding_not_supported: {
     about: 'The body has a transfer coding besides `chunked`: `Transfer-Encoding: gzip, chunked`.',

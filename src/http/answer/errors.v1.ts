@@ -9,12 +9,11 @@ import {
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
-import { InputError } from '../../contract/fields/problems.js';
+import { ArgumentError, type FieldProblem, InputError, summaryOf } from '../../contract/fields/problems.js';
 import type { Log } from '../../domain/log.js';
-import { type Facts, toWire } from '../../contract/fields/wire.js';
+import { type Facts, toWire, wirePath } from '../../contract/fields/wire.js';
 import { asciiJson } from '../../contract/json/ascii-json.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
-import { BodyTooLargeError } from '../request/body.js';
 import { Problem } from './problem.v1.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { AllowedMethods } from '../allowed-methods.js';
@@ -27,6 +26,24 @@ const SOON_OVER = new Set<ErrorCode>([
   'too_many_waiters',
   'too_many_streams',
 ]);
+
+/* Details of errors whose messages have what callers must not see, such as the name of a pool: what happened, and what to do. */
+const OVERLOADED =
+  'the server has reached its limit of requests in progress, and has done nothing: repeat the request after Retry-After';
+const STORE_FULL =
+  'Redis has reached its maxmemory: let workers end jobs, or cancel or purge some; then repeat the request';
+const DISK_FULL =
+  'Redis cannot write to its disk: repeat the request after Retry-After, when there is space again';
+const NO_DURABILITY =
+  'the pool cannot provide the requested durability now, and nothing was stored: repeat the request after Retry-After, or ask for less (X-Durability: memory)';
+const NOT_REPLICATED =
+  'the job is stored, but its durability was not confirmed in time: repeat the request with the header X-Job-ID of this answer';
+const UNAVAILABLE =
+  'Redis did not answer in time, and the call may have taken effect: repeat it after Retry-After; a publish with an Idempotency-Key is stored once';
+const SHUTTING_DOWN = 'the server is shutting down: repeat the request on a new connection';
+const UNREADABLE = 'the path cannot be decoded: in it, a % must have two hexadecimal digits behind it';
+const PATHS = 'Paths begin with /v1/:namespace/, and /docs lists them';
+const INTERNAL = 'internal error, a bug of the server: report it with the X-Request-Id of this answer';
 
 /** The status of each code, and a fixed detail text for codes whose message callers must not see. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly detail?: string }>> = {
@@ -64,19 +81,19 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
   too_many_streams: { status: 429 },
-  overloaded: { status: 503, detail: 'the server has too much to do' },
+  overloaded: { status: 503, detail: OVERLOADED },
   uri_too_long: { status: 414 },
   headers_too_large: { status: 431 },
   coding_not_supported: { status: 501 },
   body_too_large: { status: 413 },
-  store_full: { status: 507, detail: 'the store is full' },
-  disk_full: { status: 503, detail: 'the store cannot write to its disk' },
-  durability_unavailable: { status: 503, detail: 'the pool cannot provide the requested durability now' },
-  not_replicated: { status: 503, detail: 'the job is stored, but its durability was not confirmed in time' },
+  store_full: { status: 507, detail: STORE_FULL },
+  disk_full: { status: 503, detail: DISK_FULL },
+  durability_unavailable: { status: 503, detail: NO_DURABILITY },
+  not_replicated: { status: 503, detail: NOT_REPLICATED },
   pool_moving: { status: 503 },
-  pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
-  shutting_down: { status: 503, detail: 'the server is shutting down' },
-  internal: { status: 500, detail: 'internal error' },
+  pool_unavailable: { status: 503, detail: UNAVAILABLE },
+  shutting_down: { status: 503, detail: SHUTTING_DOWN },
+  internal: { status: 500, detail: INTERNAL },
 };
 
 /** True if the answer of the native API has the header `Retry-After`. */
@@ -100,16 +117,20 @@ export class V1Errors implements ApiErrors {
     if (known === undefined || known.status === 500) {
       this.log.error({ err: error, request_id: context.requestId }, 'request failed');
     }
-    refuse(context, known ?? problem(500, 'internal', 'internal error'));
+    refuse(context, known ?? problem(500, 'internal', INTERNAL));
   }
 
   /** @returns undefined for a bug */
   private ofHttp(error: unknown, { request }: RequestContext): Refusal | undefined {
     const status = statusOf(error);
     if (status === undefined || status >= 500) return undefined;
-    if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
+    if (status !== 404) return problem(status, 'bad_request', UNREADABLE);
     const allowed = this.methods.methodsOf(request.url ?? '');
-    if (allowed.length === 0) return problem(404, 'not_found', 'unknown path');
+    if (allowed.length === 0) {
+      const similar = this.methods.similarTo(request.url ?? '');
+      const meant = similar === undefined ? '.' : `; did you mean ${similar}?`;
+      return problem(404, 'not_found', `unknown path${meant} ${PATHS}`);
+    }
     const detail = `method ${request.method ?? ''} not allowed; allowed: ${allowed.join(', ')}`;
     const refusal = problem(405, 'method_not_allowed', detail);
     return { ...refusal, headers: ['Allow', allowed.join(', ')] };
@@ -118,20 +139,28 @@ export class V1Errors implements ApiErrors {
 
 function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
+  const errors = problemsOf(error);
   const more = {
-    errors: error instanceof InputError ? error.problems : undefined,
+    errors,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
     state: error instanceof LeaseLostError || error instanceof NotLeasedError ? error.state : undefined,
     holderId: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
-  const refusal = problem(status, error.code, detail ?? messageOf(error), more);
+  const refusal = problem(
+    status,
+    error.code,
+    detail ?? (errors ? summaryOf(errors) : (error.detail ?? error.message)),
+    more,
+  );
   if (!hasRetryAfter(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
 }
 
-function messageOf(error: QueueError): string {
-  return error instanceof BodyTooLargeError ? error.detail : error.message;
+function problemsOf(error: QueueError): readonly FieldProblem[] | undefined {
+  if (error instanceof InputError) return error.problems;
+  if (error instanceof ArgumentError) return [{ field: wirePath(error.field), rule: error.rule }];
+  return undefined;
 }
 
 function problem(

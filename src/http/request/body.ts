@@ -23,19 +23,14 @@ export function bulkLimit({ max_bulk_bytes }: LimitsConfig): BodyLimit {
   return { maxBytes: max_bulk_bytes, setting: 'limits.max_bulk_bytes' };
 }
 
-/** A body is longer than its call allows. The message is lmstfy's. */
-export class BodyTooLargeError extends QueueError {
-  /** What to do, for people. */
-  readonly detail: string;
-
-  constructor({ maxBytes, setting }: BodyLimit) {
-    super('body_too_large', 'body too large');
-    const limit = `the body is longer than ${String(maxBytes)} bytes`;
-    this.detail =
-      setting === undefined
-        ? `${limit}, the most that this call takes`
-        : `${limit}, the limit that the server sets in ${setting}: send less in one call, or raise it`;
-  }
+/** The error for a body that is longer than its call allows. */
+function bodyTooLarge({ maxBytes, setting }: BodyLimit): QueueError {
+  const limit = `the body is longer than ${String(maxBytes)} bytes`;
+  const detail =
+    setting === undefined
+      ? `${limit}, the most that this call takes`
+      : `${limit}, the limit that the server sets in ${setting}: send less in one call, or raise it`;
+  return new QueueError('body_too_large', 'body too large', { detail });
 }
 
 /** Requests with `Expect: 100-continue` that have not got the 100 yet. */
@@ -82,7 +77,7 @@ export function readBody(context: RequestContext, limit: BodyLimit, take: (body:
   const { headers } = request;
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
   if (length !== undefined) {
-    if (length > limit.maxBytes) throw new BodyTooLargeError(limit);
+    if (length > limit.maxBytes) throw bodyTooLarge(limit);
     // guard: body-bytes-bounded
     context.server.loadShedder.reserveBytes(context, length);
   }
@@ -140,7 +135,7 @@ function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer)
     size += chunk.length;
     chunks.push(chunk);
     try {
-      if (size > limit.maxBytes) throw new BodyTooLargeError(limit);
+      if (size > limit.maxBytes) throw bodyTooLarge(limit);
       // guard: chunked-body-bytes-bounded
       if (isChunked) context.server.loadShedder.reserveBytes(context, chunk.length);
     } catch (error) {

@@ -106,7 +106,9 @@ export class LoadShedder {
     // guard: waiters-of-a-token-are-bounded
     if (own >= this.limits.maxWaitersPerToken) {
       refused.token_waiters.value += 1;
-      throw new QueueError('too_many_waiters', 'too many long polls of this token, please retry later');
+      throw new QueueError('too_many_waiters', 'too many long polls of this token, please retry later', {
+        detail: `the token has ${String(own)} long polls in this process, its limit (limits.max_waiters_per_token): repeat the request after Retry-After, or lease with fewer requests`,
+      });
     }
     // guard: waiters-are-bounded
     if (this.waiters >= this.limits.maxWaiters) {

@@ -1,4 +1,5 @@
 import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
+import { momentOf } from '../../domain/moment.js';
 import type { CancelledOne } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
 import { omit } from '../../contract/fields/derived.js';
@@ -30,7 +31,7 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
     ...toInside(PlainChanges, fields),
     retry,
     data,
-    dueMs: due_at === undefined ? undefined : Math.max(Date.parse(due_at), 0),
+    dueMs: due_at === undefined ? undefined : Math.max(momentOf(due_at), 0),
   });
 }
 
