@@ -11,13 +11,9 @@ export const resize = defineJob({
   retry: { kind: 'exponential', delayMs: 1_000, maxMs: 60_000, jitter: 0.2 },
 });
 
-/** A client of the server that the environment names. */
+/** A client of the server that the environment names; its token is in PUMPHOUSE_TOKEN. */
 export function connect(): Pumphouse {
-  const {
-    PUMPHOUSE_URL: url = 'http://127.0.0.1:7777',
-    PUMPHOUSE_NAMESPACE: namespace = 'demo',
-    PUMPHOUSE_TOKEN: token,
-  } = process.env;
-  if (token === undefined) throw new Error('PUMPHOUSE_TOKEN is not set: `npx pumphouse token create demo`');
-  return new Pumphouse({ url, namespace, token });
+  const { PUMPHOUSE_URL: url = 'http://127.0.0.1:7777', PUMPHOUSE_NAMESPACE: namespace = 'demo' } =
+    process.env;
+  return new Pumphouse({ url, namespace });
 }

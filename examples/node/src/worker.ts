@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fail } from '@pumphouse/client';
 import { connect, resize } from './jobs.js';
 
-const worker = connect().worker({ queues: ['images'], concurrency: 4, name: 'image-worker' });
+const worker = connect().worker({ concurrency: 4, name: 'image-worker' });
 
 // Middleware runs around each handler.
 worker.use(async (job, _context, next) => {

@@ -6,11 +6,11 @@ import { issuesText, type StandardSchema } from './standard-schema.js';
 export interface JobDefinitionFields<In, InParsed, Out, OutParsed> extends Omit<JobOptions, 'id' | 'runAt'> {
   readonly queue: string;
   /** What kind of work it is: tells the kinds of one queue apart. Jobs without a type are the cheapest. */
-  readonly type?: string;
+  readonly type?: string | undefined;
   /** Checked when a job is published, and again before its handler runs. */
-  readonly input?: StandardSchema<In, InParsed>;
+  readonly input?: StandardSchema<In, InParsed> | undefined;
   /** Checked when the handler has returned, and again by `publishAndWait`. */
-  readonly output?: StandardSchema<Out, OutParsed>;
+  readonly output?: StandardSchema<Out, OutParsed> | undefined;
 }
 
 /**
@@ -42,6 +42,12 @@ export interface TakesInput<In> extends AnyJobDefinition {
 /** A definition of whose types only the one counts that `publishAndWait` gives. */
 export interface GivesResult<OutParsed> extends AnyJobDefinition {
   readonly output: StandardSchema<unknown, OutParsed> | undefined;
+}
+
+/** A definition of whose types only those count that a handler gets and returns. */
+export interface HandledAs<InParsed, Out> extends AnyJobDefinition {
+  readonly input: StandardSchema<unknown, InParsed> | undefined;
+  readonly output: StandardSchema<Out, unknown> | undefined;
 }
 
 export function defineJob<In = unknown, InParsed = In, Out = unknown, OutParsed = Out>(

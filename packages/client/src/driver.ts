@@ -51,6 +51,8 @@ export interface JobFailure {
 
 /** Operations of a worker. Times of leases are durations: the clocks of server and worker may differ. */
 export interface WorkerDriver {
+  /** False: a worker that waits for jobs does not keep its process alive. A handler that runs is the program's own matter. */
+  readonly keepsProcess?: boolean;
   /**
    * Leases jobs; waits up to `waitMs` for a first one. When `signal` aborts it answers at once: with jobs that were on
    * their way, or with none. Jobs whose answer is lost go back to their queue.

@@ -5,13 +5,13 @@ export interface FieldError {
 }
 
 export interface PumphouseErrorOptions {
-  readonly status?: number;
-  readonly requestId?: string | null;
-  readonly retryable?: boolean;
+  readonly status?: number | undefined;
+  readonly requestId?: string | null | undefined;
+  readonly retryable?: boolean | undefined;
   /** How often it was sent; 1 if it is left out. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /** What else the answer says of the error: `state`, `holder_id`, `dependents` … */
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
 

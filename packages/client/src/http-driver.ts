@@ -17,10 +17,11 @@ import type {
   SessionAnswer,
   SessionHeartbeat,
 } from './driver.js';
-import { isPumphouseError, PumphouseError } from './errors.js';
+import { isPumphouseError } from './errors.js';
 import { type JobSpan, jobSpans } from './json-spans.js';
+import { JobWithPayload, type LeasedPayload } from './leased-payload.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
-import { type ApiClient, parseAnswer } from './transport/api-client.js';
+import { type ApiAnswer, type ApiClient, notJson, parseAnswer } from './transport/api-client.js';
 import { sleep, timerMs, wholeWait } from './transport/transport.js';
 import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
@@ -49,12 +50,9 @@ export class HttpDriver implements JobDriver {
       jobs.length === 1 && only !== undefined
         ? newJobJson(only)
         : `{"jobs":[${jobs.map(newJobJson).join(',')}]}`;
-    const answer = await this.api.json<PublishedJob | { jobs: PublishedJob[] }>({
-      ...publishCall(options),
-      path: 'jobs',
-      body,
-    });
-    return 'jobs' in answer ? answer.jobs : [answer];
+    const answer = await this.api.call({ ...publishCall(options), path: 'jobs', body });
+    const stored = parseAnswer(answer) as PublishedJob | { jobs: PublishedJob[] };
+    return 'jobs' in stored ? stored.jobs : [stored];
   }
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
@@ -71,7 +69,7 @@ export class HttpDriver implements JobDriver {
       result,
       failure = null,
       ...ended
-    } = fromWire(parseAnswer(answer.text)) as Omit<EndedJob, 'failure'> & {
+    } = fromWire(parseAnswer(answer)) as Omit<EndedJob, 'failure'> & {
       result: { data: unknown } | null;
       failure?: EndedJob['failure'];
     };
@@ -84,7 +82,7 @@ export class HttpDriver implements JobDriver {
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
     });
-    const { text } = await this.api
+    const answer = await this.api
       .call({
         method: 'POST',
         path: 'leases',
@@ -95,7 +93,7 @@ export class HttpDriver implements JobDriver {
         isRepeatable: true,
       })
       .finally(() => poll.end());
-    return leasedJobs(text);
+    return leasedJobs(answer);
   }
 
   /** A server that knows no sessions has no such call: there each lease gets a heartbeat of its own. */
@@ -131,16 +129,16 @@ export class HttpDriver implements JobDriver {
   }
 
   async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
-    const { text, attempt } = await this.api.call({
+    const answer = await this.api.call({
       method: 'POST',
       path: 'acks',
       body: `{"acks":[${acks.map(ackJson).join(',')}]}`,
       isRepeatable: true,
       limits: LEASE_LIMITS,
     });
-    const { results } = parseAnswer(text) as { results: { status: string }[] };
+    const { results } = parseAnswer(answer) as { results: { status: string }[] };
     // An earlier attempt, whose answer was lost, has acknowledged what is gone now.
-    return results.map(({ status }) => (status === 'not_found' && attempt > 1 ? 'acked' : status));
+    return results.map(({ status }) => (status === 'not_found' && answer.attempt > 1 ? 'acked' : status));
   }
 
   async release(lease: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
@@ -332,20 +330,23 @@ interface WireJob {
 }
 
 /** @throws {PumphouseError} `invalid_response` */
-function leasedJobs(text: string): HttpLeasedJob[] {
-  const answer = new LeaseAnswer(text);
+function leasedJobs(answer: ApiAnswer): HttpLeasedJob[] {
+  const { text } = answer;
+  const leased = new LeaseAnswer(text);
   let jobs: WireJob[];
   try {
     ({ jobs } = JSON.parse(text) as { jobs: WireJob[] });
   } catch (cause) {
-    return jobsEach(text, answer, cause);
+    const readable = jobsEach(text, leased);
+    if (readable.length === 0) throw notJson(answer, cause);
+    return readable;
   }
-  return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
+  return jobs.map((job, index) => new HttpLeasedJob(job, leased, index));
 }
 
 /** One payload that cannot be read must not stop the other jobs of its answer: each is read alone. */
-function jobsEach(text: string, answer: LeaseAnswer, cause: unknown): HttpLeasedJob[] {
-  const jobs = answer.spans.flatMap(({ job: [from, to], members }, index) => {
+function jobsEach(text: string, answer: LeaseAnswer): HttpLeasedJob[] {
+  return answer.spans.flatMap(({ job: [from, to], members }, index) => {
     const whole = jsonIn(text.slice(from, to));
     if (isWireJob(whole)) return [new HttpLeasedJob(whole, answer, index)];
     const read = [...members].map(([name, span]) => [name, jsonIn(text.slice(...span))] as const);
@@ -354,8 +355,6 @@ function jobsEach(text: string, answer: LeaseAnswer, cause: unknown): HttpLeased
     const problem = `not JSON: its ${broken.join(', ')}`;
     return isWireJob(readable) ? [new HttpLeasedJob(readable, answer, index, problem)] : [];
   });
-  if (jobs.length > 0) return jobs;
-  throw new PumphouseError('invalid_response', 'the answer is not JSON', { cause });
 }
 
 function jsonIn(text: string): unknown {
@@ -387,7 +386,7 @@ class LeaseAnswer {
 }
 
 /** A payload in each form. Its fields are private at run time, too: a job that is logged shows no other job's data. */
-class LeasedPayload {
+class WirePayload implements LeasedPayload {
   readonly #wire: WireJob;
   readonly #answer: LeaseAnswer;
   readonly #index: number;
@@ -397,6 +396,10 @@ class LeasedPayload {
     this.#wire = wire;
     this.#answer = answer;
     this.#index = index;
+  }
+
+  get contentType(): string {
+    return this.#wire.content_type;
   }
 
   /** The server gives JSON that is nested deeply in base64. */
@@ -429,7 +432,7 @@ class LeasedPayload {
 }
 
 /** Its payload is decoded when it is first wanted in that form. */
-class HttpLeasedJob implements LeasedJob {
+class HttpLeasedJob extends JobWithPayload implements LeasedJob {
   readonly id: string;
   readonly queue: string;
   readonly lease: number;
@@ -445,15 +448,12 @@ class HttpLeasedJob implements LeasedJob {
   readonly publishedAt: string | null;
   readonly expiresAt: string | null;
   readonly progress: unknown;
-  readonly contentType: string;
-
   declare readonly unreadable?: string;
 
-  private readonly payload: LeasedPayload;
-
   constructor(wire: WireJob, answer: LeaseAnswer, index: number, unreadable?: string) {
-    this.payload = new LeasedPayload(wire, answer, index);
-    const problem = unreadable ?? (this.payload.isBroken ? 'its data is not base64' : undefined);
+    super();
+    const payload = new WirePayload(wire, answer, index);
+    const problem = unreadable ?? (payload.isBroken ? 'its data is not base64' : undefined);
     if (problem !== undefined) this.unreadable = problem;
     this.id = wire.id;
     this.queue = wire.queue;
@@ -471,17 +471,7 @@ class HttpLeasedJob implements LeasedJob {
     this.expiresAt = wire.expires_at;
     this.progress = wire.progress;
     this.contentType = wire.content_type;
-  }
-
-  get data(): unknown {
-    return this.payload.data;
-  }
-
-  get text(): string {
-    return this.payload.text;
-  }
-
-  get bytes(): Uint8Array {
-    return this.payload.bytes;
+    if (wire.data_base64 === undefined) this.data = wire.data;
+    this.hold(payload);
   }
 }

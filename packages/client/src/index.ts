@@ -4,21 +4,35 @@ export { isPumphouseError, PumphouseError, type FieldError } from './errors.js';
 export {
   defineJob,
   type AnyJobDefinition,
+  type GivesResult,
+  type HandledAs,
   type JobDefinition,
   type JobDefinitionFields,
+  type TakesInput,
 } from './define-job.js';
 export type { StandardSchema } from './standard-schema.js';
-export { Producer, type PublishOptions, type WaitOptions } from './producer/producer.js';
+export {
+  Producer,
+  type InputOf,
+  type Publishable,
+  type PublishArgs,
+  type PublishOptions,
+  type ResultOf,
+  type WaitOptions,
+} from './producer/producer.js';
 export type { JobOptions, JobPayload, NewJob, RetryPolicy, UniqueKey } from './producer/new-job.js';
 export type * from './producer/answers.js';
 export type { DeadListFilter } from './producer/dead-letter.js';
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
+export { JobWithPayload, type LeasedPayload } from './leased-payload.js';
+export type { Given, Optional } from './optional.js';
 export type { RetryLimits } from './transport/api-client.js';
 export type { TlsOptions } from './transport/transport.js';
 export { Worker, type WorkerOptions } from './worker/worker.js';
-export type { Handler, HandlerContext, Job, Middleware } from './worker/handlers.js';
+export type { Handler, HandlerContext, HandlerOf, Job, Middleware, Returned } from './worker/handlers.js';
 export type { AbortCode } from './worker/held-job.js';
 export type { Logger } from './worker/logger.js';
 export { Bytes, Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';
+export { givenOptions } from './wire.js';
 export { verify, WebhookError, type VerifyOptions, type WebhookHeaders } from './webhook.js';

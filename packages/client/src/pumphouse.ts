@@ -1,4 +1,5 @@
 import { HttpDriver } from './http-driver.js';
+import { definedOf, type Optional } from './optional.js';
 import { Calls } from './producer/calls.js';
 import { DeadLetter } from './producer/dead-letter.js';
 import { type EventOptions, eventsOf, type PlacedEvent } from './producer/events.js';
@@ -14,18 +15,20 @@ import type { TlsOptions, TransportFactory } from './transport/transport.js';
 import { Worker, type WorkerOptions } from './worker/worker.js';
 
 export interface PumphouseOptions {
-  /** Where the server is: `https://queue.example.com`, with a path if it is behind a proxy that adds one. */
-  readonly url: string | URL;
-  readonly namespace: string;
-  readonly token: string;
+  /** Where the server is: `https://queue.example.com`, with a path if it is behind a proxy that adds one; `PUMPHOUSE_URL`. */
+  readonly url?: string | URL | undefined;
+  /** `PUMPHOUSE_NAMESPACE` */
+  readonly namespace?: string | undefined;
+  /** `PUMPHOUSE_TOKEN` */
+  readonly token?: string | undefined;
   /** Bounds of each call and its retries; 5 attempts, 10 s in all, 5 s each. */
-  readonly retry?: Partial<RetryLimits>;
+  readonly retry?: Optional<RetryLimits> | undefined;
   /** In Node.js, for https: the CA of the server's certificate, and a client certificate; PEM texts. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** Bytes of an answer, at most: a longer one is an error, `answer_too_large`; 67,108,864. */
-  readonly maxAnswerBytes?: number;
+  readonly maxAnswerBytes?: number | undefined;
   /** How requests are sent; for tests. */
-  readonly transport?: TransportFactory;
+  readonly transport?: TransportFactory | undefined;
 }
 
 let usualTransport: TransportFactory = fetchTransport;
@@ -48,12 +51,16 @@ export class Pumphouse extends Producer {
   readonly driver: HttpDriver;
   private readonly api: ApiClient;
 
-  /** @throws {TypeError} an option is missing, or is no URL, namespace or token */
-  constructor(options: PumphouseOptions) {
-    const { namespace, token, retry, tls, transport = usualTransport, maxAnswerBytes } = options;
-    const url = urlOf(options.url);
-    checkText('namespace', namespace);
-    checkText('token', token);
+  /**
+   * What `url`, `namespace` and `token` leave out is taken from the environment.
+   *
+   * @throws {TypeError} one of them is missing, or is no URL, namespace or token
+   */
+  constructor(options: PumphouseOptions = {}) {
+    const { retry = {}, tls, transport = usualTransport, maxAnswerBytes } = options;
+    const url = urlOf(given('url', options.url));
+    const namespace = textOf('namespace', options.namespace);
+    const token = textOf('token', options.token);
     if (maxAnswerBytes !== undefined && !(Number.isSafeInteger(maxAnswerBytes) && maxAnswerBytes >= 1))
       throw new TypeError('new Pumphouse: maxAnswerBytes must be a whole number from 1');
     const api = new ApiClient({
@@ -61,7 +68,7 @@ export class Pumphouse extends Producer {
       namespace,
       token,
       transport: transport(url, tls),
-      limits: { ...RETRY_LIMITS, ...retry },
+      limits: { ...RETRY_LIMITS, ...definedOf(retry) },
       ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
     });
     const driver = new HttpDriver(api);
@@ -84,7 +91,7 @@ export class Pumphouse extends Producer {
   }
 
   /** A worker of this namespace; `run` starts it. */
-  worker(options: WorkerOptions): Worker {
+  worker(options: WorkerOptions = {}): Worker {
     return new Worker(this.driver, options);
   }
 
@@ -94,21 +101,32 @@ export class Pumphouse extends Producer {
   }
 }
 
-function urlOf(given: string | URL): URL {
-  const url = URL.canParse(String(given)) ? new URL(given) : null;
+/** The part of Node.js's `process` that is used; browsers have none. */
+interface Environment {
+  readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
+}
+
+/** An option, or its variable of the environment. @throws {TypeError} both are missing, or empty */
+function given<T>(option: string, value: T | undefined): NonNullable<T> | string {
+  const variable = `PUMPHOUSE_${option.toUpperCase()}`;
+  // The environment is read only for what is left out: Deno asks for it.
+  const chosen = value ?? (globalThis as Environment).process?.env?.[variable];
+  if (chosen === undefined || chosen === '')
+    throw new TypeError(`new Pumphouse: ${option} is missing: give the option ${option}, or set ${variable}`);
+  return chosen;
+}
+
+function urlOf(text: string | URL): URL {
+  const url = URL.canParse(String(text)) ? new URL(text) : null;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  const is = given ? 'is invalid' : 'is missing';
-  throw new TypeError(`new Pumphouse: url ${is}; it must be like http://127.0.0.1:7777`);
+  throw new TypeError(
+    'new Pumphouse: url is invalid: it must begin with http:// or https://, as http://127.0.0.1:7777 (option url, or PUMPHOUSE_URL)',
+  );
 }
 
-/** Most often a variable of the environment that is not set. No message shows a value: it may be a secret. */
-function checkText(option: string, value: unknown): void {
-  if (typeof value !== 'string' || !/^[!-~]+$/.test(value))
-    throw new TypeError(`new Pumphouse: ${option} ${problemOf(value)}`);
-}
-
-function problemOf(value: unknown): string {
-  return value === undefined || value === ''
-    ? 'is missing'
-    : 'is invalid: it must be of visible ASCII characters';
+/** No message shows a value: it may be a secret. */
+function textOf(option: string, value: unknown): string {
+  const text: unknown = given(option, value);
+  if (typeof text === 'string' && /^[!-~]+$/.test(text)) return text;
+  throw new TypeError(`new Pumphouse: ${option} is invalid: it must be of visible ASCII characters`);
 }

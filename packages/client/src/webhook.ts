@@ -5,9 +5,9 @@ export type WebhookHeaders =
 
 export interface VerifyOptions {
   /** How far `webhook-timestamp` may be from now, in seconds; 300. */
-  readonly toleranceS?: number;
+  readonly toleranceS?: number | undefined;
   /** The time now, Unix ms; for tests. */
-  readonly nowMs?: number;
+  readonly nowMs?: number | undefined;
 }
 
 /** Why a webhook is not to be trusted. Answer it with 401. */

@@ -1,3 +1,5 @@
+import type { Given } from './optional.js';
+
 /** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */
 
 /** Values of these fields belong to the user: their keys stay as they are. */
@@ -8,6 +10,25 @@ const OPAQUE = new Set([
 const snakeNames = new Map<string, string>();
 const camelNames = new Map<string, string>();
 
+/**
+ * Options as they are meant, for drivers that write no JSON: undefined fields, which would hide a default, are left out,
+ * and fractions of milliseconds are rounded up.
+ */
+export function givenOptions<T extends object>(options: T): Given<T> {
+  return plain(options) as Given<T>;
+}
+
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const given: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== undefined)
+      given[name] = OPAQUE.has(name) ? (field as unknown) : plain(durationOf(name, field));
+  }
+  return given;
+}
+
 /** An object of the library as the API has it; undefined fields are left out. */
 export function toWire(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
@@ -15,9 +36,17 @@ export function toWire(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const wire: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined) wire[snakeOf(name)] = OPAQUE.has(name) ? (field as unknown) : toWire(field);
+    if (field === undefined) continue;
+    wire[snakeOf(name)] = OPAQUE.has(name) ? (field as unknown) : toWire(durationOf(name, field));
   }
   return wire;
+}
+
+/** The API takes whole milliseconds: a fraction is rounded up, so that nothing comes early. Other fields stay as they are. */
+function durationOf(name: string, field: unknown): unknown {
+  if (!name.endsWith('Ms')) return field;
+  const whole = (ms: unknown): unknown => (typeof ms === 'number' && ms > 0 ? Math.ceil(ms) : ms);
+  return Array.isArray(field) ? field.map(whole) : whole(field);
 }
 
 /** An answer of the API as the library shows it: bytes of `data_base64` become `data`. */

@@ -56,13 +56,13 @@ export interface LoggedLine {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export interface TestWorkerOptions extends Partial<WorkerOptions> {
+export interface TestWorkerOptions extends WorkerOptions {
   readonly through?: Pumphouse;
 }
 
 /** A worker with short waits that is stopped after the test, and what it logs. */
 export function workerOf(
-  queue: string,
+  queue: string | undefined,
   options: TestWorkerOptions = {},
 ): { worker: Worker; log: LoggedLine[] } {
   const { through = client, ...rest } = options;
@@ -70,7 +70,7 @@ export function workerOf(
   const write = (message: string, details: LoggedLine['details']): void =>
     void log.push({ message, details });
   const worker = through.worker({
-    queues: [queue],
+    queues: queue === undefined ? undefined : [queue],
     waitMs: 5_000,
     shutdownGraceMs: 500,
     shutdownAbortMs: 200,

@@ -43,10 +43,10 @@ describe('the options of new Pumphouse', () => {
   const right = { url: 'http://127.0.0.1:7777', namespace: 'demo', token: 'a-token' };
 
   it.each<[object, string]>([
-    [{ url: undefined }, 'url is missing'],
+    [{ url: undefined }, 'url is missing: give the option url, or set PUMPHOUSE_URL'],
     [{ url: 'localhost:7777' }, 'url is invalid'],
-    [{ namespace: undefined }, 'namespace is missing'],
-    [{ token: undefined }, 'token is missing'],
+    [{ namespace: undefined }, 'namespace is missing: give the option namespace, or set PUMPHOUSE_NAMESPACE'],
+    [{ token: undefined }, 'token is missing: give the option token, or set PUMPHOUSE_TOKEN'],
     [{ token: '' }, 'token is missing'],
     [{ token: 'hush…' }, 'token is invalid'],
     [{ token: 17 }, 'token is invalid'],
@@ -55,6 +55,36 @@ describe('the options of new Pumphouse', () => {
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
     expect(make).not.toThrow(/hush|17/);
+  });
+});
+
+describe('new Pumphouse() without options', () => {
+  const names = ['PUMPHOUSE_URL', 'PUMPHOUSE_NAMESPACE', 'PUMPHOUSE_TOKEN'];
+  const before = names.map((name) => process.env[name]);
+  const set = (values: readonly (string | undefined)[]): void =>
+    names.forEach((name, i) => {
+      const value = values[i];
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
+    });
+  afterEach(() => set(before));
+
+  it('takes the url, the namespace and the token from the environment', async () => {
+    set([proxy.url, app.namespace, app.token]);
+    const named = new Pumphouse();
+    await named.queues.list();
+    expect(proxy.seen).toHaveLength(1);
+    named.close();
+  });
+
+  it('prefers an option to the environment, and counts an empty variable as missing', async () => {
+    set(['http://127.0.0.1:1', '', 'nonsense']);
+    expect(() => new Pumphouse()).toThrow('namespace is missing');
+    const { namespace, token } = app;
+    const named = new Pumphouse({ url: proxy.url, namespace, token });
+    await named.queues.list();
+    expect(proxy.seen).toHaveLength(1);
+    named.close();
   });
 });
 
@@ -102,6 +132,29 @@ describe('publish() of the client', () => {
     expect(jobs[1]!.contentType).toBe('application/xml');
     const raw = await app.get(`/v1/${app.namespace}/jobs/${c!.id}`);
     expect(raw.text).toContain('12345678901234567890.10');
+  });
+
+  it('rounds fractions of milliseconds up', async () => {
+    const [queue, data] = [fresh(), { delayMs: 1.5 }];
+    const { id } = await client.publish({
+      ...{ queue, data, delayMs: 59_999.01, ttrMs: 1_000.2, retentionMs: 1_000 * 1.1 ** 3 },
+      retry: { kind: 'exponential', delayMs: 0.4, maxMs: 99.5 },
+    });
+    const [other] = await client.publishAll(defineJob({ queue }), [data], { delayMs: 60_000.5 });
+    expect(await client.jobs.get(id)).toMatchObject({
+      ...{ data, ttrMs: 1_001, retentionMs: 1_332 },
+      retry: { delayMs: 1, maxMs: 100 },
+    });
+    await client.jobs.update(id, { delayMs: 70_000.1, retry: { kind: 'list', delaysMs: [0.1, 2] } });
+    expect(await client.jobs.get(id)).toMatchObject({ retry: { kind: 'list', delaysMs: [1, 2] } });
+    expect(await client.jobs.get(other!.id)).toMatchObject({ state: 'scheduled' });
+    expect(await client.queues.update(queue, { leaseGraceMs: 10.5 })).toMatchObject({ leaseGraceMs: 11 });
+  });
+
+  it('refuses the name of a queue in place of a job, without a request', async () => {
+    // @ts-expect-error as with other libraries
+    await expect(faulty.publish('mail', { to: 'ada' })).rejects.toThrow('takes a job, as { queue, data }');
+    expect(proxy.seen).toEqual([]);
   });
 
   it('refuses data that is not JSON, without a request', async () => {
@@ -255,6 +308,8 @@ describe('the client with typed jobs', () => {
       tries: 7,
       priority: 2,
     });
+    const again = await client.publish(mail, { to: 'ada' }, { tries: undefined });
+    expect(await client.jobs.get(again.id)).toMatchObject({ tries: 7 });
     const all = await client.publishAll(mail, [{ to: 'b' }, { to: 'c' }]);
     expect(all).toHaveLength(2);
   });

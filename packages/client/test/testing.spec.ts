@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { testRedisUrl, testTarget, testTargetEnv } from '../../../test/support/redis.js';
 import { defineJob, type LeasedJob, type NewJob, Pumphouse, Retry } from '../src/node.js';
@@ -66,6 +68,30 @@ describe('testWorker', () => {
     setTimeout(() => test.cancel(id), 20);
     await test.drain();
     expect(test.job(id)).toMatchObject({ state: 'done', result: 'cancelled' });
+  });
+
+  it('passes jobs to handlers whose JSON has the data', async () => {
+    const seen: string[] = [];
+    test = make((worker) => worker.handle(mail, (job) => JSON.stringify(seen.push(JSON.stringify(job)))));
+    await test.publish(mail, { to: 'ada' });
+    await test.drain();
+    expect(JSON.parse(seen[0] ?? '')).toMatchObject({ queue: 'mail', attempts: 1, data: { to: 'ada' } });
+  });
+
+  it('lets its process end without stop()', async () => {
+    const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+    const loader = file('../../../test/support/typescript-loader.mjs');
+    const child = spawn(process.execPath, ['--import', loader, file('test-worker-process.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    child.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    try {
+      const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(60_000) })) as [number | null];
+      expect([code, printed]).toEqual([0, 'done sent to ada\ndone waited\n']);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 
   it('refuses a job with a unique key, which it does not support', async () => {

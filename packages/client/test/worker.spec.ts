@@ -3,8 +3,19 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OwnTime } from '../../../test/support/own-time.js';
 import { waitFor } from '../../../test/support/redis.js';
-import { Bytes, defineJob, Fail, type HandlerContext, Next, Release, Retry } from '../src/node.js';
+import {
+  Bytes,
+  defineJob,
+  Fail,
+  type Handler,
+  type HandlerContext,
+  Next,
+  Release,
+  Retry,
+} from '../src/node.js';
+import type { Worker } from '../src/worker/worker.js';
 import { VERSION } from '../src/version.js';
+import { consoleLogger } from '../src/worker/logger.js';
 import { clock } from '../src/worker/clock.js';
 import {
   aborted,
@@ -22,6 +33,7 @@ import {
   useServer,
   workerOf,
 } from './fixture.js';
+import type { Fault } from './faulty-proxy.js';
 
 useServer();
 
@@ -153,6 +165,83 @@ describe('a worker of the client', () => {
     wrong.close();
   });
 
+  it('leases the queues of its handlers if its options name none, also of a handler that is added later', async () => {
+    const [a, b, c] = [fresh(), fresh(), fresh()];
+    const ran: string[] = [];
+    const take: Handler = ({ queue, type }) => void ran.push(`${queue} ${String(type)}`);
+    const { worker, log } = workerOf(undefined, { waitMs: 200 });
+    worker
+      .handle(defineJob({ queue: a, type: 'x' }), take)
+      .handle(plain(b), take)
+      .handle('*', take);
+    await client.publishMany([{ queue: a, type: 'x' }, { queue: a, type: 'y' }, { queue: b }, { queue: c }]);
+    void worker.run();
+    await waitFor(() => ran.length === 3);
+    expect(ran.sort()).toEqual([`${a} x`, `${a} y`, `${b} null`].sort());
+    const queuesOf = async (): Promise<unknown> => (await client.workers.get(worker.id)).queues;
+    expect(await queuesOf()).toEqual([a, b]);
+    worker.handle(plain(c), take);
+    await waitFor(() => ran.length === 4);
+    expect(ran.at(-1)).toBe(`${c} null`);
+    expect(log).toEqual([]);
+  });
+
+  it('rejects run() if neither its options nor its handlers name a queue', async () => {
+    const { worker } = workerOf(undefined);
+    worker.handle('welcome', () => undefined);
+    await expect(worker.run()).rejects.toThrow('handle a definition of defineJob, or name `queues`');
+  });
+
+  it('warns once of queues without a handler, and of handlers whose queues it does not lease', async () => {
+    const [queue, misspelt] = [fresh('mail'), fresh('mial')];
+    const { worker, log } = workerOf(misspelt, { waitMs: 50 });
+    worker.handle(defineJob({ queue, type: 'welcome' }), () => undefined);
+    void worker.run();
+    await waitFor(() => client.workers.get(worker.id).catch(() => null));
+    await client.publish({ queue: misspelt });
+    await waitFor(() => log.length === 3);
+    expect(log.slice(0, 2)).toEqual([
+      {
+        message: 'no handler for jobs of these queues; they are given back. Is a name misspelt?',
+        details: { queues: [misspelt] },
+      },
+      {
+        message: 'these handlers get no jobs: the worker does not lease their queues',
+        details: { handlers: [`${queue}/welcome`], queues: [misspelt] },
+      },
+    ]);
+    expect(log[2]?.message).toContain('no handler for jobs of this type');
+  });
+
+  it.each<[string, (worker: Worker, queue: string) => unknown]>([
+    ['of its queue', (worker, queue) => worker.handle(plain(queue), () => undefined)],
+    ['of a type in its queue', (worker, queue) => worker.handle(defineJob({ queue, type: 'a' }), () => 1)],
+    ['of a type in any queue', (worker) => worker.handle('welcome', () => undefined)],
+    ['of all types', (worker) => worker.handle('*', () => undefined)],
+  ])('does not warn with a handler %s', async (_, setUp) => {
+    const queue = fresh();
+    const { worker, log } = workerOf(queue);
+    setUp(worker, queue);
+    void worker.run();
+    await waitFor(() => client.workers.get(worker.id).catch(() => null));
+    expect(log).toEqual([]);
+  });
+
+  it('warns with the time in each line, if it has no logger of its own', () => {
+    const lines: unknown[][] = [];
+    const { warn } = console;
+    console.warn = (...line: unknown[]) => void lines.push(line);
+    try {
+      consoleLogger.warn('beware', { id: 'a' });
+    } finally {
+      console.warn = warn;
+    }
+    const [[text, details] = []] = lines;
+    const [time = '', ...rest] = String(text).split(' ');
+    expect([rest.join(' '), details]).toEqual(['pumphouse: beware', { id: 'a' }]);
+    expect(new Date(time).toISOString()).toBe(time);
+  });
+
   it('refuses invalid options, and a second handler for one type', () => {
     expect(() => client.worker({ queues: [] })).toThrow('queues');
     expect(() => client.worker({ queues: ['q'], concurrency: 0 })).toThrow('concurrency');
@@ -186,6 +275,37 @@ describe('handlers of a client worker', () => {
       [expect.any(Uint8Array), expect.any(String), 'ÿ\u0000', 'image/x', 1, 4],
       [null, 'null', 'null', 'application/json', 1, 4],
     ]);
+  });
+
+  it('receive a job whose copy has all of its fields, and whose JSON has its data', async () => {
+    const queue = fresh();
+    const input = {
+      '~standard': { version: 1, vendor: 'test', validate: () => ({ value: 'parsed' }) },
+    } as const;
+    const parsed = defineJob({ queue, type: 'parsed', input });
+    const copies: Record<string, unknown>[] = [];
+    const { worker } = workerOf(queue, { concurrency: 3 });
+    const take: Handler = (job) => {
+      const { id, queue: of } = job;
+      copies.push({ ...job }, JSON.parse(JSON.stringify(job)) as Record<string, unknown>);
+      expect([id, of]).toEqual([copies.at(-1)?.['id'], queue]);
+    };
+    worker.handle('json', take).handle('bytes', take).handle(parsed, take);
+    await client.publishMany([{ queue, type: 'json', json: '{"to": "ada", "n":1.0}' }]);
+    void worker.run();
+    await waitFor(() => copies.length === 2);
+    await client.publishMany([{ queue, type: 'bytes', data: Uint8Array.of(104, 105) }]);
+    await waitFor(() => copies.length === 4);
+    await client.publishMany([{ queue, type: 'parsed', data: 1 }]);
+    await waitFor(() => copies.length === 6);
+    const [copy, json, bytesCopy, , parsedCopy, parsedJson] = copies;
+    expect(copy).toMatchObject({ type: 'json', data: { to: 'ada', n: 1 }, text: '{"to": "ada", "n":1.0}' });
+    expect(Buffer.from(copy?.['bytes'] as Uint8Array).toString()).toBe('{"to": "ada", "n":1.0}');
+    expect(json).toMatchObject({ type: 'json', attempts: 1, data: { to: 'ada', n: 1 } });
+    expect(Object.keys(json ?? {})).not.toContain('text');
+    expect(bytesCopy).toMatchObject({ text: 'hi', contentType: 'application/octet-stream' });
+    expect(parsedCopy).toMatchObject({ data: 'parsed', text: '1' });
+    expect(parsedJson).toMatchObject({ data: 'parsed' });
   });
 
   it('are selected by queue and type, then by type, then by queue, then by *', async () => {
@@ -254,13 +374,44 @@ describe('handlers of a client worker', () => {
     worker.handle(plain(queue), async (_job, { progress, log }) => {
       await Promise.all([progress({ sent: 1 }), progress({ sent: 2 }), progress({ sent: 3 })]);
       await log('half of it', { rows: 1 });
+      await log('x'.repeat(1_025));
       await end.promise;
     });
     void worker.run();
-    await waitFor(async () => (await client.jobs.get(id)).timeline.some(({ what }) => what === 'log'));
+    const lines = async (): Promise<unknown[]> =>
+      (await client.jobs.get(id)).timeline.filter(({ what }) => what === 'log').map(({ message }) => message);
+    await waitFor(async () => (await lines()).length === 2);
+    expect(await lines()).toEqual(['half of it', `${'x'.repeat(1_023)}…`]);
     expect((await client.jobs.get(id)).progress).toEqual({ sent: 3 });
     end.resolve();
   });
+
+  it.each<[string, Fault, string]>([
+    ['a full Redis', { status: 507, body: { code: 'store_full', detail: 'no room' } }, 'store_full: no room'],
+    ['a refusal', { status: 403, body: { code: 'verb_missing', detail: 'no' } }, 'verb_missing: no'],
+  ])(
+    'may log lines that cannot be stored: the job is done, with one warning (%s)',
+    async (_, fault, error) => {
+      const queue = fresh();
+      const { worker, log } = workerOf(queue, { through: faulty });
+      const { id } = await client.publish({ queue, retentionMs: 60_000 });
+      proxy.rule = ({ path }) => (path.endsWith('/log') ? fault : 'pass');
+      worker.handle(plain(queue), async (_job, context) => {
+        await context.log('one');
+        await context.log('two', { odd: 1n });
+        return 'sent';
+      });
+      void worker.run();
+      await waitFor(async () => (await client.jobs.get(id)).state === 'done');
+      expect((await client.jobs.get(id)).result?.data).toBe('sent');
+      expect(log).toEqual([
+        {
+          message: 'a line of the log of a job was not stored',
+          details: { id, queue, error: expect.stringContaining(error) as string },
+        },
+      ]);
+    },
+  );
 
   it('receive an error for progress that the server refuses', async () => {
     const queue = fresh();
@@ -405,6 +556,24 @@ describe('outcomes of handlers of a client worker', () => {
       group === undefined ? 5 : 4,
     ]);
     expect(worker.heldCount).toBe(0);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['a message and a code', { code: 'E_SMTP', message: 'no answer' }, 'E_SMTP', 'no answer'],
+    ['a message', { message: 'no answer', status: 500 }, 'failed', 'no answer'],
+    ['no message', { status: 500 }, 'failed', '{"status":500}'],
+    ['no prototype', Object.assign(Object.create(null) as object, { a: 1 }), 'failed', '{"a":1}'],
+    ['a list', [{ a: 1 }, 'b'], 'failed', '[{"a":1},"b"]'],
+    ['no JSON', { n: 1n }, 'failed', '[object Object]'],
+    ['a message that is too long', { message: 'x'.repeat(20_000) }, 'failed', `${'x'.repeat(16_383)}…`],
+  ])('show a thrown object in the failure: %s', async (_, thrown, group, message) => {
+    const queue = fresh();
+    const { worker } = workerOf(queue);
+    worker.handle(plain(queue), () => Promise.reject(thrown as Error));
+    const { id } = await client.publish({ queue, tries: 1 });
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(id)).state === 'dead');
+    expect((await client.jobs.get(id)).failure).toMatchObject({ group, message });
   });
 
   it('fail jobs with the groups invalid_input and invalid_output, and run no handler for invalid input', async () => {
@@ -559,7 +728,10 @@ describe('outcomes of handlers of a client worker', () => {
     await waitFor(async () => (await counts(queue))['scheduled'] === 1);
     const job = await client.jobs.get(id);
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(50_000);
-    expect(log.map(({ message }) => message)).toEqual([expect.stringContaining('no handler')]);
+    expect(log.map(({ message }) => message)).toEqual([
+      expect.stringContaining('jobs of these queues'),
+      expect.stringContaining('jobs of this type'),
+    ]);
   });
 });
 
@@ -585,6 +757,35 @@ describe('settle calls of a client worker', () => {
     expect(log).toEqual([]);
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0, scheduled: 0 });
   });
+
+  it.each<[string, Handler, string, object]>([
+    ['an ack', () => 'sent', '/acks', { status: 200, body: { results: [{ status: 'store_full' }] } }],
+    [
+      'a retry',
+      () => Promise.reject(new Error('no')),
+      '/retry',
+      { status: 507, body: { code: 'store_full' } },
+    ],
+  ])(
+    'are repeated while Redis has no room, with one warning for the job: %s',
+    async (_, handler, path, fault) => {
+      const queue = fresh();
+      const { worker, log } = workerOf(queue, { through: faulty });
+      const { id } = await client.publish({ queue, retentionMs: 60_000 });
+      proxy.rule = (request) =>
+        request.path.endsWith(path) && proxy.of(path).length < 4 ? (fault as Fault) : 'pass';
+      worker.handle(plain(queue), handler);
+      void worker.run();
+      await waitFor(() => proxy.of(path).length === 4 && worker.heldCount === 0);
+      expect((await client.jobs.get(id)).state).not.toBe('leased');
+      expect(log).toEqual([
+        {
+          message: 'the outcome of a job cannot be stored yet; the worker keeps the job and tries again',
+          details: { id, queue, reason: 'store_full' },
+        },
+      ]);
+    },
+  );
 
   it('lead to a warning for each job that is gone or has another lease', async () => {
     const queue = fresh();

@@ -4,7 +4,7 @@ import { toClientError } from './errors.js';
 
 /** What every call takes. */
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How long a call is tried again while Redis does not answer, in milliseconds; as over HTTP. */

@@ -104,7 +104,7 @@ export class EnginePumphouse extends Producer {
   }
 
   /** A worker of this namespace; `run` starts it, `close` stops it. */
-  worker(options: WorkerOptions): Worker {
+  worker(options: WorkerOptions = {}): Worker {
     const worker = new Worker(this.driver, options);
     this.started.add(worker);
     return worker;

@@ -1,13 +1,15 @@
-import type {
-  DeadFilter,
-  DeadOutcome,
-  DeadSelection,
-  JobSummary,
-  NamedCount,
-  Page,
-  PageOptions,
-  Pumphouse,
-  RespawnOptions,
+import {
+  type DeadFilter,
+  type DeadOutcome,
+  type DeadSelection,
+  type Given,
+  givenOptions,
+  type JobSummary,
+  type NamedCount,
+  type Page,
+  type PageOptions,
+  type Pumphouse,
+  type RespawnOptions,
 } from '@pumphouse/client';
 import { deadFacts, type DeadSelection as EngineSelection, respawnOf } from '#src/contract/job/dead-jobs';
 import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '#src/domain/job/job-lists';
@@ -38,7 +40,11 @@ export class EngineDeadLetter {
     return repeat(async () => {
       const attributes = attribute === undefined ? {} : { attributes: attributeOf(attribute) };
       const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
-      const page = await this.dead.listDead(this.namespace, filterOf({ ...rest, ...attributes }), request);
+      const page = await this.dead.listDead(
+        this.namespace,
+        filterOf(givenOptions({ ...rest, ...attributes })),
+        request,
+      );
       return { items: page.items.map(summaryOf), nextCursor: page.cursor };
     }, signal);
   }
@@ -101,14 +107,15 @@ export class EngineDeadLetter {
 
 /** @throws {QueueError} `invalid_argument` */
 function selectionOf(selection: DeadSelection): EngineSelection {
-  const { filter, ids, limit, cursor } = selection;
+  const given = givenOptions(selection);
+  const { filter, ids, limit, cursor } = given;
   if (filter === undefined && ids === undefined) throw invalid('give `filter` ({} = all dead jobs) or `ids`');
   if (ids !== undefined && (limit !== undefined || cursor !== undefined))
     throw invalid('leave out `limit` and `cursor` with `ids`');
-  return { ...selection, filter: filterOf(filter ?? {}) };
+  return { ...given, filter: filterOf(filter ?? {}) };
 }
 
-function filterOf({ from, to, ...rest }: DeadFilter): EngineFilter {
+function filterOf({ from, to, ...rest }: Given<DeadFilter>): EngineFilter {
   return {
     ...rest,
     ...(from === undefined ? {} : { fromMs: timeOf('from', from) }),
@@ -124,7 +131,8 @@ function attributeOf(text: string): Record<string, string> {
 }
 
 /** @throws {QueueError} `invalid_argument` */
-function checkedRespawn(options: RespawnOptions, queue?: string): Respawn {
+function checkedRespawn(given: RespawnOptions, queue?: string): Respawn {
+  const options = givenOptions(given);
   if (options.tries !== undefined && options.keepTries === true)
     throw invalid('give one of `tries` and `keepTries`');
   return respawnOf(options, queue);

@@ -1,13 +1,14 @@
-import type {
-  CancelledJob,
-  ChangedJob,
-  JobChange,
-  JobDetails,
-  JobFilter,
-  JobSummary,
-  NewJob,
-  Page,
-  PublishedJob,
+import {
+  type CancelledJob,
+  type ChangedJob,
+  givenOptions,
+  type JobChange,
+  type JobDetails,
+  type JobFilter,
+  type JobSummary,
+  type NewJob,
+  type Page,
+  type PublishedJob,
 } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
 import { CancelledAnswer, ChangedAnswer } from '#src/contract/job/changes';
@@ -40,7 +41,7 @@ export class EngineJobs {
 
   /** A page of jobs. */
   list(filter: JobFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
-    const { ids, fields, limit = PAGE, cursor, order, state, ...rest } = filter;
+    const { ids, fields, limit = PAGE, cursor, order, state, ...rest } = givenOptions(filter);
     const { jobs: lists } = this.engine;
     return repeat(async () => {
       const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
@@ -72,10 +73,13 @@ export class EngineJobs {
   /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
   cancel(
     id: string,
-    { signal, ...request }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
+    {
+      signal,
+      ...request
+    }: CallOptions & { readonly cascade?: boolean | undefined; readonly graceMs?: number | undefined } = {},
   ): Promise<CancelledJob> {
     return repeat(async () => {
-      const cancelled = await this.engine.jobs.cancel(this.namespace, id, request);
+      const cancelled = await this.engine.jobs.cancel(this.namespace, id, givenOptions(request));
       return toShown(CancelledAnswer, { id, revokedAtMs: null, ...cancelled }) as CancelledJob;
     }, signal);
   }
@@ -83,7 +87,7 @@ export class EngineJobs {
   /** Deletes a job in any state but leased; with `force` a leased one, too. */
   delete(
     id: string,
-    { force = false, signal }: CallOptions & { readonly force?: boolean } = {},
+    { force = false, signal }: CallOptions & { readonly force?: boolean | undefined } = {},
   ): Promise<void> {
     const request = { force, withDependents: force };
     const remove = (): Promise<unknown> => this.engine.jobs.remove(this.namespace, id, request);
@@ -94,7 +98,7 @@ export class EngineJobs {
   put(
     id: string,
     job: Omit<NewJob, 'id'>,
-    { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean } = {},
+    { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean | undefined } = {},
   ): Promise<PublishedJob> {
     const put = async (): Promise<PublishedJob> => {
       const stored = { ...engineJobOf(job), id };
@@ -129,7 +133,8 @@ export class EngineJobs {
   }
 }
 
-function changeOf({ dueAt, data, json, contentType, ...rest }: JobChange): EngineChange {
+function changeOf(change: JobChange): EngineChange {
+  const { dueAt, data, json, contentType, ...rest } = givenOptions(change);
   if (dueAt !== undefined && rest.delayMs !== undefined)
     throw new QueueError('invalid_argument', 'give one of `delayMs` and `dueAt`');
   const stored = givenData({ data, json, contentType });

@@ -1,10 +1,10 @@
-import type { LeasedJob } from '@pumphouse/client';
+import { JobWithPayload, type LeasedJob, type LeasedPayload } from '@pumphouse/client';
 import { isoTimeOrNull } from '#src/domain/iso-time';
 import type { LeasedJob as EngineJob } from '#src/domain/job/job';
 import { readData, type ReadData } from './payload.js';
 
-/** Read when it is first wanted. Private at run time, too: a job that is logged shows no data. */
-class LeasedPayload {
+/** Read when it is first wanted. */
+class EnginePayload implements LeasedPayload {
   readonly #body: Buffer;
   readonly #contentType: string | null;
   #read: ReadData | undefined;
@@ -14,17 +14,29 @@ class LeasedPayload {
     this.#contentType = contentType;
   }
 
-  get read(): ReadData {
-    return (this.#read ??= readData(this.#body, this.#contentType));
+  get contentType(): string {
+    return this.read.contentType;
   }
 
-  get body(): Buffer {
+  get data(): unknown {
+    return this.read.value;
+  }
+
+  get text(): string {
+    return this.read.json ?? this.#body.toString();
+  }
+
+  get bytes(): Buffer {
     return this.#body;
+  }
+
+  private get read(): ReadData {
+    return (this.#read ??= readData(this.#body, this.#contentType));
   }
 }
 
 /** A job that the engine has leased, as the worker runtime has it. */
-export class EngineLeasedJob implements LeasedJob {
+export class EngineLeasedJob extends JobWithPayload implements LeasedJob {
   readonly id: string;
   readonly queue: string;
   readonly lease: number;
@@ -41,11 +53,9 @@ export class EngineLeasedJob implements LeasedJob {
   readonly expiresAt: string | null;
   readonly progress: unknown;
 
-  private readonly payload: LeasedPayload;
-
   constructor(job: EngineJob) {
+    super();
     const { extended } = job;
-    this.payload = new LeasedPayload(job.body, extended?.contentType ?? null);
     this.id = job.id;
     this.queue = job.queue;
     this.lease = job.lease;
@@ -62,21 +72,6 @@ export class EngineLeasedJob implements LeasedJob {
     this.expiresAt = isoTimeOrNull(job.expiresAtMs);
     const progress = extended?.progress ?? null;
     this.progress = progress === null ? null : (JSON.parse(progress) as unknown);
-  }
-
-  get contentType(): string {
-    return this.payload.read.contentType;
-  }
-
-  get data(): unknown {
-    return this.payload.read.value;
-  }
-
-  get text(): string {
-    return this.payload.read.json ?? this.payload.body.toString();
-  }
-
-  get bytes(): Uint8Array {
-    return this.payload.body;
+    this.hold(new EnginePayload(job.body, extended?.contentType ?? null));
   }
 }

@@ -1,4 +1,4 @@
-import type { NewJob } from '@pumphouse/client';
+import { givenOptions, type NewJob } from '@pumphouse/client';
 import type { NewExtendedJob } from '#src/contract/job/extended-job';
 import { momentOf, momentRule } from '#src/domain/moment';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '#src/domain/push-url';
@@ -12,7 +12,7 @@ import { newData } from './payload.js';
  * @throws {QueueError} `invalid_argument`: options that exclude each other
  */
 export function engineJobOf(job: NewJob): NewExtendedJob {
-  const { runAt, unique, push, data, json, contentType, ...options } = job;
+  const { runAt, unique, push, data, json, contentType, ...options } = givenOptions(job);
   const { delayMs, ttlMs = 0 } = options;
   if (runAt !== undefined && delayMs !== undefined) throw invalid('give one of `delayMs` and `runAt`');
   if (ttlMs > 0 && ttlMs < (delayMs ?? 0)) throw invalid('ttlMs is 0, or at least delayMs');

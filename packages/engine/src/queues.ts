@@ -1,11 +1,14 @@
-import type {
-  JobState,
-  Page,
-  PageOptions,
-  PurgedQueue,
-  QueueDetails,
-  QueueSettings,
-  Rate,
+import {
+  type Given,
+  givenOptions,
+  type JobState,
+  type Optional,
+  type Page,
+  type PageOptions,
+  type PurgedQueue,
+  type QueueDetails,
+  type QueueSettings,
+  type Rate,
 } from '@pumphouse/client';
 import { QueueError } from '#src/domain/errors';
 import { toShown } from '#src/contract/fields/wire';
@@ -54,8 +57,8 @@ export class EngineQueues {
   }
 
   /** Changes settings: what is left out stays, null takes away. */
-  update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
-    const { push, ...rest } = settings;
+  update(queue: string, settings: Optional<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
+    const { push, ...rest } = givenOptions(settings);
     const target = push === undefined ? undefined : (push?.target ?? null);
     return this.send(queue, options, () => this.queues.change(this.namespace, queue, changeOf(rest), target));
   }
@@ -76,7 +79,7 @@ export class EngineQueues {
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
   drain(
     queue: string,
-    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
+    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number | undefined } = {},
   ): Promise<QueueDetails> {
     const waitMs = Math.min(Math.round(wantedMs), MAX_DRAIN_WAIT_MS);
     const isWanted = (): boolean => options.signal?.aborted !== true;
@@ -90,7 +93,7 @@ export class EngineQueues {
   purge(
     queue: string,
     states: readonly JobState[],
-    { dryRun = false, signal }: CallOptions & { readonly dryRun?: boolean } = {},
+    { dryRun = false, signal }: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<PurgedQueue> {
     return call(async () => {
       checkStates(states);
@@ -121,7 +124,11 @@ function checkStates(states: readonly string[]): void {
   if (!isRight) throw new QueueError('invalid_argument', `states must be some of ${STATE_NAMES.join(', ')}`);
 }
 
-function changeOf({ rate, ratePerKey, ...rest }: Partial<Omit<QueueSettings, 'push'>>): SettingsChange {
+function changeOf({
+  rate,
+  ratePerKey,
+  ...rest
+}: Given<Partial<Omit<QueueSettings, 'push'>>>): SettingsChange {
   return {
     ...rest,
     ...(rate === undefined ? {} : { rate: rate && rateOf(rate) }),
@@ -129,6 +136,6 @@ function changeOf({ rate, ratePerKey, ...rest }: Partial<Omit<QueueSettings, 'pu
   };
 }
 
-function rateOf({ rate, periodMs, burst = 1 }: Rate): Required<Rate> {
+function rateOf({ rate, periodMs, burst = 1 }: Rate): { rate: number; periodMs: number; burst: number } {
   return { rate, periodMs, burst };
 }

@@ -1,11 +1,13 @@
-import type {
-  Page,
-  PageOptions,
-  Pumphouse,
-  RecurringFields,
-  RecurringJob,
-  ScheduleFields,
-  UpcomingSlot,
+import {
+  type Given,
+  givenOptions,
+  type Page,
+  type PageOptions,
+  type Pumphouse,
+  type RecurringFields,
+  type RecurringJob,
+  type ScheduleFields,
+  type UpcomingSlot,
 } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
 import {
@@ -23,7 +25,7 @@ import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.
 import { engineJobOf, timeOf } from './new-job.js';
 import { dataOf, givenData } from './payload.js';
 
-type ListFilter = PageOptions & { readonly queue?: string };
+type ListFilter = PageOptions & { readonly queue?: string | undefined };
 type Change = Parameters<Pumphouse['recurring']['update']>[1];
 
 const PAGE = 100;
@@ -86,7 +88,10 @@ export class EngineRecurring {
   }
 
   /** @param options its `note` is shown until it is resumed */
-  pause(id: string, { note, signal }: CallOptions & { readonly note?: string } = {}): Promise<RecurringJob> {
+  pause(
+    id: string,
+    { note, signal }: CallOptions & { readonly note?: string | undefined } = {},
+  ): Promise<RecurringJob> {
     return repeat(async () => shown(await this.recurrings.pause(this.namespace, id, note)), signal);
   }
 
@@ -122,12 +127,14 @@ export class EngineRecurring {
 }
 
 /** @throws {QueueError} `invalid_argument` */
-function newRecurringOf({ schedule, job, ...rest }: RecurringFields): NewRecurring {
+function newRecurringOf(fields: RecurringFields): NewRecurring {
+  const { schedule, job, ...rest } = givenOptions(fields);
   return { ...rest, schedule: scheduleOf(schedule), template: engineJobOf(job) };
 }
 
 /** @throws as `newRecurringOf` */
-function changeOf({ schedule, job, ...rest }: Change): RecurringChange {
+function changeOf(change: Change): RecurringChange {
+  const { schedule, job, ...rest } = givenOptions(change);
   return {
     ...rest,
     ...(schedule === undefined ? {} : { schedule: scheduleOf(schedule) }),
@@ -135,7 +142,7 @@ function changeOf({ schedule, job, ...rest }: Change): RecurringChange {
   };
 }
 
-function templateChangeOf({ data, json, contentType, ...options }: Partial<RecurringFields['job']>) {
+function templateChangeOf({ data, json, contentType, ...options }: Given<NonNullable<Change['job']>>) {
   const { unique, ...rest } = options;
   return {
     ...rest,
@@ -146,14 +153,14 @@ function templateChangeOf({ data, json, contentType, ...options }: Partial<Recur
 
 function scheduleOf(schedule: ScheduleFields): NewSchedule {
   if ('cron' in schedule) {
-    const { tz, startAt, endAt, ...rest } = schedule;
+    const { tz, startAt, endAt, ...rest } = givenOptions(schedule);
     return {
       ...{ ...rest, timeZone: tz },
       ...(startAt === undefined ? {} : { startAtMs: timeOf('schedule.startAt', startAt) }),
       ...(endAt === undefined ? {} : { endAtMs: timeOf('schedule.endAt', endAt) }),
     };
   }
-  const { firstAt, ...rest } = schedule;
+  const { firstAt, ...rest } = givenOptions(schedule);
   if (firstAt === undefined) return rest;
   if (rest.offsetMs !== undefined)
     throw new QueueError('invalid_argument', 'give one of `offsetMs` and `firstAt`');

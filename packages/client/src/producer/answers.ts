@@ -1,4 +1,5 @@
 import type { JobFailure } from '../driver.js';
+import type { Optional } from '../optional.js';
 import type { JobOptions, RetryPolicy } from './new-job.js';
 
 /* What the API answers, in the form of this library. Times are ISO 8601 in UTC. Later servers may add fields. */
@@ -11,8 +12,8 @@ export interface Page<Item> {
 
 export interface PageOptions {
   /** Items of a page, 1 … 1,000; 100. */
-  readonly limit?: number;
-  readonly cursor?: string;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 export type JobState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'blocked' | 'held' | 'done' | 'cancelled';
@@ -82,16 +83,16 @@ export interface TimelineEntry {
 }
 
 export interface JobFilter extends PageOptions {
-  readonly queue?: string;
-  readonly state?: readonly JobState[];
-  readonly tag?: string;
-  readonly type?: string;
-  readonly group?: string;
-  readonly worker?: string;
-  readonly order?: 'oldest' | 'newest';
+  readonly queue?: string | undefined;
+  readonly state?: readonly JobState[] | undefined;
+  readonly tag?: string | undefined;
+  readonly type?: string | undefined;
+  readonly group?: string | undefined;
+  readonly worker?: string | undefined;
+  readonly order?: 'oldest' | 'newest' | undefined;
   /** Beside it only `fields`. */
-  readonly ids?: readonly string[];
-  readonly fields?: readonly 'data'[];
+  readonly ids?: readonly string[] | undefined;
+  readonly fields?: readonly 'data'[] | undefined;
 }
 
 /** Changes of a job that waits; what is left out stays. */
@@ -99,12 +100,12 @@ export interface JobChange extends Pick<
   JobOptions,
   'delayMs' | 'ttlMs' | 'tries' | 'priority' | 'tags' | 'dependsOn' | 'retry'
 > {
-  readonly dueAt?: Date | string;
-  readonly queue?: string;
-  readonly type?: string;
+  readonly dueAt?: Date | string | undefined;
+  readonly queue?: string | undefined;
+  readonly type?: string | undefined;
   readonly data?: unknown;
-  readonly json?: string;
-  readonly contentType?: string;
+  readonly json?: string | undefined;
+  readonly contentType?: string | undefined;
 }
 
 export interface ChangedJob {
@@ -122,17 +123,17 @@ export interface CancelledJob {
 export interface Rate {
   readonly rate: number;
   readonly periodMs: number;
-  readonly burst?: number;
+  readonly burst?: number | undefined;
 }
 
 export interface QueueDefaults {
-  readonly ttlMs?: number;
-  readonly tries?: number;
-  readonly ttrMs?: number;
-  readonly maxRunMs?: number;
-  readonly priority?: number;
-  readonly retry?: RetryPolicy;
-  readonly retentionMs?: number;
+  readonly ttlMs?: number | undefined;
+  readonly tries?: number | undefined;
+  readonly ttrMs?: number | undefined;
+  readonly maxRunMs?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly retry?: RetryPolicy | undefined;
+  readonly retentionMs?: number | undefined;
 }
 
 export interface QueueSettings {
@@ -148,7 +149,7 @@ export interface QueueSettings {
   /** Where jobs go in the ready list whose lease has expired. */
   readonly expired: 'back' | 'front' | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */
-  readonly push: { readonly target: string; readonly maxRunning?: number } | null;
+  readonly push: { readonly target: string; readonly maxRunning?: number | undefined } | null;
 }
 
 export interface QueueDetails extends QueueSettings {
@@ -188,31 +189,31 @@ export interface PurgedQueue {
 
 /** Which dead jobs; all that is given must hold. */
 export interface DeadFilter {
-  readonly queue?: string;
-  readonly group?: string;
-  readonly type?: string;
-  readonly tag?: string;
+  readonly queue?: string | undefined;
+  readonly group?: string | undefined;
+  readonly type?: string | undefined;
+  readonly tag?: string | undefined;
   /** A part of the failure's message. */
-  readonly text?: string;
-  readonly attributes?: Readonly<Record<string, string>>;
-  readonly from?: Date | string;
-  readonly to?: Date | string;
+  readonly text?: string | undefined;
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+  readonly from?: Date | string | undefined;
+  readonly to?: Date | string | undefined;
 }
 
 export interface DeadSelection {
   /** `{}` = all. */
-  readonly filter?: DeadFilter;
-  readonly ids?: readonly string[];
+  readonly filter?: DeadFilter | undefined;
+  readonly ids?: readonly string[] | undefined;
   /** Only counts them. */
-  readonly dryRun?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
+  readonly dryRun?: boolean | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 export interface RespawnOptions extends DeadSelection {
-  readonly tries?: number;
-  readonly keepTries?: boolean;
-  readonly ttlMs?: number;
+  readonly tries?: number | undefined;
+  readonly keepTries?: boolean | undefined;
+  readonly ttlMs?: number | undefined;
 }
 
 export interface DeadOutcome {
@@ -248,28 +249,28 @@ export interface BreakerSettings {
 /** A target of HTTP push; what is left out is the default, or stays. */
 export interface TargetFields {
   /** `https://…`; `http://…` if the server has `push.allow_http`. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** Origins of which a job may name a URL: `https://shop.example`; none. */
-  readonly origins?: readonly string[];
+  readonly origins?: readonly string[] | undefined;
   /** `POST` */
-  readonly method?: 'POST' | 'PUT' | 'PATCH';
+  readonly method?: 'POST' | 'PUT' | 'PATCH' | undefined;
   /** Never shown again. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** 1,000 … 600,000; 30,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** `raw`: the bytes of the job. `job`: a JSON object with its fields. */
-  readonly body?: 'raw' | 'job';
+  readonly body?: 'raw' | 'job' | undefined;
   /** `response`: a 2xx acknowledges. `later`: after a 202 the target does it, by a signed URL. */
-  readonly ack?: 'response' | 'later';
-  readonly sign?: 'standard' | 'none';
+  readonly ack?: 'response' | 'later' | undefined;
+  readonly sign?: 'standard' | 'none' | undefined;
   /** By status (`404`) or class (`4xx`). */
-  readonly onStatus?: Readonly<Record<string, TargetAction>>;
+  readonly onStatus?: Readonly<Record<string, TargetAction>> | undefined;
   /** The longest delay that a `Retry-After` can cause; an hour. */
-  readonly maxRetryAfterMs?: number;
+  readonly maxRetryAfterMs?: number | undefined;
   /** Null: none. */
-  readonly breaker?: Partial<BreakerSettings> | null;
+  readonly breaker?: Optional<BreakerSettings> | null | undefined;
   /** `whsec_…`; the server makes one. Never shown again. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
 }
 
 export interface TargetBreaker {
@@ -325,8 +326,8 @@ export interface TargetTest {
 /** By interval. */
 export interface IntervalFields {
   readonly everyMs: number;
-  readonly offsetMs?: number;
-  readonly firstAt?: Date | string;
+  readonly offsetMs?: number | undefined;
+  readonly firstAt?: Date | string | undefined;
 }
 
 /** By a cron expression of five fields, or six with the seconds first, in the local time of a time zone. */
@@ -335,9 +336,9 @@ export interface CronFields {
   /** `Europe/Berlin`, `UTC` … */
   readonly tz: string;
   /** Each job is made up to so much later than its slot. */
-  readonly jitterMs?: number;
-  readonly startAt?: Date | string;
-  readonly endAt?: Date | string;
+  readonly jitterMs?: number | undefined;
+  readonly startAt?: Date | string | undefined;
+  readonly endAt?: Date | string | undefined;
 }
 
 export type ScheduleFields = IntervalFields | CronFields;
@@ -346,16 +347,16 @@ export interface RecurringFields {
   readonly schedule: ScheduleFields;
   readonly job: Omit<JobOptions, 'id' | 'delayMs' | 'runAt'> & {
     readonly queue: string;
-    readonly type?: string;
+    readonly type?: string | undefined;
     readonly data?: unknown;
-    readonly json?: string;
-    readonly contentType?: string;
+    readonly json?: string | undefined;
+    readonly contentType?: string | undefined;
   };
-  readonly maxCatchUp?: number;
-  readonly catchUpMs?: number | null;
-  readonly overlap?: 'allow' | 'skip' | 'replace';
-  readonly paused?: boolean;
-  readonly note?: string | null;
+  readonly maxCatchUp?: number | undefined;
+  readonly catchUpMs?: number | null | undefined;
+  readonly overlap?: 'allow' | 'skip' | 'replace' | undefined;
+  readonly paused?: boolean | undefined;
+  readonly note?: string | null | undefined;
 }
 
 /** A slot to come. */

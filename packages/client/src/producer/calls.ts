@@ -6,7 +6,7 @@ import { objectWith, payloadMembers, type JobPayload } from './new-job.js';
 
 /** What every call takes. */
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 type Fields = Omit<ApiCall, 'isRepeatable' | 'signal' | 'body'> & {
@@ -22,7 +22,7 @@ export class Calls {
   /** GET, PUT and PATCH are as good twice as once. */
   async send<T>(fields: Fields, { signal }: CallOptions): Promise<T> {
     const { body, query, ...rest } = fields;
-    const { text } = await this.api.call({
+    const answer = await this.api.call({
       isRepeatable: fields.method !== 'POST',
       ...rest,
       query: query && (toWire(query) as Record<string, unknown>),
@@ -30,7 +30,7 @@ export class Calls {
       // guard: client-http-signal
       signal,
     });
-    return (text === '' ? undefined : fromWire(parseAnswer(text))) as T;
+    return (answer.text === '' ? undefined : fromWire(parseAnswer(answer))) as T;
   }
 
   /** A DELETE, for which it is right that an earlier attempt has done it. */

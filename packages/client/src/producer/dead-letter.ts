@@ -12,8 +12,8 @@ import type { CallOptions, Calls } from './calls.js';
 
 export interface DeadListFilter extends Omit<DeadFilter, 'attributes'>, PageOptions {
   /** `name=value`. */
-  readonly attribute?: string;
-  readonly order?: 'oldest' | 'newest';
+  readonly attribute?: string | undefined;
+  readonly order?: 'oldest' | 'newest' | undefined;
 }
 
 /** The dead jobs of all queues. */

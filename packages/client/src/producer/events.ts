@@ -1,21 +1,29 @@
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { type ApiClient, errorOf, parseAnswer, queryOf, retryAfterMs } from '../transport/api-client.js';
-import { ByteCounter, reasonOf, sleep, type WireResponse, type WireStream } from '../transport/transport.js';
+import { type CallPlace, noAnswerText } from '../transport/error-texts.js';
+import {
+  ByteCounter,
+  reasonOf,
+  sleep,
+  TransportError,
+  type WireResponse,
+  type WireStream,
+} from '../transport/transport.js';
 import { fromWire } from '../wire.js';
 import type { JobEvent } from './answers.js';
 
 export interface EventOptions {
   /** Filters: any value of one will do, each filter counts. */
-  readonly queues?: readonly string[];
-  readonly events?: readonly string[];
-  readonly jobs?: readonly string[];
-  readonly types?: readonly string[];
-  readonly tags?: readonly string[];
+  readonly queues?: readonly string[] | undefined;
+  readonly events?: readonly string[] | undefined;
+  readonly jobs?: readonly string[] | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly tags?: readonly string[] | undefined;
   /** The `place` of the last event that was seen: goes on behind it. Left out: from now on. */
-  readonly after?: string;
-  readonly signal?: AbortSignal;
+  readonly after?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Called when the stream has begun, each time: what happens from then on is told. */
-  readonly onOpen?: () => void;
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /** An event, and its place in the stream for `after`; null for `missed`. */
@@ -40,7 +48,8 @@ export async function* eventsOf(
 ): AsyncGenerator<PlacedEvent, void, void> {
   const { queues, events, jobs, types, tags, signal } = options;
   const query = queryOf({ queue: queues, event: events, job: jobs, type: types, tag: tags });
-  let place = options.after;
+  const place = api.placeOf('GET', 'events');
+  let after = options.after;
   for (let pauses = 0; ; pauses++) {
     // Ends the connection also where the reader leaves its loop.
     const connection = new AbortController();
@@ -51,23 +60,24 @@ export async function* eventsOf(
     try {
       const headers = {
         accept: 'text/event-stream',
-        ...(place === undefined ? {} : { 'last-event-id': place }),
+        ...(after === undefined ? {} : { 'last-event-id': after }),
       };
       const answer = await answerOf(
         api.stream(`events${query}`, headers, connection.signal),
-        () => connection.abort(silent(api.attemptMs)),
+        () => connection.abort(silent(api, place)),
         api,
       );
       if ('text' in answer) {
         askedMs = Math.min(retryAfterMs(answer.header('retry-after')) ?? 0, MAX_ASKED_MS);
-        throw errorOf(answer);
+        throw errorOf(answer, place);
       }
       options.onOpen?.();
       for await (const frame of framesOf(answer.chunks, connection, api.maxAnswerBytes)) {
         pauses = 0;
         if (frame.data === undefined) continue;
-        place = frame.id ?? place;
-        yield { ...(fromWire(parseAnswer(frame.data)) as JobEvent), place: frame.id ?? null };
+        after = frame.id ?? after;
+        const event = parseAnswer({ text: frame.data, status: OK, place });
+        yield { ...(fromWire(event) as JobEvent), place: frame.id ?? null };
       }
     } catch (error) {
       if (signal?.aborted) throw reasonOf(signal);
@@ -108,8 +118,9 @@ async function answerOf(
   }
 }
 
-function silent(ms: number): PumphouseError {
-  return new PumphouseError('timeout', `no answer within ${String(ms)} ms`, { retryable: true });
+function silent({ attemptMs }: ApiClient, place: CallPlace): PumphouseError {
+  const late = new TransportError('timeout', `no answer within ${String(attemptMs)} ms`);
+  return new PumphouseError('timeout', noAnswerText(late, place), { retryable: true });
 }
 
 interface Frame {

@@ -38,14 +38,23 @@ export class Jobs {
   /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
   cancel(
     id: string,
-    { signal, ...body }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
+    {
+      signal,
+      ...body
+    }: CallOptions & {
+      readonly cascade?: boolean | undefined;
+      readonly graceMs?: number | undefined;
+    } = {},
   ): Promise<CancelledJob> {
     const call = { method: 'POST', path: `jobs/${part(id)}/cancel`, body, isRepeatable: true } as const;
     return this.calls.send(call, signal ? { signal } : {});
   }
 
   /** Deletes a job in any state but leased; with `force` a leased one, too. */
-  delete(id: string, { force, ...options }: CallOptions & { readonly force?: boolean } = {}): Promise<void> {
+  delete(
+    id: string,
+    { force, ...options }: CallOptions & { readonly force?: boolean | undefined } = {},
+  ): Promise<void> {
     return this.calls.remove(`jobs/${part(id)}`, options, { force });
   }
 
@@ -53,7 +62,7 @@ export class Jobs {
   put(
     id: string,
     job: Omit<NewJob, 'id'>,
-    { onlyNew = false, ...options }: CallOptions & { readonly onlyNew?: boolean } = {},
+    { onlyNew = false, ...options }: CallOptions & { readonly onlyNew?: boolean | undefined } = {},
   ): Promise<PublishedJob> {
     return this.calls.send(
       {

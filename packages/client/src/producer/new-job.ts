@@ -8,59 +8,59 @@ export type RetryPolicy = (
       readonly kind: 'exponential';
       readonly delayMs: number;
       /** 2 if it is left out. */
-      readonly factor?: number;
-      readonly maxMs?: number;
+      readonly factor?: number | undefined;
+      readonly maxMs?: number | undefined;
       /** The part of the delay that is random, 0 … 1. */
-      readonly jitter?: number;
+      readonly jitter?: number | undefined;
     }
   | { readonly kind: 'list'; readonly delaysMs: readonly number[] }
 ) & {
   /** Failure groups that go to the dead letter at once. */
-  readonly nonRetryable?: readonly string[];
+  readonly nonRetryable?: readonly string[] | undefined;
 };
 
 export interface UniqueKey {
   readonly key: string;
   /** `existing` if it is left out. */
-  readonly mode?: 'reject' | 'existing' | 'replace' | 'debounce';
-  readonly windowMs?: number;
+  readonly mode?: 'reject' | 'existing' | 'replace' | 'debounce' | undefined;
+  readonly windowMs?: number | undefined;
 }
 
 /** Options of a job; what is left out is the queue's default. */
 export interface JobOptions {
   /** An id of your choice. */
-  readonly id?: string;
-  readonly delayMs?: number;
+  readonly id?: string | undefined;
+  readonly delayMs?: number | undefined;
   /** When it can be leased, instead of `delayMs`. */
-  readonly runAt?: Date | string;
+  readonly runAt?: Date | string | undefined;
   /** How long it may exist; 0 = for ever. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /** How often it may be leased; 5 if neither the job nor its queue says. */
-  readonly tries?: number;
+  readonly tries?: number | undefined;
   /** Shortest delay before the next attempt after a lease of it has expired. */
-  readonly leaseGraceMs?: number;
+  readonly leaseGraceMs?: number | undefined;
   /** How long a lease of it lasts. Workers of this library say so themselves (`WorkerOptions.ttrMs`). */
-  readonly ttrMs?: number;
+  readonly ttrMs?: number | undefined;
   /** How long a lease of it lasts in all, whatever the heartbeats; then it fails with the group `max_run_exceeded`. */
-  readonly maxRunMs?: number;
+  readonly maxRunMs?: number | undefined;
   /** -128 … 127; lower runs sooner. */
-  readonly priority?: number;
-  readonly tags?: readonly string[];
-  readonly attributes?: Readonly<Record<string, string>>;
+  readonly priority?: number | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
   /** Ids of jobs that must be done first. */
-  readonly dependsOn?: readonly string[];
-  readonly onDependencyFailure?: 'block' | 'ignore' | 'fail' | 'cancel';
-  readonly retry?: RetryPolicy;
-  readonly unique?: UniqueKey;
-  readonly concurrencyKey?: string;
+  readonly dependsOn?: readonly string[] | undefined;
+  readonly onDependencyFailure?: 'block' | 'ignore' | 'fail' | 'cancel' | undefined;
+  readonly retry?: RetryPolicy | undefined;
+  readonly unique?: UniqueKey | undefined;
+  readonly concurrencyKey?: string | undefined;
   /** The URL that a server pushes it to, instead of that of the target; needs the permission `push`. */
-  readonly push?: { readonly url: string };
+  readonly push?: { readonly url: string } | undefined;
   /** How long it is kept with its result when it is done. */
-  readonly retentionMs?: number;
+  readonly retentionMs?: number | undefined;
   /** Its timeline is recorded from the start. */
-  readonly history?: boolean;
+  readonly history?: boolean | undefined;
   /** What its data is; see `JobPayload.contentType`. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
 }
 
 /** The payload of a job: one of `data` and `json`, or none for null. */
@@ -68,15 +68,15 @@ export interface JobPayload {
   /** A value that becomes JSON; bytes (`Uint8Array`); or text, if `contentType` is not a kind of JSON. */
   readonly data?: unknown;
   /** JSON text, stored as it is written: for numbers that JavaScript would round. */
-  readonly json?: string;
+  readonly json?: string | undefined;
   /** What `data` is; `application/octet-stream` for bytes and `application/json` for the rest, if it is left out. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
 }
 
 /** A job to be published. */
 export interface NewJob extends JobOptions, JobPayload {
   readonly queue: string;
-  readonly type?: string;
+  readonly type?: string | undefined;
 }
 
 const JSON_TYPE = /^application\/(?:[^;]+\+)?json(?:;|$)/i;

@@ -1,5 +1,6 @@
 import { type AnyJobDefinition, type GivesResult, type TakesInput, validate } from '../define-job.js';
 import type { EndedJob, PublishCall, PublishDriver, PublishedJob } from '../driver.js';
+import { definedOf } from '../optional.js';
 import { randomHex } from '../random-hex.js';
 import type { JobOptions, NewJob } from './new-job.js';
 
@@ -8,16 +9,35 @@ export interface PublishOptions {
    * A name for what is to happen once. It counts for the namespace, for as long as the server keeps it (a day). Left out:
    * the library makes one that counts for two minutes, so that its own retries store nothing twice.
    */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** How safe the jobs must be before the call resolves: `memory`, `aof` or `replicated:N`. */
-  readonly durability?: string;
-  readonly signal?: AbortSignal;
+  readonly durability?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface WaitOptions {
   /** How long to wait for the end of the job, a day at most; 30,000. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
+
+/** What can be published: a definition, whose input is the next argument, or a job. */
+export type Publishable<T> = T extends AnyJobDefinition ? T : NewJob;
+
+/** What a producer gives for a definition. */
+export type InputOf<T> = T extends TakesInput<infer In> ? In : never;
+
+/** What `publishAndWait` gives for a definition; unknown for a job. */
+export type ResultOf<T> = T extends GivesResult<infer Parsed> ? Parsed : unknown;
+
+/**
+ * The arguments behind the first one. One signature for both kinds of calls: for a call that fits none of two overloads
+ * the compiler names the last one, or both, and not the mistake.
+ */
+export type PublishArgs<T, Options = PublishOptions> = T extends AnyJobDefinition
+  ? [undefined] extends [InputOf<T>]
+    ? [input?: InputOf<T>, options?: JobOptions & Options]
+    : [input: InputOf<T>, options?: JobOptions & Options]
+  : [options?: Options];
 
 /** Longer than all retries of one call. */
 const OWN_KEY_TTL_MS = 120_000;
@@ -34,17 +54,13 @@ export class Producer {
 
   constructor(private readonly publishing: PublishDriver) {}
 
-  /** Publishes a job of a kind; `options` come before those of its definition. */
-  publish<In>(
-    definition: TakesInput<In>,
-    input: NoInfer<In>,
-    options?: JobOptions & PublishOptions,
-  ): Promise<PublishedJob>;
-  /** Publishes a job. */
-  publish(job: NewJob, options?: PublishOptions): Promise<PublishedJob>;
-  async publish(...args: PublishArgs): Promise<PublishedJob> {
-    const { job, options } = await jobOf(args);
-    const [published] = await this.publishing.publish([job], this.callOf(options));
+  /**
+   * Publishes a job: `publish(definition, input, options?)`, with options that come before those of the definition, or
+   * `publish({ queue, data, … }, options?)`.
+   */
+  async publish<T extends object>(job: Publishable<T>, ...args: PublishArgs<T>): Promise<PublishedJob> {
+    const made = await jobOf(job, args);
+    const [published] = await this.publishing.publish([made.job], this.callOf(made.options));
     return published as PublishedJob;
   }
 
@@ -58,7 +74,7 @@ export class Producer {
     for (let at = 0; at < jobs.length; at += MAX_JOBS) {
       const part = jobs.slice(at, at + MAX_JOBS);
       const key = idempotencyKey !== undefined && at > 0 ? `${idempotencyKey}.${String(at)}` : idempotencyKey;
-      const call = this.callOf(key === undefined ? options : { ...options, idempotencyKey: key });
+      const call = this.callOf({ ...options, idempotencyKey: key });
       published.push(...(await this.publishing.publish(part, call)));
     }
     return published;
@@ -70,31 +86,32 @@ export class Producer {
     inputs: readonly NoInfer<In>[],
     options: JobOptions & PublishOptions = {},
   ): Promise<PublishedJob[]> {
-    const made = await Promise.all(inputs.map((input) => jobOf([definition, input, options])));
+    const made = await Promise.all(inputs.map((input) => jobOf(definition, [input, options])));
     return this.publishMany(
       made.map(({ job }) => job),
-      publishOptionsOf(options),
+      options,
     );
   }
 
   /**
-   * Publishes a job and waits for its end. When `state` of the answer is no final one, the job has not ended in time; it
-   * goes on. The token needs the permission `consume`, too.
+   * Publishes a job as `publish` does, and waits for its end. When `state` of the answer is no final one, the job has not
+   * ended in time; it goes on. The token needs the permission `consume`, too.
    *
    * @throws {PumphouseError} `invalid_output`: the output schema refuses the result
    */
-  publishAndWait<In, Parsed>(
-    definition: TakesInput<In> & GivesResult<Parsed>,
-    input: NoInfer<In>,
-    options?: JobOptions & PublishOptions & WaitOptions,
-  ): Promise<EndedJob<Parsed>>;
-  publishAndWait(job: NewJob, options?: PublishOptions & WaitOptions): Promise<EndedJob>;
-  async publishAndWait(...args: PublishArgs): Promise<EndedJob> {
-    const { job, options, definition } = await jobOf(args);
-    const waitMs = options.waitMs ?? WAIT_MS;
-    const ended = await this.publishing.publishAndWait(job, { ...this.callOf(options), waitMs });
-    if (!definition?.output || ended.state !== 'done') return ended;
-    return { ...ended, result: await validate(definition.output, ended.result, 'invalid_output') };
+  async publishAndWait<T extends object>(
+    job: Publishable<T>,
+    ...args: PublishArgs<T, PublishOptions & WaitOptions>
+  ): Promise<EndedJob<ResultOf<T>>> {
+    const made = await jobOf(job, args);
+    const { waitMs = WAIT_MS } = made.options;
+    const ended = await this.publishing.publishAndWait(made.job, { ...this.callOf(made.options), waitMs });
+    const output = made.definition?.output;
+    const result =
+      output === undefined || ended.state !== 'done'
+        ? ended.result
+        : await validate(output, ended.result, 'invalid_output');
+    return { ...ended, result: result as ResultOf<T> | undefined };
   }
 
   private callOf({ idempotencyKey, durability, signal }: PublishOptions): PublishCall {
@@ -106,40 +123,28 @@ export class Producer {
   }
 }
 
-type PublishArgs =
-  | [
-      definition: AnyJobDefinition,
-      input: unknown,
-      options?: (JobOptions & PublishOptions & WaitOptions) | undefined,
-    ]
-  | [job: NewJob, options?: (PublishOptions & WaitOptions) | undefined];
-
 interface MadeJob {
   readonly job: NewJob;
   readonly options: PublishOptions & WaitOptions;
   readonly definition?: AnyJobDefinition;
 }
 
-async function jobOf(args: PublishArgs): Promise<MadeJob> {
-  if (!isTyped(args)) return { job: args[0], options: args[1] ?? {} };
-  const [definition, input, given = {}] = args;
+/** @param args as in `PublishArgs` */
+async function jobOf(target: AnyJobDefinition | NewJob, args: readonly unknown[]): Promise<MadeJob> {
+  if (typeof target !== 'object')
+    throw new TypeError(
+      'publish takes a job, as { queue, data }, or a definition of defineJob and its input',
+    );
+  if (!isDefinition(target)) return { job: target, options: args[0] ?? {} };
+  const [input, given] = args as PublishArgs<AnyJobDefinition, PublishOptions & WaitOptions>;
   // What is sent is what was given: the worker's schema is to parse it, too.
-  if (definition.input) await validate(definition.input, input, 'invalid_input');
-  const { idempotencyKey, durability, signal, waitMs, ...options } = given;
-  const { queue, type, options: defaults } = definition;
-  const job = { ...defaults, ...options, queue, ...(type === undefined ? {} : { type }), data: input };
-  return { job, options: definedOf({ idempotencyKey, durability, signal, waitMs }), definition };
+  if (target.input) await validate(target.input, input, 'invalid_input');
+  const { idempotencyKey, durability, signal, waitMs, ...options } = given ?? {};
+  const { queue, type, options: defaults } = target;
+  const job = { ...defaults, ...definedOf(options), queue, type, data: input };
+  return { job, options: { idempotencyKey, durability, signal, waitMs }, definition: target };
 }
 
-function isTyped(args: PublishArgs): args is Extract<PublishArgs, [AnyJobDefinition, unknown, ...unknown[]]> {
-  return 'options' in args[0];
-}
-
-function publishOptionsOf({ idempotencyKey, durability, signal }: PublishOptions): PublishOptions {
-  return definedOf({ idempotencyKey, durability, signal });
-}
-
-function definedOf(fields: { [K in keyof (PublishOptions & WaitOptions)]: unknown }): PublishOptions &
-  WaitOptions {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+function isDefinition(target: AnyJobDefinition | NewJob): target is AnyJobDefinition {
+  return 'options' in target;
 }

@@ -1,4 +1,5 @@
 import type { JobState, Page, PageOptions, PurgedQueue, QueueDetails, QueueSettings } from './answers.js';
+import type { Optional } from '../optional.js';
 import { type CallOptions, type Calls, part } from './calls.js';
 
 /** Longest wait of a drain that the server takes, in milliseconds. */
@@ -23,7 +24,7 @@ export class Queues {
   }
 
   /** Changes settings: what is left out stays, null takes away. */
-  update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
+  update(queue: string, settings: Optional<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
     return this.calls.send({ method: 'PATCH', path: `queues/${part(queue)}`, body: settings }, options);
   }
 
@@ -43,7 +44,7 @@ export class Queues {
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
   drain(
     queue: string,
-    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
+    { waitMs: wantedMs = 0, ...options }: CallOptions & { readonly waitMs?: number | undefined } = {},
   ): Promise<QueueDetails> {
     const waitMs = Math.min(Math.round(wantedMs), MAX_DRAIN_WAIT_MS);
     return this.command(queue, 'drain', { waitMs }, options, waitMs);
@@ -53,7 +54,7 @@ export class Queues {
   purge(
     queue: string,
     states: readonly JobState[],
-    { dryRun = false, ...options }: CallOptions & { readonly dryRun?: boolean } = {},
+    { dryRun = false, ...options }: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<PurgedQueue> {
     // It may take five seconds.
     return this.command(queue, 'purge', { states, dryRun }, options, 5_000);

@@ -8,6 +8,7 @@ import type {
 } from './answers.js';
 import { type CallOptions, type Calls, part, withPayload } from './calls.js';
 import { objectWith } from './new-job.js';
+import type { Optional } from '../optional.js';
 import { toWire } from '../wire.js';
 
 /** Recurring jobs of the namespace. */
@@ -15,7 +16,7 @@ export class Recurring {
   constructor(private readonly calls: Calls) {}
 
   list(
-    filter: PageOptions & { readonly queue?: string } = {},
+    filter: PageOptions & { readonly queue?: string | undefined } = {},
     options: CallOptions = {},
   ): Promise<Page<RecurringJob>> {
     return this.calls.send({ method: 'GET', path: 'recurring', query: { ...filter } }, options);
@@ -23,7 +24,7 @@ export class Recurring {
 
   /** The recurring jobs of all pages. */
   each(
-    filter: PageOptions & { readonly queue?: string } = {},
+    filter: PageOptions & { readonly queue?: string | undefined } = {},
     options: CallOptions = {},
   ): AsyncGenerator<RecurringJob, void, void> {
     return this.calls.items((page) => this.list({ ...filter, ...page }, options), filter);
@@ -42,7 +43,9 @@ export class Recurring {
   /** Changes what is there; what is left out stays. */
   update(
     id: string,
-    change: Partial<Omit<RecurringFields, 'job'>> & { readonly job?: Partial<RecurringFields['job']> },
+    change: Optional<Omit<RecurringFields, 'job'>> & {
+      readonly job?: Optional<RecurringFields['job']> | undefined;
+    },
     options: CallOptions = {},
   ): Promise<RecurringJob> {
     return this.calls.send({ method: 'PATCH', path: `recurring/${part(id)}`, body: bodyOf(change) }, options);
@@ -56,7 +59,7 @@ export class Recurring {
   /** @param options its `note` is shown until it is resumed */
   pause(
     id: string,
-    { note, ...options }: CallOptions & { readonly note?: string } = {},
+    { note, ...options }: CallOptions & { readonly note?: string | undefined } = {},
   ): Promise<RecurringJob> {
     const body = note === undefined ? {} : { body: { note } };
     return this.calls.send(
@@ -102,6 +105,6 @@ export class Recurring {
   }
 }
 
-function bodyOf({ job, ...fields }: { readonly job?: Partial<RecurringFields['job']> }): string {
+function bodyOf({ job, ...fields }: { readonly job?: Optional<RecurringFields['job']> | undefined }): string {
   return objectWith(toWire(fields) as object, job === undefined ? '' : `"job":${withPayload(job)}`);
 }

@@ -7,7 +7,7 @@ export class Stats {
 
   /** Of a queue, or of all together; of a day as `2026-11-21` (UTC), or of today. */
   get(
-    filter: { readonly queue?: string; readonly day?: string } = {},
+    filter: { readonly queue?: string | undefined; readonly day?: string | undefined } = {},
     options: CallOptions = {},
   ): Promise<DayStats> {
     return this.calls.send({ method: 'GET', path: 'stats', query: { ...filter } }, options);

@@ -48,7 +48,13 @@ export class Targets {
    */
   rotate(
     name: string,
-    { signal, ...body }: CallOptions & { readonly keepOldMs?: number; readonly secret?: string } = {},
+    {
+      signal,
+      ...body
+    }: CallOptions & {
+      readonly keepOldMs?: number | undefined;
+      readonly secret?: string | undefined;
+    } = {},
   ): Promise<Target> {
     return this.command(name, 'rotate', { body }, signal ? { signal } : {});
   }

@@ -19,9 +19,11 @@ import type {
   SessionHeartbeat,
 } from '../driver.js';
 import { PumphouseError } from '../errors.js';
+import { JobWithPayload } from '../leased-payload.js';
 import type { NewJob, RetryPolicy } from '../producer/new-job.js';
 import { jsonOf } from '../producer/new-job.js';
 import { timerMs } from '../transport/transport.js';
+import { ANY } from '../worker/handlers.js';
 
 export type MemoryState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'done' | 'cancelled' | 'expired';
 
@@ -64,8 +66,6 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
   readonly job: NewJob;
 };
 
-/** In a lease request: every queue there is. */
-export const ALL_QUEUES = '*';
 const USUAL_TRIES = 5;
 /** The server's default retry policy, without its random part. */
 const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
@@ -84,6 +84,8 @@ const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey', 'push'] as const;
  * moves only by `moveTo`. Ended jobs are kept.
  */
 export class MemoryDriver implements JobDriver {
+  /** Nothing but the program itself can publish to it: a test ends without `stop`. */
+  readonly keepsProcess = false;
   /** Milliseconds; begins at the time of the machine. */
   nowMs = Date.now();
   private readonly stored = new Map<string, Stored>();
@@ -173,7 +175,7 @@ export class MemoryDriver implements JobDriver {
       const leftMs = endMs - performance.now();
       if (ready.length > 0 || signal.aborted || leftMs <= 0)
         return ready.map((job) => this.leaseOne(job, ttrMs));
-      await this.changeWithin(leftMs, signal);
+      await this.changeWithin(leftMs, signal, this.keepsProcess);
     }
   }
 
@@ -285,9 +287,7 @@ export class MemoryDriver implements JobDriver {
   private readyIn(queues: readonly string[]): Stored[] {
     const rank = ({ queue }: Stored): number => queues.indexOf(queue);
     return [...this.stored.values()]
-      .filter(
-        ({ state, queue }) => state === 'ready' && (queues.includes(ALL_QUEUES) || queues.includes(queue)),
-      )
+      .filter(({ state, queue }) => state === 'ready' && (queues.includes(ANY) || queues.includes(queue)))
       .sort(
         (a, b) => rank(a) - rank(b) || (a.job.priority ?? 0) - (b.job.priority ?? 0) || a.order - b.order,
       );
@@ -335,8 +335,8 @@ export class MemoryDriver implements JobDriver {
     job.triesLeft--;
     const { id, queue, type, lease, attempts, crashes, triesLeft, failures, progress, payload } = job;
     const bytes = 'bytes' in payload ? payload.bytes : new TextEncoder().encode(payload.json);
-    return {
-      ...{ id, queue, type, lease, attempts, triesLeft, failures, progress, bytes, crashes },
+    return memoryJob({
+      ...{ id, queue, type, lease, attempts, triesLeft, failures, progress, crashes },
       tags: job.job.tags ?? [],
       attributes: job.job.attributes ?? null,
       priority: job.job.priority ?? 0,
@@ -348,7 +348,8 @@ export class MemoryDriver implements JobDriver {
       // A handler that changes its data changes a copy.
       data: valueOf(payload),
       text: 'json' in payload ? payload.json : new TextDecoder().decode(bytes),
-    };
+      bytes,
+    });
   }
 
   private complete(job: Stored, { result, next, data }: Ack): AckStatus {
@@ -404,7 +405,7 @@ export class MemoryDriver implements JobDriver {
   }
 
   /** Resolves at the next change, after `ms`, or when the signal aborts. */
-  private changeWithin(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  private changeWithin(ms: number, signal: AbortSignal | undefined, keepsProcess = true): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -412,6 +413,7 @@ export class MemoryDriver implements JobDriver {
         resolve();
       };
       const timer = setTimeout(done, timerMs(ms));
+      if (!keepsProcess) timer.unref();
       signal?.addEventListener('abort', done, { once: true });
       this.changes.push(done);
     });
@@ -422,6 +424,12 @@ export class MemoryDriver implements JobDriver {
     this.changes = [];
     for (const resolve of changes) resolve();
   }
+}
+
+class MemoryLeasedJob extends JobWithPayload {}
+
+function memoryJob(fields: LeasedJob): LeasedJob {
+  return Object.assign(new MemoryLeasedJob(), fields);
 }
 
 /** When the clock next changes a job; Infinity if it does not. */

@@ -9,13 +9,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export interface TestServerOptions {
   /** The file of the `pumphouse` command; that of the package `pumphouse`, as seen from the working folder, if it is left out. */
-  readonly bin?: string;
+  readonly bin?: string | undefined;
   /** A Redis to use, as `redis://…`. Left out: the server starts one of its own, which needs `redis-server` on the PATH. */
-  readonly redisUrl?: string;
+  readonly redisUrl?: string | undefined;
   /** Settings as environment variables, `PUMPHOUSE_…`. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** How long the server may take to start; 30,000. */
-  readonly withinMs?: number;
+  readonly withinMs?: number | undefined;
 }
 
 /** A server of its own for a test, with data that go with it. */

@@ -1,6 +1,7 @@
 import { Producer } from '../producer/producer.js';
 import { Worker, type WorkerOptions } from '../worker/worker.js';
-import { ALL_QUEUES, MemoryDriver, type MemoryJob } from './memory-driver.js';
+import { ANY } from '../worker/handlers.js';
+import { MemoryDriver, type MemoryJob } from './memory-driver.js';
 
 /** Short, so that a handler hears soon that its job is cancelled. */
 const TTR_MS = 3_000;
@@ -14,10 +15,7 @@ const TTR_MS = 3_000;
  * await test.drain();
  * expect(test.jobs).toMatchObject([{ state: 'done' }]);
  */
-export function testWorker(
-  setUp: (worker: Worker) => unknown,
-  options: Partial<WorkerOptions> = {},
-): TestWorker {
+export function testWorker(setUp: (worker: Worker) => unknown, options: WorkerOptions = {}): TestWorker {
   return new TestWorker(new MemoryDriver(), setUp, options);
 }
 
@@ -28,10 +26,10 @@ export class TestWorker extends Producer {
   constructor(
     private readonly driver: MemoryDriver,
     setUp: (worker: Worker) => unknown,
-    options: Partial<WorkerOptions>,
+    options: WorkerOptions,
   ) {
     super(driver);
-    this.worker = new Worker(driver, { queues: [ALL_QUEUES], ttrMs: TTR_MS, shutdownGraceMs: 0, ...options });
+    this.worker = new Worker(driver, { queues: [ANY], ttrMs: TTR_MS, shutdownGraceMs: 0, ...options });
     setUp(this.worker);
     this.running = this.worker.run();
   }

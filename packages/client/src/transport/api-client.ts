@@ -1,4 +1,5 @@
 import { PumphouseError } from '../errors.js';
+import { type CallPlace, noAnswerText, refusalText, strangeAnswerText } from './error-texts.js';
 import { sleep, type Transport, TransportError, type WireResponse, type WireStream } from './transport.js';
 
 /** Bounds of one call, with its retries. */
@@ -48,9 +49,8 @@ export interface ApiCall {
   readonly limits?: Partial<RetryLimits> | undefined;
 }
 
-export interface ApiAnswer {
-  readonly status: number;
-  readonly text: string;
+export interface ApiAnswer extends WireResponse {
+  readonly place: CallPlace;
   /** The attempt that was answered so, from 1. A later one may meet what an earlier one has done. */
   readonly attempt: number;
 }
@@ -71,6 +71,8 @@ export const MAX_ANSWER_BYTES = 67_108_864;
 /** Calls of the v1 API of one namespace: deadlines, retries and errors. */
 export class ApiClient {
   private readonly base: string;
+  /** For errors: without the user and the password of the URL. */
+  private readonly server: string;
   /** Private at run time, too: a client that is logged shows no token. */
   readonly #options: ApiClientOptions;
   readonly #headers: Readonly<Record<string, string>>;
@@ -78,6 +80,7 @@ export class ApiClient {
   constructor(options: ApiClientOptions) {
     const { url, namespace, token } = options;
     this.#options = options;
+    this.server = `${url.protocol}//${url.host}`;
     this.base = `${url.pathname.replace(/\/$/, '')}/v1/${encodeURIComponent(namespace)}/`;
     // guard: printed-client-hides-its-token
     this.#headers = { 'x-token': token };
@@ -103,7 +106,11 @@ export class ApiClient {
       const timeoutMs = Math.max(1, Math.min(limits.attemptMs + waitMs, leftMs));
       const queueMs = Math.max(1, leftMs);
       const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
-      if (!(outcome instanceof Refusal)) return { status: outcome.status, text: outcome.text, attempt };
+      if (!(outcome instanceof Refusal)) {
+        const { status, text } = outcome;
+        const place = this.placeOf(call.method, call.path);
+        return { status, text, header: (name) => outcome.header(name), attempt, place };
+      }
       const pauseMs = pauseBefore(attempt, outcome.retryAfterMs);
       const mayRepeat =
         outcome.error.retryable &&
@@ -116,7 +123,7 @@ export class ApiClient {
 
   /** The same; gives the JSON of the answer as it is. */
   async json<T>(call: ApiCall): Promise<T> {
-    return parseAnswer((await this.call(call)).text) as T;
+    return parseAnswer(await this.call(call)) as T;
   }
 
   /** A GET request whose answer is read while it arrives; without retries. @param path as in `ApiCall` */
@@ -127,6 +134,11 @@ export class ApiClient {
 
   close(): void {
     this.#options.transport.close();
+  }
+
+  /** What errors say of a call. @param path as in `ApiCall` */
+  placeOf(method: string, path: string): CallPlace {
+    return { server: this.server, method, path: `${this.base}${path}`.replace(/\?.*/s, '') };
   }
 
   private async attempt(
@@ -151,14 +163,17 @@ export class ApiClient {
         waits: (call.waitMs ?? 0) > 0,
         maxBytes: this.maxAnswerBytes,
       });
-      return response.status < 300 ? response : refusalOf(response, attempts);
+      return response.status < 300
+        ? response
+        : refusalOf(response, this.placeOf(call.method, call.path), attempts);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       const { kind } = error;
       // The server has done it; the same call is answered so again.
       if (kind === 'too_large') throw new PumphouseError('answer_too_large', error.message, { attempts });
       const code = kind === 'timeout' ? 'timeout' : 'network';
-      const shown = new PumphouseError(code, error.message, { retryable: true, attempts, cause: error });
+      const text = noAnswerText(error, this.placeOf(call.method, call.path));
+      const shown = new PumphouseError(code, text, { retryable: true, attempts, cause: error });
       return new Refusal(shown, kind === 'refused', null);
     }
   }
@@ -175,22 +190,33 @@ class Refusal {
 }
 
 /** @throws {PumphouseError} `invalid_response` */
-export function parseAnswer(text: string): unknown {
+export function parseAnswer(answer: Pick<ApiAnswer, 'text' | 'status' | 'place'>): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(answer.text) as unknown;
   } catch (cause) {
-    throw new PumphouseError('invalid_response', 'the answer is not JSON', { cause });
+    throw notJson(answer, cause);
   }
 }
 
+/** The error for an answer that is not JSON. */
+export function notJson(
+  { status, place }: Pick<ApiAnswer, 'status' | 'place'>,
+  cause: unknown,
+): PumphouseError {
+  return new PumphouseError('invalid_response', strangeAnswerText(status, null, place), { cause });
+}
+
 /** The refusal that an answer with an error status means. */
-export function errorOf(response: WireResponse, attempts = 1): PumphouseError {
+export function errorOf(response: WireResponse, place: CallPlace, attempts = 1): PumphouseError {
   const { status } = response;
   const { code, detail, title, ...details } = problemOf(response.text);
   const isFinal = FINAL_REFUSALS.has(String(code));
+  const problem = [detail, title].find((text) => typeof text === 'string') ?? 'the server refuses';
   return new PumphouseError(
     typeof code === 'string' ? code : `http_${String(status)}`,
-    `${status} ${[detail, title].find((text) => typeof text === 'string') ?? 'the server refuses'}`,
+    typeof code === 'string'
+      ? refusalText(problem, details['errors'], status, place)
+      : strangeAnswerText(status, response.header('location'), place),
     {
       status,
       requestId: response.header('x-request-id'),
@@ -202,8 +228,8 @@ export function errorOf(response: WireResponse, attempts = 1): PumphouseError {
   );
 }
 
-function refusalOf(response: WireResponse, attempts: number): Refusal {
-  const error = errorOf(response, attempts);
+function refusalOf(response: WireResponse, place: CallPlace, attempts: number): Refusal {
+  const error = errorOf(response, place, attempts);
   const isNothingDone = error.status === 429 || NOTHING_DONE.has(error.code);
   return new Refusal(error, isNothingDone, retryAfterMs(response.header('retry-after')));
 }

@@ -16,15 +16,17 @@ export function fetchTransport(url: URL, tls?: TlsOptions): Transport {
   // `fetch` has no such option: without the error the client would trust other CAs than it was told to.
   // guard: fetch-refuses-tls-options
   if (tls !== undefined) throw new TypeError('new Pumphouse: tls is for Node.js only');
+  // `fetch` refuses a URL with a user or a password, by an error that shows them.
+  const { origin } = url;
   return {
-    send: (request) => send(url, request),
-    stream: (request) => stream(url, request),
+    send: (request) => send(origin, request),
+    stream: (request) => stream(origin, request),
     close: () => undefined,
   };
 }
 
-async function stream(url: URL, { path, headers, signal }: StreamRequest): Promise<WireStream> {
-  const response = await fetch(new URL(path, url), { headers, signal, redirect: 'error' });
+async function stream(origin: string, { path, headers, signal }: StreamRequest): Promise<WireStream> {
+  const response = await fetch(`${origin}${path}`, { headers, signal, redirect: 'error' });
   const { status, body } = response;
   return { status, header: (name) => response.headers.get(name), chunks: chunksOf(body) };
 }
@@ -48,7 +50,7 @@ async function textOf({ body }: Response, maxBytes: number | undefined): Promise
   return text + decoder.decode();
 }
 
-async function send(url: URL, request: WireRequest): Promise<WireResponse> {
+async function send(origin: string, request: WireRequest): Promise<WireResponse> {
   const { method, path, headers, body, signal, hurry, timeoutMs } = request;
   signal?.throwIfAborted();
   const abort = new AbortController();
@@ -58,7 +60,7 @@ async function send(url: URL, request: WireRequest): Promise<WireResponse> {
   for (const source of sources) source.addEventListener('abort', stop, { once: true });
   try {
     if (sources.some(({ aborted }) => aborted)) stop();
-    const response = await fetch(new URL(path, url), {
+    const response = await fetch(`${origin}${path}`, {
       method,
       headers,
       signal: abort.signal,

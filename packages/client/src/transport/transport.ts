@@ -16,9 +16,9 @@ export interface WireRequest {
    */
   readonly hurry?: AbortSignal | undefined;
   /** Of the answer's body, at most; a longer one is given up with a `TransportError` of the kind `too_large`. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** The server may take long: the request must not use up connections that others wait for. */
-  readonly waits?: boolean;
+  readonly waits?: boolean | undefined;
 }
 
 export interface WireResponse {
@@ -48,10 +48,10 @@ export interface WireStream {
 /** PEM texts for connections with TLS. */
 export interface TlsOptions {
   /** Certificates of the CAs that are trusted, in place of those of the system. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** The client certificate and its key, if the server asks for one. */
-  readonly cert?: string;
-  readonly key?: string;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Sends requests to one server. */

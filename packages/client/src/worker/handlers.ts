@@ -1,5 +1,6 @@
-import type { AnyJobDefinition } from '../define-job.js';
+import type { AnyJobDefinition, HandledAs } from '../define-job.js';
 import type { LeasedJob } from '../driver.js';
+import type { Bytes, Next } from './outcomes.js';
 
 /** What a handler gets beside its job. */
 export interface HandlerContext {
@@ -11,7 +12,10 @@ export interface HandlerContext {
   readonly signal: AbortSignal;
   /** Stores how far the work is, with a heartbeat; of several calls at once the last value counts. */
   readonly progress: (value: unknown) => Promise<void>;
-  /** Writes a line into the job's timeline. */
+  /**
+   * Writes a line into the job's timeline, cut after 1,024 characters. It never rejects: a line that cannot be stored is
+   * reported to the `logger` of the worker.
+   */
   readonly log: (message: string, data?: unknown) => Promise<void>;
 }
 
@@ -19,6 +23,18 @@ export interface HandlerContext {
 export type Job<Data = unknown> = Omit<LeasedJob, 'data'> & { readonly data: Data };
 
 export type Handler<Data = unknown, Result = unknown> = (job: Job<Data>, context: HandlerContext) => Result;
+
+/** What a handler may return: the result, or where the job goes next. */
+export type Returned<Out> = Out | Next | Bytes;
+
+/**
+ * The handler of a definition, or of a type. `handle` has one signature for both: for a call that fits none of two
+ * overloads the compiler does not name the mistake.
+ */
+export type HandlerOf<T> =
+  T extends HandledAs<infer InParsed, infer Out>
+    ? (job: Job<InParsed>, context: HandlerContext) => Returned<Out> | Promise<Returned<Out>>
+    : Handler;
 
 /** Runs around each handler, the first one outermost. What it returns is the result, what it throws is the failure. */
 export type Middleware = (job: Job, context: HandlerContext, next: () => Promise<unknown>) => unknown;
@@ -29,12 +45,18 @@ export interface Registration {
   readonly handler: Handler;
 }
 
-/** Every type that has no handler of its own. */
-export const ANY_TYPE = '*';
+/** Every type that has no handler of its own; in the queues of a worker, every queue there is. */
+export const ANY = '*';
 
 /** The handlers of a worker, by queue and type. */
 export class Handlers {
   private readonly byKey = new Map<string, Registration>();
+  private queueNames: readonly string[] = [];
+
+  /** The queues of the definitions that have a handler, in the order of `add`. */
+  get queues(): readonly string[] {
+    return this.queueNames;
+  }
 
   /** @throws {TypeError} there is one already */
   add(target: AnyJobDefinition | string, handler: Handler): void {
@@ -43,6 +65,21 @@ export class Handlers {
     const key = keyOf(definition?.queue, type ?? null);
     if (this.byKey.has(key)) throw new TypeError(`there is a handler for ${key} already`);
     this.byKey.set(key, { name: nameOf(definition, type), definition, handler });
+    if (definition !== undefined && !this.queueNames.includes(definition.queue))
+      this.queueNames = [...this.queueNames, definition.queue];
+  }
+
+  /** Queues of these whose jobs no handler takes; none if there is a handler of a type, in whatever queue. */
+  withoutHandler(queues: readonly string[]): readonly string[] {
+    if ([...this.byKey.values()].some(({ definition }) => definition === undefined)) return [];
+    return queues.filter((queue) => !this.queueNames.includes(queue));
+  }
+
+  /** The names of handlers whose queue is none of these. */
+  outside(queues: readonly string[]): readonly string[] {
+    return [...this.byKey.values()]
+      .filter(({ definition }) => definition !== undefined && !queues.includes(definition.queue))
+      .map(({ name }) => name);
   }
 
   /** The handler of the job's queue and type, of its type in any queue, or of any type. */
@@ -50,17 +87,17 @@ export class Handlers {
     return (
       this.byKey.get(keyOf(queue, type)) ??
       this.byKey.get(keyOf(undefined, type)) ??
-      this.byKey.get(keyOf(undefined, ANY_TYPE))
+      this.byKey.get(keyOf(undefined, ANY))
     );
   }
 }
 
 function keyOf(queue: string | undefined, type: string | null): string {
-  return `${queue ?? ANY_TYPE} ${type ?? ''}`;
+  return `${queue ?? ANY} ${type ?? ''}`;
 }
 
 function nameOf(definition: AnyJobDefinition | undefined, type: string | undefined): string {
-  if (definition === undefined) return type ?? ANY_TYPE;
+  if (definition === undefined) return type ?? ANY;
   return type === undefined ? definition.queue : `${definition.queue}/${type}`;
 }
 

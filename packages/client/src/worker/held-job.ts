@@ -31,6 +31,9 @@ export class HeldJob {
   isStoringProgress = false;
   /** Storing it has failed; it is due again then. */
   progressDueMs = 0;
+  /** The worker has warned that a line of its log, or its outcome, is not stored. */
+  hasWarnedOfLog = false;
+  hasWarnedOfWait = false;
   /** The worker has given it back without waiting for its handler. */
   isAbandoned = false;
   private controller: AbortController | undefined;

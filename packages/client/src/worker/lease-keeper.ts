@@ -27,6 +27,8 @@ const MAX_LEASES = 1_000;
 export interface LeaseKeeperOptions {
   readonly driver: WorkerDriver;
   readonly session: Session;
+  /** Those that the worker leases now. */
+  readonly queues: () => readonly string[];
   readonly ttrMs: number;
   readonly guard: LoopGuard;
   readonly logger: Logger;
@@ -59,6 +61,7 @@ export class LeaseKeeper {
   start(): void {
     this.options.guard.begin(this.tickMs);
     this.timer = setInterval(() => this.tick(), this.tickMs);
+    if (this.options.driver.keepsProcess === false) this.timer.unref();
     this.tick();
   }
 
@@ -131,12 +134,13 @@ export class LeaseKeeper {
 
   /** @returns false if it was not answered */
   private async beatFor(all: readonly HeldJob[], jobsAtHand: number | undefined): Promise<boolean> {
-    const { driver, session, ttrMs } = this.options;
+    const { driver, session, queues, ttrMs } = this.options;
     const sentMs = clock.nowMs();
     let answer: SessionAnswer;
     try {
       answer = await driver.heartbeatSession({
-        ...{ session: session.id, info: session.info, ttrMs, timeoutMs: this.attemptMs },
+        ...{ session: session.id, info: { ...session.info, queues: queues() } },
+        ...{ ttrMs, timeoutMs: this.attemptMs },
         ...{ leases: all.map(({ job }) => job), jobsAtHand },
       });
     } catch (error) {

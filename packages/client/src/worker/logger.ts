@@ -6,10 +6,15 @@ export interface Logger {
   error(message: string, details: Readonly<Record<string, unknown>>): void;
 }
 
+/** Each line begins with its time, ISO 8601 in UTC. */
 export const consoleLogger: Logger = {
-  warn: (message, details) => console.warn(`pumphouse: ${message}`, details),
-  error: (message, details) => console.error(`pumphouse: ${message}`, details),
+  warn: (message, details) => console.warn(lineOf(message), details),
+  error: (message, details) => console.error(lineOf(message), details),
 };
+
+function lineOf(message: string): string {
+  return `${new Date().toISOString()} pumphouse: ${message}`;
+}
 
 /** An error for the log: its code and message, without causes that may carry a request. */
 export function errorText(error: unknown): string {

@@ -3,7 +3,7 @@ import { jsonOf } from '../producer/new-job.js';
 
 export interface FailureOptions {
   /** Names the kind of failure: `non_retryable` of a retry policy and the dead letter go by it. 1 … 128 characters. */
-  readonly group?: string;
+  readonly group?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -13,7 +13,7 @@ export class Retry extends Error {
   readonly group: string | undefined;
   readonly delayMs: number | undefined;
 
-  constructor(message: string, options: FailureOptions & { readonly delayMs?: number } = {}) {
+  constructor(message: string, options: FailureOptions & { readonly delayMs?: number | undefined } = {}) {
     super(message, { cause: options.cause });
     this.group = options.group;
     this.delayMs = options.delayMs;
@@ -36,7 +36,7 @@ export class Release extends Error {
   override readonly name: string = 'Release';
   readonly delayMs: number | undefined;
 
-  constructor(options: { readonly delayMs?: number } = {}) {
+  constructor(options: { readonly delayMs?: number | undefined } = {}) {
     super('the job is given back');
     this.delayMs = options.delayMs;
   }
@@ -71,6 +71,9 @@ export class Bytes {
 
 const MAX_GROUP = 128;
 const MAX_MESSAGE = 16_384;
+const MAX_LOG_LINE = 1_024;
+/** At the end of a text that was cut. */
+const CUT = '…';
 /** The longest delay that the API takes. */
 const MAX_DELAY_MS = 4_294_967_295_000;
 const FAILED = 'failed';
@@ -98,9 +101,12 @@ export function endingOf(thrown: unknown, isToRelease: boolean): Ending {
   return { kind: 'retry', ...failureOf(thrown), delayMs: undefined };
 }
 
-/** Group and message of an error that a handler has thrown; both within the bounds of the API. */
+/**
+ * Group and message of what a handler has thrown; both within the bounds of the API. An object with a message counts as
+ * an error: it may be one of another realm.
+ */
 export function failureOf(error: unknown): FailureReport {
-  if (!isA(error, Error)) return { group: FAILED, message: cut(textOf(error), MAX_MESSAGE) };
+  if (!isErrorLike(error)) return { group: FAILED, message: cut(textOf(error), MAX_MESSAGE) };
   const isOwn = isA(error, Retry) || isA(error, Fail);
   const [group, name, stack, message] = ['group', 'name', 'stack', 'message'].map((field) =>
     read(error, field),
@@ -143,21 +149,39 @@ function read(object: object, field: string): unknown {
   }
 }
 
-/** A text for any value: an object need not have one. */
+/** A text for any value; for a list, and an object without one, its JSON. */
 export function textOf(value: unknown): string {
+  const text = tried(() => String(value));
+  const hasOwn =
+    text !== undefined && text !== '[object Object]' && tried(() => Array.isArray(value)) !== true;
+  return (
+    (hasOwn ? text : (tried(() => JSON.stringify(value) as string | undefined) ?? text)) ??
+    `a value of the type ${typeof value} that cannot be shown`
+  );
+}
+
+function isErrorLike(value: unknown): value is object {
+  if (isA(value, Error)) return true;
+  return typeof value === 'object' && value !== null && typeof read(value, 'message') === 'string';
+}
+
+function tried<T>(read: () => T): T | undefined {
   try {
-    const text = String(value);
-    if (text !== '[object Object]') return text;
-    const json: unknown = JSON.stringify(value);
-    return typeof json === 'string' ? json : text;
+    return read();
   } catch {
-    return `a value of the type ${typeof value} that cannot be shown`;
+    return undefined;
   }
 }
 
-/** At most `length` UTF-16 units, and no half of a surrogate pair, which JSON cannot carry. */
+/** A line of a job's log as the API takes it. */
+export function logLine(message: unknown): string {
+  return cut(textOf(message), MAX_LOG_LINE);
+}
+
+/** At most `length` UTF-16 units, with a mark if it was longer, and no half of a surrogate pair, which JSON cannot carry. */
 function cut(text: string, length: number): string {
-  return text.slice(0, length).replaceAll(/\p{Surrogate}/gu, '\u{fffd}');
+  const shown = text.length > length ? text.slice(0, length - CUT.length) + CUT : text;
+  return shown.replaceAll(/\p{Surrogate}/gu, '\u{fffd}');
 }
 
 /** What a handler returned, as it is stored; undefined for undefined. */

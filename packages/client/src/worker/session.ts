@@ -5,12 +5,12 @@ import { VERSION } from '../version.js';
 /** One running worker: its id, which no other has, and what the server shows of it. */
 export interface Session {
   readonly id: string;
-  readonly info: SessionInfo;
+  /** But for the queues, which may grow with its handlers. */
+  readonly info: Omit<SessionInfo, 'queues'>;
 }
 
 export interface SessionOptions {
   readonly name?: string | undefined;
-  readonly queues: readonly string[];
   readonly concurrency: number;
 }
 
@@ -27,7 +27,7 @@ interface NodeProcess {
 }
 
 /** @returns a session that begins now; its id is the name, as far as an id can hold it, and a random part */
-export function newSession({ name = USUAL_NAME, queues, concurrency }: SessionOptions): Session {
+export function newSession({ name = USUAL_NAME, concurrency }: SessionOptions): Session {
   const prefix = name.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, MAX_PREFIX);
   // An id begins with a letter or a digit.
   const readable = prefix.replace(/^[-_]+/, '') || USUAL_NAME;
@@ -38,7 +38,6 @@ export function newSession({ name = USUAL_NAME, queues, concurrency }: SessionOp
       ...processInfo(),
       version: VERSION,
       language: 'javascript',
-      queues,
       concurrency,
       startedAt: new Date(),
     },

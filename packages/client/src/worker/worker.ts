@@ -1,14 +1,16 @@
-import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
+import type { AnyJobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
 import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
+import { definedOf } from '../optional.js';
 import { sleep, timerMs, wholeWait } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
 import { clock } from './clock.js';
 import {
+  ANY,
   compose,
-  type Handler,
   type HandlerContext,
+  type HandlerOf,
   Handlers,
   type Job,
   type Middleware,
@@ -28,6 +30,7 @@ import {
   INVALID_OUTCOME,
   isA,
   isThrowable,
+  logLine,
   Next,
   wholeDelay,
 } from './outcomes.js';
@@ -35,29 +38,30 @@ import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
 
 export interface WorkerOptions {
-  readonly queues: readonly string[];
+  /** The queues that are leased; those of the definitions that have a handler, in the order of `handle`, if it is left out. */
+  readonly queues?: readonly string[] | undefined;
   /** `ordered`: a queue is served when those before it are empty; `round_robin`: one job of each in turn. */
-  readonly order?: 'ordered' | 'round_robin';
+  readonly order?: 'ordered' | 'round_robin' | undefined;
   /** Handlers that run at once; 10. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Jobs that are leased ahead and wait here, with heartbeats; 0. Saves round trips where jobs are short. */
-  readonly prefetch?: number;
+  readonly prefetch?: number | undefined;
   /** How long a lease lasts without a heartbeat; 60,000. A heartbeat is sent every third of it. */
-  readonly ttrMs?: number;
+  readonly ttrMs?: number | undefined;
   /** How long one lease request waits for a job; 20,000. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** How long `stop` waits for handlers before it aborts their signals; 25,000: less than Kubernetes waits. */
-  readonly shutdownGraceMs?: number;
+  readonly shutdownGraceMs?: number | undefined;
   /** How long it waits then, before it gives their jobs back; 5,000. */
-  readonly shutdownAbortMs?: number;
+  readonly shutdownAbortMs?: number | undefined;
   /**
    * Jobs without a handler are given back for so long. Left out, the server decides: 1 s at first, twice as long each
    * time until a handler begins, 60 s at most.
    */
-  readonly unhandledDelayMs?: number;
+  readonly unhandledDelayMs?: number | undefined;
   /** Its name in lists. Workers with equal names are listed each for itself. */
-  readonly name?: string;
-  readonly logger?: Logger;
+  readonly name?: string | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 const DEFAULTS = {
@@ -68,6 +72,8 @@ const DEFAULTS = {
   shutdownGraceMs: 25_000,
   shutdownAbortMs: 5_000,
 };
+
+type ChosenOptions = WorkerOptions & typeof DEFAULTS;
 
 /** Most jobs of one lease request. */
 const MAX_LEASES = 100;
@@ -96,6 +102,8 @@ const HOPELESS = [
   ...['pool_not_found', 'not_found'],
 ];
 const NO_HANDLER = 'no_handler';
+/** The status of an answer, if Redis is full. */
+const NO_ROOM = 507;
 /** Statuses of an ack that the same ack gets again: the job fails. */
 const FINAL_STATUSES = ['namespace_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'];
 /** Kinds of jobs without a handler that are warned of, each once. */
@@ -103,7 +111,7 @@ const MAX_WARNED = 1_000;
 
 /** Leases jobs, runs their handlers, keeps the leases and settles the jobs. */
 export class Worker {
-  private readonly options: WorkerOptions & typeof DEFAULTS;
+  private readonly options: ChosenOptions;
   private readonly logger: Logger;
   private readonly handlers = new Handlers();
   private readonly middleware: Middleware[] = [];
@@ -131,9 +139,9 @@ export class Worker {
 
   constructor(
     private readonly driver: WorkerDriver,
-    options: WorkerOptions,
+    options: WorkerOptions = {},
   ) {
-    const chosen = { ...DEFAULTS, ...definedOf(options) };
+    const chosen: ChosenOptions = { ...DEFAULTS, ...definedOf(options) };
     checkOptions(chosen);
     this.options = { ...chosen, waitMs: wholeWait(timerMs(chosen.waitMs)) };
     this.logger = options.logger ?? consoleLogger;
@@ -141,6 +149,7 @@ export class Worker {
     this.session = newSession(this.options);
     this.keeper = new LeaseKeeper({
       ...{ driver, session: this.session, guard: this.guard, logger: this.logger },
+      queues: () => this.queues,
       ttrMs: this.options.ttrMs,
       onRequest: (what) => (what === 'quiet' ? this.quiet() : void this.stop()),
     });
@@ -148,16 +157,8 @@ export class Worker {
   }
 
   /** Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. */
-  handle<In, InParsed, Out, OutParsed>(
-    definition: JobDefinition<In, InParsed, Out, OutParsed>,
-    handler: (
-      job: Job<InParsed>,
-      context: HandlerContext,
-    ) => NoInfer<Out> | Next | Bytes | Promise<NoInfer<Out> | Next | Bytes>,
-  ): this;
-  handle(type: string, handler: Handler): this;
-  handle(target: AnyJobDefinition | string, handler: (job: never, context: HandlerContext) => unknown): this {
-    this.handlers.add(target, handler as Handler);
+  handle<T extends AnyJobDefinition | string>(kind: T, handler: HandlerOf<T>): this {
+    this.handlers.add(kind, handler);
     return this;
   }
 
@@ -182,6 +183,7 @@ export class Worker {
    * and then ends the process, if it has not ended within half a second.
    *
    * @throws {PumphouseError} the server refuses this worker: its token, its queues. What was running has ended by then
+   * @throws {TypeError} it was made without `queues`, and no definition has a handler
    */
   run(options: { readonly signals?: boolean } = {}): Promise<void> {
     if (this.running === undefined) {
@@ -227,7 +229,13 @@ export class Worker {
     return callers().includes(this);
   }
 
+  /** The queues that it leases. */
+  private get queues(): readonly string[] {
+    return this.options.queues ?? this.handlers.queues;
+  }
+
   private async work(signals: boolean): Promise<void> {
+    this.checkQueues();
     const unlisten = signals
       ? onStopSignals(
           () => void this.stop(),
@@ -258,6 +266,27 @@ export class Worker {
   private stopNow(): void {
     this.stopping.abort();
     this.quiet();
+  }
+
+  /** Warns of names that do not fit: queues whose jobs no handler takes, and handlers that get no jobs. */
+  private checkQueues(): void {
+    const { queues } = this;
+    if (queues.length === 0)
+      throw new TypeError(
+        'the worker has no queues: handle a definition of defineJob, or name `queues` in its options',
+      );
+    if (queues.includes(ANY)) return;
+    const unhandled = this.handlers.withoutHandler(queues);
+    if (unhandled.length > 0)
+      this.logger.warn('no handler for jobs of these queues; they are given back. Is a name misspelt?', {
+        queues: unhandled,
+      });
+    const idle = this.handlers.outside(queues);
+    if (idle.length > 0)
+      this.logger.warn('these handlers get no jobs: the worker does not lease their queues', {
+        handlers: idle,
+        queues,
+      });
   }
 
   private async leaseLoop(): Promise<void> {
@@ -291,7 +320,8 @@ export class Worker {
 
   /** @returns undefined if that failed */
   private async lease(count: number): Promise<readonly LeasedJob[] | undefined> {
-    const { queues, order, waitMs, ttrMs } = this.options;
+    const { order, waitMs, ttrMs } = this.options;
+    const { queues } = this;
     const { signal } = this.quieting;
     try {
       return await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: this.id, signal });
@@ -408,14 +438,26 @@ export class Worker {
   }
 
   private contextOf(held: HeldJob): HandlerContext {
-    const { keeper, driver } = this;
+    const { keeper } = this;
     return {
       get signal() {
         return held.signal;
       },
       progress: (value) => keeper.progress(held, value),
-      log: (message, data) => driver.log(held.job.id, message, data),
+      log: (message, data) => this.log(held, message, data),
     };
+  }
+
+  /** A line of the log is not worth its job. */
+  private async log(held: HeldJob, message: string, data: unknown): Promise<void> {
+    const { id, queue } = held.job;
+    try {
+      await this.driver.log(id, logLine(message), data);
+    } catch (error) {
+      if (held.hasWarnedOfLog) return;
+      held.hasWarnedOfLog = true;
+      this.logger.warn('a line of the log of a job was not stored', { id, queue, error: errorText(error) });
+    }
   }
 
   /** Tells the server how the job ended. A stop signal, a cancellation or a doubtful lease gives back what has failed. */
@@ -512,6 +554,7 @@ export class Worker {
           });
           return;
         }
+        this.warnWaits(held, error);
         await sleep(
           Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses),
           this.atOnce.signal,
@@ -573,6 +616,18 @@ export class Worker {
       if (leftMs === Infinity) await change;
       else await within(change, leftMs);
     }
+  }
+
+  /** Once for each job: a full Redis may stay full for long. */
+  private warnWaits(held: HeldJob, error: unknown): void {
+    if (!isPumphouseError(error) || !hasNoRoom(error) || held.hasWarnedOfWait) return;
+    held.hasWarnedOfWait = true;
+    const { id, queue } = held.job;
+    this.logger.warn('the outcome of a job cannot be stored yet; the worker keeps the job and tries again', {
+      id,
+      queue,
+      reason: error.code,
+    });
   }
 
   private warnRefused({ job: { id, queue } }: HeldJob, error: unknown): void {
@@ -638,7 +693,7 @@ function isRefusal(error: unknown): boolean {
   // In process there is no status; 507 is a quota. An answer of a proxy, or a fault of the server, says nothing of the call.
   // guard: only-refusals-fail-jobs
   const isOfServer =
-    status === 0 ? error.code !== 'invalid_response' : status === 507 || (status >= 400 && status < 500);
+    status === 0 ? error.code !== 'invalid_response' : status === NO_ROOM || (status >= 400 && status < 500);
   const isOver = isPumphouseError(error, 'lease_lost', 'job_not_found');
   return isOfServer && !mayPass(error) && status !== 401 && !isOver;
 }
@@ -650,7 +705,12 @@ function mayPass(error: unknown): boolean {
 
 /** An ack that the server could not store now. */
 function notYet(status: string): PumphouseError {
-  return new PumphouseError(status, 'the outcome cannot be stored now', { status: 507, retryable: true });
+  return new PumphouseError(status, 'the outcome cannot be stored now', { status: NO_ROOM, retryable: true });
+}
+
+/** In process there is no status. */
+function hasNoRoom({ status, code }: PumphouseError): boolean {
+  return status === NO_ROOM || code === 'store_full';
 }
 
 function refusalOf(error: unknown): FailureReport {
@@ -677,20 +737,14 @@ async function refused<T>(validated: Promise<T>): Promise<T> {
 function withData(job: LeasedJob, data: unknown): Job {
   return Object.create(Object.getPrototypeOf(job) as object, {
     ...Object.getOwnPropertyDescriptors(job),
-    data: { value: data, enumerable: true },
+    data: { value: data, enumerable: true, configurable: true, writable: true },
   }) as Job;
 }
 
-/** Without undefined values, which would hide a default. */
-function definedOf(options: WorkerOptions): WorkerOptions {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as unknown as WorkerOptions;
-}
-
-function checkOptions(options: WorkerOptions & typeof DEFAULTS): void {
+function checkOptions(options: ChosenOptions): void {
   const { queues, concurrency, prefetch, ttrMs } = options;
-  if (queues.length === 0) throw new TypeError('queues: name one at least');
+  if (queues?.length === 0)
+    throw new TypeError('queues: name one at least, or leave it out for those of the handlers');
   const atLeast = (name: string, value: number, min: number): void => {
     if (!Number.isInteger(value) || value < min)
       throw new TypeError(`${name}: must be a whole number from ${min}`);

@@ -1,0 +1,15 @@
+/** The fields of an object, each of which may be left out or undefined: both mean the same. */
+export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** The same options without `undefined`, also in their own fields. */
+export type Given<T> = T extends readonly unknown[] | Date | Uint8Array
+  ? T
+  : T extends object
+    ? { [K in keyof T]: Given<Exclude<T[K], undefined>> }
+    : T;
+
+/** An object without its undefined fields, which would hide a default. */
+export function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const defined = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
