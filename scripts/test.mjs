@@ -12,9 +12,10 @@ import { constants, freemem, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
 import { debianSteps, isUsable } from './setup/plan.mjs';
-import { inspectMachine, serversOnPath } from './setup/machine.mjs';
+import { inspectMachine, serversOnPath, thisMachine } from './setup/machine.mjs';
 import { carryOut } from './setup/redis.mjs';
-import { JEST, onPath, ROOT, run, log } from './setup/run.mjs';
+import { JEST, onPath, ROOT, run, log, SetupError } from './setup/run.mjs';
+import { addToPath, findUnpacked, unpack } from './setup/unpacked.mjs';
 import { smoke } from './checks/smoke.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
@@ -25,14 +26,20 @@ const STEP_MINUTES = 60;
 /** Room that the temporary folders of the specs need in memory, several times what they take at most. */
 const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;
 
-/** Programs that some specs need beside Node.js and Redis, and Debian's packages that have them. */
+/**
+ * Programs that some specs need beside Node.js and Redis, and Debian's packages that have them. Those with the option `unpacked`, which
+ * prints their version, run from any folder; the others look for their files where they were installed.
+ */
 const TOOLS = [
   { program: 'cc', specs: 'specs that step the clock of a process', packages: ['gcc', 'libc6-dev'] },
   { program: 'prlimit', specs: 'the spec of a full disk', packages: ['util-linux'] },
-  { program: 'curl', specs: 'the spec of the guide from lmstfy', packages: ['curl'] },
+  {
+    ...{ program: 'curl', specs: 'the spec of the guide from lmstfy', packages: ['curl'] },
+    unpacked: '--version',
+  },
   { program: 'luacheck', specs: 'the check of the Lua scripts', packages: ['lua-check'] },
   ...['haproxy', 'nginx'].map((name) => ({
-    ...{ program: name, packages: [name], service: name },
+    ...{ program: name, packages: [name], service: name, unpacked: '-v' },
     specs: 'specs of workers behind proxies',
   })),
   { program: 'python3', specs: 'specs of the Python client', packages: ['python3'] },
@@ -173,17 +180,39 @@ function leaving(patterns) {
 }
 
 function missingTools() {
-  return TOOLS.filter(({ program }) => onPath(program) === null);
+  // Debian has servers in a folder that is not on the PATH of every user.
+  return TOOLS.filter(({ program }) => onPath(program, `${process.env.PATH ?? ''}:/usr/sbin`) === null);
 }
 
-/** As root on Debian; elsewhere it is for the user to install them. */
+/** As root on Debian. Without root those are unpacked that run from any folder; the others are for the user to install. */
 function installTools() {
   const missing = missingTools();
-  const mayInstall = process.getuid?.() === 0 && process.env.PUMPHOUSE__NO_INSTALL !== '1';
+  const mayInstall = process.env.PUMPHOUSE__NO_INSTALL !== '1';
   if (missing.length === 0 || !mayInstall || onPath('apt-get') === null) return;
+  if (process.getuid?.() !== 0) {
+    unpackTools(missing.filter(({ unpacked }) => unpacked !== undefined));
+    return;
+  }
   const packages = missing.flatMap((tool) => tool.packages);
   const services = missing.flatMap(({ service }) => service ?? []);
   carryOut(debianSteps(packages, services, inspectMachine().have.policy), (argv) => run(argv));
+}
+
+/** Without them their specs are left out, which is said at the end. */
+function unpackTools(tools) {
+  if (tools.length === 0) return;
+  const machine = thisMachine();
+  const what = {
+    name: tools.map(({ program }) => program).join('-'),
+    choose: () => tools.flatMap(({ packages }) => packages),
+    programs: Object.fromEntries(tools.map(({ program, unpacked }) => [program, unpacked])),
+  };
+  try {
+    addToPath(findUnpacked(what, machine) ?? unpack(what, machine), machine);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    log(`${what.name} could not be taken into ${machine.store} (${error.message})`);
+  }
 }
 
 /** With CI=true specs that cannot run are a failure. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onPath, run } from './run.mjs';
+import { onPath, ROOT, run } from './run.mjs';
 
 /**
  * The machine that set-up reads and changes. Specs give one of their own, so that their result does not depend on where
@@ -12,11 +12,15 @@ import { onPath, run } from './run.mjs';
  * @property {Record<string, string | undefined>} env of every program that is run; PATH is where programs are looked
  * for
  * @property {number} uid -1 where users have no number
+ * @property {string} store the folder for programs that are unpacked and not installed; no pool has such a name
  */
 
 /** @returns {Machine} */
 export function thisMachine() {
-  return { platform: process.platform, root: '/', env: process.env, uid: process.getuid?.() ?? -1 };
+  return {
+    ...{ platform: process.platform, root: '/', env: process.env, uid: process.getuid?.() ?? -1 },
+    store: join(ROOT, 'data', '.programs'),
+  };
 }
 
 /** The servers on the PATH with their versions; one that does not run is left out. */

@@ -41,8 +41,8 @@ const RECIPES = [
  * What to run so that a Redis of at least 6.2 is on the PATH. Decides only; runs nothing and reads nothing.
  *
  * @param {Facts} facts
- * @returns {{ commands: Step[], reason: string, tried: boolean }} no commands if none are needed, or none can be run
- *   here; `reason` says which, for a person
+ * @returns {{ commands: Step[], reason: string, tried: boolean, unpack?: { why: string, byHand: string } }} no commands if none are needed,
+ *   or none can be run here; `reason` says which, for a person. With `unpack` the package can be used without being installed.
  */
 export function planInstall({ platform, osRelease, uid, have, managers }) {
   const usable = have.servers.find(({ version }) => isUsable(version));
@@ -59,7 +59,9 @@ export function planInstall({ platform, osRelease, uid, have, managers }) {
     return none(`${missing}, and ${recipe.manager} refuses to run as root; ${byHand}`);
   if (recipe.root && uid !== 0 && have.sudo !== 'free') {
     const why = have.sudo === 'none' ? 'there is no sudo here' : 'sudo asks for a password here';
-    return none(`${missing}, and installing one needs root (${why}); ${byHand}`);
+    const needs = `${missing}, and installing one needs root (${why})`;
+    const unpack = recipe.manager === 'apt-get' ? { unpack: { why: needs, byHand } } : {};
+    return { ...none(`${needs}; ${byHand}`), ...unpack };
   }
   const prefix = recipe.root && uid !== 0 ? ['sudo', '-n'] : [];
   return {

@@ -1,18 +1,43 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { inspectMachine, serversOnPath, thisMachine } from './machine.mjs';
-import { isUsable, planInstall } from './plan.mjs';
+import { isUsable, OLDEST_REDIS, planInstall } from './plan.mjs';
 import { run, log, SetupError, shown } from './run.mjs';
+import { addToPath, findUnpacked, unpack } from './unpacked.mjs';
+
+/** @type {import('./unpacked.mjs').Unpacking} */
+const UNPACKED = {
+  name: 'redis',
+  choose: (candidate) => {
+    const names = ['redis-server', 'valkey-server'];
+    const found = names.map(candidate);
+    const usable = names.find((_name, i) => isUsable(numbersOf(found[i])));
+    if (usable !== undefined) return [usable];
+    const offered = found[0] === null ? 'no redis-server' : `redis-server ${found[0]}`;
+    throw new SetupError(`apt offers ${offered}, and ${OLDEST_REDIS.join('.')} or later is needed`);
+  },
+  programs: Object.fromEntries(
+    ['redis-server', 'redis-sentinel', 'redis-cli', 'valkey-server', 'valkey-cli'].map((name) => [
+      name,
+      '--version',
+    ]),
+  ),
+};
 
 /**
  * Sees to it that a redis-server or valkey-server that is new enough is on the PATH, installing one through the
- * system's package manager if need be. Each command is printed before it runs. Never asks for a password.
+ * system's package manager if need be. Each command is printed before it runs. Never asks for a password. A user who may
+ * not install gets Debian's package in `data/`, and that folder on the PATH of this process.
  *
  * @throws {SetupError} there is none and none can be installed; says what to do
  */
 export function ensureRedis(machine = thisMachine()) {
-  if (serversOnPath(machine).some(({ version }) => isUsable(version))) return;
+  if (findRedis(machine)) return;
   const { env } = machine;
-  const { commands, reason } = planInstall(inspectMachine(machine));
+  const { commands, reason, unpack: unpacked } = planInstall(inspectMachine(machine));
+  if (unpacked !== undefined) {
+    takeRedis(unpacked, machine);
+    return;
+  }
   if (commands.length === 0) throw new SetupError(reason);
   if (env.PUMPHOUSE__NO_INSTALL === '1') {
     throw new SetupError(`${reason.split(';')[0]}, and PUMPHOUSE__NO_INSTALL=1 forbids to install one. By hand:\n${listed(commands)}
@@ -28,6 +53,39 @@ Or name a Redis that runs: PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`);
   throw new SetupError(
     `${why}; install redis-server 6.2 or valkey-server, or later, or set PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`,
   );
+}
+
+/**
+ * Whether a Redis that is new enough is on the PATH. One that an earlier start has unpacked is put there.
+ *
+ * @throws {SetupError} another user could change that one
+ */
+export function findRedis(machine = thisMachine()) {
+  if (serversOnPath(machine).some(({ version }) => isUsable(version))) return true;
+  const bin = findUnpacked(UNPACKED, machine);
+  if (bin !== null) addToPath(bin, machine);
+  return bin !== null;
+}
+
+function takeRedis({ why, byHand }, machine) {
+  const { env, store } = machine;
+  if (env.PUMPHOUSE__NO_INSTALL === '1')
+    throw new SetupError(`${why}, and PUMPHOUSE__NO_INSTALL=1 forbids to take one into ${store}; ${byHand}`);
+  log(`${why}; taking the package of this system into ${store} instead, without installing it`);
+  try {
+    addToPath(unpack(UNPACKED, machine), machine);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    throw new SetupError(`no Redis could be taken into ${store} (${error.message}); ${byHand}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Major and minor of a version of Debian, such as `5:7.0.15-1`; 0 where there is none. */
+function numbersOf(version) {
+  const [, major = 0, minor = 0] = /^(?:\d+:)?(\d+)\.(\d+)/.exec(version ?? '') ?? [];
+  return [Number(major), Number(minor)];
 }
 
 /**
