@@ -22,9 +22,9 @@ export function testNames(text) {
   return names;
 }
 
-/** `describe`, `it` or `test`, also with `.each(table)` and `.each` of a template. */
+/** `describe`, `it` or `test`, also with `.each(table)` and `.each` of a template, and as `(isPossible ? it : it.skip)`. */
 function blockOf({ expression, arguments: [title] }) {
-  const word = /^(?<word>describe|it|test)\b/u.exec(expression.getText())?.groups.word;
+  const word = /^(?:\(\w+ \? )?(?<word>describe|it|test)\b/u.exec(expression.getText())?.groups.word;
   const isEach = ts.isCallExpression(expression) || ts.isTaggedTemplateExpression(expression);
   if (word === undefined || title === undefined || (!isEach && /\.each$/u.test(expression.getText())))
     return undefined;
