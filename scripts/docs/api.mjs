@@ -42,7 +42,7 @@ export function apiPages({ tags, paths, components, info }) {
 
 ${NOTE_API}
 
-All calls of the native API. Examples: [the guide](../api.md#the-native-api). A server answers the same as OpenAPI 3.1 at
+All calls of the native API. How they behave, with examples: [the guides](../api.md). A server answers the same as OpenAPI 3.1 at
 \`/v1/openapi.json\`, and as a page at \`/docs\`. [All errors](errors.md).
 
 ${escaped(info.description)}
@@ -53,9 +53,20 @@ ${lists.join('\n\n')}
   return pages;
 }
 
-function callText({ method, path, operationId, summary, description, parameters, requestBody, responses }) {
+function callText({
+  method,
+  path,
+  operationId,
+  summary,
+  description,
+  parameters,
+  requestBody,
+  responses,
+  'x-permission': permission,
+}) {
   const parts = [heading(2, operationId), `\`${method} ${path}\``, escaped(summary)];
   if (description !== undefined) parts.push(escaped(description));
+  if (permission !== undefined) parts.push(`Permission: \`${permission}\`.`);
   if (parameters.length > 0) {
     const rows = parameters.map(({ name, in: place, required, schema, description: about = '' }) => [
       `\`${name}\``,

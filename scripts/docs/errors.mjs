@@ -16,7 +16,7 @@ export function errorsPage({ errors }) {
 ${NOTE('src/http/answer/error-catalogue.ts')}
 
 The native API answers errors as problem details (RFC 9457), with a stable \`code\`; how they look:
-[its errors](../api.md#errors-of-the-native-api). The row "lmstfy API" has status and body of the same error there; the text of some bodies
+[its errors](../api.md#errors). The row "lmstfy API" has status and body of the same error there; the text of some bodies
 varies.
 
 ${table(

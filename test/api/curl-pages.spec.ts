@@ -48,17 +48,17 @@ describe('curl commands of the documents', () => {
   }
 
   it.each([
+    ['api.md', [/"state":"ready","existing":false\} 201$/]],
     [
-      'api.md',
+      'lmstfy-api.md',
       [
         /^$/,
         PUBLISHED,
         /^\{"job_ids":\["\w{26}","\w{26}"\],"msg":"published"\}$/,
         PUBLISHED,
-        /^\{"attributes":null,"data":"[\w+/=]+","elapsed_ms":\d+,"job_id":"\w{26}","msg":"new job",/,
-        /"state":"ready","existing":false\} 201$/,
         REPLICATED,
         PUBLISHED,
+        /^\{"attributes":null,"data":"[\w+/=]+","elapsed_ms":\d+,"job_id":"\w{26}","msg":"new job",/,
       ],
     ],
     ['how-to/upgrade.md', [/^\{"jobs":0,/]],

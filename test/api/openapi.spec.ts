@@ -3,13 +3,9 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { TokenStore } from '../../src/auth/token-store.js';
-import { EVENT_NAMES } from '../../src/domain/job/job-event.js';
 import { HTTP_PROBLEMS, PROBLEMS } from '../../src/http/answer/errors.v1.js';
 import { type Answer, TestApp } from '../support/app.js';
-import { GuideReader } from '../support/guide-reader.js';
-import { exchangesIn, sectionsOf } from '../support/guide.js';
-import { answerCheck, type AnswerCheck } from '../support/openapi.js';
+import { answerCheck } from '../support/openapi.js';
 import { type Route, withRoutes } from '../support/routes.js';
 
 describe('the OpenAPI document', () => {
@@ -313,110 +309,6 @@ describe('the OpenAPI document', () => {
         const bytes = readFileSync(`node_modules/swagger-ui-dist/${name}`);
         expect(Number(headers['content-length'])).toBe(bytes.length);
         expect(text === bytes.toString()).toBe(true);
-      }
-    });
-  });
-});
-
-describe('the API guide', () => {
-  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api.md'), 'utf8');
-  const sections = sectionsOf(page);
-  const examplesOf = (text: string): string[] =>
-    [...text.matchAll(/^```http\n(.*?)^```$/gms)].map(([, block = '']) => block);
-  const examples = sections.flatMap(({ title, text }) =>
-    examplesOf(text).map((block, i): [string, string] => [`${title}, ${String(i + 1)}`, block]),
-  );
-
-  /** What the native API is for, and how the headings of its sections begin. Each of them has an example. */
-  const PARTS: Readonly<Record<number, readonly string[]>> = {
-    1: ['Publish: `POST', 'Publish and wait'],
-    2: ['Lease: `POST', 'Lease operations', 'Acknowledge many'],
-    3: ['Retry policies'],
-    4: ['Cancel: `POST', 'Cancel many'],
-    5: ['Dependencies'],
-    6: ['Get a job', 'Lists', 'Workers', 'Worker sessions'],
-    7: ['Update'],
-    8: ['Queues'],
-    9: ['Dead letter: `/v1'],
-    10: ['Recurring jobs'],
-    11: ['Unique keys'],
-    12: ['Retention'],
-    13: ['Statistics'],
-    14: ['Settings', 'Purge of a namespace'],
-    15: ['Events'],
-  };
-  const owed = Object.entries(PARTS).flatMap(([part, titles]) =>
-    titles.map((title): [number, string] => [Number(part), title]),
-  );
-
-  /** What docs/api.md shows is what happens. */
-  describe('the guide', () => {
-    let app: TestApp;
-    let document: unknown;
-    let check: AnswerCheck;
-    beforeAll(async () => {
-      app = await TestApp.start();
-      document = (await app.get('/v1/openapi.json', { token: null })).json;
-      check = answerCheck(document);
-    });
-    afterAll(() => app.stop());
-
-    it('has 15 parts', () =>
-      expect(Object.keys(PARTS)).toEqual(Array.from({ length: 15 }, (_, i) => String(i + 1))));
-
-    it.each(owed)('has an example for part %d: %s', (_, title) => {
-      const found = sections.filter((section) => section.title.startsWith(title));
-      expect(found.map((section) => section.title)).toHaveLength(1);
-      expect(examplesOf(found[0]!.text).length).toBeGreaterThan(0);
-    });
-
-    it('has an example of every call', () => {
-      const shown = examples.flatMap(([, block]) => exchangesIn(block));
-      const { paths } = document as { paths: Record<string, Record<string, unknown>> };
-      const isShown = (method: string, path: string): boolean =>
-        shown.some(
-          (context) =>
-            context.method === method.toUpperCase() &&
-            new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(context.path.split('?')[0]!),
-        );
-      const calls = Object.entries(paths).flatMap(([path, item]) =>
-        Object.keys(item)
-          .filter((method) => method !== 'parameters')
-          .map((method): [string, string] => [method, path]),
-      );
-      expect(calls.length).toBeGreaterThan(50);
-      expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
-    });
-
-    it('lists every event and no other', () => {
-      const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
-      const [, table = ''] = text.split('| `event` | what happened |');
-      const rows = table.split('\n\n')[0]!.split('\n').slice(2);
-      const named = rows.flatMap((row) =>
-        [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name),
-      );
-      expect(named.sort()).toEqual([...EVENT_NAMES].sort());
-    });
-
-    it('shows no native call as a curl command, which would not be run', () => {
-      const [, chapter = ''] = page.split('\n## The native API\n');
-      const [, ...native] = chapter.split('\n## ')[0]!.split('\n### ');
-      expect(native.length).toBeGreaterThan(20);
-      expect(native.filter((text) => text.includes('curl'))).toEqual([]);
-    });
-
-    it.each(examples)('runs example %s', async (title, block) => {
-      const namespace = `guide-${String(examples.findIndex(([name]) => name === title))}-${app.namespace}`;
-      const token = await app.server.admin.app
-        .get(TokenStore, { strict: false })
-        .create(namespace, 'default', 'guide');
-      const reader = new GuideReader(app, namespace, token, check);
-      const calls = exchangesIn(block);
-      expect(calls.length).toBeGreaterThan(0);
-      try {
-        for (const context of calls) expect(await reader.follow(context)).toEqual([]);
-      } finally {
-        reader.leave();
       }
     });
   });

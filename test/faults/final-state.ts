@@ -180,7 +180,7 @@ export class FinalState {
     const priorities = listed.map(({ priority }) => priority);
     if (priorities.some((priority, i) => priority < (priorities[i - 1] ?? priority)))
       this.report(`${what}: ${queue} is listed with the priorities ${priorities.join()}`);
-    // Listed behind the others of its priority, and leased in its old place (docs/api.md, "Lists").
+    // Listed behind the others of its priority, and leased in its old place (docs/api/lists.md).
     const movedBack = new Set<string>();
     for (const { id, priority } of listed) if (priority === 0 && (await this.isAside(id))) movedBack.add(id);
     for (const { id } of listed) await this.letRun(id);

@@ -1,4 +1,4 @@
--- Settings of queues and of the namespace (docs/api.md, Settings), each read once for each script; and wake-ups of servers that wait for jobs of a queue.
+-- Settings of queues and of the namespace (docs/api/queues.md), each read once for each script; and wake-ups of servers that wait for jobs of a queue.
 --- @requires core/call, core/plan, queues/registry, queues/notify
 --- @exports settings_of, wake, namespace_setting, own_ttr
 

@@ -30,7 +30,7 @@ function isBefore(space: Space, one: ModelJob, other: ModelJob): boolean {
   return !space.queue(one.queue).disordered.has(one.priority) && cameBefore(one, other);
 }
 
-/** True if a list of their state must show one job before another, the oldest first (docs/api.md, Lists). */
+/** True if a list of their state must show one job before another, the oldest first (docs/api/lists.md). */
 export function mustList(space: Space, one: ModelJob, other: ModelJob): boolean {
   switch (one.state) {
     case 'ready':
