@@ -17,7 +17,7 @@ export type MoveRule =
 
 /** One kind of keys of a namespace. */
 export interface RecordKind {
-  /** The key without the namespace's `{ns}`, as docs/states.md has it; `<…>` stands for a part that varies. */
+  /** The key without the namespace's `{ns}`, as docs/storage.md has it; `<…>` stands for a part that varies. */
   readonly form: string;
   readonly type: 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream';
   readonly move: MoveRule;

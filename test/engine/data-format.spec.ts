@@ -371,7 +371,7 @@ describe('stores of older builds', () => {
     const work = (engine: PoolEngine, queues = ['work'], count = 50): Promise<LeasedJob[]> =>
       engine.lease(MILL, { queues, count, ttrMs: 600_000, waitMs: 0 });
     const idsOf = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
-    /** But for what docs/states.md says of early servers: a job that they cancelled has the place of a done one. */
+    /** But for what docs/storage.md says of early servers: a job that they cancelled has the place of a done one. */
     const audit = async (): Promise<string[]> =>
       [
         ...(await Audit.of(given.redis, MILL)),

@@ -623,7 +623,7 @@ describe('settings of extended queues', () => {
 });
 
 describe('states of extended jobs', () => {
-  const STATES_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'states.md');
+  const STORAGE_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'storage.md');
   const KEPT_MS = 60_000;
   const TTL_MS = 200_000;
 
@@ -803,8 +803,8 @@ describe('states of extended jobs', () => {
       expect((await f.find(id))?.state ?? 'gone').toBe(to);
     });
 
-    it('has exactly the transitions of docs/states.md', () => {
-      const [, diagram = ''] = readFileSync(STATES_PAGE, 'utf8').split('## The extended path');
+    it('has exactly the transitions of docs/storage.md', () => {
+      const [, diagram = ''] = readFileSync(STORAGE_PAGE, 'utf8').split('## The extended path');
       const steps = [...diagram.matchAll(/^ {4}(\S+) --> (\S+) : (.+)$/gm)].map(
         ([, from = '', to = '', by = '']) => ({ from, to, by }),
       );

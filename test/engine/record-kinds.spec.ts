@@ -6,11 +6,11 @@ import { testRedisUrl } from '../support/redis.js';
 import { fillWithEveryKind, kindProblems } from './every-kind.js';
 import { EngineFixture } from './fixture.js';
 
-const STATES_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'states.md');
+const STORAGE_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'storage.md');
 
-/** Forms and types of the keys in the tables of docs/states.md; a cell may have several. */
+/** Forms and types of the keys in the tables of docs/storage.md; a cell may have several. */
 function documented(): string[] {
-  const rows = readFileSync(STATES_PAGE, 'utf8').matchAll(/^\| (`\{ns\}.*?) \| (.*?) \| /gm);
+  const rows = readFileSync(STORAGE_PAGE, 'utf8').matchAll(/^\| (`\{ns\}.*?) \| (.*?) \| /gm);
   return [...rows].flatMap(([, keys = '', types = '']) => {
     const forms = [...keys.matchAll(/`\{ns\}([^`]+)`/g)].map(([, form = '']) => form);
     const all = [...types.matchAll(/\b(string|hash|list|set|zset|stream)s?\b/g)].map(([, type = '']) => type);
@@ -44,7 +44,7 @@ describe('kinds of records', () => {
     expect(await f.keys()).toEqual([]);
   });
 
-  it('are those in docs/states.md, with their types', () => {
+  it('are those in docs/storage.md, with their types', () => {
     expect([...new Set(documented())].sort()).toEqual(
       RECORD_KINDS.map(({ form, type }) => `${form} ${type}`).sort(),
     );

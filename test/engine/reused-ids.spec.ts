@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { JOB_STATES, type SimpleState, type Transition, TRANSITIONS } from '../../src/domain/job/states.js';
+import {
+  EXTENDED_TRANSITIONS,
+  JOB_STATES,
+  type SimpleState,
+  type Transition,
+  TRANSITIONS,
+} from '../../src/domain/job/states.js';
 import { register } from '../../src/redis/scripts/simple.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -333,9 +339,9 @@ describe('registration of a namespace', () => {
 describe('states of simple jobs', () => {
   const ROOT = join(import.meta.dirname, '..', '..');
 
-  it('docs/states.md shows exactly the transitions', () => {
+  it('docs/storage.md shows exactly the transitions', () => {
     // Those of the extended path have a test of their own.
-    const [page = ''] = readFileSync(join(ROOT, 'docs/states.md'), 'utf8').split('## The extended path');
+    const [page = ''] = readFileSync(join(ROOT, 'docs/storage.md'), 'utf8').split('## The extended path');
     const shown = [...page.matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm)];
 
     expect(shown.map(([, from, to, by]) => ({ from, to, by }))).toEqual(
@@ -344,6 +350,21 @@ describe('states of simple jobs', () => {
         to: to === 'gone' ? '[*]' : to,
         by,
       })),
+    );
+  });
+
+  it('docs/states.md shows every state, and only transitions that exist', () => {
+    const page = readFileSync(join(ROOT, 'docs/states.md'), 'utf8');
+    const shown = [...page.matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm)].map(([, from, to, by]) => ({
+      from: from === '[*]' ? 'start' : from,
+      to: to === '[*]' ? 'gone' : to,
+      by,
+    }));
+
+    expect(shown.length).toBeGreaterThan(10);
+    expect([...TRANSITIONS, ...EXTENDED_TRANSITIONS]).toEqual(expect.arrayContaining(shown));
+    expect(new Set(shown.flatMap(({ from, to }) => [from, to]))).toEqual(
+      new Set(['start', 'gone', ...Object.keys(JOB_STATES)]),
     );
   });
 

@@ -34,7 +34,7 @@ export interface Transition {
   readonly by: string;
 }
 
-/** All transitions. docs/states.md shows them, and tests make each of them on a real Redis. */
+/** All transitions. docs/storage.md shows them, and tests make each of them on a real Redis. */
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'start', to: 'ready', by: 'publish' },
   { from: 'start', to: 'scheduled', by: 'publish with a delay' },
@@ -68,7 +68,7 @@ export interface ExtendedTransition {
 }
 
 /**
- * All further transitions of the extended path. docs/states.md shows them, and tests make each of them on a real Redis.
+ * All further transitions of the extended path. docs/storage.md shows them, and tests make each of them on a real Redis.
  */
 export const EXTENDED_TRANSITIONS: readonly ExtendedTransition[] = [
   { from: 'start', to: 'blocked', by: 'publish of a job that depends on others' },
