@@ -40,3 +40,16 @@ export const NOT_FIRST_IN_A_TITLE =
   'that who whose which while where when whatever of with without to for by from at on in and or but if as although beyond via than'.split(
     ' ',
   );
+
+/** Words of the code, of which users need to know nothing: refused in the pages that are written for them; and what to write. */
+export const INSIDE = new Map([
+  ['simple job', 'job without a history'],
+  ['extended job', 'job with a history'],
+  ['simple queue', 'queue without settings'],
+  ['extended queue', 'queue with settings'],
+  ['simple path', 'what the client sees'],
+  ['extended path', 'what the client sees'],
+  ['fast path', 'what the client sees'],
+  ['stale entry', 'what the client sees'],
+  ['delivery log', 'what the client sees'],
+]);

@@ -7,7 +7,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testNames } from '../mutants/test-names.mjs';
-import { INSTEAD, NOT_FIRST_IN_A_TITLE, REFUSED_IDENTIFIERS, REFUSED_IN_TITLES } from './refused-words.mjs';
+import { PAGES } from './links.mjs';
+import {
+  INSIDE,
+  INSTEAD,
+  NOT_FIRST_IN_A_TITLE,
+  REFUSED_IDENTIFIERS,
+  REFUSED_IN_TITLES,
+} from './refused-words.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDERS = [
@@ -77,6 +84,20 @@ export function refusedInLua(text) {
   }));
 }
 
+/** Pages for those who use the program; the others are for readers of its code. */
+const FOR_USERS =
+  /^README\.md$|^docs\/(?:tutorial|api|lmstfy-api|states|cli|configuration)\.md$|^docs\/(?:how-to|api|reference)\/|^(?:packages|examples)\//;
+
+/** @returns {{ line: number, word: string }[]} the inside words of a page, which may be broken over two lines */
+export function insideWordsOf(text) {
+  return [...INSIDE.keys()].flatMap((word) =>
+    [...text.matchAll(new RegExp(`\\b${word.replace(' ', '\\s+')}`, 'gi'))].map(({ index }) => ({
+      line: text.slice(0, index).split('\n').length,
+      word,
+    })),
+  );
+}
+
 function main(folders) {
   const files = (folders.length > 0 ? folders : FOLDERS)
     .flatMap((folder) =>
@@ -107,6 +128,12 @@ function main(folders) {
         found++;
         console.log(`${file}: the test name "${name}" ${problem}`);
       }
+    }
+  }
+  for (const page of folders.length > 0 ? [] : PAGES.filter((each) => FOR_USERS.test(each))) {
+    for (const { line, word } of insideWordsOf(readFileSync(join(ROOT, page), 'utf8'))) {
+      found++;
+      console.log(`${page}:${line}: "${word}" is a word of the code: write ${INSIDE.get(word)}`);
     }
   }
   if (found > 0) console.log(`${found} words that docs/glossary.md does not have`);

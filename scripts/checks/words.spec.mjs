@@ -1,4 +1,4 @@
-import { problemsOfName, refusedIn, refusedInLua } from './words.mjs';
+import { insideWordsOf, problemsOfName, refusedIn, refusedInLua } from './words.mjs';
 
 /** In two pieces, so that this file does not have the words. */
 const WORD = ['la', 'ne'].join('');
@@ -28,6 +28,16 @@ describe('the check of words', () => {
       { name: 'asked', line: 5 },
       { name: 'asked', line: 5 },
     ]);
+  });
+});
+
+describe('the check of pages for users', () => {
+  it('finds words of the code, also in two lines and in the plural', () => {
+    expect(insideWordsOf('# Jobs\n\nSimple jobs, and an extended\njob.')).toEqual([
+      { line: 3, word: 'simple job' },
+      { line: 3, word: 'extended job' },
+    ]);
+    expect(insideWordsOf('A simple program that has extended a job.')).toEqual([]);
   });
 });
 

@@ -16,8 +16,13 @@ const LABEL = { max: MAX_LABEL };
 export class WorkerAnswer {
   @Label('Its name, from its lease requests; for a session its id.', LABEL) name!: string;
   @Moment('When it was last seen.') seen_at!: string;
-  @Whole('Extended jobs that it has leased: simple jobs store no worker.', 0, MANY) leased!: number;
-  @Whole('Extended jobs whose lease expired, not leased since.', 0, MANY) stalled!: number;
+  @Whole(
+    'Jobs that it has leased. Jobs without a history do not count: those with no option beyond data, delay, ttl, tries, attributes and id.',
+    0,
+    MANY,
+  )
+  leased!: number;
+  @Whole('Jobs with a history whose lease expired, not leased since.', 0, MANY) stalled!: number;
   @Nullable()
   @Label('The name of its process. This and the next fields are null or false without a session.', LABEL)
   display_name!: string | null;

@@ -87,8 +87,8 @@ export class Metrics {
   );
   readonly jobRun = this.seconds(
     'job_run_seconds',
-    'Seconds from a lease to the acknowledgement under it. Not of expired leases, and of simple jobs only if the process ' +
-      'that gave the lease gets the acknowledgement',
+    'Seconds from a lease to the acknowledgement under it. Not of expired leases, and of jobs without a history only if ' +
+      'the process that gave the lease gets the acknowledgement',
     QUEUE,
     JOB_S,
   );

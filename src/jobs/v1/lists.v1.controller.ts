@@ -53,7 +53,7 @@ export class V1ListsController {
     id: 'listJobs',
     about: 'Lists jobs in any state.',
     details:
-      '`ids` lists the jobs with these ids: ids without a job are omitted. Ready jobs are in the order in which they will be leased, all others by time. `order=newest` reverses the order. A job that changes state during pagination may be missed or repeated. Simple jobs have no tag, type or group.',
+      '`ids` lists the jobs with these ids: ids without a job are omitted. Ready jobs are in the order in which they will be leased, all others by time. `order=newest` reverses the order. A job that changes state during pagination may be missed or repeated.',
     group: GROUP,
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
@@ -152,7 +152,8 @@ export class V1ListsController {
   @Describe({
     id: 'listFailureGroups',
     about: 'Lists the failure groups of dead jobs.',
-    details: 'The group `lease_expired` has the jobs whose last lease expired. Simple jobs are in no group.',
+    details:
+      'The group `lease_expired` has the jobs whose last lease expired. Jobs without a history are in no group: those with no option beyond data, delay, ttl, tries, attributes and id.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
