@@ -1,7 +1,7 @@
-// Writes what `/docs` and `/v1/openapi.json` answer into dist/openapi: the document of the build's own routes, and the
-// files of Swagger UI. `npm run build` runs it. So an installed package needs neither Nest's swagger module nor Swagger
-// UI, of which a dependency counts installations.
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+// Writes what `/docs` and `/v1/openapi.json` answer into dist/openapi: the document of the build's own routes, the files of
+// Swagger UI, and the guides. `npm run build` runs it. So an installed package needs neither Nest's swagger module nor
+// Swagger UI, of which a dependency counts installations.
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
@@ -15,7 +15,7 @@ const { Config } = await built('config/config.js');
 const { Drain } = await built('http/request/drain.js');
 const { asciiJson } = await built('contract/json/ascii-json.js');
 const { BUILT_DOCUMENT } = await built('openapi/api-document.js');
-const { BUILT_PAGE, PACKAGE_FILES } = await built('openapi/docs-page.js');
+const { BUILT_GUIDES, BUILT_PAGE, GUIDES_FOLDER, PACKAGE_FILES } = await built('openapi/docs-page.js');
 
 const document = await apiDocumentOf({
   config: new Config(),
@@ -30,3 +30,4 @@ const from = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/pac
 mkdirSync(BUILT_PAGE, { recursive: true });
 for (const name of [...PACKAGE_FILES, 'LICENSE', 'NOTICE'])
   copyFileSync(join(from, name), join(BUILT_PAGE, name));
+cpSync(GUIDES_FOLDER, BUILT_GUIDES, { recursive: true });

@@ -22,9 +22,30 @@ export const PAGE_HEADERS: readonly string[] = [
   ...['Cache-Control', 'no-cache'],
 ];
 
+/** The pages of docs/api, by name, in the order of a reader. The server sends them as plain text. */
+export const GUIDES: ReadonlyMap<string, string> = new Map([
+  ['publish', 'publish'],
+  ['leases', 'lease and work'],
+  ['retries', 'retries and failures'],
+  ['idempotency', 'idempotency and unique keys'],
+  ['dependencies', 'dependencies'],
+  ['jobs', 'one job'],
+  ['lists', 'lists and tags'],
+  ['queues', 'queues and settings'],
+  ['dead-letter', 'dead-letter queue'],
+  ['recurring', 'recurring jobs'],
+  ['push', 'push'],
+  ['workers', 'workers and sessions'],
+  ['events', 'events'],
+  ['statistics', 'statistics'],
+  ['limits', 'limits and quotas'],
+]);
+
+const LINKS = [...GUIDES].map(([name, title]) => `<a href="docs/guides/${name}.md">${title}</a>`);
+
 /**
  * Links are relative, so that a proxy may serve the page under a path. The icon link stops browsers from asking for
- * /favicon.ico, which does not exist.
+ * /favicon.ico, which does not exist. The classes are those of Swagger UI.
  */
 const HTML = `<!doctype html>
 <html lang="en">
@@ -36,6 +57,12 @@ const HTML = `<!doctype html>
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>
+<div class="swagger-ui"><div class="wrapper info">
+<h1 class="title">Pumphouse</h1>
+<p>Pumphouse is a job queue server over HTTP, for producers and workers in any language. A producer publishes a job, a
+worker leases and acknowledges it, and a job whose worker fails or dies is tried again.</p>
+<p>Guides: ${LINKS.join(', ')}.</p>
+</div></div>
 <div id="page"></div>
 <noscript>This page needs JavaScript. The document itself is at <a href="v1/openapi.json">v1/openapi.json</a>.</noscript>
 <script src="docs/swagger-ui-bundle.js"></script>
@@ -63,6 +90,10 @@ export interface PageFile {
 
 /** Where the build puts the files of Swagger UI. */
 export const BUILT_PAGE = join(import.meta.dirname, 'page');
+/** Where the build puts the guides. */
+export const BUILT_GUIDES = join(BUILT_PAGE, 'guides');
+/** Where the guides are in the repository. */
+export const GUIDES_FOLDER = join(import.meta.dirname, '..', '..', 'docs', 'api');
 /** What the page uses of the package swagger-ui-dist. */
 export const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
@@ -88,15 +119,29 @@ const SOURCES = {
 /** The files of the page; `page` is the HTML itself. */
 export type PageFileName = keyof typeof SOURCES;
 
+/** Reads a guide: from the build, or without one from the repository. */
+function guideFile(name: string): Buffer {
+  const built = join(BUILT_GUIDES, name);
+  return readFileSync(existsSync(built) ? built : join(GUIDES_FOLDER, name));
+}
+
 /** The files of the page, read at the first request: most servers never serve it. */
 export class DocsPage {
-  private readonly files = new Map<PageFileName, PageFile>();
+  private readonly files = new Map<string, PageFile>();
 
   file(name: PageFileName): PageFile {
-    const known = this.files.get(name);
-    if (known !== undefined) return known;
-    const { type, read } = SOURCES[name];
-    const file = { type, bytes: read() };
+    return this.files.get(name) ?? this.keep(name, { type: SOURCES[name].type, bytes: SOURCES[name].read() });
+  }
+
+  /** A guide by the name of its file, such as `publish.md`; undefined if there is none. */
+  guide(name: string): PageFile | undefined {
+    if (!GUIDES.has(name.replace(/\.md$/, '')) || !name.endsWith('.md')) return undefined;
+    return (
+      this.files.get(name) ?? this.keep(name, { type: 'text/plain; charset=utf-8', bytes: guideFile(name) })
+    );
+  }
+
+  private keep(name: string, file: PageFile): PageFile {
     // guard: docs-bytes-shared
     this.files.set(name, file);
     return file;

@@ -32,6 +32,15 @@ const GROUPS = [
   ...['Statistics', 'Settings', 'Events', 'About'],
 ];
 
+/** Calls of every producer and worker: the first of the docs page, in this order. */
+const FIRST = [
+  '/v1/{namespace}/jobs',
+  '/v1/{namespace}/leases',
+  ...['ack', 'heartbeat', 'retry', 'fail', 'release'].map((call) => `/v1/{namespace}/jobs/{id}/${call}`),
+];
+/** Place of a path on the docs page: those that are not named come behind, in the order of their controllers. */
+const placeOf = (path: string): number => (FIRST.includes(path) ? FIRST.indexOf(path) : FIRST.length);
+
 type Swagger = typeof import('@nestjs/swagger');
 type Handler = (...parameters: unknown[]) => unknown;
 
@@ -72,6 +81,7 @@ export async function buildDocument(app: INestApplication, version: string): Pro
     paths: Object.fromEntries(
       Object.entries(paths)
         .filter(([path]) => path.startsWith('/v1/'))
+        .sort(([a], [b]) => placeOf(a) - placeOf(b))
         .map(([path, item]) => [
           path,
           {

@@ -1,10 +1,10 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, NotFoundException, Param } from '@nestjs/common';
 import { WithHeaders } from '../http/answer/with-headers.js';
 import { CurrentRequest } from '../http/request/current-request.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ApiDocument } from './api-document.js';
-import { DocsPage, PAGE_HEADERS, type PageFileName } from './docs-page.js';
+import { DocsPage, PAGE_HEADERS, type PageFile } from './docs-page.js';
 
 /** The API document and a page to read it. Both need no token: they contain only public documentation. */
 @Controller()
@@ -28,27 +28,33 @@ export class V1OpenApiController {
 
   @Get('docs')
   docs(@CurrentRequest() context: RequestContext): WithHeaders {
-    return this.send(context, 'page');
+    return this.send(context, this.page.file('page'));
   }
 
   @Get('docs/page.js')
   script(@CurrentRequest() context: RequestContext): WithHeaders {
-    return this.send(context, 'page.js');
+    return this.send(context, this.page.file('page.js'));
   }
 
   @Get('docs/swagger-ui.css')
   styles(@CurrentRequest() context: RequestContext): WithHeaders {
-    return this.send(context, 'swagger-ui.css');
+    return this.send(context, this.page.file('swagger-ui.css'));
   }
 
   @Get('docs/swagger-ui-bundle.js')
   bundle(@CurrentRequest() context: RequestContext): WithHeaders {
-    return this.send(context, 'swagger-ui-bundle.js');
+    return this.send(context, this.page.file('swagger-ui-bundle.js'));
   }
 
-  private send(context: RequestContext, name: PageFileName): WithHeaders {
+  @Get('docs/guides/:name')
+  guide(@CurrentRequest() context: RequestContext, @Param('name') name: string): WithHeaders {
+    const file = this.page.guide(name);
+    if (file === undefined) throw new NotFoundException();
+    return this.send(context, file);
+  }
+
+  private send(context: RequestContext, { type, bytes }: PageFile): WithHeaders {
     context.acquire(false);
-    const { type, bytes } = this.page.file(name);
     return new WithHeaders(bytes, PAGE_HEADERS, { type });
   }
 }

@@ -123,6 +123,7 @@ const TELLS_EACH: Readonly<Record<string, string>> = {
 /** Open without a token. */
 const OPEN = [
   'GET /docs',
+  'GET /docs/guides/:name',
   'GET /docs/page.js',
   'GET /docs/swagger-ui-bundle.js',
   'GET /docs/swagger-ui.css',

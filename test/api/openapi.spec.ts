@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import addFormats from 'ajv-formats';
@@ -204,6 +204,12 @@ describe('the OpenAPI document', () => {
       expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
     });
 
+    it('begins with publish, lease and ack', () => {
+      const jobs = operations().filter(([, { tags }]) => tags[0] === document.tags[0]?.name);
+      const first = jobs.slice(0, 3).map(([, { operationId }]) => operationId);
+      expect(first).toEqual(['publishJobs', 'leaseJobs', 'ackJob']);
+    });
+
     it('refers only to schemas that it has', () => {
       const text = JSON.stringify(document);
       const { components } = document as unknown as { components: { schemas: Record<string, unknown> } };
@@ -288,6 +294,22 @@ describe('the OpenAPI document', () => {
         expect(file.text.length).toBeGreaterThan(100);
         expect(file.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
       }
+    });
+
+    it('says what Pumphouse is, and links every guide of docs/api', async () => {
+      const { text } = await app.get('/docs', { token: null });
+      expect(text).toContain('Pumphouse is a job queue server over HTTP');
+      const linked = [...text.matchAll(/href="docs\/guides\/([^"]+)"/g)].map(([, name]) => name);
+      const folder = join(import.meta.dirname, '..', '..', 'docs', 'api');
+      expect(linked.sort()).toEqual(readdirSync(folder).sort());
+    });
+
+    it('has the guides as plain text, and no other file', async () => {
+      const guide = await app.get('/docs/guides/publish.md', { token: null });
+      expect(guide.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(guide.text).toBe(readFileSync('docs/api/publish.md', 'utf8'));
+      for (const name of ['publish', 'none.md', '..%2fapi.md', '%2e%2e%2fswagger-ui.css', 'LICENSE'])
+        expect([name, (await app.get(`/docs/guides/${name}`, { token: null })).status]).toEqual([name, 404]);
     });
 
     it('has no inline script, and a policy that allows no other server', async () => {
