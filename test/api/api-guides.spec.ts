@@ -56,9 +56,7 @@ describe('the API guides', () => {
   it('list every event and no other', () => {
     const [, table = ''] = textOf('api/events.md').split('| `event` | what happened |');
     const rows = table.split('\n\n')[0]!.split('\n').slice(2);
-    const named = rows.flatMap((row) =>
-      [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name),
-    );
+    const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
     expect(named.sort()).toEqual([...EVENT_NAMES].sort());
   });
 

@@ -90,6 +90,10 @@ export class TimelineAnswer {
   @Whole('When the lease is revoked, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
   revoked_at?: number;
   @Optional() @Labels('The updated fields.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
+  @Optional() @Label('Why a worker gave it back: `no_handler`.', { max: MAX_LABEL }) reason?: string;
+  @Optional()
+  @Label('What was left out for lack of room, as beyond a quota: `result`.', { max: MAX_LABEL })
+  left_out?: string;
 }
 
 export class ResultAnswer {

@@ -121,7 +121,9 @@ export class JobOptions extends join(DataFields, KeptOptions) {
   @Optional()
   @Whole('How long it may exist, from publish; 0 (default) = no expiry.', 0, MAX_PERIOD_MS)
   ttl_ms?: number;
-  @Optional() @Whole('How many leases it may have.', 1, MAX_TRIES) tries?: number;
+  @Optional()
+  @Whole('How many leases it may have; 5 if neither the job nor its queue says so.', 1, MAX_TRIES)
+  tries?: number;
   @Optional()
   @Stores({ path: 'extended', idle: 0 })
   @Whole('Lower runs first; default 0.', MIN_PRIORITY, MAX_PRIORITY)
@@ -136,12 +138,15 @@ export class JobOptions extends join(DataFields, KeptOptions) {
   tags?: string[];
   @Optional()
   @Stores({ field: 'attributes' })
-  @TextsByName('Metadata of the job.', {
-    count: MAX_ATTRIBUTES,
-    name: ATTRIBUTE,
-    nameRule: ATTRIBUTE_RULE,
-    max: MAX_ATTRIBUTE_VALUE,
-  })
+  @TextsByName(
+    'Metadata of the job: strings by name, at most 16. Names have 1 to 32 letters, digits and `_.:-`, values at most 128 characters.',
+    {
+      count: MAX_ATTRIBUTES,
+      name: ATTRIBUTE,
+      nameRule: ATTRIBUTE_RULE,
+      max: MAX_ATTRIBUTE_VALUE,
+    },
+  )
   attributes?: Record<string, string>;
   @Optional()
   @Part('Where it is pushed to. Needs the permission `push` too.', () => JobPushFields)
@@ -176,7 +181,9 @@ export class JobOptions extends join(DataFields, KeptOptions) {
 export class PublishFields extends JobOptions {
   @QueueName('The queue.') queue!: string;
   @Optional()
-  @JobId('An id of your choice. If a job has this id, the call fails with `job_exists`.')
+  @JobId(
+    'An id of your choice: letters, digits, `-` and `_`, the first a letter or a digit. If a job has this id, the call fails with `job_exists`.',
+  )
   id?: string;
   @Optional() @Whole('Time until it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
   @Optional() @Moment('Time at which it can be leased; instead of `delay_ms`.') run_at?: string;
