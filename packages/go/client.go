@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +24,13 @@ const (
 
 // Config says where a client's server is.
 type Config struct {
-	// URL is https://queue.example.com, with a path if it is behind a proxy that adds one.
-	URL       string
+	// URL is https://queue.example.com, with a path if it is behind a proxy that adds one; "" = the variable PUMPHOUSE_URL of the
+	// environment.
+	URL string
+	// Namespace; "" = the variable PUMPHOUSE_NAMESPACE.
 	Namespace string
-	Token     string
+	// Token; "" = the variable PUMPHOUSE_TOKEN.
+	Token string
 	// Limits of each call and its retries; a zero field is the default.
 	Limits Limits
 	// Transport is cloned, for TLS settings and proxies; nil = that of net/http.
@@ -37,7 +42,10 @@ type Config struct {
 // Calls are tried again after 503, 429, time-outs and broken connections, with full jitter, where that is safe. A publish is: it
 // carries an idempotency key.
 type Client struct {
-	base      string
+	base string
+	// shown is base without a name and a password.
+	shown     string
+	namespace string
 	token     string
 	limits    Limits
 	http      *http.Client
@@ -46,12 +54,26 @@ type Client struct {
 
 // New makes a client.
 func New(config Config) (*Client, error) {
+	for _, one := range []struct {
+		field, variable string
+		value           *string
+	}{
+		{"URL", "PUMPHOUSE_URL", &config.URL},
+		{"Namespace", "PUMPHOUSE_NAMESPACE", &config.Namespace},
+		{"Token", "PUMPHOUSE_TOKEN", &config.Token},
+	} {
+		defaultTo(one.value, os.Getenv(one.variable))
+		if *one.value == "" {
+			return nil, fmt.Errorf("pumphouse: %s is missing: give the field %[1]s of Config, or set the variable %s", one.field, one.variable)
+		}
+	}
 	address, err := url.Parse(config.URL)
 	if err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https") {
-		return nil, fmt.Errorf("pumphouse: URL: must be http://… or https://…, not %q", config.URL)
+		return nil, fmt.Errorf("pumphouse: URL: must be as http://127.0.0.1:7777 or https://queue.example.com, not %q", config.URL)
 	}
-	if config.Namespace == "" {
-		return nil, errors.New("pumphouse: Namespace: must be given")
+	address.RawQuery, address.Fragment = "", ""
+	if !visible.MatchString(config.Token) {
+		return nil, errors.New("pumphouse: Token: must have no spaces and line breaks, also not at its end")
 	}
 	limits := config.Limits
 	if limits.Tries == 0 {
@@ -67,8 +89,13 @@ func New(config Config) (*Client, error) {
 	if transport == nil {
 		transport, _ = http.DefaultTransport.(*http.Transport)
 	}
+	below := "/v1/" + url.PathEscape(config.Namespace) + "/"
+	bare := *address
+	bare.User = nil
 	c := &Client{
-		base:      strings.TrimSuffix(address.String(), "/") + "/v1/" + url.PathEscape(config.Namespace) + "/",
+		base:      strings.TrimSuffix(address.String(), "/") + below,
+		shown:     strings.TrimSuffix(bare.String(), "/") + below,
+		namespace: config.Namespace,
 		token:     config.Token,
 		limits:    limits,
 		transport: transport,
@@ -76,6 +103,9 @@ func New(config Config) (*Client, error) {
 	c.http = c.newHTTP()
 	return c, nil
 }
+
+// visible is a header that can be sent.
+var visible = regexp.MustCompile(`^[!-~]+$`)
 
 // newHTTP makes a client with connections of its own.
 func (c *Client) newHTTP() *http.Client {
@@ -124,7 +154,7 @@ func (c *Client) PublishMany(ctx context.Context, jobs []NewJob, options ...Publ
 		if own.key != "" && at > 0 {
 			own.key += "." + strconv.Itoa(at)
 		}
-		var answer struct{ Jobs []PublishedJob }
+		var answer publishedJobs
 		if err := c.publish(ctx, members{"jobs": jobs[at:end]}, 0, own, &answer); err != nil {
 			return published, err
 		}
@@ -166,7 +196,29 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 	if wait >= time.Millisecond {
 		query.Set("wait_ms", strconv.FormatInt(wait.Milliseconds(), 10))
 	}
-	return c.send(ctx, call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true}, into)
+	publish := call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true}
+	publish.onAnswer = func(header http.Header) {
+		if isReplayed := header.Get("Idempotency-Replayed") == "true"; isReplayed {
+			markReplayed(into)
+		}
+	}
+	return c.send(ctx, publish, into)
+}
+
+// publishedJobs is the answer to a publish of several jobs.
+type publishedJobs struct{ Jobs []PublishedJob }
+
+func markReplayed(into any) {
+	switch answer := into.(type) {
+	case *PublishedJob:
+		answer.Replayed = true
+	case *EndedJob:
+		answer.Replayed = true
+	case *publishedJobs:
+		for i := range answer.Jobs {
+			answer.Jobs[i].Replayed = true
+		}
+	}
 }
 
 func optionsOf(options []PublishOption) (o publishOptions) {
@@ -261,7 +313,7 @@ type CancelOptions struct {
 func (c *Client) CancelJob(ctx context.Context, id string, options CancelOptions) (*CancelledJob, error) {
 	m := members{"cascade": options.Cascade}
 	if options.Grace != nil {
-		m["grace_ms"] = options.Grace.Milliseconds()
+		m["grace_ms"] = roundedUp(*options.Grace)
 	}
 	body, err := encode(m)
 	if err != nil {

@@ -60,7 +60,7 @@ type RetryError struct {
 	Err error
 	// Group names the kind of failure; "failed" if it is empty.
 	Group string
-	// Delay is rounded down to milliseconds; 0 = the retry policy says.
+	// Delay is rounded up to milliseconds; 0 = the retry policy says.
 	Delay time.Duration
 }
 

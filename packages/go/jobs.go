@@ -14,7 +14,7 @@ import (
 // Forever is the TTL of a job that does not expire.
 const Forever time.Duration = -1
 
-// NewJob is a job to publish. A zero field is the queue's default, else the server's. Durations are rounded down to milliseconds.
+// NewJob is a job to publish. A zero field is the queue's default, else the server's. Durations are rounded up to milliseconds.
 type NewJob struct {
 	Queue string
 	// Data becomes JSON; json.RawMessage is stored to the last digit. []byte stays bytes, and so does text with a ContentType
@@ -82,7 +82,16 @@ func (m members) put(name string, value any, isGiven bool) {
 }
 
 func (m members) duration(name string, value time.Duration) {
-	m.put(name, value.Milliseconds(), value > 0)
+	m.put(name, roundedUp(value), value > 0)
+}
+
+// roundedUp is a duration in whole milliseconds.
+func roundedUp(value time.Duration) int64 {
+	whole := value.Milliseconds()
+	if value > time.Duration(whole)*time.Millisecond {
+		whole++
+	}
+	return whole
 }
 
 // delay puts the delay of a settle call, clamped to what the API takes.
@@ -132,11 +141,11 @@ var jsonType = regexp.MustCompile(`(?i)^application/([^;]+\+)?json(;|$)`)
 // MarshalJSON writes the policy as the API takes it.
 func (p RetryPolicy) MarshalJSON() ([]byte, error) {
 	m := members{"kind": p.Kind}
-	m.put("delay_ms", p.Delay.Milliseconds(), p.Kind != "none" && p.Kind != "list")
+	m.put("delay_ms", roundedUp(p.Delay), p.Kind != "none" && p.Kind != "list")
 	if p.Kind == "list" {
 		delays := make([]int64, len(p.Delays))
 		for i, delay := range p.Delays {
-			delays[i] = delay.Milliseconds()
+			delays[i] = roundedUp(delay)
 		}
 		m["delays_ms"] = delays
 	}
@@ -185,7 +194,11 @@ func panicText(value any) string {
 	if kind := reflect.TypeOf(value).Kind(); kind <= reflect.Complex128 || kind == reflect.String {
 		return fmt.Sprint(value)
 	}
-	return fmt.Sprintf("a value of the type %T", value)
+	shown := fmt.Sprintf("a value of the type %T", value)
+	if text, err := encodeJSON(value); err == nil {
+		shown += ": " + string(text)
+	}
+	return shown
 }
 
 func encodeJSON(value any) ([]byte, error) {
@@ -221,6 +234,8 @@ type PublishedJob struct {
 	State string `json:"state"`
 	// Existing: nothing was stored, this is the job that has the unique key.
 	Existing bool `json:"existing"`
+	// Replayed: nothing was stored, an earlier publish with the same idempotency key was answered so.
+	Replayed bool `json:"replayed"`
 }
 
 // EndedJob is a job that was waited for. If State is not done, dead or cancelled, it has not ended in time; "" = it is gone.

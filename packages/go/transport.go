@@ -5,15 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -61,6 +60,8 @@ type call struct {
 	// isRepeatable: to do it twice is as to do it once. Else it is tried again only if it was certainly not done.
 	isRepeatable bool
 	limits       *Limits
+	// onAnswer gets the header of the answer, after that was read; nil = nothing is to be done.
+	onAnswer func(http.Header)
 	// client sends it; nil = that of all calls.
 	client *http.Client
 }
@@ -112,12 +113,16 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	address := c.base + call.path
+	path, _, _ := strings.Cut(call.path, "?")
+	sent := &sending{place: call.method + " " + c.shown + path, timeout: timeout}
+	limited = httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: sent.gotConn})
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
 	}
 	request, err := http.NewRequestWithContext(limited, call.method, address, bytes.NewReader(call.body))
 	if err != nil {
-		return &refusal{err: &Error{Code: "invalid_argument", Message: "the request cannot be made", Err: err}}
+		text := "the request cannot be made: " + oneLine(rootText(err))
+		return &refusal{err: &Error{Code: "invalid_argument", Message: text, Err: err}}
 	}
 	request.Header.Set("X-Token", c.token)
 	if call.body != nil {
@@ -132,15 +137,15 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return noAnswer(err, timeout)
+		return sent.noAnswer(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return noAnswer(err, timeout)
+		return sent.noAnswer(err)
 	}
 	if response.StatusCode >= 300 {
-		return refusalOf(response, body)
+		return c.refusalOf(response, sent.place, body)
 	}
 	if into == nil {
 		return nil
@@ -150,27 +155,36 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 		return nil
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		status := response.StatusCode
-		return &refusal{err: &Error{Code: "invalid_response", Message: "the answer is not what it should be", Status: status, Err: err}}
+		text := foreignText(response.StatusCode, sent.place, body)
+		return &refusal{err: &Error{Code: "invalid_response", Message: text, Status: response.StatusCode, Err: err}}
+	}
+	if call.onAnswer != nil {
+		call.onAnswer(response.Header)
 	}
 	return nil
 }
 
-func noAnswer(err error, timeout time.Duration) *refusal {
-	shown := &Error{Code: "network", Message: err.Error(), Retryable: true, Err: err}
-	// The URL of a request has no secrets, but is of no use here.
-	var inURL *url.Error
-	if errors.As(err, &inURL) {
-		shown.Message = inURL.Err.Error()
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		shown.Code, shown.Message = "timeout", fmt.Sprintf("no answer within %v", timeout)
-	}
-	var dial *net.OpError
-	return &refusal{err: shown, isNothingDone: errors.As(err, &dial) && dial.Op == "dial"}
+// sending is a request that is being sent.
+type sending struct {
+	// place is method and URL.
+	place   string
+	timeout time.Duration
+	// isConnected is 1 when it has a connection.
+	isConnected int32
 }
 
-func refusalOf(response *http.Response, body []byte) *refusal {
+func (s *sending) gotConn(httptrace.GotConnInfo) { atomic.StoreInt32(&s.isConnected, 1) }
+
+func (s *sending) noAnswer(err error) *refusal {
+	isConnected := atomic.LoadInt32(&s.isConnected) == 1
+	failed := &Error{Code: "network", Message: s.text(err, isConnected), Retryable: true, Err: err}
+	if isTimeout(err) {
+		failed.Code = "timeout"
+	}
+	return &refusal{err: failed, isNothingDone: !isConnected}
+}
+
+func (c *Client) refusalOf(response *http.Response, place string, body []byte) *refusal {
 	status := response.StatusCode
 	details := map[string]json.RawMessage{}
 	_ = json.Unmarshal(body, &details) // A proxy in front may answer anything.
@@ -180,17 +194,18 @@ func refusalOf(response *http.Response, body []byte) *refusal {
 		return text
 	}
 	code, title, detail := take("code"), take("title"), take("detail")
-	if code == "" {
-		code = "http_" + strconv.Itoa(status)
-	}
 	if detail == "" {
 		detail = title
+	}
+	message := refusalText(response, body, place, c.namespace, code, detail, (&Error{Details: details}).Fields())
+	if code == "" {
+		code = "http_" + strconv.Itoa(status)
 	}
 	isPassing := status == 408 || status == 429 || status == 502 || status == 503 || status == 504
 	return &refusal{
 		err: &Error{
 			Code:      code,
-			Message:   strings.TrimSpace(strconv.Itoa(status) + " " + detail),
+			Message:   message,
 			Status:    status,
 			RequestID: response.Header.Get("X-Request-Id"),
 			// Waiting does not help against too many queues.

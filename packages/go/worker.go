@@ -27,6 +27,7 @@ const (
 	maxLeases        = 100
 	maxConcurrency   = 1000
 	maxSessionQueues = 64
+	maxLogLine       = 1024
 	// A heartbeat is due after this part of the lease, ± a tenth of it; and so soon after one that was not answered.
 	heartbeatPart = 3
 	againPart     = 20
@@ -100,11 +101,22 @@ func (j *Job) SetProgress(ctx context.Context, value any) error {
 	return err
 }
 
-// Log writes a line into the job's timeline, with data unless they are nil.
+// Log writes a line into the job's timeline, with data unless they are nil. Beyond 1,024 characters it is cut. Without room for it,
+// or an answer, a warning is logged, and there is no error.
 func (j *Job) Log(ctx context.Context, message string, data any) error {
+	if short := cut(message, maxLogLine); short != message {
+		message = cut(message, maxLogLine-1) + "…"
+	}
 	m := members{"message": message}
 	m.put("data", data, data != nil)
-	return j.worker.post(ctx, "jobs/"+j.ID+"/log", m, nil, nil)
+	err := j.worker.post(ctx, "jobs/"+j.ID+"/log", m, nil, nil)
+	var refused *Error
+	// A line that is missing must not fail the job.
+	if errors.As(err, &refused) && (mayPass(refused) || refused.Status == http.StatusInsufficientStorage) {
+		j.worker.warnOnce(j.held, "log", "a line was not written into the timeline of a job", err)
+		return nil
+	}
+	return err
 }
 
 var causes = map[string]string{
@@ -142,10 +154,13 @@ type held struct {
 	cause     string
 	// isSettling: its handler has ended; isAbandoned: the worker has given it back without waiting for that.
 	isSettling, isAbandoned bool
+	// warned has the kinds of warnings that were logged.
+	warned map[string]bool
 }
 
 // WorkerOptions are those of a worker. A zero field is the default.
 type WorkerOptions struct {
+	// Queues; none = those of HandleQueue, in the order of the calls.
 	Queues []string
 	// Order is ordered (the default): a queue is served when those before it are empty; or round_robin: one job of each.
 	Order string
@@ -179,8 +194,10 @@ type Worker struct {
 	options  WorkerOptions
 	info     members
 	handlers map[handlerKey]Handler
-	acks     ackBatcher
-	ctx      context.Context // Of all its calls: they go on while it stops.
+	// named has the queues of handlers, in their order.
+	named []string
+	acks  ackBatcher
+	ctx   context.Context // Of all its calls: they go on while it stops.
 
 	started, quieting, stopping, aborting, ended latch
 	// leaving: the shutdown waits for no outcome any more that the server cannot store yet.
@@ -210,9 +227,6 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	if options.Logf == nil {
 		options.Logf = log.Printf
 	}
-	if len(options.Queues) == 0 {
-		return nil, errors.New("pumphouse: Queues: name one at least")
-	}
 	if options.Concurrency < 1 || options.Concurrency > maxConcurrency {
 		return nil, fmt.Errorf("pumphouse: Concurrency: must be from 1 to %d", maxConcurrency)
 	}
@@ -225,10 +239,6 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	readable := strings.TrimLeft(cut(notOfID.ReplaceAllString(options.Name, "-"), 64), "-_")
 	defaultTo(&readable, "worker")
 	host, _ := os.Hostname()
-	queues := options.Queues
-	if len(queues) > maxSessionQueues {
-		queues = queues[:maxSessionQueues]
-	}
 	polls := c.newHTTP()
 	// Stopping closes one side of a poll's connection, which other requests must not share, as those of HTTP/2 do.
 	if transport, ok := polls.Transport.(*http.Transport); ok {
@@ -240,7 +250,7 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	}
 	info := members{"name": cut(options.Name, 255), "pid": os.Getpid(), "version": Version, "language": "go"}
 	info.text("host", host)
-	info["queues"], info["concurrency"], info["started_at"] = queues, options.Concurrency, time.Now().UTC().Format(time.RFC3339)
+	info["concurrency"], info["started_at"] = options.Concurrency, time.Now().UTC().Format(time.RFC3339)
 	w := &Worker{
 		ID: readable + "-" + randomHex(8), client: c, polls: polls, options: options, info: info,
 		handlers: map[handlerKey]Handler{}, held: map[*held]bool{}, warned: map[string]bool{},
@@ -272,12 +282,67 @@ func (w *Worker) HandleQueue(queue, jobType string, handler Handler) {
 		panic(fmt.Sprintf("pumphouse: there is a handler for %v already", key))
 	}
 	w.handlers[key] = handler
+	if queue != "" && !has(w.named, queue) {
+		w.named = append(w.named, queue)
+	}
+}
+
+func has(list []string, text string) bool {
+	for _, one := range list {
+		if one == text {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare takes the queues from the handlers, if the options name none, and warns if they do not match.
+func (w *Worker) prepare() error {
+	if len(w.options.Queues) == 0 {
+		w.options.Queues = w.named
+	}
+	queues := w.options.Queues
+	if len(queues) == 0 {
+		return errors.New("pumphouse: Queues is missing: name the queues of the worker, or that of each handler by HandleQueue")
+	}
+	w.info["queues"] = queues
+	if len(queues) > maxSessionQueues {
+		w.info["queues"] = queues[:maxSessionQueues]
+	}
+	takesAll := false
+	for key := range w.handlers {
+		takesAll = takesAll || key.queue == ""
+	}
+	var idle, bare, faults []string
+	for _, queue := range w.named {
+		if !has(queues, queue) {
+			idle = append(idle, queue)
+		}
+	}
+	for _, queue := range queues {
+		if !takesAll && !has(w.named, queue) {
+			bare = append(bare, queue)
+		}
+	}
+	if len(idle) > 0 {
+		faults = append(faults, "it has handlers of queues that it does not lease from: "+strings.Join(idle, ", "))
+	}
+	if len(bare) > 0 {
+		faults = append(faults, "no handler takes jobs of these queues, which are given back: "+strings.Join(bare, ", "))
+	}
+	if len(faults) > 0 {
+		w.options.Logf("pumphouse: queues and handlers of the worker %s do not match: %s", w.ID, strings.Join(faults, "; "))
+	}
+	return nil
 }
 
 // Run works until the context ends, or Stop or an operator stops it. Then it waits for handlers, ends their contexts after the
 // shutdown grace, and gives back what is left. Its error says that the server refuses this worker: its token, its queues. What was
 // running has ended by then. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
+	if err := w.prepare(); err != nil {
+		return err
+	}
 	w.ctx = detached{ctx}
 	w.started.set()
 	go func() {
@@ -696,6 +761,7 @@ func (w *Worker) persist(h *held, operation func() error) error {
 		if isOver || !errors.As(err, &refused) || !mayPass(refused) {
 			return err
 		}
+		w.warnOnce(h, "wait", "the outcome of a job waits until the server can store it", err)
 		time.Sleep(jitter(firstLeasePause, maxLeasePause, pauses))
 	}
 }
@@ -949,6 +1015,20 @@ func (w *Worker) post(ctx context.Context, path string, body members, limits *Li
 		return err
 	}
 	return w.client.send(ctx, call{method: "POST", path: path, body: text, isRepeatable: true, limits: limits}, into)
+}
+
+// warnOnce logs one warning of each kind for a job.
+func (w *Worker) warnOnce(h *held, kind, text string, err error) {
+	w.mu.Lock()
+	isNew := !h.warned[kind]
+	if h.warned == nil {
+		h.warned = map[string]bool{}
+	}
+	h.warned[kind] = true
+	w.mu.Unlock()
+	if isNew {
+		w.options.Logf("pumphouse: %s: %v: %s %s", text, err, h.job.Queue, h.job.ID)
+	}
 }
 
 func (w *Worker) warnLost(h *held) {

@@ -1,0 +1,160 @@
+package pumphouse_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	pumphouse "github.com/pumphouse/pumphouse/packages/go"
+)
+
+// The tests use a server: PUMPHOUSE_URL, _ADMIN_URL, _NAMESPACE and _TOKEN name it. test/clients/go.spec.ts starts one.
+
+var ctx = context.Background()
+
+func newClient(t *testing.T, config pumphouse.Config) *pumphouse.Client {
+	t.Helper()
+	client, err := pumphouse.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func queueName(t *testing.T) string { return fmt.Sprintf("q-%d", time.Now().UnixNano()) }
+
+// answering is a port that sends texts, one for each request, and then closes the connection. It returns its URL.
+func answering(t *testing.T, texts ...string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if _, err = conn.Read(make([]byte, 65536)); err == nil && len(texts) > 0 {
+				_, _ = conn.Write([]byte(texts[0]))
+				texts = texts[1:]
+			}
+			conn.Close()
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+func httpAnswer(status int, body string, headers ...string) string {
+	headers = append(headers, fmt.Sprintf("Content-Length: %d", len(body)))
+	return fmt.Sprintf("HTTP/1.1 %d Reason\r\n%s\r\n\r\n%s", status, strings.Join(headers, "\r\n"), body)
+}
+
+func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	url, namespace := os.Getenv("PUMPHOUSE_URL"), os.Getenv("PUMPHOUSE_NAMESPACE")
+	place := "/v1/" + namespace + "/jobs"
+	down, mute := "http://"+closed.Addr().String(), "http://"+silent.Addr().String()
+	page := "<html><title>404 not\n here</title>" + strings.Repeat("long ", 1000)
+	foreign := `.* is no answer of Pumphouse's API: `
+	for _, one := range []struct {
+		name   string
+		config pumphouse.Config
+		code   string
+		text   string
+	}{
+		{"a server that is down", pumphouse.Config{URL: down}, "network", "no connection to " + down + ": connection refused. Start .*"},
+		{"an unknown host", pumphouse.Config{URL: "http://no.such.host.invalid"}, "network", "no connection to http://no.such.host.invalid: unknown host. Correct the URL"},
+		{"a password in the URL", pumphouse.Config{URL: strings.Replace(down, "//", "//name:secret@", 1)}, "network", "no connection to " + down + ": .*"},
+		{"no answer in time", pumphouse.Config{URL: mute}, "timeout", "no answer to POST " + mute + place + " within 1s. The server may be overloaded: .*"},
+		{"https without TLS", pumphouse.Config{URL: strings.Replace(url, "http:", "https:", 1)}, "network", "no TLS connection to https://.* the URL begins with http://"},
+		{"http with TLS", pumphouse.Config{URL: answering(t, "\x15\x03\x01\x00\x02\x02\x46")}, "network", "no answer to POST .*: what came is not HTTP. .* https://"},
+		{"a closed connection", pumphouse.Config{URL: answering(t)}, "network", "no answer to POST .*: the connection was closed. .* https://"},
+		{"the admin port", pumphouse.Config{URL: os.Getenv("PUMPHOUSE_ADMIN_URL")}, "http_404", "404 from POST " + foreign + `".*"\. .*it is not that of the admin port`},
+		{"a page of a proxy", pumphouse.Config{URL: answering(t, httpAnswer(404, page))}, "http_404", "404 from POST " + foreign + `"404 not here"\. Check .*`},
+		{"a proxy without a server", pumphouse.Config{URL: answering(t, httpAnswer(502, "<h1>Bad\n gateway</h1>"))}, "http_502", `502 from POST .*: "Bad gateway"\. The proxy .* later`},
+		{"a page in place of an answer", pumphouse.Config{URL: answering(t, httpAnswer(200, page))}, "invalid_response", "200 from POST " + foreign + `"404 not here"\. Check .*`},
+		{"a redirect", pumphouse.Config{URL: answering(t, httpAnswer(301, "", "Location: https://queue.example.com/"))}, "http_301", "301 from POST .* leads to https://queue.example.com/. The client follows no redirect: .*"},
+		{"a wrong token", pumphouse.Config{Token: "wrong"}, "token_invalid", `.+ \(401 from POST .*` + place + `\). .*pumphouse token create ` + namespace},
+		{"a wrong path", pumphouse.Config{URL: url + "/v1"}, "not_found", `.+ \(404 from POST .*/v1/v1/.*\). .*it ends before /v1`},
+		{"refused fields", pumphouse.Config{}, "invalid_argument", `(queue [^;]+; tries must [^;]+|tries must [^;]+; queue [^;]+) \(400 from POST .*` + place + `\)`},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			one.config.Limits = pumphouse.Limits{Tries: 1, Attempt: time.Second}
+			_, err := newClient(t, one.config).Publish(ctx, pumphouse.NewJob{Queue: "no name", Tries: -1})
+			if code := pumphouse.Code(err); code != one.code {
+				t.Errorf("the code is %q: %v", code, err)
+			}
+			if !regexp.MustCompile("^pumphouse: " + one.code + ": " + one.text + "$").MatchString(fmt.Sprint(err)) {
+				t.Errorf("the text is %v", err)
+			}
+		})
+	}
+}
+
+func TestNewNamesTheFieldAndTheVariableThatAreMissing(t *testing.T) {
+	for field, variable := range map[string]string{
+		"URL": "PUMPHOUSE_URL", "Namespace": "PUMPHOUSE_NAMESPACE", "Token": "PUMPHOUSE_TOKEN",
+	} {
+		value := os.Getenv(variable)
+		os.Unsetenv(variable)
+		_, err := pumphouse.New(pumphouse.Config{})
+		os.Setenv(variable, value)
+		if text := fmt.Sprint(err); !strings.Contains(text, field+" is missing") || !strings.HasSuffix(text, variable) {
+			t.Errorf("the text is %s", text)
+		}
+	}
+	if _, err := pumphouse.New(pumphouse.Config{Token: "secret\n"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestDurationsAreRoundedUpToMilliseconds(t *testing.T) {
+	retry := &pumphouse.RetryPolicy{Kind: "list", Delays: []time.Duration{1, time.Millisecond + 1}}
+	text, err := json.Marshal(pumphouse.NewJob{Queue: "q", Delay: time.Microsecond, TTR: 2 * time.Millisecond, Retry: retry})
+	if want := `{"delay_ms":1,"queue":"q","retry":{"delays_ms":[1,2],"kind":"list"},"ttr_ms":2}`; string(text) != want || err != nil {
+		t.Errorf("the job is %s, %v", text, err)
+	}
+}
+
+func TestAPublishSaysWhetherItWasReplayed(t *testing.T) {
+	job := `{"id":"1","state":"ready","existing":false}`
+	for _, isReplayed := range []bool{false, true} {
+		var headers []string
+		if isReplayed {
+			headers = []string{"Idempotency-Replayed: true"}
+		}
+		many := `{"jobs":[` + job + "," + job + "]}"
+		url := answering(t, httpAnswer(201, job, headers...), httpAnswer(201, many, headers...), httpAnswer(201, job, headers...))
+		client := newClient(t, pumphouse.Config{URL: url})
+		one, err := client.Publish(ctx, pumphouse.NewJob{Queue: "q"})
+		if err != nil || one.Replayed != isReplayed {
+			t.Errorf("it is %+v, %v", one, err)
+		}
+		jobs, err := client.PublishMany(ctx, []pumphouse.NewJob{{Queue: "q"}, {Queue: "q"}})
+		if err != nil || len(jobs) != 2 || jobs[0].Replayed != isReplayed || jobs[1].Replayed != isReplayed {
+			t.Errorf("they are %+v, %v", jobs, err)
+		}
+		ended, err := client.PublishAndWait(ctx, pumphouse.NewJob{Queue: "q"}, time.Second)
+		if err != nil || ended.Replayed != isReplayed {
+			t.Errorf("it is %+v, %v", ended, err)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package pumphouse
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Texts of errors: what happened, where, and what to do. Each is one line.
+
+const (
+	// maxShown is the number of characters of an answer that an error shows, maxFields that of the fields that it names.
+	maxShown  = 120
+	maxFields = 5
+	checkURL  = "Check host, port and path of the URL: it is not that of the admin port"
+)
+
+// text says why the request got no answer.
+func (s *sending) text(err error, isConnected bool) string {
+	_, address, _ := strings.Cut(s.place, " ")
+	origin, limit := originOf(address), s.timeout.Round(time.Millisecond)
+	var record tls.RecordHeaderError
+	what := oneLine(rootText(err))
+	if !isConnected {
+		where := "no connection to " + origin
+		switch {
+		case isTimeout(err):
+			return fmt.Sprintf("%s within %v. Check host, port and firewall", where, limit)
+		case isUnknownHost(err):
+			return where + ": unknown host. Correct the URL"
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return where + ": connection refused. Start the server there, or correct the URL"
+		case isUntrusted(err):
+			return fmt.Sprintf("the certificate of %s is not trusted: %s. Give its CA by Config.Transport", origin, what)
+		case errors.As(err, &record), strings.Contains(what, "HTTP response to HTTPS client"):
+			return fmt.Sprintf("no TLS connection to %s: what came is not TLS. Without TLS the URL begins with http://", origin)
+		}
+		return fmt.Sprintf("%s: %s. Check the network", where, what)
+	}
+	switch {
+	case isTimeout(err):
+		return fmt.Sprintf("no answer to %s within %v. The server may be overloaded: try again later", s.place, limit)
+	case strings.Contains(what, "malformed HTTP"):
+		what = "what came is not HTTP"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		what = "the connection was closed"
+	default:
+		return fmt.Sprintf("no answer to %s: %s. Check the network", s.place, what)
+	}
+	if strings.HasPrefix(address, "http://") {
+		return fmt.Sprintf("no answer to %s: %s. With TLS the URL begins with https://", s.place, what)
+	}
+	return fmt.Sprintf("no answer to %s: %s. Check the server's log", s.place, what)
+}
+
+func originOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}
+
+func isUnknownHost(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound
+}
+
+func isTimeout(err error) bool {
+	var timed interface{ Timeout() bool }
+	return errors.As(err, &timed) && timed.Timeout()
+}
+
+func isUntrusted(err error) bool {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
+// rootText is the text of an error without that of net/http around it, which repeats the URL.
+func rootText(err error) string {
+	var around *url.Error
+	if errors.As(err, &around) {
+		return around.Err.Error()
+	}
+	return err.Error()
+}
+
+// refusalText says what the server refuses. place is method and URL; code is "" if the answer has none, as one of a proxy.
+func refusalText(response *http.Response, body []byte, place, namespace, code, detail string, fields []FieldError) string {
+	status, location := response.StatusCode, response.Header.Get("Location")
+	source := fmt.Sprintf("%d from %s", status, place)
+	switch {
+	case status >= 300 && status < 400 && location != "":
+		return fmt.Sprintf("%s leads to %s. The client follows no redirect: correct the URL", source, oneLine(location))
+	case code == "" && status >= 502 && status <= 504:
+		return fmt.Sprintf("%s: %s. The proxy reaches no server: try again later", source, shown(body))
+	case code == "":
+		return foreignText(status, place, body)
+	}
+	text := fieldsText(fields)
+	if text == "" {
+		text = oneLine(detail)
+	}
+	if text == "" {
+		text = "refused"
+	}
+	text += " (" + source + ")"
+	switch code {
+	case "token_invalid":
+		text += fmt.Sprintf(". Use a token of the namespace %s, as made by: pumphouse token create %s", namespace, namespace)
+	case "token_missing":
+		text += ". A proxy may have removed the header X-Token"
+	case "not_found":
+		text += ". Check the path of the URL: it ends before /v1"
+	}
+	return text
+}
+
+// foreignText is for an answer that is none of the API.
+func foreignText(status int, place string, body []byte) string {
+	return fmt.Sprintf("%d from %s is no answer of Pumphouse's API: %s. %s", status, place, shown(body), checkURL)
+}
+
+// fieldsText has the fields that the server refused, each with its rule; "" if there are none.
+func fieldsText(fields []FieldError) string {
+	var texts []string
+	for _, one := range fields {
+		if one.Field != "" && one.Rule != "" {
+			texts = append(texts, oneLine(one.Field+" "+one.Rule))
+		}
+	}
+	if more := len(texts) - maxFields; more > 0 {
+		texts = append(texts[:maxFields], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+var (
+	titles = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	marks  = regexp.MustCompile(`<[^>]*>`)
+	blanks = regexp.MustCompile(`[\s\x00-\x1f\x{7f}-\x{9f}\x{2028}\x{2029}]+`)
+)
+
+// shown is the beginning of an answer that is none of the API: the title of a page, or its text.
+func shown(body []byte) string {
+	if len(body) > 10_000 {
+		body = body[:10_000]
+	}
+	text := string(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	if title := titles.FindStringSubmatch(text); title != nil {
+		text = title[1]
+	}
+	text = oneLine(marks.ReplaceAllString(text, " "))
+	if text == "" {
+		return "an empty answer"
+	}
+	if letters := []rune(text); len(letters) > maxShown {
+		text = string(letters[:maxShown-1]) + "…"
+	}
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text)
+	return strings.TrimSpace(quoted.String())
+}
+
+func oneLine(text string) string { return strings.TrimSpace(blanks.ReplaceAllString(text, " ")) }

@@ -1,0 +1,180 @@
+package pumphouse_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pumphouse "github.com/pumphouse/pumphouse/packages/go"
+)
+
+// lines collects what a worker logs.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) add(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, fmt.Sprintf(format, args...))
+}
+
+func start(t *testing.T, worker *pumphouse.Worker) {
+	t.Helper()
+	done := make(chan error)
+	go func() { done <- worker.Run(ctx) }()
+	t.Cleanup(func() {
+		worker.Stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func newWorker(t *testing.T, client *pumphouse.Client, log *lines, queues ...string) *pumphouse.Worker {
+	t.Helper()
+	worker, err := client.NewWorker(pumphouse.WorkerOptions{Queues: queues, Logf: log.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worker
+}
+
+// ended is a job when it has ended.
+func ended(t *testing.T, client *pumphouse.Client, job pumphouse.NewJob) *pumphouse.JobDetails {
+	t.Helper()
+	job.Retention, job.Tries = time.Minute, 1
+	published, err := client.Publish(ctx, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		shown, err := client.Job(ctx, published.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown.State == "done" || shown.State == "dead" {
+			return shown
+		}
+	}
+	t.Fatal("the job has not ended")
+	return nil
+}
+
+func returns(value any) pumphouse.Handler {
+	return func(context.Context, *pumphouse.Job) (any, error) { return value, nil }
+}
+
+func TestQueuesComeFromTheHandlers(t *testing.T) {
+	client, log, queue := newClient(t, pumphouse.Config{}), new(lines), queueName(t)
+	worker := newWorker(t, client, log)
+	worker.HandleQueue(queue, "a", returns("from a"))
+	worker.HandleQueue(queue, "b", returns("from b"))
+	start(t, worker)
+	shown := ended(t, client, pumphouse.NewJob{Queue: queue, Type: "b"})
+	if string(shown.Result.JSON) != `"from b"` || len(log.all) != 0 {
+		t.Errorf("the result is %s, the log %v", shown.Result.JSON, log.all)
+	}
+}
+
+func TestQueuesAreMissingWhereNeitherOptionsNorHandlersNameOne(t *testing.T) {
+	worker := newWorker(t, newClient(t, pumphouse.Config{}), new(lines))
+	worker.Handle("a", returns(nil))
+	if err := worker.Run(ctx); err == nil || !strings.Contains(err.Error(), "Queues is missing") {
+		t.Errorf("the error is %v", err)
+	}
+	worker.Stop()
+}
+
+func TestQueuesThatNoHandlerMatchesAreWarnedOfOnceAtTheStart(t *testing.T) {
+	log := new(lines)
+	worker := newWorker(t, newClient(t, pumphouse.Config{}), log, "mial")
+	worker.HandleQueue("mail", "welcome", returns(nil))
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	if err := worker.Run(stopped); err != nil {
+		t.Error(err)
+	}
+	want := regexp.MustCompile(`do not match: it has handlers of queues .*: mail; no handler .*: mial$`)
+	if len(log.all) != 1 || !want.MatchString(log.all[0]) {
+		t.Errorf("the log is %q", log.all)
+	}
+}
+
+func TestLogCutsLongLines(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	worker := newWorker(t, client, new(lines), queue)
+	worker.Handle(pumphouse.AnyType, func(ctx context.Context, job *pumphouse.Job) (any, error) {
+		return nil, job.Log(ctx, strings.Repeat("😀", 600), nil)
+	})
+	start(t, worker)
+	shown := ended(t, client, pumphouse.NewJob{Queue: queue})
+	found := false
+	for _, entry := range shown.Timeline {
+		found = found || entry["message"] == strings.Repeat("😀", 511)+"…"
+	}
+	if !found || shown.State != "done" {
+		t.Errorf("the job is %s, its timeline %v", shown.State, shown.Timeline)
+	}
+}
+
+func TestAWorkerInAFullStoreWarnsOnceOfEachKind(t *testing.T) {
+	target, err := url.Parse(os.Getenv("PUMPHOUSE_URL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	refusals := int32(0)
+	proxy := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+		isAck := strings.HasSuffix(request.URL.Path, "/acks") && atomic.AddInt32(&refusals, 1) <= 3
+		if isAck || strings.HasSuffix(request.URL.Path, "/log") {
+			answer.WriteHeader(http.StatusInsufficientStorage)
+			_, _ = answer.Write([]byte(`{"code":"store_full","detail":"the store is full"}`))
+			return
+		}
+		forward.ServeHTTP(answer, request)
+	}))
+	defer proxy.Close()
+	client, log, queue := newClient(t, pumphouse.Config{URL: proxy.URL}), new(lines), queueName(t)
+	worker := newWorker(t, client, log, queue)
+	worker.Handle(pumphouse.AnyType, func(ctx context.Context, job *pumphouse.Job) (any, error) {
+		if err := job.Log(ctx, "a", nil); err != nil {
+			return nil, err
+		}
+		return nil, job.Log(ctx, "b", nil)
+	})
+	start(t, worker)
+	if shown := ended(t, client, pumphouse.NewJob{Queue: queue}); shown.State != "done" {
+		t.Errorf("the job is %+v", shown)
+	}
+	text := strings.Join(log.all, "\n")
+	want := regexp.MustCompile(`^.*a line was not written .*store_full.*\n.*waits until the server can store it.*store_full.*$`)
+	if len(log.all) != 2 || !want.MatchString(text) {
+		t.Errorf("the log is %s", text)
+	}
+	worker.Stop()
+}
+
+func TestAPanicShowsItsValue(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	worker := newWorker(t, client, new(lines), queue)
+	worker.Handle(pumphouse.AnyType, func(context.Context, *pumphouse.Job) (any, error) {
+		panic(map[string]int{"status": 503})
+	})
+	start(t, worker)
+	failure := ended(t, client, pumphouse.NewJob{Queue: queue}).Failure
+	if failure.Group != "panic" || !strings.HasPrefix(failure.Message, `panic: a value of the type map[string]int: {"status":503}`) {
+		t.Errorf("the failure is %+v", failure)
+	}
+}
