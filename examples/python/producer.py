@@ -1,15 +1,15 @@
-"""Publishes jobs: PUMPHOUSE_TOKEN=… python producer.py"""
+"""Publishes jobs. PUMPHOUSE_URL, PUMPHOUSE_NAMESPACE and PUMPHOUSE_TOKEN say where."""
 
-import os
+from pumphouse import NewJob, Pumphouse, PumphouseError, RetryPolicy, UniqueKey
 
-from pumphouse import NewJob, Pumphouse, PumphouseError
-
-url = os.environ.get("PUMPHOUSE_URL", "http://127.0.0.1:7777")
-client = Pumphouse(url, os.environ.get("PUMPHOUSE_NAMESPACE", "demo"), os.environ["PUMPHOUSE_TOKEN"])
+client = Pumphouse()
 
 
 def resize(file: str, width: int = 640) -> NewJob:
-    return NewJob("images", {"file": file, "width": width}, type="resize", tries=3)
+    # Another try after 1 s and 2 s. While a job of this file waits or runs, no second one is stored.
+    retry = RetryPolicy("exponential", delay_ms=1_000)
+    unique = UniqueKey(f"resize-{file}-{width}")
+    return NewJob("images", {"file": file, "width": width}, type="resize", tries=3, retry=retry, unique=unique)
 
 
 # One job, and its result.

@@ -1,16 +1,13 @@
-"""Runs jobs until SIGTERM or SIGINT: PUMPHOUSE_TOKEN=… python worker.py"""
+"""Runs jobs until SIGTERM or SIGINT. PUMPHOUSE_URL, PUMPHOUSE_NAMESPACE and PUMPHOUSE_TOKEN say where."""
 
-import os
 from typing import Any, Dict
 
 from pumphouse import Fail, Job, JobContext, Pumphouse, Worker
 
-url = os.environ.get("PUMPHOUSE_URL", "http://127.0.0.1:7777")
-client = Pumphouse(url, os.environ.get("PUMPHOUSE_NAMESPACE", "demo"), os.environ["PUMPHOUSE_TOKEN"])
-worker = Worker(client, ["images"], concurrency=4, name="image-worker")
+worker = Worker(Pumphouse(), concurrency=4, name="image-worker")
 
 
-@worker.handle("resize")
+@worker.handle("resize", queue="images")
 def resize(job: Job, context: JobContext) -> Dict[str, Any]:
     file, width = job.data["file"], job.data["width"]
     if not file.endswith(".png"):

@@ -135,24 +135,18 @@ func TestDurationsAreRoundedUpToMilliseconds(t *testing.T) {
 }
 
 func TestAPublishSaysWhetherItWasReplayed(t *testing.T) {
-	job := `{"id":"1","state":"ready","existing":false}`
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	job := pumphouse.NewJob{Queue: queue}
 	for _, isReplayed := range []bool{false, true} {
-		var headers []string
-		if isReplayed {
-			headers = []string{"Idempotency-Replayed: true"}
-		}
-		many := `{"jobs":[` + job + "," + job + "]}"
-		url := answering(t, httpAnswer(201, job, headers...), httpAnswer(201, many, headers...), httpAnswer(201, job, headers...))
-		client := newClient(t, pumphouse.Config{URL: url})
-		one, err := client.Publish(ctx, pumphouse.NewJob{Queue: "q"})
+		one, err := client.Publish(ctx, job, pumphouse.WithIdempotencyKey("one-"+queue))
 		if err != nil || one.Replayed != isReplayed {
 			t.Errorf("it is %+v, %v", one, err)
 		}
-		jobs, err := client.PublishMany(ctx, []pumphouse.NewJob{{Queue: "q"}, {Queue: "q"}})
-		if err != nil || len(jobs) != 2 || jobs[0].Replayed != isReplayed || jobs[1].Replayed != isReplayed {
-			t.Errorf("they are %+v, %v", jobs, err)
+		many, err := client.PublishMany(ctx, []pumphouse.NewJob{job, job}, pumphouse.WithIdempotencyKey("many-"+queue))
+		if err != nil || len(many) != 2 || many[0].Replayed != isReplayed || many[1].Replayed != isReplayed {
+			t.Errorf("they are %+v, %v", many, err)
 		}
-		ended, err := client.PublishAndWait(ctx, pumphouse.NewJob{Queue: "q"}, time.Second)
+		ended, err := client.PublishAndWait(ctx, job, time.Millisecond, pumphouse.WithIdempotencyKey("wait-"+queue))
 		if err != nil || ended.Replayed != isReplayed {
 			t.Errorf("it is %+v, %v", ended, err)
 		}

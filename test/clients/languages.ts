@@ -5,6 +5,8 @@ import type { Language } from './scenario.js';
 export const GO = join(ROOT, 'packages', 'go');
 export const PYTHON = join(ROOT, 'packages', 'python');
 export const [hasGo, hasPython] = ['go', 'python3'].map(hasProgram) as [boolean, boolean];
+/** Python takes the client from its sources, and leaves no files there. */
+export const PYTHON_ENV = { PYTHONPATH: join(PYTHON, 'src'), PYTHONDONTWRITEBYTECODE: '1' };
 
 const TYPESCRIPT = [
   ...[process.execPath, '--import', join(ROOT, 'test', 'support', 'typescript-loader.mjs')],
@@ -16,8 +18,14 @@ export function languagesOf(folder: string): (Language & { readonly isInstalled:
   return [
     { name: 'javascript', argv: TYPESCRIPT, isInstalled: true },
     {
-      ...{ name: 'python', argv: ['python3', join(PYTHON, 'test', 'player.py')], isInstalled: hasPython },
-      env: { PYTHONPATH: join(PYTHON, 'src'), PYTHONDONTWRITEBYTECODE: '1' },
+      name: 'python',
+      argv: ['python3', join(PYTHON, 'test', 'player.py')],
+      env: PYTHON_ENV,
+      isInstalled: hasPython,
+    },
+    {
+      ...{ name: 'asyncio', argv: ['python3', join(PYTHON, 'test', 'aio_player.py')], env: PYTHON_ENV },
+      ...{ session: 'python', isInstalled: hasPython },
     },
     { name: 'go', argv: [join(folder, 'player')], isInstalled: hasGo },
   ];

@@ -41,6 +41,8 @@ type Step = {
 
 export interface Language {
   readonly name: string;
+  /** The language of its worker sessions, if it has another name. */
+  readonly session?: string;
   readonly argv: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -79,7 +81,7 @@ export class Player {
     const names: Names = new Map([
       ['queue', queue],
       ['other', `${queue}-2`],
-      ['language', language.name],
+      ['language', language.session ?? language.name],
     ]);
     proxy.rule = () => 'pass';
     proxy.seen.length = 0;

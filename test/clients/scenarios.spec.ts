@@ -99,7 +99,8 @@ whereThere(hasPython)('packages/python', () => {
       const files = [
         'src',
         'test',
-        ...['producer', 'worker'].map((name) => join(ROOT, 'examples', 'python', `${name}.py`)),
+        'backend',
+        ...['producer', 'worker', 'aio_worker'].map((name) => join(ROOT, 'examples', 'python', `${name}.py`)),
       ];
       await run('mypy', ['--cache-dir', folder, ...files], PYTHON);
     },

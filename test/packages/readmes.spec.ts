@@ -60,14 +60,19 @@ describe('the code of the READMEs of packages', () => {
     'packages/python: has the types that mypy wants',
     async () => {
       dir = mkdtempSync(join(tmpdir(), 'pumphouse-readme-'));
-      const [worker = '', calls = '', webhook = ''] = codeIn('packages/python/README.md', 'python');
+      const blocks = codeIn('packages/python/README.md', 'python');
+      const [worker = '', asyncio = '', publish = '', calls = '', webhook = ''] = blocks;
       const deliver = 'def deliver(to: str) -> int:\n    return len(to)\n\n\n';
       writeFileSync(join(dir, 'worker.py'), `${deliver}${worker}${calls}`);
+      writeFileSync(join(dir, 'asynchronous.py'), asyncio);
+      writeFileSync(join(dir, 'publish.py'), publish);
       const request =
         'class Request:\n    headers: dict[str, str] = {}\n    body = b""\n\n\nrequest, secret = Request(), ""\n';
       writeFileSync(join(dir, 'webhook.py'), `${request}${webhook}`);
       const env = { MYPYPATH: join(ROOT, 'packages', 'python', 'src') };
-      await run('mypy', ['--strict', '--cache-dir', dir, 'worker.py', 'webhook.py'], dir, env);
+      const files = ['worker.py', 'asynchronous.py', 'publish.py', 'webhook.py'];
+      expect(blocks).toHaveLength(5);
+      await run('mypy', ['--strict', '--cache-dir', dir, ...files], dir, env);
     },
     LIMIT_MS,
   );

@@ -80,22 +80,24 @@ describe('examples', () => {
     LIMIT_MS,
   );
 
-  whereThere('python3')(
-    'examples/python: a producer and a worker',
-    async () => {
+  whereThere('python3').each(['worker.py', 'aio_worker.py'])(
+    'examples/python: a producer and %s',
+    async (program) => {
       copy('python');
       const own = {
         ...env(),
         PYTHONPATH: join(ROOT, 'packages', 'python', 'src'),
         PYTHONDONTWRITEBYTECODE: '1',
       };
-      const worker = project.startProgram(['python3', 'worker.py'], own);
+      const worker = project.startProgram(['python3', program], own);
       const output = await run('python3', ['producer.py'], project.dir, own);
       expect(output).toBe('done: 320/cat.png\npublished: 2\nrefused: invalid_argument priority\n');
       await worker.until((text) => text.includes('dog.png'));
       await waitFor(async () => (await count('images'))['dead'] === 1, 10_000);
       expect(await worker.stop()).toEqual({ output: 'resized cat.png\nresized dog.png\n', code: 0 });
       expect(await count('images')).toMatchObject({ ready: 0, scheduled: 0, leased: 0 });
+      const body = JSON.stringify({ filter: { queue: 'images' } });
+      await app.call('POST', `/v1/${app.namespace}/dead-letter/delete`, { body });
     },
     LIMIT_MS,
   );

@@ -57,6 +57,11 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
         context.raise_if_cancelled()
     if "stops" in behaviour:
         stop()
+    return outcome_of(behaviour, job)
+
+
+def outcome_of(behaviour: Fields, job: pumphouse.Job) -> Any:
+    """What a handler returns or raises."""
     if "odd" in behaviour:
         return odd_outcome(job.data)
     raises, group, delay_ms = (behaviour.get(name) for name in ("raises", "group", "delay_ms"))
@@ -144,9 +149,13 @@ class Shown(Exception):
         throw(SystemExit)
 
 
+#: Stops all workers, where nothing can be awaited.
+stop_by_text: Callable[[], object] = lambda: stop()
+
+
 class Stops(Exception):
     def __str__(self) -> str:
-        stop()
+        stop_by_text()
         return "stopped"
 
 
@@ -202,7 +211,10 @@ def stop() -> Fields:
 
 
 def get(id: str) -> Fields:
-    job = client.get_job(id)
+    return details_of(client.get_job(id))
+
+
+def details_of(job: pumphouse.JobDetails) -> Fields:
     fields = {name: getattr(job, name) for name in ("state", "queue", "type", "tags", "tries", "tries_left")}
     result = None if job.result is None else shown(job.result, "application/octet-stream")
     return {**fields, **shown(job.data, job.content_type), "result": result}
@@ -258,12 +270,17 @@ def error_of(error: BaseException) -> Fields:
     return {**fields, "has_request_id": error.request_id is not None}
 
 
-for line in sys.stdin:
-    command = json.loads(line)
-    try:
-        write({"id": command["id"], "result": COMMANDS[command["do"]](**command["with"])})
-    except Exception as error:
-        write({"id": command["id"], "error": error_of(error)})
-    if command["do"] == "work" and command["with"].get("signals"):
-        workers[-1].run(signals=True)  # Signals need the main thread.
-        break
+def main() -> None:
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            write({"id": command["id"], "result": COMMANDS[command["do"]](**command["with"])})
+        except Exception as error:
+            write({"id": command["id"], "error": error_of(error)})
+        if command["do"] == "work" and command["with"].get("signals"):
+            workers[-1].run(signals=True)  # Signals need the main thread.
+            break
+
+
+if __name__ == "__main__":
+    main()

@@ -168,6 +168,27 @@ export const PAYLOADS = [
       { replace: 'raise' },
     ],
   ].map(([id, name, off]) => ({ id, name, off, spec: SCENARIOS, test: EACH_SCENARIO })),
+  ...[
+    [
+      'python-drops-unasked-answers',
+      'python: an answer that no request has asked for is not taken for that of the next one',
+      { replace: 'is_kept = not answer.will_close' },
+    ],
+    [
+      'python-aio-drops-unasked-answers',
+      'python, asyncio: an answer that no request has asked for is not taken for that of the next one',
+      'false',
+    ],
+    ['python-texts-are-plain', 'python: methods of a text may raise', { replace: 'return str(value)' }],
+    [
+      'python-aio-cancelled-task-is-no-failure',
+      'python, asyncio: a job whose task ends with the event loop uses no try',
+      'false',
+    ],
+  ].map(([id, name, off]) => ({
+    ...{ id, name, off, spec: 'test/clients/python.spec.ts' },
+    test: 'the Python client › passes its own tests against a server: %s',
+  })),
   {
     id: 'deep-json-is-written',
     name: 'answers: JSON of any depth is written',

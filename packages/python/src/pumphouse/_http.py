@@ -1,5 +1,6 @@
 """Calls of the v1 API: connections, deadlines, retries and errors."""
 
+import io
 import json
 import os
 import random
@@ -10,11 +11,14 @@ import threading
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Callable, List, Mapping, Optional, Set
-from urllib.parse import quote, urlencode, urlsplit
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from ._texts import broken_text, no_answer_text, no_connection_text, not_json_text, refusal_text
 from .errors import PumphouseError
+
+T = TypeVar("T")
 
 # Seconds. The first pause is drawn from 0 … FIRST_PAUSE, each further one from twice as much, up to MAX_PAUSE.
 FIRST_PAUSE = 0.1
@@ -55,16 +59,93 @@ class NoAnswer(Exception):
         self.is_sent = is_sent
 
 
+class Server:
+    """Where a server is, and how it is reached."""
+
+    def __init__(self, url: str, context: Optional[ssl.SSLContext] = None) -> None:
+        """
+        Raises:
+            ValueError: the URL is none of http or https.
+        """
+        parts = parts_of(url)
+        self.host, self.port = parts.hostname or "", parts.port
+        #: None: without TLS.
+        self.tls = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        self.path = parts.path.rstrip("/")
+        #: As errors show it: a name and a password that it has are left out.
+        self.origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def parts_of(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (ValueError, AttributeError, TypeError):  # A port that is no number, no text at all …
+        is_right = False
+    if not is_right:
+        raise ValueError(f"url: must be as http://127.0.0.1:7777 or https://queue.example.com, not {url!r}")
+    return parts
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A request that is to be sent once. ``timeout`` is in seconds."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Optional[bytes]
+    timeout: float
+
+
+class Answer(HTTPResponse):
+    """An answer that can say whether the server has sent more than it."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        self._reader = Reader(sock.makefile("rb", buffering=0))
+        super().__init__(Source(self._reader), *args, **options)  # type: ignore[arg-type]
+
+    def has_more(self, sock: Optional[socket.socket]) -> bool:
+        """True: bytes follow that no request has asked for. They would be taken for the answer to the next one.
+
+        To be called when the answer has been read.
+        """
+        if sock is None:
+            return True
+        sock.settimeout(0)
+        try:
+            return bool(self._reader.peek(1))
+        except ssl.SSLWantReadError:
+            return False
+        except (OSError, ValueError):
+            return True
+        finally:
+            self._reader.end()
+
+
+class Reader(io.BufferedReader):
+    """Stays open at the end of an answer."""
+
+    def close(self) -> None:
+        pass
+
+    def end(self) -> None:
+        super().close()
+
+
+class Source:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def makefile(self, _mode: str) -> Reader:
+        return self._reader
+
+
 class Connections:
     """Connections to one server that stay open. Threads may share it; each request has a connection to itself."""
 
-    def __init__(self, url: str, context: Optional[ssl.SSLContext] = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"url: must be http://… or https://…, not {url!r}")
-        self._parts = parts
-        self._context = context or (ssl.create_default_context() if parts.scheme == "https" else None)
-        self.path = parts.path.rstrip("/")
+    def __init__(self, server: Server) -> None:
+        self._server = server
         #: Set: no attempt follows the present one.
         self.hurried = threading.Event()
         self._lock = threading.Lock()
@@ -72,25 +153,25 @@ class Connections:
         self._busy: Set[HTTPConnection] = set()
         self._pid = os.getpid()
 
-    def request(
-        self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], timeout: float
-    ) -> Response:
-        """Sends a request once. ``timeout`` counts for each read and write, in seconds."""
-        timeout = min(timeout, MAX_WAIT)
+    def request(self, attempt: Attempt) -> Response:
+        """Sends a request once. The timeout counts for each read and write."""
+        timeout = min(attempt.timeout, MAX_WAIT)
         connection = self._take(timeout)
+        server = self._server
         is_kept = False
         try:
-            connection.request(method, self.path + path, body=body, headers=dict(headers))
-            response = connection.getresponse()
-            data = response.read()
-            is_kept = not response.will_close
-            return Response(
-                response.status, {name.lower(): value for name, value in response.getheaders()}, data
-            )
+            path, headers = server.path + attempt.path, dict(attempt.headers)
+            connection.request(attempt.method, path, body=attempt.body, headers=headers)
+            answer = connection.getresponse()
+            assert isinstance(answer, Answer)
+            data = answer.read()
+            # guard: python-drops-unasked-answers
+            is_kept = not answer.will_close and not answer.has_more(connection.sock)
+            return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
         except socket.timeout as error:
-            raise NoAnswer("timeout", f"no answer within {timeout:.3g} s", True) from error
+            raise NoAnswer("timeout", no_answer_text(attempt.method, server.origin + path, timeout), True) from error
         except (OSError, HTTPException) as error:
-            raise NoAnswer("network", f"{type(error).__name__}: {error}", True) from error
+            raise NoAnswer("network", broken_text(attempt.method, server.origin + path, error), True) from error
         finally:
             self._give(connection, is_kept)
 
@@ -112,7 +193,10 @@ class Connections:
 
         timer = threading.Timer(HURRY, cut_off)
         timer.daemon = True
-        timer.start()
+        try:
+            timer.start()
+        except RuntimeError:  # There are too many threads, or the interpreter ends.
+            cut_off()
 
     def close(self) -> None:
         """Closes idle connections."""
@@ -137,14 +221,18 @@ class Connections:
         except OSError as error:
             self._give(connection, False)
             code = "timeout" if isinstance(error, socket.timeout) else "network"
-            raise NoAnswer(code, f"no connection: {error}", False) from error
+            raise NoAnswer(code, no_connection_text(self._server.origin, error, timeout), False) from error
         return connection
 
     def _new(self, timeout: float) -> HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
-        if self._context is None:
-            return HTTPConnection(host, port, timeout=timeout)
-        return HTTPSConnection(host, port, timeout=timeout, context=self._context)
+        host, port, tls = self._server.host, self._server.port, self._server.tls
+        connection = (
+            HTTPConnection(host, port, timeout=timeout)
+            if tls is None
+            else HTTPSConnection(host, port, timeout=timeout, context=tls)
+        )
+        connection.response_class = Answer
+        return connection
 
     def _idle_one(self) -> Optional[HTTPConnection]:
         with self._lock:
@@ -153,7 +241,7 @@ class Connections:
                 self._pid, self._idle, self._busy = os.getpid(), [], set()
             while self._idle:
                 connection = self._idle.pop()
-                if not is_readable(connection):
+                if connection.sock is not None and not is_readable(connection.sock):
                     return connection
                 connection.close()
         return None
@@ -175,111 +263,154 @@ def shut_down(connection: HTTPConnection, how: int) -> None:
         pass  # It is closed.
 
 
-def is_readable(connection: HTTPConnection) -> bool:
-    """True if the server has closed an idle connection."""
+def is_readable(sock: socket.socket) -> bool:
+    """True if the server has closed an idle connection, or has sent what no request has asked for."""
     with selectors.DefaultSelector() as selector:
-        selector.register(connection.sock, selectors.EVENT_READ)
+        selector.register(sock, selectors.EVENT_READ)
         return bool(selector.select(0))
 
 
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A call of the v1 API, and how its answer is read."""
+
+    method: str
+    #: Below ``/v1/NAMESPACE/``, its parts encoded.
+    path: str
+    #: Makes the result of the answer.
+    read: Callable[[Response], T]
+    #: JSON text.
+    body: Optional[str] = None
+    #: To do it twice is as to do it once. Else it is tried again only if it was certainly not done.
+    repeatable: bool = False
+    query: Optional[Mapping[str, Any]] = None
+    headers: Optional[Mapping[str, str]] = None
+    #: How long the server may wait before it answers.
+    wait_ms: int = 0
+    limits: Optional[Limits] = None
+
+
+#: What a call does next: a request, or a pause in seconds. It gets the answer, or whether it is to end.
+Step = Union[Attempt, float]
+Reply = Union[Response, NoAnswer, bool, None]
+
+
 class Api:
-    """Calls of the v1 API of one namespace."""
+    """The v1 API of one namespace: what is sent, and when again. It sends nothing itself."""
 
-    def __init__(
-        self, url: str, namespace: str, token: str, limits: Limits, context: Optional[ssl.SSLContext]
-    ) -> None:
-        self.connections = Connections(url, context)
-        self._url = url
-        self._context = context
+    def __init__(self, server: Server, namespace: str, token: str, limits: Limits) -> None:
+        self.server, self.namespace, self.token, self.limits = server, namespace, token, limits
         self._base = f"/v1/{quote(namespace, safe='')}/"
-        self._headers = {"x-token": token}
-        self._limits = limits
 
-    def own_connections(self) -> Connections:
-        """Connections for long polls, which can be hurried."""
-        return Connections(self._url, self._context)
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: Optional[str] = None,
-        *,
-        repeatable: bool,
-        query: Optional[Mapping[str, Any]] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        wait_ms: int = 0,
-        limits: Optional[Limits] = None,
-        connections: Optional[Connections] = None,
-        read: Optional[Callable[["Response"], Any]] = None,
-    ) -> Any:
-        """Calls, and tries again where that is safe.
-
-        Args:
-            path: below ``/v1/NAMESPACE/``, its parts encoded.
-            body: JSON text.
-            repeatable: to do it twice is as to do it once. Else it is tried again only if it was certainly not done.
-            wait_ms: how long the server may wait before it answers.
-            read: makes the result of the answer.
+    def steps(self, call: "Call[T]") -> Generator[Step, Reply, T]:
+        """The steps of a call; it is tried again where that is safe.
 
         Returns:
-            the JSON of the answer; None if it is empty.
+            what the call reads from the answer.
 
         Raises:
             PumphouseError: the server's refusal, or that there was no answer.
         """
-        limits = limits or self._limits
-        connections = connections or self.connections
-        sent = dict(self._headers, **(headers or {}))
-        if body is not None:
-            sent["content-type"] = "application/json"
-        data = None if body is None else body.encode()
-        url = self._base + path + query_text(query)
-        end = time.monotonic() + limits.within_s + wait_ms / 1000
+        limits = call.limits or self.limits
+        headers = {"x-token": self.token, **(call.headers or {})}
+        if call.body is not None:
+            headers["content-type"] = "application/json"
+        data = None if call.body is None else call.body.encode()
+        path = self._base + call.path
+        place = f"{self.server.origin}{self.server.path}{path}"
+        path += query_text(call.query)
+        end = time.monotonic() + limits.within_s + call.wait_ms / 1000
         attempt = 0
         while True:
             attempt += 1
-            timeout = max(0.001, min(limits.attempt_s + wait_ms / 1000, end - time.monotonic()))
+            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end - time.monotonic()))
             pause = random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)))
-            try:
-                response = connections.request(method, url, sent, data, timeout)
-            except NoAnswer as failure:
-                error = PumphouseError(failure.code, str(failure), retryable=True, attempts=attempt)
-                may_repeat = repeatable or not failure.is_sent
-            else:
-                if response.status < 300:
-                    return (read or answer_of)(response)
-                error = refusal_of(response, attempt)
+            reply = yield Attempt(call.method, path, headers, data, timeout)
+            if isinstance(reply, Response):
+                if reply.status < 300:
+                    return self._result(call, reply, place, attempt)
+                error = refusal_of(reply, f"{call.method} {place}", self.namespace, attempt)
                 may_repeat = error.retryable and (
-                    repeatable or error.status == 429 or error.code in NOTHING_DONE
+                    call.repeatable or error.status == 429 or error.code in NOTHING_DONE
                 )
-                pause += retry_after(response.headers.get("retry-after"))
+                pause += retry_after(reply.headers.get("retry-after"))
+            else:
+                assert isinstance(reply, NoAnswer)
+                error = PumphouseError(reply.code, str(reply), retryable=True, attempts=attempt)
+                may_repeat = call.repeatable or not reply.is_sent
             if not may_repeat or attempt >= limits.tries or time.monotonic() + pause >= end:
                 raise error
-            if connections.hurried.wait(min(pause, MAX_WAIT)):
+            if (yield min(pause, MAX_WAIT)):
                 raise error
+
+    def _result(self, call: "Call[T]", response: Response, place: str, attempts: int) -> T:
+        try:
+            return call.read(response)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            text = not_json_text(response.status, f"{call.method} {place}", response.body)
+            raise PumphouseError(
+                "invalid_response", text, status=response.status, attempts=attempts
+            ) from error
+
+
+class ThreadApi(Api):
+    """Sends calls in the thread of the caller."""
+
+    def __init__(self, server: Server, namespace: str, token: str, limits: Limits) -> None:
+        super().__init__(server, namespace, token, limits)
+        self.connections = Connections(server)
+
+    def own_connections(self) -> Connections:
+        """Connections for long polls, which can be hurried."""
+        return Connections(self.server)
+
+    def send(self, call: "Call[T]", connections: Optional[Connections] = None) -> T:
+        """Sends a call, and waits for its result.
+
+        Raises:
+            PumphouseError: the server's refusal, or that there was no answer.
+        """
+        connections = connections or self.connections
+        steps = self.steps(call)
+        reply: Reply = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if isinstance(step, Attempt):
+                try:
+                    reply = connections.request(step)
+                except NoAnswer as failure:
+                    reply = failure
+            else:
+                reply = connections.hurried.wait(step)
+
+
+def nothing(_response: Response) -> None:
+    """Reads an answer whose body does not matter."""
 
 
 def answer_of(response: Response) -> Any:
-    if not response.body:
-        return None
-    try:
-        return json.loads(response.body)
-    except (ValueError, RecursionError) as error:
-        raise PumphouseError("invalid_response", "the answer is not JSON", status=response.status) from error
+    """The JSON of an answer; None if it is empty."""
+    return json.loads(response.body) if response.body else None
 
 
-def refusal_of(response: Response, attempts: int) -> PumphouseError:
+def refusal_of(response: Response, place: str, namespace: str, attempts: int) -> PumphouseError:
     try:
         problem = json.loads(response.body)
     except (ValueError, RecursionError):
         problem = None
-    details = dict(problem) if isinstance(problem, dict) else {}
+    details: Dict[str, Any] = dict(problem) if isinstance(problem, dict) else {}
+    is_ours = "code" in details
     code = str(details.pop("code", f"http_{response.status}"))
-    detail, title = details.pop("detail", None), details.pop("title", None)
+    text = refusal_text(response, place, namespace, code if is_ours else None, details)
+    details.pop("detail", None)
+    details.pop("title", None)
     return PumphouseError(
         code,
-        f"{response.status} {detail or title or 'the server refuses'}",
+        text,
         status=response.status,
         request_id=response.headers.get("x-request-id"),
         retryable=response.status in RETRYABLE and code not in FINAL_REFUSALS,

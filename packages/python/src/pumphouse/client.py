@@ -1,21 +1,14 @@
 """The producer, and calls about jobs."""
 
-import secrets
+import os
+import re
 import ssl
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
-from urllib.parse import quote
+from typing import Any, Iterator, List, Mapping, Optional, Sequence
 
-from ._http import Api, Limits
+from . import _calls
+from ._http import Limits, Server, ThreadApi
 from .errors import PumphouseError
-from .jobs import CancelledJob, EndedJob, JobDetails, JobPage, NewJob, PublishedJob, from_wire, to_json
-from .outcomes import whole_delay
-
-# Longer than all retries of one call.
-OWN_KEY_TTL_MS = 120_000
-# Jobs of one call of the API.
-MAX_JOBS = 64
-# Longest wait for the end of a job that the server takes: a day.
-MAX_END_WAIT_MS = 86_400_000
+from .jobs import CancelledJob, EndedJob, JobDetails, JobPage, NewJob, PublishedJob
 
 
 class Pumphouse:
@@ -27,19 +20,28 @@ class Pumphouse:
 
     def __init__(
         self,
-        url: str,
-        namespace: str,
-        token: str,
+        url: Optional[str] = None,
+        namespace: Optional[str] = None,
+        token: Optional[str] = None,
         *,
         limits: Optional[Limits] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
         """
         Args:
-            url: ``https://queue.example.com``, with a path if it is behind a proxy that adds one.
+            url: ``https://queue.example.com``, with a path if it is behind a proxy that adds one. None: that of the variable
+                ``PUMPHOUSE_URL`` of the environment.
+            namespace: None: that of ``PUMPHOUSE_NAMESPACE``.
+            token: None: that of ``PUMPHOUSE_TOKEN``.
             limits: bounds of each call and its retries.
+
+        Raises:
+            ValueError: the URL is none, or one of the three is given neither here nor there.
         """
-        self._api = Api(url, namespace, token, limits or Limits(), ssl_context)
+        server = Server(setting("url", url), ssl_context)
+        self._api = ThreadApi(
+            server, setting("namespace", namespace), setting("token", token), limits or Limits()
+        )
 
     def publish(
         self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
@@ -51,8 +53,7 @@ class Pumphouse:
                 nothing twice, but a second call does.
             durability: ``memory``, ``aof`` or ``replicated:N``.
         """
-        answer = self._publish(job.to_json(), key_headers(idempotency_key, durability))
-        return from_wire(PublishedJob, answer)
+        return self._api.send(_calls.publish(job, idempotency_key, durability))
 
     def publish_many(
         self,
@@ -65,14 +66,8 @@ class Pumphouse:
 
         With a key of yours the whole call can be repeated: what was stored stays as it is.
         """
-        published: List[PublishedJob] = []
-        for at in range(0, len(jobs), MAX_JOBS):
-            part = jobs[at : at + MAX_JOBS]
-            key = f"{idempotency_key}.{at}" if idempotency_key and at > 0 else idempotency_key
-            body = f'{{"jobs":[{",".join(job.to_json() for job in part)}]}}'
-            answer = self._publish(body, key_headers(key, durability))
-            published += [from_wire(PublishedJob, job) for job in answer["jobs"]]
-        return published
+        calls = _calls.publish_many(jobs, idempotency_key, durability)
+        return [published for call in calls for published in self._api.send(call)]
 
     def publish_and_wait(
         self,
@@ -86,9 +81,7 @@ class Pumphouse:
 
         The token needs the permission ``consume``, too.
         """
-        wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
-        answer = self._publish(job.to_json(), key_headers(idempotency_key, durability), wait_ms)
-        return from_wire(EndedJob, answer)
+        return self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
 
     def get_job(self, job_id: str) -> JobDetails:
         """All that is known of a job.
@@ -96,7 +89,7 @@ class Pumphouse:
         Raises:
             PumphouseError: ``job_not_found``.
         """
-        return from_wire(JobDetails, self.call("GET", f"jobs/{part_of(job_id)}"))
+        return self._api.send(_calls.get_job(job_id))
 
     def list_jobs(
         self,
@@ -114,17 +107,9 @@ class Pumphouse:
         cursor: Optional[str] = None,
     ) -> JobPage:
         """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
-        query: Dict[str, Any] = {
-            "queue": queue,
-            "state": state,
-            "tag": tag,
-            "type": type,
-            "group": group,
-            "worker": worker,
-        }
-        query.update(order=order, ids=ids, fields=fields, limit=limit, cursor=cursor)
-        answer = self.call("GET", "jobs", query=query)
-        return JobPage([from_wire(JobDetails, item) for item in answer["items"]], answer["next_cursor"])
+        filters = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
+        more = {"order": order, "ids": ids, "fields": fields, "limit": limit, "cursor": cursor}
+        return self._api.send(_calls.list_jobs({**filters, **more}))
 
     def each_job(self, **filters: Any) -> Iterator[JobDetails]:
         """The jobs of all pages; it takes what :meth:`list_jobs` takes."""
@@ -136,28 +121,21 @@ class Pumphouse:
             filters["cursor"] = page.next_cursor
 
     def cancel_job(
-        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[int] = None
+        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[float] = None
     ) -> CancelledJob:
         """Ends a job before it is done. The worker of a leased one learns it from its next heartbeat.
 
         Raises:
             PumphouseError: ``job_not_found``, ``has_dependents``, ``job_done``.
         """
-        body: Dict[str, Any] = {"cascade": cascade}
-        if grace_ms is not None:
-            body["grace_ms"] = grace_ms
-        return from_wire(
-            CancelledJob, self.call("POST", f"jobs/{part_of(job_id)}/cancel", body, repeatable=True)
-        )
+        return self._api.send(_calls.cancel_job(job_id, cascade, grace_ms))
 
     def delete_job(self, job_id: str, *, force: bool = False) -> None:
         """Deletes a job in any state but leased; with ``force`` a leased one, too."""
         try:
-            self.call("DELETE", f"jobs/{part_of(job_id)}", query={"force": True} if force else None)
+            self._api.send(_calls.delete_job(job_id, force))
         except PumphouseError as error:
-            # An earlier attempt, whose answer was lost, has done it.
-            if error.status != 404 or error.attempts == 1:
-                raise
+            _calls.check_deleted(error)
 
     def call(
         self,
@@ -177,29 +155,23 @@ class Pumphouse:
         Returns:
             the JSON of the answer as it is.
         """
-        text = None if body is None else to_json(body)
-        is_repeatable = method != "POST" if repeatable is None else repeatable
-        return self._api.call(method, path, text, query=query, repeatable=is_repeatable)
+        return self._api.send(_calls.other(method, path, body, query, repeatable))
 
     def close(self) -> None:
         """Closes idle connections."""
         self._api.connections.close()
 
-    def _publish(self, body: str, headers: Mapping[str, str], wait_ms: int = 0) -> Any:
-        query = {"wait_ms": wait_ms} if wait_ms else None
-        return self._api.call(
-            "POST", "jobs", body, query=query, headers=headers, wait_ms=wait_ms, repeatable=True
-        )
 
+def setting(name: str, given: Optional[str]) -> str:
+    """An argument, or in its place a variable of the environment.
 
-def key_headers(key: Optional[str], durability: Optional[str]) -> Dict[str, str]:
-    headers = {"idempotency-key": key or secrets.token_hex(16)}
-    if not key:
-        headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
-    if durability is not None:
-        headers["x-durability"] = durability
-    return headers
-
-
-def part_of(text: str) -> str:
-    return quote(text, safe="")
+    Raises:
+        ValueError: there is neither.
+    """
+    variable = f"PUMPHOUSE_{name.upper()}"
+    value = os.environ.get(variable) if given is None else given
+    if not value:
+        raise ValueError(f"{name} is missing: give the argument `{name}`, or set the variable {variable}")
+    if name == "token" and not re.fullmatch(r"[!-~]+", value):
+        raise ValueError("token: must have no spaces and line breaks, also not at its end")
+    return value

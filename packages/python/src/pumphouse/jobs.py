@@ -2,39 +2,48 @@
 
 import base64
 import json
+import math
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypedDict, TypeVar, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 JSON_TYPE = re.compile(r"application/([^;]+\+)?json(;|$)", re.IGNORECASE)
 T = TypeVar("T")
 
 
-class _RetryKind(TypedDict):
-    kind: str
+@dataclass(frozen=True)
+class RetryPolicy:
+    """When a job is tried again, for example ``RetryPolicy("exponential", delay_ms=1_000, max_ms=60_000)``.
+
+    Durations are in milliseconds. A fraction is rounded up.
+    """
+
+    #: ``none``: not at all. ``fixed``: after ``delay_ms``. ``linear``: n · ``delay_ms``. ``exponential``: ``delay_ms`` ·
+    #: ``factor`` ^ (n - 1). ``list``: after the delays of ``delays_ms`` in order, then the last one again.
+    kind: Literal["none", "fixed", "linear", "exponential", "list"]
+    delay_ms: Optional[float] = None
+    delays_ms: Optional[Sequence[float]] = None
+    #: 2 if it is None.
+    factor: Optional[float] = None
+    #: The longest delay.
+    max_ms: Optional[float] = None
+    #: The part of the delay that is random, 0 … 1.
+    jitter: Optional[float] = None
+    #: Failure groups that are not tried again.
+    non_retryable: Optional[Sequence[str]] = None
 
 
-class RetryPolicy(_RetryKind, total=False):
-    """When a job is tried again. ``kind`` is ``none``, ``fixed``, ``linear``, ``exponential`` or ``list``."""
+@dataclass(frozen=True)
+class UniqueKey:
+    """At most one live job of the namespace holds the key."""
 
-    delay_ms: int
-    delays_ms: List[int]
-    factor: float
-    max_ms: int
-    jitter: float
-    non_retryable: List[str]
-
-
-class _Key(TypedDict):
     key: str
-
-
-class UniqueKey(_Key, total=False):
-    """``mode`` is ``reject``, ``existing`` (the default), ``replace`` or ``debounce``."""
-
-    mode: str
-    window_ms: int
+    #: What happens if another job holds it. ``existing``, the default: that job is the answer. ``reject``: the publish is refused.
+    #: ``replace``: that job is replaced, unless it is leased. ``debounce``: the delay of that job starts again.
+    mode: Optional[Literal["reject", "existing", "replace", "debounce"]] = None
+    #: How long the key is held, from publish, in milliseconds; 0 or None: while the job is live.
+    window_ms: Optional[float] = None
 
 
 @dataclass
@@ -42,7 +51,7 @@ class NewJob:
     """A job to publish. What is None is the queue's default, else the server's.
 
     ``data`` becomes JSON; bytes stay bytes, and so does text with a ``content_type`` that is not JSON. ``json`` is JSON text,
-    stored to the last digit, in place of ``data``.
+    stored to the last digit, in place of ``data``. Durations are in milliseconds. A fraction is rounded up.
     """
 
     queue: str
@@ -51,41 +60,40 @@ class NewJob:
     content_type: Optional[str] = None
     type: Optional[str] = None
     id: Optional[str] = None
-    delay_ms: Optional[int] = None
+    delay_ms: Optional[float] = None
     #: When it can be leased, in place of ``delay_ms``. Without a time zone it is a local time.
     run_at: Optional[datetime] = None
     #: How long it may exist; 0 = for ever.
-    ttl_ms: Optional[int] = None
+    ttl_ms: Optional[float] = None
     tries: Optional[int] = None
-    ttr_ms: Optional[int] = None
+    ttr_ms: Optional[float] = None
     #: How long a lease of it lasts in all, whatever the heartbeats; then it fails with the group ``max_run_exceeded``.
-    max_run_ms: Optional[int] = None
+    max_run_ms: Optional[float] = None
     #: -128 … 127; lower runs sooner.
     priority: Optional[int] = None
     tags: Optional[Sequence[str]] = None
     attributes: Optional[Mapping[str, str]] = None
     #: Ids of jobs that must be done first.
     depends_on: Optional[Sequence[str]] = None
-    #: ``block``, ``ignore``, ``fail`` or ``cancel``.
-    on_dependency_failure: Optional[str] = None
-    retry: Optional[RetryPolicy] = None
-    lease_grace_ms: Optional[int] = None
-    unique: Optional[UniqueKey] = None
+    on_dependency_failure: Optional[Literal["block", "ignore", "fail", "cancel"]] = None
+    #: A mapping has the fields of the API.
+    retry: Union[RetryPolicy, Mapping[str, Any], None] = None
+    lease_grace_ms: Optional[float] = None
+    unique: Union[UniqueKey, Mapping[str, Any], None] = None
     concurrency_key: Optional[str] = None
     #: How long it is kept with its result when it is done.
-    retention_ms: Optional[int] = None
+    retention_ms: Optional[float] = None
     history: Optional[bool] = None
 
     def to_json(self) -> str:
         """The job as the API takes it.
 
         Raises:
-            TypeError, ValueError: the data does not fit its content type, or is no JSON.
+            TypeError, ValueError: the data does not fit its content type, or is no JSON; a duration is infinite or no number.
         """
         members = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("data", "json", "run_at")
+            name: value for name, value in members_of(self).items() if name not in ("data", "json", "run_at")
         }
-        members = {name: value for name, value in members.items() if value is not None}
         if self.run_at is not None:
             moment = self.run_at.astimezone(timezone.utc).isoformat(timespec="milliseconds")
             members["run_at"] = moment.replace("+00:00", "Z")
@@ -102,12 +110,49 @@ class NewJob:
         return to_json({**members, **payload("data", data)})
 
 
+def members_of(options: Any) -> Dict[str, Any]:
+    """The members of a dataclass or a mapping that are given, as the API takes them: durations are whole."""
+    pairs = (
+        [(f.name, getattr(options, f.name)) for f in fields(options)]
+        if is_dataclass(options)
+        else list(options.items())
+    )
+    members: Dict[str, Any] = {}
+    for name, value in pairs:
+        if value is None:
+            continue
+        if name in ("retry", "unique") and (is_dataclass(value) or isinstance(value, Mapping)):
+            value = members_of(value)
+        elif name == "delays_ms" and isinstance(value, Sequence):
+            value = [rounded_up(name, one) for one in value]
+        elif name.endswith("_ms"):
+            value = rounded_up(name, value)
+        members[name] = value
+    return members
+
+
+def rounded_up(name: str, duration: Any) -> Any:
+    """A duration in whole milliseconds. What has no number is left to the server, which refuses it.
+
+    Raises:
+        ValueError: it is infinite, or no number.
+    """
+    try:
+        return duration if isinstance(duration, int) else math.ceil(duration)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: must be a number of milliseconds, not {duration}") from error
+    except TypeError:
+        return duration
+
+
 @dataclass(frozen=True)
 class PublishedJob:
     id: str
     state: str
     #: True: nothing was stored, this is the job that has the unique key.
     existing: bool
+    #: True: nothing was stored, an earlier publish with the same idempotency key was answered so.
+    replayed: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +173,8 @@ class EndedJob:
     existing: bool
     result: Any
     failure: Optional[JobFailure]
+    #: True: an earlier publish with the same idempotency key has stored it.
+    replayed: bool = False
 
 
 @dataclass(frozen=True)

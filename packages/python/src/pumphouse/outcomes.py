@@ -86,8 +86,7 @@ def failure_of(error: BaseException) -> Dict[str, Any]:
     else:
         group = member_of(error, "code") if issubclass(kind, PumphouseError) else None
         group = name_of(kind) if group is None else group
-        # The end says most.
-        message = trace_of(error)[-MAX_MESSAGE // 2 :]
+        message = trace_of(error)
     name = re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", "" if group is None else text_of(group))
     return {"group": cut(name, MAX_GROUP) or "failed", "message": cut(message, MAX_MESSAGE)}
 
@@ -117,21 +116,30 @@ def whole_delay(delay_ms: Any) -> Optional[int]:
 
 
 def trace_of(error: BaseException) -> str:
+    """The end of what Python prints of an exception: it says most."""
     try:
-        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        return "".join(lines)[-MAX_MESSAGE // 2 :]
     except BaseException:
-        return text_of(error)
+        return text_of(error)[:MAX_MESSAGE]
 
 
 def text_of(value: Any) -> str:
-    """A text for any value: not every object has one."""
+    """A text for any value: not every object has one. It is of no class of its own, whose methods may raise."""
     try:
-        return str(value)
+        # guard: python-texts-are-plain
+        return "".join([str(value)])
     except BaseException:
         return f"a value of the type {type.__repr__(type(value))} that cannot be shown"
 
 
-def cut(text: str, length: int) -> str:
-    """The API counts characters as UTF-16 does, and takes no halves of them."""
-    # A text of a class of its own may have another `encode`.
-    return str.encode(text, "utf-16-le", "replace")[: length * 2].decode("utf-16-le", "ignore")
+def cut(text: str, length: int, mark: str = "") -> str:
+    """The API counts characters as UTF-16 does, and takes no halves of them.
+
+    Args:
+        mark: the end of a text that is cut.
+    """
+    units = text.encode("utf-16-le", "replace")
+    if len(units) <= length * 2:
+        return units.decode("utf-16-le", "ignore")
+    return units[: (length - len(mark)) * 2].decode("utf-16-le", "ignore") + mark

@@ -1,7 +1,6 @@
 """The worker: leases jobs, runs their handlers in threads, keeps the leases and settles the jobs."""
 
 import contextvars
-import logging
 import os
 import random
 import re
@@ -10,23 +9,40 @@ import signal
 import socket
 import threading
 import time
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Set, Tuple, TypeVar
 
-from ._http import MAX_WAIT, Limits, Response
+from ._calls import part_of
+from ._http import MAX_WAIT, Call, Connections, Limits, Response, answer_of, nothing
+from ._log import logger
+from ._pool import Pool
 from ._version import __version__
-from .client import Pumphouse, part_of
+from .client import Pumphouse
 from .errors import PumphouseError
 from .jobs import Job, leased_jobs, payload, to_json
-from .outcomes import INVALID_OUTCOME, Fail, Next, Release, Retry, ending_of, failure_of, whole_delay
+from .outcomes import (
+    INVALID_OUTCOME,
+    Fail,
+    Next,
+    Release,
+    Retry,
+    cut,
+    ending_of,
+    failure_of,
+    text_of,
+    whole_delay,
+)
 
-logger = logging.getLogger("pumphouse")
+T = TypeVar("T")
 
 # Most jobs of one lease request, and of one heartbeat.
 MAX_LEASES = 100
 MAX_CONCURRENCY = 1_000
 MAX_SESSION_QUEUES = 64
+# Characters of a line in a job's timeline.
+MAX_LOG_LINE = 1_024
 # A heartbeat is due after this part of the lease, ± JITTER of it; and so soon after one that was not answered.
 HEARTBEAT_PART = 1 / 3
 JITTER = 0.1
@@ -75,16 +91,12 @@ Handler = Callable[[Job, "JobContext"], Any]
 OLD_UNHANDLED_MS = 60_000
 #: The workers in whose handlers the running code is.
 callers: "contextvars.ContextVar[Tuple[Worker, ...]]" = contextvars.ContextVar("pumphouse", default=())
-#: Guards ``Worker._awaited`` of all workers.
-awaiting = threading.Lock()
+#: Guards ``Worker._awaited`` of all workers. A signal handler may interrupt the thread that holds it.
+awaiting = threading.RLock()
 
 
-class JobContext:
-    """What a handler gets beside its job.
-
-    It is cancelled when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
-    cancelled, and at the end of the shutdown grace.
-    """
+class LeaseContext:
+    """What a handler may know of the lease of its job."""
 
     def __init__(self, held: "HeldJob", worker: "Worker") -> None:
         self._held = held
@@ -99,10 +111,6 @@ class JobContext:
         """Why it is cancelled: ``code`` is ``lease_lost``, ``lease_unconfirmed``, ``cancelled`` or ``shutdown``."""
         return self._held.cause
 
-    def wait(self, seconds: float) -> bool:
-        """Sleeps. Returns True at once when the context is cancelled."""
-        return self._held.cancelled.wait(min(seconds, MAX_WAIT))
-
     def raise_if_cancelled(self) -> None:
         """Raises:
         PumphouseError: the cause. A handler that lets it pass gives its job back.
@@ -110,15 +118,32 @@ class JobContext:
         if self._held.cause is not None:
             raise self._held.cause
 
+
+class JobContext(LeaseContext):
+    """What a handler gets beside its job.
+
+    It is cancelled when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
+    cancelled, and at the end of the shutdown grace.
+    """
+
+    def wait(self, seconds: float) -> bool:
+        """Sleeps. Returns True at once when the context is cancelled."""
+        return self._held.cancelled.wait(min(seconds, MAX_WAIT))
+
     def progress(self, value: Any) -> None:
         """Stores how far the work is; any JSON."""
-        self._worker._progress(self._held, value)
+        held, sent = self._held, time.monotonic()
+        try:
+            held.take_progress(sent, self._worker._send(self._worker.progress_call(held, value)))
+        except PumphouseError as error:
+            held.take_progress_error(error)
 
-    def log(self, message: str, data: Any = None) -> None:
-        """Writes a line into the job's timeline."""
-        body = {"message": message} if data is None else {"message": message, "data": data}
-        # A line that stands there twice does less harm than one that is missing.
-        self._worker._client.call("POST", f"jobs/{part_of(self._held.job.id)}/log", body, repeatable=True)
+    def log(self, message: object, data: Any = None) -> None:
+        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. Without room for it, a warning is logged."""
+        try:
+            self._worker._send(log_call(self._held.job, message, data))
+        except PumphouseError as error:
+            self._held.take_log_error(error)
 
 
 class HeldJob:
@@ -135,6 +160,9 @@ class HeldJob:
         self.is_settling = False
         #: The worker has given it back without waiting for its handler.
         self.is_abandoned = False
+        #: Called when it is cancelled, in any thread; perhaps twice.
+        self.on_cancel: Callable[[], None] = lambda: None
+        self._warned: Set[str] = set()
 
     @property
     def is_lost(self) -> bool:
@@ -145,6 +173,31 @@ class HeldJob:
         if self.cause is None or code == "lease_lost":
             self.cause = PumphouseError(code, CAUSES[code])
             self.cancelled.set()
+            self.on_cancel()
+
+    def take_progress(self, sent: float, answer: Any) -> None:
+        """A progress is a heartbeat, too. ``sent`` is when it was sent, on the monotonic clock."""
+        self.confirmed = max(self.confirmed, sent)
+        if answer["cancel_requested"]:
+            self.cancel("cancelled")
+
+    def take_progress_error(self, error: PumphouseError) -> None:
+        """Raises: what does not say that the lease is lost."""
+        if error.code not in ("lease_lost", "job_not_found"):
+            raise error
+        self.cancel("lease_lost")
+
+    def take_log_error(self, error: PumphouseError) -> None:
+        """Raises: what is not for want of room or of an answer. A line that is missing must not fail the job."""
+        if not may_pass(error) and error.status != 507:
+            raise error
+        self.warn_once("log", "a line was not written into the timeline of a job: %s", error)
+
+    def warn_once(self, what: str, text: str, error: PumphouseError) -> None:
+        """Logs one warning of each kind for a job; ``text`` has a place for the error."""
+        if what not in self._warned:
+            self._warned.add(what)
+            logger.warning(f"{text}: %s %s", error, self.job.queue, self.job.id)
 
 
 class Worker:
@@ -156,9 +209,9 @@ class Worker:
     def __init__(
         self,
         client: Pumphouse,
-        queues: Sequence[str],
+        queues: Optional[Sequence[str]] = None,
         *,
-        order: Optional[str] = None,
+        order: Optional[Literal["ordered", "round_robin"]] = None,
         concurrency: int = 10,
         ttr_ms: float = 60_000,
         wait_ms: float = 20_000,
@@ -169,6 +222,7 @@ class Worker:
     ) -> None:
         """
         Args:
+            queues: None: those that the handlers name, in the order of the handlers.
             order: ``ordered`` (the default): a queue is served when those before it are empty; ``round_robin``: one job of each.
             concurrency: threads that run handlers.
             ttr_ms: how long a lease lasts without a heartbeat. A heartbeat is sent every third of it.
@@ -179,7 +233,7 @@ class Worker:
                 as long each time until a handler begins, a minute at most.
             name: its name in lists. Workers with equal names are listed each for itself.
         """
-        if isinstance(queues, str) or not queues:
+        if isinstance(queues, str) or (queues is not None and not queues):
             raise ValueError("queues: must be a list with one name at least")
         if not 1 <= concurrency <= MAX_CONCURRENCY:
             raise ValueError(f"concurrency: must be from 1 to {MAX_CONCURRENCY}")
@@ -189,8 +243,9 @@ class Worker:
         if not wait_ms >= 0:
             raise ValueError("wait_ms: must be 0 or more")
         self._client = client
+        self._queues = None if queues is None else list(queues)
         wait_ms = whole_delay(min(wait_ms, MAX_WAIT * 1000)) or 0
-        self._lease_fields = {"queues": list(queues), "wait_ms": wait_ms, "ttr_ms": ttr_ms}
+        self._lease_fields: Dict[str, Any] = {"wait_ms": wait_ms, "ttr_ms": ttr_ms}
         if order is not None:
             self._lease_fields["order"] = order
         self._concurrency = concurrency
@@ -203,13 +258,12 @@ class Worker:
         readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64].lstrip("-_") or "worker"
         #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it.
         self.id = f"{readable}-{secrets.token_hex(8)}"
-        self._info = {
+        self._info: Dict[str, Any] = {
             "name": name[:255],
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "version": __version__,
             "language": "python",
-            "queues": list(queues)[:MAX_SESSION_QUEUES],
             "concurrency": concurrency,
             "started_at": datetime.now(timezone.utc)
             .isoformat(timespec="milliseconds")
@@ -217,7 +271,8 @@ class Worker:
         }
         self._handlers: Dict[Tuple[Optional[str], Optional[str]], Handler] = {}
         self._polls = client._api.own_connections()
-        self._tasks: "SimpleQueue[Optional[HeldJob]]" = SimpleQueue()
+        # What runs there calls methods of what handlers raised or returned.
+        self._pool = Pool("pumphouse", lambda: callers.set((self,)))
         self._acks = AckBatcher(self._send_acks, lambda: self._running == 0)
         #: Guards what follows; notified when a job is settled, and when the worker is to stop.
         self._changed = threading.Condition()
@@ -235,8 +290,10 @@ class Worker:
         self._quieting = threading.Event()
         self._stopping = threading.Event()
         self._ended = threading.Event()
-        #: The number of the second stop signal: what is left is given back at once.
-        self._second_signal = 0
+        #: What is left is given back at once.
+        self._is_aborting = False
+        #: The number of the second stop signal.
+        self._exit_signal = 0
         # The shutdown waits for no outcome any more that the server cannot store yet.
         self._is_leaving = False
 
@@ -249,6 +306,8 @@ class Worker:
             type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
             queue: only jobs of this queue.
         """
+        if callable(type):
+            raise TypeError("handle: write @worker.handle() with parentheses")
         key = (queue, type)
         if key in self._handlers:
             raise ValueError(f"there is a handler for {key} already")
@@ -272,30 +331,69 @@ class Worker:
 
         Raises:
             PumphouseError: the server refuses this worker: its token, its queues. What was running has ended by then.
+            ValueError: neither the worker nor a handler names a queue.
         """
-        self._has_started = True
+        self._prepare()
+        restore = self._listen() if signals else lambda: None
+        try:
+            self._run()
+        finally:
+            restore()
+        self._exit_by_signal()
+
+    def _prepare(self) -> None:
+        """What comes before ``_run``, in the thread and the context of the caller."""
+        queues = self._queues or self._queues_of_handlers()
+        self._lease_fields["queues"] = queues
+        self._info["queues"] = queues[:MAX_SESSION_QUEUES]
+        self._warn_of_queues(queues)
         self._run_thread = threading.get_ident()
         self._context = contextvars.copy_context()
-        restore = self._listen() if signals else lambda: None
+        self._has_started = True
+
+    def _run(self) -> None:
         keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
         keeper.start()
-        for number in range(self._concurrency):
-            threading.Thread(target=self._work, name=f"pumphouse-{number}", daemon=True).start()
         try:
+            self._pool.submit(lambda: None)
             self._lease_loop()
             self._stopping.wait()
         finally:
             self.stop(wait=False)
             self._drain()
             self._ended.set()
-            for _ in range(self._concurrency):
-                self._tasks.put(None)
+            self._pool.end()
             # A heartbeat that arrives behind the end would begin the session again.
             keeper.join()
             self._end_session()
-            restore()
-        if self._second_signal:
-            raise SystemExit(128 + self._second_signal)
+
+    def _exit_by_signal(self) -> None:
+        """Raises:
+        SystemExit: there was a second signal.
+        """
+        if self._exit_signal:
+            raise SystemExit(128 + self._exit_signal)
+
+    def _queues_of_handlers(self) -> List[str]:
+        queues = list(dict.fromkeys(queue for queue, _type in self._handlers if queue is not None))
+        if not queues:
+            raise ValueError(
+                "queues is missing: name the queues of the worker, or that of each handler: handle(type, queue=…)"
+            )
+        return queues
+
+    def _warn_of_queues(self, queues: Sequence[str]) -> None:
+        """One warning at the start of a worker some of whose queues or handlers have nothing to do."""
+        named = {queue for queue, _type in self._handlers}
+        faults = []
+        idle = sorted(queue for queue in named if queue is not None and queue not in queues)
+        if idle:
+            faults.append(f"it has handlers of queues that it does not lease from: {', '.join(idle)}")
+        bare = [] if None in named else [queue for queue in queues if queue not in named]
+        if bare:
+            faults.append(f"no handler takes jobs of these queues, which are given back: {', '.join(bare)}")
+        if faults:
+            logger.warning("queues and handlers of the worker %s do not match: %s", self.id, "; ".join(faults))
 
     def quiet(self) -> None:
         """Leases nothing more; what it has goes on. ``run`` ends with ``stop`` only."""
@@ -303,7 +401,10 @@ class Worker:
             is_first = not self._quieting.is_set()
             self._quieting.set()
         if is_first:
-            threading.Thread(target=self._end_poll, name="pumphouse-end", daemon=True).start()
+            try:
+                threading.Thread(target=self._end_poll, name="pumphouse-end", daemon=True).start()
+            except RuntimeError:  # There are too many threads, or the interpreter ends.
+                self._polls.hurry()
         self._notify()
 
     def _end_poll(self) -> None:
@@ -315,8 +416,8 @@ class Worker:
         end = time.monotonic() + END_WAITS
         try:
             while self._is_leasing and time.monotonic() < end:
-                self._client._api.call(
-                    "DELETE", f"workers/{part_of(self.id)}/waits", repeatable=True, limits=limits
+                self._send(
+                    Call("DELETE", f"workers/{self.id}/waits", nothing, repeatable=True, limits=limits)
                 )
                 with self._changed:
                     self._changed.wait_for(lambda: not self._is_leasing, END_WAITS / 4)
@@ -334,17 +435,27 @@ class Worker:
         self.quiet()
         if not wait or not self._has_started or threading.get_ident() == self._run_thread:
             return
+        with self._awaiting() as may_wait:
+            if may_wait:
+                self._ended.wait()
+
+    @contextmanager
+    def _awaiting(self) -> Iterator[bool]:
+        """While the caller waits for the end of this worker. False: it would wait for itself."""
         own = callers.get()
         with awaiting:
+            may_wait = True
             # guard: python-stop-does-not-wait-for-itself
             if self._is_waiting_for(own):
-                return
+                may_wait, own = False, ()
             for worker in own:
                 worker._awaited.append(self)
-        self._ended.wait()
-        with awaiting:
-            for worker in own:
-                worker._awaited.remove(self)
+        try:
+            yield may_wait
+        finally:
+            with awaiting:
+                for worker in own:
+                    worker._awaited.remove(self)
 
     def _is_waiting_for(self, workers: Sequence["Worker"]) -> bool:
         return self in workers or any(worker._is_waiting_for(workers) for worker in self._awaited)
@@ -386,19 +497,9 @@ class Worker:
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
         body = to_json({**self._lease_fields, "count": count, "worker": self.id})
-        call = self._client._api.call
         try:
             # The server takes leases back whose answer did not arrive.
-            jobs: List[Job] = call(
-                "POST",
-                "leases",
-                body,
-                wait_ms=self._wait_ms,
-                repeatable=True,
-                connections=self._polls,
-                read=jobs_of,
-            )
-            return jobs
+            return self._send(Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms), self._polls)
         except PumphouseError as error:
             if self._quieting.is_set():
                 return []
@@ -419,26 +520,39 @@ class Worker:
         with self._changed:
             self._held.add(held)
             held.is_abandoned = held.handler is not None and self._quieting.is_set()
-        self._tasks.put(held)
+        self._start(held)
 
     # Running
 
-    def _work(self) -> None:
-        """One thread: runs jobs one after the other, and methods of what their handlers raised or returned."""
-        callers.set((self,))
-        while True:
-            held = self._tasks.get()
-            if held is None:
-                return
+    def _start(self, held: HeldJob) -> None:
+        self._submit(held, lambda: self._execute(held))
+
+    def _submit(self, held: HeldJob, task: Callable[[], None]) -> None:
+        """Does something for a job in a thread of the pool."""
+
+        def guarded() -> None:
             try:
-                self._execute(held)
-            except BaseException:  # The thread has other jobs to run.
+                task()
+            except BaseException:  # The worker has other jobs to run.
                 self._drop(held)
                 logger.exception(
                     "a job could not be settled; it comes again when its lease ends: %s", held.job.id
                 )
 
+        self._pool.submit(guarded)
+
     def _execute(self, held: HeldJob) -> None:
+        if not self._may_begin(held):
+            return
+        returned, raised = None, None
+        try:
+            returned = self._context.copy().run(self._call, held)
+        except BaseException as error:
+            raised = error
+        self._finish(held, returned, raised)
+
+    def _may_begin(self, held: HeldJob) -> bool:
+        """False: the handler of the job is not to run. The job is settled without it."""
         job = held.job
         with self._changed:
             is_over = held.is_abandoned
@@ -446,7 +560,7 @@ class Worker:
                 self._running += 1
         if is_over:
             self._give_back(held)
-            return
+            return False
         if held.handler is None:
             held.is_settling = True
             if (job.queue, job.type) not in self._warned:
@@ -458,18 +572,18 @@ class Worker:
                     job.type,
                 )
             self._give_back_unhandled(held)
-            return
-        returned, raised = None, None
-        try:
-            # guard: python-unreadable-job-fails-alone
-            if job.unreadable is not None:
-                raise Fail(job.unreadable, group="invalid_data")
-            returned = self._context.copy().run(self._call, held, held.handler)
-            # guard: python-returned-outcome-counts
-            if issubclass(type(returned), (Retry, Fail, Release)):
-                raise returned
-        except BaseException as error:
-            raised = error
+            return False
+        # guard: python-unreadable-job-fails-alone
+        if job.unreadable is not None:
+            self._finish(held, None, Fail(job.unreadable, group="invalid_data"))
+            return False
+        return True
+
+    def _finish(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
+        """Settles a job whose handler has ended."""
+        # guard: python-returned-outcome-counts
+        if issubclass(type(returned), (Retry, Fail, Release)):
+            raised = returned
         with self._changed:
             self._running -= 1
             if held.is_abandoned:
@@ -479,9 +593,10 @@ class Worker:
             self._settle(held, returned, raised)
         self._drop(held)
 
-    def _call(self, held: HeldJob, handler: Handler) -> Any:
+    def _call(self, held: HeldJob) -> Any:
         callers.set((*callers.get(), self))
-        return handler(held.job, JobContext(held, self))
+        assert held.handler is not None
+        return held.handler(held.job, JobContext(held, self))
 
     def _settle(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
         """Tells the server how the job ended. A cancelled context gives back what has failed."""
@@ -559,11 +674,9 @@ class Worker:
         """Raises: what the server refuses, or what has no JSON."""
         job = held.job
         body = {"lease": job.lease, **{name: value for name, value in members.items() if value is not None}}
+        call = Call("POST", f"jobs/{part_of(job.id)}/{what}", nothing, to_json(body), True)
         try:
-            self._persist(
-                held,
-                lambda: self._client.call("POST", f"jobs/{part_of(job.id)}/{what}", body, repeatable=True),
-            )
+            self._persist(held, lambda: self._send(call))
         except PumphouseError as error:
             if error.code == "job_not_found":
                 return
@@ -575,16 +688,17 @@ class Worker:
             elif error.attempts == 1:  # Else an earlier attempt, whose answer was lost, has ended the lease.
                 warn_lost(job)
 
-    def _persist(self, held: HeldJob, operation: Callable[[], Any]) -> Any:
+    def _persist(self, held: HeldJob, operation: Callable[[], T]) -> T:
         """Sends one operation, again and again until the lease would have ended."""
         pauses = 0
         while True:
             try:
                 return operation()
             except PumphouseError as error:
-                is_over = time.monotonic() - held.confirmed > self._ttr or self._second_signal
+                is_over = time.monotonic() - held.confirmed > self._ttr or self._is_aborting
                 if is_over or not may_pass(error):
                     raise
+                held.warn_once("wait", "the outcome of a job waits until the server can store it: %s", error)
             time.sleep(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
             pauses += 1
 
@@ -609,9 +723,10 @@ class Worker:
             self._changed.notify_all()
 
     def _send_acks(self, acks: Sequence[str]) -> List[str]:
-        body = f'{{"acks":[{",".join(acks)}]}}'
-        answer = self._client._api.call("POST", "acks", body, repeatable=True)
-        return [str(result["status"]) for result in answer["results"]]
+        return self._send(Call("POST", "acks", ack_statuses, f'{{"acks":[{",".join(acks)}]}}', True))
+
+    def _send(self, call: "Call[T]", connections: Optional[Connections] = None) -> T:
+        return self._client._api.send(call, connections)
 
     # Leases
 
@@ -647,8 +762,8 @@ class Worker:
         timeout = max(0.05, min(10.0, self._ttr * ATTEMPT_PART, left))
         limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
         try:
-            answer = self._client._api.call(
-                "POST", f"workers/{self.id}/heartbeat", body, repeatable=True, limits=limits
+            answer = self._send(
+                Call("POST", f"workers/{self.id}/heartbeat", answer_of, body, True, limits=limits)
             )
         except PumphouseError as error:
             # Without leases: what refuses it, a wrong token for example, refuses the first lease request too, which raises.
@@ -669,27 +784,15 @@ class Worker:
             self.quiet()
         return True
 
-    def _progress(self, held: HeldJob, value: Any) -> None:
+    def progress_call(self, held: HeldJob, value: Any) -> "Call[Any]":
         body = {"lease": held.job.lease, "ttr_ms": self._ttr_ms, "progress": value}
-        sent = time.monotonic()
-        try:
-            answer = self._client.call(
-                "POST", f"jobs/{part_of(held.job.id)}/heartbeat", body, repeatable=True
-            )
-        except PumphouseError as error:
-            if error.code not in ("lease_lost", "job_not_found"):
-                raise
-            held.cancel("lease_lost")
-            return
-        held.confirmed = max(held.confirmed, sent)
-        if answer["cancel_requested"]:
-            held.cancel("cancelled")
+        return Call("POST", f"jobs/{part_of(held.job.id)}/heartbeat", answer_of, to_json(body), True)
 
     def _end_session(self) -> None:
         """No harm is done if that fails: the session is lost after its lease, and forgotten later."""
         limits = Limits(tries=1, within_s=1, attempt_s=1)
         try:
-            self._client._api.call("DELETE", f"workers/{self.id}", repeatable=True, limits=limits)
+            self._send(Call("DELETE", f"workers/{self.id}", nothing, repeatable=True, limits=limits))
         except PumphouseError:
             pass
 
@@ -713,15 +816,21 @@ class Worker:
         # guard: python-stops-in-a-full-store
         self._is_leaving = True
         # Each operation ends by itself when the lease would have ended.
-        self._wait_until_empty(AT_ONCE if self._second_signal else None, can_hurry=False)
+        self._wait_until_empty(AT_ONCE if self._is_aborting else None, can_hurry=False)
 
     def _wait_until_empty(self, seconds: Optional[float], can_hurry: bool = True) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: not self._held or (can_hurry and self._second_signal > 0), seconds)
+            self._changed.wait_for(lambda: not self._held or (can_hurry and self._is_aborting), seconds)
 
     def _notify(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+    def _abort_now(self) -> None:
+        """Gives all jobs back at once, without waiting for handlers."""
+        self._is_aborting = True
+        self.stop(wait=False)
+        self._notify()
 
     def _listen(self) -> Callable[[], None]:
         """Signal handlers run in the midst of the main thread, which may hold any lock: another thread does what they ask."""
@@ -732,8 +841,9 @@ class Worker:
         def follow() -> None:
             if numbers.get():
                 self.stop(wait=False)
-                self._second_signal = numbers.get()
-                self._notify()
+                self._exit_signal = numbers.get()
+                if self._exit_signal:
+                    self._abort_now()
 
         def restore() -> None:
             for number, handler in zip(both, former):
@@ -795,10 +905,19 @@ class AckBatcher:
 
 
 def jobs_of(response: Response) -> List[Job]:
-    try:
-        return leased_jobs(response.body)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise PumphouseError("invalid_response", "the answer is not JSON", status=response.status) from error
+    return leased_jobs(response.body)
+
+
+def ack_statuses(response: Response) -> List[str]:
+    return [str(result["status"]) for result in answer_of(response)["results"]]
+
+
+def log_call(job: Job, message: object, data: Any) -> "Call[None]":
+    body = {"message": cut(text_of(message), MAX_LOG_LINE, "…")}
+    if data is not None:
+        body["data"] = data
+    # A line that stands there twice does less harm than one that is missing.
+    return Call("POST", f"jobs/{part_of(job.id)}/log", nothing, to_json(body), True)
 
 
 def is_refusal(error: PumphouseError) -> bool:

@@ -1,0 +1,135 @@
+"""The calls of the producer and about jobs: what each sends, and how its answer is read."""
+
+import json
+import re
+import secrets
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+from urllib.parse import quote
+
+from ._http import Call, Response, answer_of, nothing
+from .errors import PumphouseError
+from .jobs import (
+    CancelledJob,
+    EndedJob,
+    JobDetails,
+    JobPage,
+    NewJob,
+    PublishedJob,
+    from_wire,
+    rounded_up,
+    to_json,
+)
+from .outcomes import whole_delay
+
+# Longer than all retries of one call.
+OWN_KEY_TTL_MS = 120_000
+# Jobs of one call of the API.
+MAX_JOBS = 64
+# Longest wait for the end of a job that the server takes: a day.
+MAX_END_WAIT_MS = 86_400_000
+T = TypeVar("T")
+
+
+def publish(job: NewJob, key: Optional[str], durability: Optional[str]) -> Call[PublishedJob]:
+    return publish_call(job.to_json(), key, durability, reads_publish(PublishedJob))
+
+
+def publish_many(
+    jobs: Sequence[NewJob], key: Optional[str], durability: Optional[str]
+) -> List[Call[List[PublishedJob]]]:
+    """All of them are written before the first is sent: a job that is no JSON stores nothing."""
+    texts = [job.to_json() for job in jobs]
+    calls = []
+    for at in range(0, len(texts), MAX_JOBS):
+        own_key = f"{key}.{at}" if key and at > 0 else key
+        body = f'{{"jobs":[{",".join(texts[at : at + MAX_JOBS])}]}}'
+        calls.append(publish_call(body, own_key, durability, read_published))
+    return calls
+
+
+def publish_and_wait(
+    job: NewJob, wait_ms: float, key: Optional[str], durability: Optional[str]
+) -> Call[EndedJob]:
+    wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
+    return publish_call(job.to_json(), key, durability, reads_publish(EndedJob), wait_ms)
+
+
+def publish_call(
+    body: str, key: Optional[str], durability: Optional[str], read: Callable[[Response], T], wait_ms: int = 0
+) -> Call[T]:
+    for name, value in (("idempotency_key", key), ("durability", durability)):
+        if value is not None and not re.fullmatch("[ -~]*", value):
+            raise ValueError(f"{name}: must be ASCII without control characters, not {value!r}")
+    headers = {"idempotency-key": key or secrets.token_hex(16)}
+    if not key:
+        headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
+    if durability is not None:
+        headers["x-durability"] = durability
+    query = {"wait_ms": wait_ms} if wait_ms else None
+    return Call("POST", "jobs", read, body, True, query, headers, wait_ms)
+
+
+def get_job(job_id: str) -> Call[JobDetails]:
+    return Call("GET", f"jobs/{part_of(job_id)}", reads(JobDetails), repeatable=True)
+
+
+def list_jobs(filters: Mapping[str, Any]) -> Call[JobPage]:
+    return Call("GET", "jobs", read_page, repeatable=True, query=filters)
+
+
+def cancel_job(job_id: str, cascade: bool, grace_ms: Optional[float]) -> Call[CancelledJob]:
+    body: Dict[str, Any] = {"cascade": cascade}
+    if grace_ms is not None:
+        body["grace_ms"] = rounded_up("grace_ms", grace_ms)
+    return Call("POST", f"jobs/{part_of(job_id)}/cancel", reads(CancelledJob), to_json(body), True)
+
+
+def delete_job(job_id: str, force: bool) -> Call[None]:
+    query = {"force": True} if force else None
+    return Call("DELETE", f"jobs/{part_of(job_id)}", nothing, repeatable=True, query=query)
+
+
+def check_deleted(error: PumphouseError) -> None:
+    """Raises: the error of a delete, unless an earlier attempt, whose answer was lost, has done it."""
+    if error.status != 404 or error.attempts == 1:
+        raise error
+
+
+def other(
+    method: str,
+    path: str,
+    body: Optional[Mapping[str, Any]],
+    query: Optional[Mapping[str, Any]],
+    repeatable: Optional[bool],
+) -> Call[Any]:
+    if not re.fullmatch("[!-~]+", path):
+        raise ValueError(f"path: its parts must be encoded, as by urllib.parse.quote: {path!r}")
+    text = None if body is None else to_json(body)
+    is_repeatable = method != "POST" if repeatable is None else repeatable
+    return Call(method, path, answer_of, text, is_repeatable, query)
+
+
+def reads(kind: Type[T]) -> Callable[[Response], T]:
+    return lambda response: from_wire(kind, answer_of(response))
+
+
+def reads_publish(kind: Type[T]) -> Callable[[Response], T]:
+    return lambda response: from_wire(kind, {**answer_of(response), **replay_of(response)})
+
+
+def read_published(response: Response) -> List[PublishedJob]:
+    replay = replay_of(response)
+    return [from_wire(PublishedJob, {**job, **replay}) for job in answer_of(response)["jobs"]]
+
+
+def replay_of(response: Response) -> Dict[str, bool]:
+    return {"replayed": response.headers.get("idempotency-replayed") == "true"}
+
+
+def read_page(response: Response) -> JobPage:
+    answer = json.loads(response.body)
+    return JobPage([from_wire(JobDetails, item) for item in answer["items"]], answer["next_cursor"])
+
+
+def part_of(text: str) -> str:
+    return quote(text, safe="")

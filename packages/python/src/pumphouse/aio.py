@@ -1,0 +1,388 @@
+"""Client and worker runtime for asyncio.
+
+They are those of :mod:`pumphouse`, with coroutines: jobs, options, outcomes and errors are the same. A client belongs to the event loop
+that runs. The worker's leases and heartbeats are in threads of its own: a handler that blocks the event loop loses no lease.
+"""
+
+import asyncio
+import inspect
+import ssl
+import threading
+import time
+from typing import (
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Dict,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
+
+from . import _calls, client, worker
+from ._aio_http import LoopApi
+from ._http import Limits
+from .errors import PumphouseError
+from .jobs import CancelledJob, EndedJob, Job, JobDetails, JobPage, NewJob, PublishedJob
+from .outcomes import Release
+
+__all__ = ["JobContext", "Pumphouse", "Worker"]
+
+
+class Pumphouse:
+    """A client of one namespace, for asyncio. Tasks may share it.
+
+    Its calls are those of :class:`pumphouse.Pumphouse`, with the same arguments, results, retries and errors. A call that is cancelled
+    may have been done.
+    """
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        namespace: Optional[str] = None,
+        token: Optional[str] = None,
+        *,
+        limits: Optional[Limits] = None,
+        ssl_context: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        """Its arguments, and the variables of the environment in their place, are those of :class:`pumphouse.Pumphouse`."""
+        #: For the threads of workers.
+        self._threaded = client.Pumphouse(url, namespace, token, limits=limits, ssl_context=ssl_context)
+        self._api = LoopApi.like(self._threaded._api)
+
+    async def publish(
+        self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
+    ) -> PublishedJob:
+        """Publishes a job."""
+        return await self._api.send(_calls.publish(job, idempotency_key, durability))
+
+    async def publish_many(
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        idempotency_key: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> List[PublishedJob]:
+        """Publishes jobs, in order. Up to 64 are stored all or none; more go in several calls, one after the other."""
+        calls = _calls.publish_many(jobs, idempotency_key, durability)
+        return [published for call in calls for published in await self._api.send(call)]
+
+    async def publish_and_wait(
+        self,
+        job: NewJob,
+        *,
+        wait_ms: float = 30_000,
+        idempotency_key: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> EndedJob:
+        """Publishes a job and waits for its end, or for ``wait_ms``, a day at most."""
+        return await self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
+
+    async def get_job(self, job_id: str) -> JobDetails:
+        """All that is known of a job."""
+        return await self._api.send(_calls.get_job(job_id))
+
+    async def list_jobs(
+        self,
+        *,
+        queue: Optional[str] = None,
+        state: Optional[Sequence[str]] = None,
+        tag: Optional[str] = None,
+        type: Optional[str] = None,
+        group: Optional[str] = None,
+        worker: Optional[str] = None,
+        order: Optional[str] = None,
+        ids: Optional[Sequence[str]] = None,
+        fields: Optional[Sequence[str]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> JobPage:
+        """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
+        filters = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
+        more = {"order": order, "ids": ids, "fields": fields, "limit": limit, "cursor": cursor}
+        return await self._api.send(_calls.list_jobs({**filters, **more}))
+
+    async def each_job(self, **filters: Any) -> AsyncIterator[JobDetails]:
+        """The jobs of all pages; it takes what :meth:`list_jobs` takes."""
+        while True:
+            page = await self.list_jobs(**filters)
+            for job in page.items:
+                yield job
+            if page.next_cursor is None:
+                return
+            filters["cursor"] = page.next_cursor
+
+    async def cancel_job(
+        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[float] = None
+    ) -> CancelledJob:
+        """Ends a job before it is done. The worker of a leased one learns it from its next heartbeat."""
+        return await self._api.send(_calls.cancel_job(job_id, cascade, grace_ms))
+
+    async def delete_job(self, job_id: str, *, force: bool = False) -> None:
+        """Deletes a job in any state but leased; with ``force`` a leased one, too."""
+        try:
+            await self._api.send(_calls.delete_job(job_id, force))
+        except PumphouseError as error:
+            _calls.check_deleted(error)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]] = None,
+        *,
+        query: Optional[Mapping[str, Any]] = None,
+        repeatable: Optional[bool] = None,
+    ) -> Any:
+        """Any other call of the v1 API, as that of :class:`pumphouse.Pumphouse`."""
+        return await self._api.send(_calls.other(method, path, body, query, repeatable))
+
+    async def close(self) -> None:
+        """Closes idle connections."""
+        self._api.connections.close()
+        self._threaded.close()
+
+    async def __aenter__(self) -> "Pumphouse":
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+
+class JobContext(worker.LeaseContext):
+    """What a handler gets beside its job.
+
+    When the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job cancelled, and at the end
+    of the shutdown grace, the handler gets an ``asyncio.CancelledError``; ``cause`` says why.
+    """
+
+    def __init__(self, held: worker.HeldJob, core: "LoopWorker", api: LoopApi) -> None:
+        super().__init__(held, core)
+        self._api = api
+
+    async def progress(self, value: Any) -> None:
+        """Stores how far the work is; any JSON."""
+        held, sent = self._held, time.monotonic()
+        try:
+            held.take_progress(sent, await self._api.send(self._worker.progress_call(held, value)))
+        except PumphouseError as error:
+            held.take_progress_error(error)
+
+    async def log(self, message: object, data: Any = None) -> None:
+        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. Without room for it, a warning is logged."""
+        try:
+            await self._api.send(worker.log_call(self._held.job, message, data))
+        except PumphouseError as error:
+            self._held.take_log_error(error)
+
+
+Handler = Callable[[Job, JobContext], Awaitable[Any]]
+
+
+class LoopWorker(worker.Worker):
+    """A worker whose handlers are tasks of an event loop. All else is in threads, as in its base class."""
+
+    api: LoopApi
+    _loop: asyncio.AbstractEventLoop
+    _tasks: "Set[asyncio.Task[Tuple[Any, Optional[BaseException]]]]"
+
+    def prepare(self, api: LoopApi) -> None:
+        """Before ``_run``, in the event loop of the handlers."""
+        self.api, self._loop, self._tasks = api, asyncio.get_running_loop(), set()
+        self._prepare()
+
+    def _start(self, held: worker.HeldJob) -> None:
+        if held.handler is None or held.job.unreadable is not None or held.is_abandoned:
+            self._submit(held, lambda: self._execute(held))
+        else:
+            self._execute(held)
+
+    def _execute(self, held: worker.HeldJob) -> None:
+        if not self._may_begin(held):
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._begin, held)
+        except RuntimeError:  # The event loop is closed.
+            self._finish(held, None, Release())
+
+    def _begin(self, held: worker.HeldJob) -> None:
+        context = self._context.copy()
+        task = context.run(self._task_of, held)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda task: self._end(held, task))
+        is_told = False
+
+        def cancel() -> None:
+            nonlocal is_told
+            if not is_told:
+                is_told = True
+                task.cancel()
+
+        def cancel_soon() -> None:
+            try:
+                self._loop.call_soon_threadsafe(cancel)
+            except RuntimeError:
+                pass  # The event loop is closed.
+
+        held.on_cancel = cancel_soon
+        if held.cause is not None:
+            cancel()
+
+    def _task_of(self, held: worker.HeldJob) -> "asyncio.Task[Tuple[Any, Optional[BaseException]]]":
+        worker.callers.set((*worker.callers.get(), self))
+        return self._loop.create_task(self._handle(held))
+
+    async def _handle(self, held: worker.HeldJob) -> Tuple[Any, Optional[BaseException]]:
+        """What the handler returned and raised. Nothing of it ends the event loop, but Ctrl-C."""
+        assert held.handler is not None
+        try:
+            return await held.handler(held.job, JobContext(held, self, self.api)), None  # type: ignore[arg-type]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return None, error
+
+    def _end(self, held: worker.HeldJob, task: "asyncio.Task[Tuple[Any, Optional[BaseException]]]") -> None:
+        returned: Any = None
+        # Without a result it had not begun.
+        raised: Optional[BaseException] = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if raised is None:
+            returned, raised = task.result()
+        # guard: python-aio-cancelled-task-is-no-failure
+        if issubclass(type(raised), asyncio.CancelledError) and self._stopping.is_set():
+            raised = Release()  # The event loop ends.
+        self._submit(held, lambda: self._finish(held, returned, raised))
+
+
+class Worker:
+    """Leases jobs of some queues and runs a coroutine for each.
+
+    Each job may run twice: a worker that dies, or whose lease expires, may have done the work already.
+    """
+
+    def __init__(
+        self,
+        client: Pumphouse,
+        queues: Optional[Sequence[str]] = None,
+        *,
+        order: Optional[Literal["ordered", "round_robin"]] = None,
+        concurrency: int = 10,
+        ttr_ms: float = 60_000,
+        wait_ms: float = 20_000,
+        shutdown_grace_ms: int = 25_000,
+        shutdown_abort_ms: int = 5_000,
+        unhandled_delay_ms: Optional[float] = None,
+        name: str = "worker",
+    ) -> None:
+        """Its arguments are those of :class:`pumphouse.Worker`; ``concurrency`` is the number of handlers that run at once."""
+        self._client = client
+        options: Dict[str, Any] = {"order": order, "concurrency": concurrency, "ttr_ms": ttr_ms, "wait_ms": wait_ms}
+        options.update(shutdown_grace_ms=shutdown_grace_ms, shutdown_abort_ms=shutdown_abort_ms)
+        options.update(unhandled_delay_ms=unhandled_delay_ms, name=name)
+        self._core = LoopWorker(client._threaded, queues, **options)
+        self._ended: "Optional[asyncio.Future[Optional[BaseException]]]" = None
+
+    @property
+    def id(self) -> str:
+        """The id of its session, which lists, events and ``leased_by`` show. No other worker has it."""
+        return self._core.id
+
+    @property
+    def held_count(self) -> int:
+        """Jobs that this worker has leased: running and being settled."""
+        return self._core.held_count
+
+    def handle(
+        self, type: Optional[str] = "*", *, queue: Optional[str] = None
+    ) -> Callable[[Handler], Handler]:
+        """Sets the handler of a type of job, an ``async def``: a decorator.
+
+        Args:
+            type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
+            queue: only jobs of this queue.
+        """
+        register = self._core.handle(type, queue=queue)
+
+        def register_coroutine(handler: Handler) -> Handler:
+            if not (inspect.iscoroutinefunction(handler) or is_coroutine_method(handler)):
+                raise TypeError(
+                    "handle: the handler must be an `async def`; `await asyncio.to_thread(…)` runs other functions in it"
+                )
+            register(handler)  # type: ignore[arg-type]
+            return handler
+
+        return register_coroutine
+
+    async def run(self, *, signals: bool = False) -> None:
+        """Works until :meth:`stop` is called, here or by an operator; with ``signals``, until SIGTERM or SIGINT.
+
+        At the first signal it stops as by ``stop``. At the second it gives all jobs back at once and raises ``SystemExit``.
+        Signals need the main thread. If the task of ``run`` is cancelled, it stops so, too, before it ends: at a second time it gives
+        all jobs back at once.
+
+        Raises:
+            PumphouseError: the server refuses this worker: its token, its queues. What was running has ended by then.
+            ValueError: neither the worker nor a handler names a queue.
+        """
+        core, loop = self._core, asyncio.get_running_loop()
+        core.prepare(self._client._api)
+        restore = core._listen() if signals else lambda: None
+        ended: "asyncio.Future[Optional[BaseException]]" = loop.create_future()
+        self._ended = ended
+
+        def work() -> None:
+            failure = None
+            try:
+                core._run()
+            except BaseException as error:
+                failure = error
+            try:
+                loop.call_soon_threadsafe(ended.set_result, failure)
+            except RuntimeError:
+                pass  # The event loop is closed.
+
+        threading.Thread(target=work, name="pumphouse-run", daemon=True).start()
+        cancelled: Optional[BaseException] = None
+        try:
+            while not ended.done():
+                try:
+                    await asyncio.wait({ended})
+                except asyncio.CancelledError as error:
+                    if cancelled is None:
+                        core.stop(wait=False)
+                    else:
+                        core._abort_now()
+                    cancelled = error
+        finally:
+            restore()
+        failure = cancelled or ended.result()
+        if failure is not None:
+            raise failure
+        core._exit_by_signal()
+
+    def quiet(self) -> None:
+        """Leases nothing more; what it has goes on. ``run`` ends with ``stop`` only."""
+        self._core.quiet()
+
+    async def stop(self, *, wait: bool = True) -> None:
+        """Stops leasing, waits for handlers, cancels them, gives the rest back.
+
+        Returns at once where it would wait for itself: in a handler of this worker, and in one of a worker for which a handler of this
+        one waits. The job of that handler is settled as usual.
+        """
+        self._core.stop(wait=False)
+        if not wait or self._ended is None:
+            return
+        with self._core._awaiting() as may_wait:
+            if may_wait:
+                await asyncio.wait({self._ended})
+
+
+def is_coroutine_method(handler: object) -> bool:
+    return inspect.iscoroutinefunction(getattr(handler, "__call__", None))

@@ -1,0 +1,166 @@
+"""Texts of errors: one line with what happened, where, and what to do."""
+
+import asyncio
+import os
+import socket
+import unittest
+from typing import Any, Dict
+
+from pumphouse import Limits, NewJob, Pumphouse, PumphouseError, aio
+
+from support import answering, http_answer, queue_name
+
+ONCE = Limits(tries=1, within_s=5, attempt_s=2)
+PLACE = f"/v1/{os.environ['PUMPHOUSE_NAMESPACE']}/jobs"
+
+
+class Texts(unittest.TestCase):
+    """The text of an error, of the client for threads and of that for asyncio."""
+
+    def check(self, code: str, pattern: str, limits: Limits = ONCE, **options: Any) -> None:
+        for error in (self.of_threads(limits, options), self.of_asyncio(limits, options)):
+            with self.subTest(error=str(error)):
+                self.assertEqual(error.code, code)
+                self.assertRegex(str(error), f"^{code}: {pattern}$")
+                self.assertNotIn("\n", str(error))
+
+    def of_threads(self, limits: Limits, options: Dict[str, Any]) -> PumphouseError:
+        with self.assertRaises(PumphouseError) as caught:
+            Pumphouse(limits=limits, **options).publish(self.job)
+        return caught.exception
+
+    def of_asyncio(self, limits: Limits, options: Dict[str, Any]) -> PumphouseError:
+        with self.assertRaises(PumphouseError) as caught:
+            asyncio.run(aio.Pumphouse(limits=limits, **options).publish(self.job))
+        return caught.exception
+
+    def setUp(self) -> None:
+        self.job = NewJob(queue_name())
+
+    def test_names_a_server_that_is_down(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        self.check("network", f"no connection to {url}: connection refused. Start the server there, .*", url=url)
+
+    def test_names_an_unknown_host(self) -> None:
+        url = "http://no.such.host.invalid"
+        self.check("network", f"no connection to {url}: unknown host. Correct the URL", url=url)
+
+    def test_shows_no_password_of_the_url(self) -> None:
+        pattern = r"no connection to http://127.0.0.1:1: .*"
+        self.check("network", pattern, url="http://name:secret@127.0.0.1:1")
+
+    def test_names_a_server_that_does_not_answer_in_time(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            limits = Limits(tries=1, attempt_s=0.2)
+            pattern = rf"no answer to POST {url}{PLACE} within 0.2 s. The server may be overloaded: try again later"
+            self.check("timeout", pattern, limits, url=url)
+
+    def test_names_https_on_a_port_without_tls(self) -> None:
+        url = os.environ["PUMPHOUSE_URL"].replace("http:", "https:")
+        self.check("network", f"no TLS connection to {url}: .* the URL begins with http://", url=url)
+
+    def test_names_http_on_a_port_with_tls(self) -> None:
+        with answering(*[b"\x15\x03\x01\x00\x02\x02\x46"] * 2) as url:
+            pattern = f"no answer to POST {url}{PLACE}: what came is not HTTP. With TLS the URL begins with https://"
+            self.check("network", pattern, url=url)
+        with answering() as url:
+            pattern = f"no answer to POST {url}{PLACE}: the connection was closed. With TLS .* https://"
+            self.check("network", pattern, url=url)
+
+    def test_names_the_admin_port(self) -> None:
+        url = os.environ["PUMPHOUSE_ADMIN_URL"]
+        pattern = f'404 from POST {url}{PLACE} is no answer of Pumphouse\'s API: ".*"..*it is not that of the admin port'
+        self.check("http_404", pattern, url=url)
+
+    def test_shows_the_title_of_the_page_of_a_proxy(self) -> None:
+        page = "<html><head><title>404 not\n here</title></head><body>" + "long " * 1_000 + "</body></html>"
+        for status, body, code, pattern in (
+            (404, page, "http_404", '404 from POST .* is no answer of Pumphouse\'s API: "404 not here". Check .*'),
+            (502, "<h1>Bad\n gateway</h1>", "http_502", '502 from POST .*: "Bad gateway". The proxy .* later'),
+            (200, page, "invalid_response", '200 from POST .* is no answer of .*: "404 not here". Check .*'),
+            (200, "", "invalid_response", "200 from POST .* is no answer of .*: an empty answer. Check .*"),
+        ):
+            with answering(*[http_answer(status, body)] * 2) as url:
+                self.check(code, pattern, url=url)
+
+    def test_names_the_target_of_a_redirect(self) -> None:
+        with answering(*[http_answer(301, "", "location: https://queue.example.com/")] * 2) as url:
+            pattern = "301 from POST .* leads to https://queue.example.com/. The client follows no redirect: correct the URL"
+            self.check("http_301", pattern, url=url)
+
+    def test_says_how_to_get_a_token_for_a_wrong_one(self) -> None:
+        pattern = rf".+ \(401 from POST .*{PLACE}\). .*pumphouse token create {os.environ['PUMPHOUSE_NAMESPACE']}"
+        self.check("token_invalid", pattern, token="wrong")
+        self.check("token_invalid", r".* namespace other, .*: pumphouse token create other", namespace="other")
+
+    def test_names_each_refused_field_once_with_its_rule(self) -> None:
+        self.job = NewJob("no name", priority=200, tries=0)
+        rules = r"queue [^;]+; priority must [^;]+; tries must [^;]+|queue [^;]+; tries must [^;]+; priority must [^;]+"
+        self.check("invalid_argument", rf"({rules}) \(400 from POST .*{PLACE}\)")
+
+    def test_says_that_the_path_of_the_url_is_wrong(self) -> None:
+        url = os.environ["PUMPHOUSE_URL"] + "/v1"
+        self.check("not_found", r".+ \(404 from POST .*/v1/v1/.*\). .*it ends before /v1", url=url)
+
+
+class Arguments(unittest.TestCase):
+    """Arguments of a client."""
+
+    def test_names_the_argument_and_the_variable_that_are_missing(self) -> None:
+        for name in ("url", "namespace", "token"):
+            variable = f"PUMPHOUSE_{name.upper()}"
+            value = os.environ.pop(variable)
+            try:
+                for make in (Pumphouse, aio.Pumphouse):
+                    with self.assertRaisesRegex(ValueError, f"^{name} is missing: .*`{name}`.* {variable}$"):
+                        make()
+            finally:
+                os.environ[variable] = value
+
+    def test_refuses_a_url_that_is_none(self) -> None:
+        for url in ("127.0.0.1:7777", "localhost", "http://", "http://a:b", "ftp://a", "http://[::1"):
+            with self.assertRaisesRegex(ValueError, "url: must be as http://127.0.0.1:7777"):
+                Pumphouse(url)
+
+    def test_refuses_a_token_with_a_line_break_and_does_not_show_it(self) -> None:
+        with self.assertRaises(ValueError) as caught:
+            Pumphouse(token="secret\n")
+        self.assertNotIn("secret", str(caught.exception))
+
+    def test_refuses_a_path_that_is_not_encoded(self) -> None:
+        for path in ("queues/my queue", "queues/größe", "queues/a\r\nx: y"):
+            with self.assertRaisesRegex(ValueError, "path: .*encoded"):
+                Pumphouse().call("GET", path)
+
+    def test_refuses_an_idempotency_key_that_no_header_can_have(self) -> None:
+        for key in ("a\r\nb", "日本"):
+            with self.assertRaisesRegex(ValueError, "idempotency_key: "):
+                Pumphouse().publish(NewJob("q"), idempotency_key=key)
+
+
+class Connections(unittest.TestCase):
+    """A connection on which more comes than the answer."""
+
+    def test_is_not_used_again(self) -> None:
+        # A second answer, that no request has asked for, would be taken for that of the next request.
+        first, second = ('{"id":"1","state":"ready","existing":false}', '{"id":"2","state":"ready","existing":false}')
+        right = '{"id":"3","state":"ready","existing":false}'
+
+        async def publish_twice(url: str) -> str:
+            client = aio.Pumphouse(url, limits=ONCE)
+            await client.publish(NewJob("q"))
+            return (await client.publish(NewJob("q"))).id
+
+        answers = (http_answer(201, first) + http_answer(201, second), http_answer(201, right))
+        with answering(*answers, closes=False) as url:
+            client = Pumphouse(url, limits=ONCE)
+            client.publish(NewJob("q"))
+            self.assertEqual(client.publish(NewJob("q")).id, "3")
+        with answering(*answers, closes=False) as url:
+            self.assertEqual(asyncio.run(publish_twice(url)), "3")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+"""What is published, and what a publish says. PUMPHOUSE_URL, _NAMESPACE and _TOKEN name a server."""
+
+import json
+import unittest
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any, Dict
+
+from pumphouse import NewJob, Pumphouse, RetryPolicy, UniqueKey
+
+from support import queue_name
+
+
+class Options(unittest.TestCase):
+    """Options of a new job."""
+
+    def published(self, job: NewJob) -> Dict[str, Any]:
+        client = Pumphouse()
+        answer: Dict[str, Any] = client.call("GET", f"jobs/{client.publish(job).id}")
+        return answer
+
+    def test_takes_a_retry_policy_and_a_unique_key_as_dataclasses(self) -> None:
+        retry = RetryPolicy("exponential", delay_ms=1_000, factor=3, max_ms=60_000, jitter=0.5, non_retryable=["format"])
+        job = NewJob(queue_name(), retry=retry, unique=UniqueKey("order-1", mode="reject", window_ms=5_000))
+        shown = self.published(job)
+        self.assertEqual(
+            shown["retry"],
+            {
+                "kind": "exponential",
+                "delay_ms": 1_000,
+                "factor": 3,
+                "max_ms": 60_000,
+                "jitter": 0.5,
+                "non_retryable": ["format"],
+            },
+        )
+        self.assertEqual(shown["unique_key"], "order-1")
+
+    def test_takes_them_as_mappings(self) -> None:
+        job = NewJob(queue_name(), retry={"kind": "list", "delays_ms": [1, 2]}, unique={"key": "order-2"})
+        shown = self.published(job)
+        self.assertEqual((shown["retry"], shown["unique_key"]), ({"kind": "list", "delays_ms": [1, 2]}, "order-2"))
+
+    def test_rounds_fractions_of_durations_up(self) -> None:
+        job = NewJob(
+            queue_name(),
+            ttr_ms=1_000.2,
+            max_run_ms=Decimal("2000.1"),  # type: ignore[arg-type]
+            lease_grace_ms=0.5,
+            retention_ms=10.0,
+            retry=RetryPolicy("list", delays_ms=[0.1, 2]),
+            unique=UniqueKey("order-3", window_ms=60_000.5),
+        )
+        shown = self.published(job)
+        names = ("ttr_ms", "max_run_ms", "lease_grace_ms", "retention_ms")
+        self.assertEqual([shown[name] for name in names], [1_001, 2_001, 1, 10])
+        self.assertEqual(shown["retry"], {"kind": "list", "delays_ms": [1, 2]})
+        self.assertEqual(json.loads(NewJob("q", delay_ms=0.1, ttl_ms=1.5).to_json())["ttl_ms"], 2)
+
+    def test_names_a_duration_that_is_no_number(self) -> None:
+        for value in (float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "retention_ms: must be a number of milliseconds"):
+                NewJob("q", retention_ms=value).to_json()
+
+    def test_writes_run_at_in_utc(self) -> None:
+        moment = datetime(2030, 1, 31, 12, 0, 0, 123_456, tzinfo=timezone.utc)
+        self.assertEqual(json.loads(NewJob("q", run_at=moment).to_json())["run_at"], "2030-01-31T12:00:00.123Z")
+
+
+class Publishing(unittest.TestCase):
+    """A publish."""
+
+    def test_says_whether_it_was_replayed(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        for is_replayed in (False, True):
+            published = [client.publish(NewJob(queue), idempotency_key=f"one-{queue}")]
+            published += client.publish_many([NewJob(queue)] * 2, idempotency_key=f"many-{queue}")
+            ended = client.publish_and_wait(NewJob(queue), wait_ms=1, idempotency_key=f"wait-{queue}")
+            self.assertEqual([*[one.replayed for one in published], ended.replayed], [is_replayed] * 4)
+
+    def test_stores_nothing_of_a_list_with_a_job_that_is_no_json(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        with self.assertRaises(TypeError):
+            client.publish_many([NewJob(queue)] * 64 + [NewJob(queue, {1})])
+        self.assertEqual(client.list_jobs(queue=queue).items, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,225 @@
+"""What a worker of threads does beside the scenarios of all clients."""
+
+import logging
+import threading
+import time
+import unittest
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional
+from unittest import mock
+
+from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
+from pumphouse import worker as worker_module
+
+from support import answering, http_answer, queue_name, run_program
+
+
+@contextmanager
+def running(worker: Worker) -> Iterator[None]:
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join()
+
+
+def ended_job(client: Pumphouse, job: NewJob, states: str = "done dead") -> Any:
+    """The job when it has ended, as the API shows it."""
+    job.retention_ms, job.tries = 60_000, 1
+    job_id = client.publish(job).id
+    for _ in range(600):
+        shown = client.call("GET", f"jobs/{job_id}")
+        if shown["state"] in states.split():
+            return shown
+        time.sleep(0.05)
+    raise AssertionError(f"the job is {shown['state']}")
+
+
+class Queues(unittest.TestCase):
+    """Queues of a worker."""
+
+    def test_come_from_its_handlers(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        worker = Worker(client)
+        worker.handle("a", queue=queue)(lambda _job, _context: "from a")
+        worker.handle("b", queue=queue)(lambda _job, _context: "from b")
+        with self.assertNoWarnings(), running(worker):
+            shown = ended_job(client, NewJob(queue, type="b"))
+            self.assertEqual(shown["result"]["data"], "from b")
+            self.assertEqual(client.call("GET", f"workers/{worker.id}")["queues"], [queue])
+
+    def test_are_missing_where_neither_worker_nor_handler_names_one(self) -> None:
+        worker = Worker(Pumphouse())
+        worker.handle("a")(lambda _job, _context: None)
+        with self.assertRaisesRegex(ValueError, r"queues is missing: .*handle\(type, queue=…\)"):
+            worker.run()
+
+    def test_that_no_handler_matches_are_warned_of_once_at_the_start(self) -> None:
+        mial, mail = f"mial-{queue_name()}", f"mail-{queue_name()}"
+        worker = Worker(Pumphouse(), [mial])
+        worker.handle("welcome", queue=mail)(lambda _job, _context: None)
+        with self.assertLogs("pumphouse", "WARNING") as logs, running(worker):
+            pass
+        (line,) = logs.output
+        self.assertRegex(line, f"do not match: it has handlers of queues .*: {mail}; no handler .*: {mial}$")
+
+    def test_of_a_worker_without_handlers_are_warned_of(self) -> None:
+        with self.assertLogs("pumphouse", "WARNING") as logs, running(Worker(Pumphouse(), ["mail"])):
+            pass
+        self.assertIn("no handler takes jobs of these queues", logs.output[0])
+
+    @contextmanager
+    def assertNoWarnings(self) -> Iterator[None]:
+        with mock.patch.object(logging.getLogger("pumphouse"), "warning") as warning:
+            yield
+        warning.assert_not_called()
+
+
+class Handlers(unittest.TestCase):
+    """Handlers of a worker."""
+
+    def handled(self, handler: Any) -> Dict[str, Any]:
+        client, queue = Pumphouse(), queue_name()
+        worker = Worker(client, [queue])
+        worker.handle()(handler)
+        with running(worker):
+            shown: Dict[str, Any] = ended_job(client, NewJob(queue))
+        return shown
+
+    def test_write_lines_of_any_length_into_the_timeline(self) -> None:
+        def handler(_job: Job, context: JobContext) -> None:
+            context.log("x" * 2_000, {"n": 1})
+            context.log("😀" * 600)
+            context.log(ValueError("a value of any kind"))
+
+        lines = [entry for entry in self.handled(handler)["timeline"] if entry.get("message")]
+        self.assertEqual(
+            [line["message"] for line in lines], ["x" * 1_023 + "…", "😀" * 511 + "…", "a value of any kind"]
+        )
+        self.assertEqual(lines[0]["data"], {"n": 1})
+
+    def test_go_on_when_there_is_no_room_for_a_line(self) -> None:
+        full = http_answer(507, '{"code":"store_full","detail":"the store is full"}')
+        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail"), None)
+        with answering(*[full] * 2) as url, self.assertLogs("pumphouse", "WARNING") as logs:
+            context = JobContext(job, Worker(Pumphouse(url), ["mail"]))
+            context.log("a")
+            context.log("b")
+        (line,) = logs.output
+        self.assertRegex(line, "a line was not written .*: store_full: the store is full .* mail 1$")
+
+    def test_are_warned_of_once_while_there_is_no_room_for_their_outcome(self) -> None:
+        refusals = [PumphouseError("store_full", "full", status=507)] * 3
+
+        def settle() -> str:
+            if refusals:
+                raise refusals.pop()
+            return "acked"
+
+        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail"), None)
+        with self.assertLogs("pumphouse", "WARNING") as logs:
+            self.assertEqual(Worker(Pumphouse(), ["mail"])._persist(job, settle), "acked")
+        (line,) = logs.output
+        self.assertRegex(line, "waits until the server can store it: store_full: full: mail 1$")
+
+    def test_hear_of_a_line_that_is_wrong(self) -> None:
+        caught: List[PumphouseError] = []
+
+        def handler(_job: Job, context: JobContext) -> None:
+            try:
+                context.log("a", "x" * 5_000)
+            except PumphouseError as error:
+                caught.append(error)
+
+        self.assertEqual(self.handled(handler)["state"], "done")
+        self.assertEqual([error.code for error in caught], ["invalid_argument"])
+
+    def test_show_the_message_of_what_they_raise(self) -> None:
+        class Text(str):
+            def __getitem__(self, key: Any) -> str:
+                raise RuntimeError
+
+            def __format__(self, spec: str) -> str:
+                raise RuntimeError
+
+        class Odd(Exception):
+            def __str__(self) -> str:
+                return Text("odd text")
+
+        class NoTrace(Odd):
+            @property
+            def __cause__(self) -> Optional[BaseException]:  # type: ignore[override]
+                raise SystemExit
+
+        for raised, group, message in (
+            (Retry({"code": 7}), "failed", "{'code': 7}"),  # type: ignore[arg-type]
+            (Fail(ValueError("deep")), "failed", "deep"),  # type: ignore[arg-type]
+            (Odd(), "Odd", "odd text"),
+            (NoTrace(), "NoTrace", "odd text"),
+            (KeyError("name"), "KeyError", "KeyError: 'name'"),
+        ):
+            with self.subTest(raised=type(raised)):
+
+                def handler(_job: Job, _context: JobContext, raised: BaseException = raised) -> None:
+                    raise raised
+
+                failure = self.handled(handler)["failure"]
+                self.assertEqual(failure["group"], group)
+                self.assertIn(message, failure["message"])
+
+    def test_are_not_registered_without_parentheses(self) -> None:
+        with self.assertRaisesRegex(TypeError, r"@worker.handle\(\)"):
+            Worker(Pumphouse(), ["mail"]).handle(lambda _job, _context: None)  # type: ignore[arg-type]
+
+
+class Stopping(unittest.TestCase):
+    """A worker that stops."""
+
+    def test_is_not_taken_for_one_that_waits_after_an_interrupted_stop(self) -> None:
+        # Ctrl-C ends `stop` in a handler of the one; its worker does not wait for the other any more.
+        client = Pumphouse()
+        one, other = Worker(client, ["one"]), Worker(client, ["other"])
+        worker_module.callers.set((one,))
+        other._has_started = True
+        with mock.patch.object(other._ended, "wait", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                other.stop()
+        self.assertEqual(one._awaited, [])
+        worker_module.callers.set(())
+
+    def test_stops_where_no_thread_can_be_started(self) -> None:
+        worker = Worker(Pumphouse(), ["mail"])
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+            worker.stop()
+        self.assertTrue(worker._polls.hurried.is_set())
+
+
+class Logging(unittest.TestCase):
+    """Lines of a worker."""
+
+    PROGRAM = """
+import logging, threading
+{setup}
+from pumphouse import Pumphouse, Worker
+worker = Worker(Pumphouse(), ["mail"])
+worker.stop()
+worker.run()
+"""
+
+    def test_have_the_time_in_a_program_that_has_not_set_up_logging(self) -> None:
+        lines = run_program(self.PROGRAM.format(setup="")).stderr.splitlines()
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} WARNING pumphouse: queues and handlers")
+
+    def test_are_written_as_the_program_wants_it_and_once(self) -> None:
+        setup = 'logging.basicConfig(format="MINE %(message)s")'
+        lines = run_program(self.PROGRAM.format(setup=setup)).stderr.splitlines()
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], "^MINE queues and handlers")
+
+
+if __name__ == "__main__":
+    logging.disable(logging.NOTSET)
+    unittest.main()
