@@ -29,6 +29,8 @@ export interface PublishedJob {
   readonly state: string;
   /** True: nothing was stored, this is the job that has the unique key. */
   readonly existing: boolean;
+  /** True: nothing was stored, this is the answer to an earlier call with the same idempotency key. */
+  readonly replayed: boolean;
 }
 
 /** A job that was waited for. */
@@ -37,6 +39,7 @@ export interface EndedJob<Result = unknown> {
   /** `done`, `dead` or `cancelled`; null if it is gone. Any other state: it has not ended in time. */
   readonly state: string | null;
   readonly existing: boolean;
+  readonly replayed: boolean;
   /** Undefined without one. */
   readonly result: Result | undefined;
   readonly failure: JobFailure | null;

@@ -52,7 +52,8 @@ export class HttpDriver implements JobDriver {
         : `{"jobs":[${jobs.map(newJobJson).join(',')}]}`;
     const answer = await this.api.call({ ...publishCall(options), path: 'jobs', body });
     const stored = parseAnswer(answer) as PublishedJob | { jobs: PublishedJob[] };
-    return 'jobs' in stored ? stored.jobs : [stored];
+    const replayed = isReplayed(answer, options);
+    return ('jobs' in stored ? stored.jobs : [stored]).map((job) => ({ ...job, replayed }));
   }
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
@@ -73,7 +74,7 @@ export class HttpDriver implements JobDriver {
       result: { data: unknown } | null;
       failure?: EndedJob['failure'];
     };
-    return { ...ended, failure, result: result?.data };
+    return { ...ended, failure, result: result?.data, replayed: isReplayed(answer, options) };
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
@@ -289,6 +290,12 @@ function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: P
     signal,
     isRepeatable: true,
   } as const;
+}
+
+/** A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs. */
+function isReplayed(answer: ApiAnswer, { idempotencyTtlMs }: PublishCall): boolean {
+  const isOwnAttempt = answer.attempt > 1 && idempotencyTtlMs !== undefined;
+  return answer.header('idempotency-replayed') === 'true' && !isOwnAttempt;
 }
 
 /** Written by hand: a worker sends tens of thousands of them in a second. Ids and queues need no escaping. */

@@ -69,7 +69,8 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
           ],
           options,
         ),
-      ).toEqual(first);
+      ).toEqual(first.map((job) => ({ ...job, replayed: true })));
+      expect(first.map(({ replayed }) => replayed)).toEqual([false, false]);
       expect((await lease()).map(({ data }) => data)).toEqual([1, 2]);
     });
 

@@ -92,12 +92,19 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         ...{ stalled: 0, dead: 0, done: 0, cancelled: 0, recurring: 0 },
       };
       expect(await pumphouse.queues.get(queue)).toEqual({
-        ...{ queue, exists: false, length: 0, work: 0, counts: zero },
+        ...{ queue, exists: false, length: 0, work: 0, workers: 0, counts: zero },
         ...none,
       });
       await pumphouse.publishMany([{ queue }, { queue, delayMs: 60_000 }]);
       expect(await pumphouse.queues.get(queue)).toEqual({
-        ...{ queue, exists: true, length: 2, work: 1, counts: { ...zero, ready: 1, scheduled: 1 } },
+        ...{
+          queue,
+          exists: true,
+          length: 2,
+          work: 1,
+          workers: 0,
+          counts: { ...zero, ready: 1, scheduled: 1 },
+        },
         ...none,
       });
     });

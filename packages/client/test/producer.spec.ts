@@ -180,7 +180,8 @@ describe('publish() of the client', () => {
     async (_, fault) => {
       const queue = fresh();
       proxy.next('/jobs', fault, fault);
-      const { id } = await faulty.publish({ queue, data: 1 });
+      const { id, replayed } = await faulty.publish({ queue, data: 1 });
+      expect(replayed).toBe(false);
       const requests = proxy.of('/jobs');
       expect(requests).toHaveLength(3);
       expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
@@ -236,7 +237,11 @@ describe('publish() of the client', () => {
     const queue = fresh();
     const idempotencyKey = fresh('key');
     const first = await faulty.publish({ queue, data: 1 }, { idempotencyKey });
-    expect(await faulty.publish({ queue, data: 1 }, { idempotencyKey })).toEqual(first);
+    expect(first.replayed).toBe(false);
+    expect(await faulty.publish({ queue, data: 1 }, { idempotencyKey })).toEqual({
+      ...first,
+      replayed: true,
+    });
     expect(proxy.seen.map(({ headers }) => headers['idempotency-ttl-ms'])).toEqual([undefined, undefined]);
     expect(await counts(queue)).toMatchObject({ ready: 1 });
     const other = await refused(faulty.publish({ queue, data: 2 }, { idempotencyKey }));
@@ -269,6 +274,7 @@ describe('publishMany() of the client', () => {
     proxy.next('/jobs', 'lose', 'pass', 'lose');
     const jobs = await faulty.publishMany(Array.from({ length: 100 }, (_, i) => ({ queue, data: i })));
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(100);
+    expect(jobs.filter(({ replayed }) => replayed)).toEqual([]);
     expect(await counts(queue)).toMatchObject({ ready: 100 });
     const { items } = await client.jobs.list({ queue, limit: 1_000 });
     expect(items.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
@@ -280,8 +286,10 @@ describe('publishMany() of the client', () => {
     const queue = fresh();
     const jobs = Array.from({ length: 70 }, (_, i) => ({ queue, data: i }));
     const idempotencyKey = fresh('key');
-    const first = await client.publishMany(jobs, { idempotencyKey });
-    expect(await client.publishMany(jobs, { idempotencyKey })).toEqual(first);
+    const first = await client.publishMany(jobs.slice(0, 64), { idempotencyKey });
+    const all = await client.publishMany(jobs, { idempotencyKey });
+    expect(all.slice(0, 64)).toEqual(first.map((job) => ({ ...job, replayed: true })));
+    expect(all.slice(64).map(({ replayed }) => replayed)).toEqual(Array.from({ length: 6 }, () => false));
     expect(await counts(queue)).toMatchObject({ ready: 70 });
   });
 });
@@ -355,8 +363,16 @@ describe('publishAndWait() of the client', () => {
     worker.handle(defineJob({ queue }), () => 'ok');
     void worker.run();
     const ended = await faulty.publishAndWait({ queue, retentionMs: 60_000 }, { waitMs: 5_000 });
-    expect(ended).toMatchObject({ state: 'done', result: 'ok' });
+    expect(ended).toMatchObject({ state: 'done', result: 'ok', replayed: false });
     expect(proxy.of('/jobs')).toHaveLength(2);
+  });
+
+  it('marks the answer to a repeated call with an idempotency key as replayed', async () => {
+    const job = { queue: fresh() };
+    const options = { idempotencyKey: fresh('key'), waitMs: 20 };
+    const first = await client.publishAndWait(job, options);
+    const again = await client.publishAndWait(job, options);
+    expect([first, again]).toMatchObject([{ replayed: false }, { id: first.id, replayed: true }]);
   });
 });
 

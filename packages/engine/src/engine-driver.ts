@@ -44,13 +44,17 @@ export class EngineDriver implements JobDriver {
   publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]> {
     const { idempotencyKey, idempotencyTtlMs, signal } = options;
     const { jobs: stored } = this.engine;
-    return repeat(async () => {
+    return repeat(async (attempt) => {
       const durability = durabilityOf(options.durability);
-      return stored.publish(this.namespace, jobs.map(engineJobOf), {
+      let replayed = false;
+      const published = await stored.publish(this.namespace, jobs.map(engineJobOf), {
         idempotencyKey,
         ...(idempotencyTtlMs === undefined ? {} : { idempotencyTtlMs }),
         ...(durability === undefined ? {} : { durability }),
+        // A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs.
+        onReplay: () => (replayed = attempt === 1 || idempotencyTtlMs === undefined),
       });
+      return published.map((job) => ({ ...job, replayed }));
     }, signal);
   }
 
@@ -59,7 +63,7 @@ export class EngineDriver implements JobDriver {
     const waitMs = Math.min(Math.max(Math.round(options.waitMs) || 0, 0), MAX_TIMER_MS);
     const retentionMs = Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS);
     const [published] = await this.publish([{ ...job, retentionMs }], options);
-    const { id, existing } = published as PublishedJob;
+    const { id, existing, replayed } = published as PublishedJob;
     const endMs = performance.now() + waitMs;
     const found = await repeat(() => {
       const leftMs = Math.max(endMs - performance.now(), 0);
@@ -67,7 +71,7 @@ export class EngineDriver implements JobDriver {
     }, signal);
     const result = found?.result;
     return {
-      ...{ id, existing, state: found?.state ?? null },
+      ...{ id, existing, replayed, state: found?.state ?? null },
       result: result ? readData(result.body, result.contentType).value : undefined,
       failure: found?.failure ? failureOf(found.failure) : null,
     };

@@ -99,8 +99,8 @@ export class EngineJobs {
     id: string,
     job: Omit<NewJob, 'id'>,
     { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean | undefined } = {},
-  ): Promise<PublishedJob> {
-    const put = async (): Promise<PublishedJob> => {
+  ): Promise<Omit<PublishedJob, 'replayed'>> {
+    const put = async (): Promise<Omit<PublishedJob, 'replayed'>> => {
       const stored = { ...engineJobOf(job), id };
       const { state } = await this.engine.jobs.put(this.namespace, stored, { isOnlyNew: onlyNew });
       return { id, state, existing: false };

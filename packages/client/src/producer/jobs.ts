@@ -63,7 +63,7 @@ export class Jobs {
     id: string,
     job: Omit<NewJob, 'id'>,
     { onlyNew = false, ...options }: CallOptions & { readonly onlyNew?: boolean | undefined } = {},
-  ): Promise<PublishedJob> {
+  ): Promise<Omit<PublishedJob, 'replayed'>> {
     return this.calls.send(
       {
         method: 'PUT',

@@ -139,7 +139,7 @@ export class MemoryDriver implements JobDriver {
 
   publish(jobs: readonly NewJob[], { idempotencyKey }: PublishCall): Promise<readonly PublishedJob[]> {
     const known = this.answers.get(idempotencyKey);
-    if (known) return Promise.resolve(known);
+    if (known) return Promise.resolve(known.map((job) => ({ ...job, replayed: true })));
     for (const job of jobs) {
       const wrong = UNSUPPORTED.find((name) => job[name] !== undefined);
       if (wrong)
@@ -156,7 +156,7 @@ export class MemoryDriver implements JobDriver {
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
     const [published] = await this.publish([job], options);
-    const { id, existing } = published as PublishedJob;
+    const { id, existing, replayed } = published as PublishedJob;
     const endMs = performance.now() + options.waitMs;
     let ended = this.find(id);
     while (!['done', 'dead', 'cancelled', 'expired'].includes(ended.state) && performance.now() < endMs) {
@@ -164,7 +164,7 @@ export class MemoryDriver implements JobDriver {
       ended = this.find(id);
     }
     const state = ended.state === 'expired' ? null : ended.state;
-    return { id, existing, state, result: ended.result, failure: ended.failure };
+    return { id, existing, replayed, state, result: ended.result, failure: ended.failure };
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
@@ -280,7 +280,7 @@ export class MemoryDriver implements JobDriver {
     };
     this.place(stored, delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - this.nowMs));
     this.stored.set(id, stored);
-    return { id, state: stored.state, existing: false };
+    return { id, state: stored.state, existing: false, replayed: false };
   }
 
   /** By priority, then in the order of publishing. */
