@@ -142,7 +142,7 @@ describe('errors in the configuration', () => {
       expect.stringMatching(/^server\.port must be/),
     ]);
     expect(() => loadConfig({ file: join(folder, 'none.toml'), env })).toThrow(
-      /none\.toml cannot be read \(ENOENT\)/,
+      /none\.toml cannot be read: there is no such file/,
     );
   });
 

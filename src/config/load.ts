@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isNativeError } from 'node:util/types';
 import { parse, TomlError } from 'smol-toml';
 import { isLoopback } from './addresses.js';
 import { problemsOf, warningsOf } from './check.js';
@@ -8,6 +7,7 @@ import { Config } from './config.js';
 import { readEnvironment } from './environment.js';
 import { isLmstfyFile, translateLmstfy } from './lmstfy-dialect.js';
 import { ConfigError } from './problems.js';
+import { fileProblem, readTextFile } from './text-files.js';
 import {
   admit,
   below,
@@ -90,7 +90,7 @@ class Loading {
 
   private read(file: string): Tree {
     try {
-      return parse(readFileSync(file, 'utf8'));
+      return parse(readTextFile(file));
     } catch (error) {
       this.problems.push(unreadable(file, error));
       return emptyTree();
@@ -175,6 +175,5 @@ function unreadable(file: string, error: unknown): string {
     const reason = error.message.split('\n', 1)[0] ?? '';
     return `${file}, line ${error.line}, column ${error.column}: ${reason}`;
   }
-  const code = isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error';
-  return `${file} cannot be read (${code})`;
+  return `${file} cannot be read: ${fileProblem(error)}`;
 }

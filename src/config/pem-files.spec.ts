@@ -23,7 +23,7 @@ describe('problems of PEM files', () => {
 
     expect(problems).toEqual([
       `tokens.tls_ca: ${file} holds no certificate (PEM)`,
-      `tokens.tls_cert: ${join(dir, 'none')} cannot be read (ENOENT)`,
+      `tokens.tls_cert: ${join(dir, 'none')} cannot be read: there is no such file`,
       `tokens.tls_key: ${file} holds no private key (PEM, without a passphrase)`,
     ]);
   });

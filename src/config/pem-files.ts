@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isNativeError } from 'node:util/types';
 import { ConfigError } from './problems.js';
+import { fileProblem } from './text-files.js';
 
 /**
  * Reads the PEM files that some keys of a section name: private keys, if the key's name ends with `key`, else
@@ -54,7 +54,6 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error';
-    throw new PemError(`${file} cannot be read (${code})`, { cause: error });
+    throw new PemError(`${file} cannot be read: ${fileProblem(error)}`, { cause: error });
   }
 }

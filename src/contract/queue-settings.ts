@@ -92,6 +92,15 @@ export class SettingsFields extends changesOf(LimitFields) {
   push?: PushFields | null;
 }
 
+/** Longest time that a drain call waits for the queue to be empty, in milliseconds. */
+const MAX_DRAIN_WAIT_MS = 60_000;
+
+export class DrainFields {
+  @Optional()
+  @Whole('How long to wait until it is empty.', 0, MAX_DRAIN_WAIT_MS)
+  wait_ms: number = 0;
+}
+
 /** Number of jobs of a queue in each state. */
 export class CountsAnswer {
   @Whole('Jobs that can be leased now.', 0, MAX_UINT32) ready!: number;

@@ -1,12 +1,4 @@
-/** What becomes of a job by the status of an answer. */
-export const ACTIONS = ['ack', 'retry', 'release', 'fail'] as const;
-export type Action = (typeof ACTIONS)[number];
-export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
-/** `raw`: the bytes of the job. `job`: a JSON object with the job's fields. */
-export const BODIES = ['raw', 'job'] as const;
-/** Whether a 202 acknowledges a job, or the target does it later. */
-export const ACKS = ['response', 'later'] as const;
-export const SIGNATURES = ['standard', 'none'] as const;
+import type { ACKS, Action, BODIES, METHODS, SIGNATURES } from '../contract/targets.js';
 
 /** When the breaker of a target opens, and for how long. */
 export interface BreakerSettings {

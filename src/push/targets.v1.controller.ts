@@ -22,14 +22,8 @@ import { MAX_NAME_LENGTH } from '../domain/limits.js';
 import { toInside } from '../contract/fields/wire.js';
 import { InputError } from '../contract/fields/problems.js';
 import { Describe } from '../http/describe.js';
-import {
-  RotateFields,
-  TargetAnswer,
-  TargetChangeFields,
-  TargetFields,
-  TargetsAnswer,
-  TestAnswer,
-} from './dto.v1.js';
+import { RotateFields, TargetChangeFields, TargetFields } from '../contract/targets.js';
+import { TargetAnswer, TargetsAnswer, TestAnswer } from './dto.v1.js';
 import { AckLinks } from './ack-links.js';
 import { PushService } from './push.service.js';
 import { changedTargetFacts, changesOf, checkSecret, targetFacts, testFacts } from './targets.v1.js';

@@ -3,15 +3,10 @@ import { pushUrlOf } from '../domain/push-url.js';
 import { omit } from '../contract/fields/derived.js';
 import { Problems } from '../contract/fields/problems.js';
 import { type Inside, toInside } from '../contract/fields/wire.js';
-import {
-  type BreakerAnswer,
-  BreakerFields,
-  type TargetAnswer,
-  TargetChangeFields,
-  type TestAnswer,
-} from './dto.v1.js';
+import { BreakerFields, SECRET_RULE, TargetChangeFields } from '../contract/targets.js';
+import type { BreakerAnswer, TargetAnswer, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
-import { isSecret, SECRET_RULE } from './send/signature.js';
+import { isSecret } from './send/signature.js';
 import { type OpenBreaker, openUntilOf, type TargetView } from './target.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 

@@ -23,8 +23,8 @@ import { toInside } from '../contract/fields/wire.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { fromCursor, pageFacts, PageQuery } from '../http/request/page-query.js';
-import { DrainFields, PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
-import { QueueAnswer, queueFacts, SettingsFields } from '../contract/queue-settings.js';
+import { PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
+import { DrainFields, QueueAnswer, queueFacts, SettingsFields } from '../contract/queue-settings.js';
 import { settingsChangeOf, isPlaceOfQueues } from './queues.v1.js';
 
 const GROUP = 'Queues';

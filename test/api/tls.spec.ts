@@ -164,7 +164,9 @@ describe('TLS', () => {
           expect(untrusted.err).toContain('Give the CA of its certificate with --ca FILE.');
         }
         const option = 'pumphouse: --ca (or PUMPHOUSE_CA, or `pumphouse login`): ';
-        expect((await call('--ca', '/none')).err).toBe(`${option}/none cannot be read (ENOENT)\n`);
+        expect((await call('--ca', '/none')).err).toBe(
+          `${option}/none cannot be read: there is no such file\n`,
+        );
         expect((await call('--ca', own.key)).err).toBe(`${option}${own.key} holds no certificate (PEM)\n`);
       },
     );
@@ -424,7 +426,7 @@ describe('certificate files', () => {
       };
 
       expect(wrong({ tls_cert: '/none/tls.crt' })).toMatch(
-        /admin\.tls_cert: \/none\/tls\.crt cannot be read \(ENOENT\)/,
+        /admin\.tls_cert: \/none\/tls\.crt cannot be read: there is no such file/,
       );
       const noCa = wrong({ tls_client_ca: join(ca.dir, 'one.key') });
       expect(noCa).toMatch(/admin\.tls_client_ca: .*one\.key holds no certificate/);

@@ -13,13 +13,21 @@ export class Refused extends Error {
   }
 }
 
-/** No answer, or the answer is not that of a working admin port: exit code 2. */
+/** No answer, or what was given cannot be used: exit code 2. */
 export class Unreachable extends Error {
-  /** What to do about it. */
-  get hint(): string | undefined {
-    return isUntrusted(this.cause) ? UNTRUSTED_HINT : undefined;
+  /** What to do about it, if the message does not say it. */
+  readonly hint: string | undefined;
+
+  constructor(message: string, { hint, ...options }: ErrorOptions & { readonly hint?: string } = {}) {
+    super(message, options);
+    this.hint = isUntrusted(options.cause) ? UNTRUSTED_HINT : hint;
   }
 }
+
+const NO_ANSWER =
+  'Is the server running, and is this the address of its admin port? Give --admin, or set PUMPHOUSE_ADMIN_URL.';
+const NOT_ADMIN =
+  'The admin port is another one than that of the API. Give --admin, or set PUMPHOUSE_ADMIN_URL.';
 
 /** Address of the admin port and credentials. */
 export interface AdminTarget {
@@ -57,7 +65,9 @@ export class AdminClient {
     const signal = AbortSignal.timeout(timeoutMs);
     const { status, text } = await this.send(request, signal).catch((error: unknown) => {
       const why = signal.aborted ? `no answer within ${String(timeoutMs / 1000)} s` : reasonOf(error);
-      throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, { cause: error });
+      throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, {
+        ...{ cause: error, hint: NO_ANSWER },
+      });
     });
     if (status < 300) return text === '' ? undefined : parse(text, url);
     const reason = errorIn(text) ?? `HTTP status ${String(status)}`;
@@ -95,7 +105,9 @@ function parse(text: string, url: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Unreachable(`the server at ${url.origin} is not a Pumphouse admin port`, { cause: error });
+    throw new Unreachable(`the server at ${url.origin} is not a Pumphouse admin port`, {
+      ...{ cause: error, hint: NOT_ADMIN },
+    });
   }
 }
 

@@ -2,14 +2,15 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileProblem, readTextFile, TextError } from '#src/config/text-files';
 import { Unreachable } from './admin-client.js';
 import { entriesOf } from './print.js';
 
@@ -39,21 +40,41 @@ const FOLDER_MODE = 0o700;
 /** Permission bits of other users. */
 const OTHERS = 0o077;
 
-/** @param configHome `XDG_CONFIG_HOME`; `~/.config` if it is left out */
-export function contextFile(configHome: string | undefined): string {
-  const home = configHome === undefined || configHome === '' ? join(homedir(), '.config') : configHome;
-  return join(home, 'pumphouse', 'context.json');
+/** Codes of a file that is not there, or in a folder that this user may not enter. */
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
+const ELSEWHERE =
+  'Set XDG_CONFIG_HOME to a folder that you can write to; or set PUMPHOUSE_TOKEN, which needs no login';
+
+/**
+ * @param configHome `XDG_CONFIG_HOME`; `~/.config` if it is left out or empty
+ * @returns undefined: this user has no home folder, as in many containers
+ */
+export function contextFile(configHome: string | undefined, home = homedir): string | undefined {
+  const folder = configHome === undefined || configHome === '' ? configFolderIn(home) : configHome;
+  return folder === undefined ? undefined : join(folder, 'pumphouse', 'context.json');
+}
+
+function configFolderIn(home: () => string): string | undefined {
+  try {
+    const folder = home();
+    // Else it would be below the folder in which the command runs, which another user may own.
+    return /* guard: no-login-in-the-working-folder */ folder === '' ? undefined : join(folder, '.config');
+  } catch {
+    // Neither HOME nor an entry in the list of users.
+    return undefined;
+  }
 }
 
 /** The context; empty if there is none. @throws {Unreachable} other users can read the file, or it is damaged */
-export function readContext(file: string): Context {
+export function readContext(file: string | undefined): Context {
+  if (file === undefined) return {};
   try {
-    const stats = statSync(file, { throwIfNoEntry: false });
+    const stats = statsOf(file);
     if (stats === undefined) return {};
     if (process.platform !== 'win32' && (stats.mode & OTHERS) !== 0) {
-      throw new Error('other users can read it. Run: chmod 600, or log in again');
+      throw new TextError('other users can read it. Run: chmod 600, or log in again');
     }
-    const fields = new Map(entriesOf(JSON.parse(readFileSync(file, 'utf8'))));
+    const fields = new Map(entriesOf(JSON.parse(readTextFile(file))));
     return Object.fromEntries(
       NAMES.flatMap((name) => {
         const value = fields.get(name);
@@ -62,13 +83,24 @@ export function readContext(file: string): Context {
     );
   } catch (error) {
     // The message of a JSON error quotes the file, and so the token.
-    const reason = error instanceof SyntaxError ? 'it is not JSON. Log in again' : messageOf(error);
+    const reason = error instanceof SyntaxError ? 'it is not JSON. Log in again' : fileProblem(error);
     throw new Unreachable(`cannot use ${file}: ${reason}`);
   }
 }
 
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file);
+  } catch (error) {
+    if (ABSENT.has(String((error as NodeJS.ErrnoException).code))) return undefined;
+    throw error;
+  }
+}
+
 /** Writes the file in one step, readable by its owner only, whatever it was before. */
-export function writeContext(file: string, context: Context): void {
+export function writeContext(file: string | undefined, context: Context): string {
+  if (file === undefined)
+    throw new Unreachable(`there is no home folder to store the login in. ${ELSEWHERE}`);
   const fresh = `${file}.${String(process.pid)}`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: FOLDER_MODE });
@@ -76,22 +108,20 @@ export function writeContext(file: string, context: Context): void {
     // A file that was left over keeps its own mode.
     chmodSync(fresh, MODE);
     renameSync(fresh, file);
+    return file;
   } catch (error) {
-    throw new Unreachable(`cannot write ${file}: ${messageOf(error)}`);
+    if (existsSync(fresh)) rmSync(fresh);
+    throw new Unreachable(`cannot write ${file}: ${fileProblem(error)}. ${ELSEWHERE}`);
   }
 }
 
 /** @returns false: there was none */
-export function deleteContext(file: string): boolean {
-  if (!existsSync(file)) return false;
+export function deleteContext(file: string | undefined): boolean {
   try {
+    if (file === undefined || statsOf(file) === undefined) return false;
     rmSync(file);
     return true;
   } catch (error) {
-    throw new Unreachable(`cannot delete ${file}: ${messageOf(error)}`);
+    throw new Unreachable(`cannot delete ${file ?? ''}: ${fileProblem(error)}`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

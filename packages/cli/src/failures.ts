@@ -23,7 +23,7 @@ const HINTS = new Map([
   ['target_in_use', 'Remove it from its queues first: pumphouse queue set QUEUE push=null'],
 ]);
 const NO_ANSWER =
-  'Is the server running, and is its address right? See --url, PUMPHOUSE_URL, pumphouse login.';
+  'Is the server running, and is this the address of its API? Give --url, set PUMPHOUSE_URL, or log in again.';
 
 /** Codes of the errors whose messages this program writes. */
 const OWN_CODES = new Set(['refused', 'failed', 'some_failed', 'usage']);
@@ -76,11 +76,24 @@ export function failureOf(error: unknown): Failure | undefined {
 }
 
 /** For the standard error, without `--json`. */
-export function failureText({ code, message, fields = [], hint }: Failure): string {
+export function failureText(failure: Failure): string {
+  const { code, fields = [], hint } = failure;
+  const message = summaryOf(failure);
   // A message of the server is one line: what a client wrote may be in it.
   const lines = OWN_CODES.has(code) ? message.split('\n').map(printable).join('\n') : printable(message);
-  const rules = fields.map(({ field, rule }) => `  ${printable(`${field}: ${rule}`)}\n`);
+  const rules = fields
+    .map(({ field, rule }) => `${field}: ${rule}`)
+    .filter((rule) => !message.includes(rule))
+    .map((rule) => `  ${printable(rule)}\n`);
   return `pumphouse: ${lines}\n${rules.join('')}${hint === undefined ? '' : `${hint}\n`}`;
+}
+
+/** The message of the server repeats the first field that is wrong: here each is named once. */
+function summaryOf({ code, message, fields = [] }: Failure): string {
+  const [first] = fields;
+  if (code !== 'invalid_argument' || first === undefined) return message;
+  if (fields.length > 1) return `${code}: ${String(fields.length)} fields are wrong:`;
+  return `${code}: ${first.field === '' ? '' : `${first.field}: `}${first.rule}`;
 }
 
 /** The same as an object of JSON. */

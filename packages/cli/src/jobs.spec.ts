@@ -66,8 +66,8 @@ describe('pumphouse job, queue and dead', () => {
       const binary = await cli.callWith(bytes, 'job', 'publish', queue, '-', '--content-type', 'image/png');
       const stored = await client.jobs.get(binary.out.trim());
       expect([stored.contentType, Buffer.from(stored.data as Uint8Array)]).toEqual(['image/png', bytes]);
-      const shown = await cli.call('job', 'get', stored.id, '--json');
-      expect(JSON.parse(shown.out)).toMatchObject({ data: { base64: bytes.toString('base64') } });
+      const shown = await cli.call('job', 'show', stored.id, '--json');
+      expect(JSON.parse(shown.out)).toMatchObject({ data_base64: bytes.toString('base64') });
       const lines = Array.from({ length: 130 }, (_, i) => `{"line":${String(i)}}`).join('\r\n');
       const many = await cli.callWith(`${lines}\n`, 'job', 'publish', queue, '--lines');
       expect([many.code, many.err]).toEqual([0, '']);
@@ -95,6 +95,75 @@ describe('pumphouse job, queue and dead', () => {
     });
   });
 
+  describe('pumphouse job publish with options', () => {
+    it('sets each option of a job that the API has', async () => {
+      const first = await cli.call('job', 'publish', queue, '1', '--json');
+      const { id: before } = JSON.parse(first.out) as { id: string };
+      const { code, out, err } = await cli.call(
+        ...['job', 'publish', queue, '{}', '--depends-on', before, '--on-dependency-failure', 'ignore'],
+        ...['--concurrency-key', 'shop-1', '--retention', '2h', '--ttr', '1m', '--max-run', '10m'],
+        ...['--lease-grace', '5s', '--retry', 'exponential', '--retry-delay', '1s', '--retry-max', '5m'],
+        ...['--unique', `u-${queue}`, '--unique-mode', 'reject', '--history', '--durability', 'memory'],
+        ...['--type', 'x', '--json'],
+      );
+      expect([code, err]).toEqual([0, '']);
+      const { id } = JSON.parse(out) as { id: string };
+      expect(await client.jobs.get(id)).toMatchObject({
+        ...{ state: 'blocked', dependsOn: [before], onDependencyFailure: 'ignore' },
+        ...{ concurrencyKey: 'shop-1', retentionMs: 7_200_000, ttrMs: 60_000, maxRunMs: 600_000 },
+        ...{ leaseGraceMs: 5_000, retry: { kind: 'exponential', delayMs: 1_000, maxMs: 300_000 } },
+        ...{ uniqueKey: `u-${queue}` },
+      });
+      const again = await cli.call(
+        ...['job', 'publish', queue, '{}', '--unique', `u-${queue}`, '--unique-mode', 'reject'],
+      );
+      expect([again.code, again.err]).toEqual([1, expect.stringContaining('unique_key_taken')]);
+      const later = await cli.call('job', 'publish', queue, '{}', '--run-at', '2099-01-31T00:00:00Z');
+      expect(await client.jobs.get(later.out.trim())).toMatchObject({ state: 'scheduled' });
+    });
+
+    it('waits for the end of the job with --wait, and fails if it is not done', async () => {
+      const waiting = cli.call('job', 'publish', queue, '{"n":1}', '--wait', '20s', '--json');
+      const { signal } = new AbortController();
+      const lease = { queues: [queue], count: 1, waitMs: 20_000, ttrMs: 60_000, signal };
+      const [job] = await client.driver.lease(lease);
+      const { id: leased, lease: number } = job!;
+      await client.driver.ack([{ id: leased, queue, lease: number, result: { json: '{"sent":true}' } }]);
+      const { code, out, err } = await waiting;
+      expect([code, err]).toEqual([0, '']);
+      expect(JSON.parse(out)).toMatchObject({ id: job!.id, state: 'done', result: { sent: true } });
+      const late = await cli.call('job', 'publish', queue, '1', '--wait', '1ms');
+      expect([late.code, late.out]).toEqual([1, expect.stringMatching(/^state +ready$/m)]);
+      expect(late.err).toMatch(/^pumphouse: \S+ is not done: it is ready\n$/);
+    });
+
+    it('refuses input that is not UTF-8, and keeps it as bytes with --content-type', async () => {
+      const latin1 = Buffer.from('"caf\xe9"\n', 'latin1');
+      const refused = await cli.callWith(latin1, 'job', 'publish', queue);
+      expect(refused.code).toBe(2);
+      expect(refused.err).toMatch(/^pumphouse: cannot read the standard input: it is not UTF-8/);
+      expect(refused.err).toContain('--content-type');
+      const lines = Buffer.concat([Buffer.from('"ok"\n'), latin1]);
+      const second = await cli.callWith(lines, 'job', 'publish', queue, '--lines');
+      expect([second.code, second.err]).toEqual([
+        2,
+        expect.stringContaining('cannot read line 2: it is not'),
+      ]);
+      expect((await client.queues.get(queue)).exists).toBe(false);
+      const kept = await cli.callWith(
+        lines,
+        'job',
+        'publish',
+        queue,
+        '--lines',
+        '--content-type',
+        'text/csv',
+      );
+      const { data } = await client.jobs.get(kept.out.trimEnd().split('\n')[1]!);
+      expect(Buffer.from(data as Uint8Array)).toEqual(latin1.subarray(0, -1));
+    });
+  });
+
   it('lists jobs, and reports whether there are more than --limit', async () => {
     for (let i = 0; i < 3; i++)
       await client.publish({ queue, type: 't', tags: ['x', 'y'], id: `${queue}-${String(i)}` });
@@ -118,17 +187,17 @@ describe('pumphouse job, queue and dead', () => {
     const died = await dead(`${queue}-b`, 'smtp', HOSTILE);
     for (const args of [
       ...[
-        ['job', 'get', id],
-        ['job', 'get', id, '--json'],
+        ['job', 'show', id],
+        ['job', 'show', id, '--json'],
         ['dead', 'ls', '--queue', `${queue}-b`],
       ],
-      ['job', 'get', died],
+      ['job', 'show', died],
     ]) {
       const { out } = await cli.call(...args);
       expect(out).toContain('owned');
       expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
     }
-    expect((await cli.call('job', 'get', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
+    expect((await cli.call('job', 'show', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
   });
 
   it('job cancel, move, revoke and rm cancel, move, revoke and delete jobs', async () => {
@@ -142,7 +211,7 @@ describe('pumphouse job, queue and dead', () => {
     expect((await cli.call('job', 'rm', three)).code).toBe(1);
     expect((await cli.call('job', 'revoke', three)).out).toBe(`ready  ${three}\n`);
     expect((await cli.call('job', 'rm', three, two)).out).toBe('deleted 2 jobs\n');
-    const gone = await cli.call('job', 'get', three);
+    const gone = await cli.call('job', 'show', three);
     expect([gone.code, gone.out]).toEqual([1, '']);
     expect(gone.err).toContain('job_not_found');
   });
@@ -202,7 +271,7 @@ describe('pumphouse job, queue and dead', () => {
       expect(out).toBe('');
       return (JSON.parse(err) as { error: unknown }).error;
     };
-    expect(await errorOf('job', 'get', 'gone')).toMatchObject({ code: 'job_not_found', status: 404 });
+    expect(await errorOf('job', 'show', 'gone')).toMatchObject({ code: 'job_not_found', status: 404 });
     expect(await errorOf('queue', 'ls', '--token', 'x')).toMatchObject({
       ...{
         code: 'token_invalid',
@@ -299,8 +368,8 @@ describe('pumphouse job, queue and dead', () => {
       );
       expect(await client.jobs.get(two)).toMatchObject({ queue: `${queue}-b` });
       const rm = ['dead', 'rm', '--queue', queue, '--group', 'c'];
-      expect((await cli.call(...rm, '--yes', '--json')).out).toBe('{"jobs":1,"dryRun":false}\n');
-      expect((await cli.call('job', 'get', three)).code).toBe(1);
+      expect((await cli.call(...rm, '--yes', '--json')).out).toBe('{"jobs":1,"dry_run":false}\n');
+      expect((await cli.call('job', 'show', three)).code).toBe(1);
       expect(await cli.call(...rm, '--yes')).toEqual({ code: 0, out: 'Nothing was deleted.\n', err: '' });
     });
 
@@ -330,17 +399,19 @@ describe('pumphouse job, queue and dead', () => {
         'READY',
         'SCHEDULED',
         'BLOCKED',
+        'STUCK',
+        'HELD',
         'LEASED',
         'DEAD',
         'DONE',
       ]);
-      expect(listed).toContainEqual([queue, 'paused', '1', '0', '0', '0', '0', '0']);
+      expect(listed).toContainEqual([queue, 'paused', '1', '0', '0', '0', '0', '0', '0', '0']);
       expect((await cli.call('queue', 'resume', queue)).out).toBe(`resumed ${queue}\n`);
       expect((await cli.call('queue', 'drain', queue, '--wait', '100ms')).out).toBe(
         `draining ${queue}: 1 job left\n`,
       );
       const show = (await cli.call('queue', 'show', queue)).out;
-      expect(show).toMatch(/^drainingAt +20/m);
+      expect(show).toMatch(/^draining_at +20/m);
       expect(show).toMatch(/^ready +1$/m);
     });
 
@@ -360,7 +431,7 @@ describe('pumphouse job, queue and dead', () => {
         'Nothing was deleted.\n',
       );
       const rest = await cli.call('queue', 'purge', queue, '--state', 'all', '--yes', '--json');
-      expect(JSON.parse(rest.out)).toMatchObject({ queue, jobs: 1, dryRun: false });
+      expect(JSON.parse(rest.out)).toMatchObject({ queue, jobs: 1, dry_run: false });
       expect((await cli.call('queue', 'rm', queue)).out).toBe(`deleted ${queue}\n`);
       expect((await cli.call('queue', 'rm', queue)).err).toContain('queue_not_found');
     });
@@ -371,13 +442,13 @@ describe('pumphouse job, queue and dead', () => {
         '--json',
       );
       expect(JSON.parse(set.out)).toMatchObject({
-        ...{ maxRunning: 20, expired: 'front', rate: { rate: 10, periodMs: 1_000 } },
+        ...{ max_running: 20, expired: 'front', rate: { rate: 10, period_ms: 1_000 } },
       });
       await cli.call('queue', 'set', queue, 'max_running=null');
       expect(await client.queues.get(queue)).toMatchObject({ maxRunning: null, expired: 'front' });
       const wrong = await cli.call('queue', 'set', queue, 'max_runing=1');
       expect([wrong.code, wrong.out]).toEqual([1, '']);
-      expect(wrong.err).toMatch(/^ {2}max_runing: .*/m);
+      expect(wrong.err).toMatch(/^pumphouse: invalid_argument: max_runing: unknown field.*\n$/);
       expect((await cli.call('queue', 'set', queue, 'max_running')).err).toContain('must be setting=value');
     });
   });
@@ -402,6 +473,7 @@ describe('pumphouse job, queue and dead', () => {
     ['job', 'publish', 'q', '1', '--lines'],
     ['job', 'ls', '--order', 'random'],
     ['job', 'ls', '--limit', '-1'],
+    ['job', 'ls', '--state', 'redy'],
     ['queue', 'shwo', 'q'],
     ['target', 'set', 'x', '--header', 'nocolon'],
     ['queue', 'ls', '--url', 'ftp://x'],

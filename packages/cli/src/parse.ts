@@ -25,6 +25,20 @@ export function integer(text: string): number {
   throw new InvalidArgumentError('It must be a whole number; it may be negative.');
 }
 
+/** Any number. */
+export function real(text: string): number {
+  if (/^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number.');
+}
+
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new InvalidArgumentError('It must be JSON.');
+  }
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -33,12 +47,19 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** @returns milliseconds of `500ms`, `90s`, `15m`, `12h`, `30d` */
+/** @returns milliseconds of `500ms`, `90s`, `15m`, `12h`, `30d`, `0` */
 export function duration(text: string): number {
+  if (text === '0') return 0;
   const [, number = '', unit = ''] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
   const unitMs = UNIT_MS[unit];
   if (unitMs !== undefined) return Number(number) * unitMs;
   throw new InvalidArgumentError('It must be a number with its unit: 500ms, 90s, 15m, 12h or 30d.');
+}
+
+/** Such a text for a number of milliseconds, in the largest unit that it fills; a rest is left out. */
+export function durationText(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ['s', 1];
+  return `${String(Math.floor(ms / unitMs))}${unit}`;
 }
 
 /** `a,b` and further uses of the option, as one list. */
@@ -54,29 +75,6 @@ export function pairs(
   const at = text.indexOf('=');
   if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
   throw new InvalidArgumentError('It must be name=value.');
-}
-
-const BREAKER_FIELDS = {
-  failures: ['failures', wholeNumber],
-  'failure-percent': ['failurePercent', wholeNumber],
-  'min-requests': ['minRequests', wholeNumber],
-  open: ['openMs', duration],
-  'max-open': ['maxOpenMs', duration],
-} as const;
-
-/** `failures=3,open=10s`, or `off`. */
-export function breaker(text: string): Readonly<Record<string, number>> | 'off' {
-  if (text === 'off') return text;
-  const settings: Record<string, number> = {};
-  for (const [name, value] of Object.entries(
-    list(text).reduce<Readonly<Record<string, string>>>((all, one) => pairs(one, all), {}),
-  )) {
-    const field = Object.entries(BREAKER_FIELDS).find(([known]) => known === name)?.[1];
-    if (field === undefined)
-      throw new InvalidArgumentError(`It must be off, or have ${Object.keys(BREAKER_FIELDS).join(', ')}.`);
-    settings[field[0]] = field[1](value);
-  }
-  return settings;
 }
 
 /** `Name: value`, and further uses of the option. */

@@ -1,4 +1,4 @@
-import { columns, counted, json, printable, table } from './print.js';
+import { columns, counted, fieldLines, json, plainJson, printable, table } from './print.js';
 
 const ESCAPES = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202egnp.exe\u2066\u2028\r\n\t\u007f';
 
@@ -36,7 +36,20 @@ describe('the output of the command line', () => {
   it('keeps letters of other scripts and emoji, and has bytes as base64 in JSON', () => {
     expect(printable('Grüße, 日本語, שלום, 👍')).toBe('Grüße, 日本語, שלום, 👍');
     for (const data of [new Uint8Array([0, 255]), Buffer.from([0, 255])])
-      expect(json({ data })).toBe('{"data":{"base64":"AP8="}}\n');
+      expect([json({ data }), json({ step: data })]).toEqual([
+        ...['{"data_base64":"AP8="}\n', '{"step":{"base64":"AP8="}}\n'],
+      ]);
+  });
+
+  it('has the names of the API in JSON and in tables, and keeps those of data', () => {
+    const job = { triesLeft: 2, retry: { delayMs: 1 }, data: { userId: 1 }, attributes: { shopName: 'a' } };
+    expect(json([job])).toBe(
+      '[{"tries_left":2,"retry":{"delay_ms":1},"data":{"userId":1},"attributes":{"shopName":"a"}}]\n',
+    );
+    expect(fieldLines(job)).toBe(
+      'tries_left  2\nretry       {"delay_ms":1}\ndata        {"userId":1}\nattributes  {"shopName":"a"}\n',
+    );
+    expect(plainJson({ 'Token-With-Capitals': { aB: 1 } })).toBe('{"Token-With-Capitals":{"aB":1}}\n');
   });
 
   it('has colours on a terminal only', () => {

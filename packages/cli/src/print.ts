@@ -90,15 +90,46 @@ function aligned(rows: string[][]): string {
     .join('\n')}\n`;
 }
 
-/** JSON for programs: one line. Bytes are `{"base64":"…"}`. */
+/** JSON for programs: one line. Its names are those of the API, in `snake_case`. Bytes are `data_base64`, or `{"base64":"…"}`. */
 export function json(value: unknown): string {
+  return plainJson(apiNames(value));
+}
+
+/** The JSON of an answer of the admin port, which has tokens and namespaces as names. */
+export function plainJson(value: unknown): string {
   return `${JSON.stringify(value, withBase64).replaceAll(CONTROL_IN_JSON, escaped)}\n`;
 }
 
 /** A `Buffer` has a JSON form of its own, which a replacer is given in its place: so it reads the object. */
 function withBase64(this: unknown, name: string, part: unknown): unknown {
   const original = (this as Readonly<Record<string, unknown>>)[name];
-  return original instanceof Uint8Array ? { base64: Buffer.from(original).toString('base64') } : part;
+  return original instanceof Uint8Array ? { base64: base64Of(original) } : part;
+}
+
+function base64Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** Values of these fields belong to the user: the names in them stay as they are. */
+const OPAQUE = new Set(['data', 'attributes', 'progress', 'failedDependencies', 'headers']);
+const CAMEL_CASE = /^[a-z][A-Za-z0-9]*$/;
+
+/** An answer of the client with the names of the API: `lease_ends_at` for `leaseEndsAt`. */
+function apiNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(apiNames);
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]: [string, unknown]) => {
+      if (name === 'data' && part instanceof Uint8Array) return ['data_base64', base64Of(part)];
+      return [apiName(name), OPAQUE.has(name) ? part : apiNames(part)];
+    }),
+  );
+}
+
+/** `tries_left` of `triesLeft`. */
+function apiName(name: string): string {
+  if (!CAMEL_CASE.test(name)) return name;
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** A value of an answer as the cell of a table. */
@@ -109,9 +140,9 @@ export function cell(value: unknown): string {
   return typeof value === 'string' ? value : json(value).trimEnd();
 }
 
-/** The fields of an answer, one a line. */
+/** The fields of an answer by their names in the API, one a line. */
 export function fieldLines(value: object): string {
-  return columns(Object.entries(value).map(([name, part]) => [name, cell(part)]));
+  return columns(entriesOf(apiNames(value)).map(([name, part]) => [name, cell(part)]));
 }
 
 /** `3 jobs`, `1 job`. */

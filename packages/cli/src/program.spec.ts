@@ -76,13 +76,13 @@ describe('the command line with an admin port', () => {
 
   it('lists tokens in columns or as JSON', async () => {
     answer = { status: 200, body: '{"tokens":{"T1":"one","LONGER":"two"}}' };
-    expect((await call('token', 'list', 'mail', '--admin', url)).out).toBe('T1      one\nLONGER  two\n');
-    expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
+    expect((await call('token', 'ls', 'mail', '--admin', url)).out).toBe('T1      one\nLONGER  two\n');
+    expect((await call('token', 'ls', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
   });
 
   it('prints how to create a token if the namespace has no token', async () => {
     answer = { status: 200, body: '{"tokens":{},"details":{}}' };
-    expect(await call('token', 'list', 'mail', '--admin', url)).toEqual({
+    expect(await call('token', 'ls', 'mail', '--admin', url)).toEqual({
       ...{ code: 0, out: '' },
       err: 'There is no token. To make one: pumphouse token create mail -d "what it is for"\n',
     });
@@ -98,7 +98,7 @@ describe('the command line with an admin port', () => {
       replaced: true,
     };
     answer = { status: 200, body: JSON.stringify({ tokens: { T1: 'two words' }, details: { T1: details } }) };
-    expect((await call('token', 'list', 'mail', '--admin', url)).out).toBe(
+    expect((await call('token', 'ls', 'mail', '--admin', url)).out).toBe(
       'TOKEN  VERBS    QUEUES  EXPIRES                          LAST USED  DESCRIPTION\n' +
         'T1     consume  a-*,b   2030-01-31T12:00:00Z (replaced)  never      two words\n',
     );
@@ -119,14 +119,14 @@ describe('the command line with an admin port', () => {
 
   it('escapes names in paths', async () => {
     answer = { status: 204, body: '' };
-    expect(await call('token', 'delete', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
+    expect(await call('token', 'rm', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
     expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
   });
 
   it('prints the read and write limits of the API as consume and publish in JSON', async () => {
     answer = { status: 200, body: '{"interval":3,"read":1,"write":0}' };
     const shown = '{"interval":3,"consume":1,"publish":0}\n';
-    expect((await call('limit', 'get', 'mail', 'T1', '--admin', url, '--json')).out).toBe(shown);
+    expect((await call('limit', 'show', 'mail', 'T1', '--admin', url, '--json')).out).toBe(shown);
     answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
     const set = ['limit', 'set', 'mail', 'T1', '--interval', '3', '--read', '1', '--admin', url, '--json'];
     expect((await call(...set)).out).toBe(shown);
@@ -144,12 +144,12 @@ describe('the command line with an admin port', () => {
       body: '{"read":1,"write":0,"interval":3}',
     });
     answer = { status: 404, body: 'null' };
-    expect(await call('limit', 'get', 'mail', 'T1', '--admin', url)).toMatchObject({
+    expect(await call('limit', 'show', 'mail', 'T1', '--admin', url)).toMatchObject({
       code: 1,
       err: 'pumphouse: the token has no limit\n',
     });
     answer = { status: 200, body: '{"msg":"success"}' };
-    expect(await call('limit', 'delete', 'mail', 'T1', '--admin', url)).toMatchObject({
+    expect(await call('limit', 'rm', 'mail', 'T1', '--admin', url)).toMatchObject({
       code: 0,
       out: 'deleted\n',
     });
@@ -157,7 +157,7 @@ describe('the command line with an admin port', () => {
 
   it('prints namespaces with their queues', async () => {
     answer = { status: 200, body: '{"mail":["a","b"],"x":[]}' };
-    expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx\n');
+    expect((await call('namespace', 'ls', '--admin', url)).out).toBe('mail  a b\nx\n');
   });
 
   it('lists background loops in columns or as JSON', async () => {
@@ -170,18 +170,67 @@ describe('the command line with an admin port', () => {
       { pid: 7, pool: 'eu', name: 'pump', ...idle, ...failed },
     ];
     answer = { status: 200, body: JSON.stringify({ loops }) };
-    expect((await call('loops', '--admin', url)).out).toBe(
+    expect((await call('loop', 'ls', '--admin', url)).out).toBe(
       'PID  POOL     LOOP   LAST RUN                  MS   MOVED  LATE MS  NEXT RUN                  LAST ERROR\n' +
         '7    default  sweep  2030-01-31T12:00:00.123Z  1.5  3      0.2      2030-01-31T12:00:01.123Z  -\n' +
         '7    eu       pump   -                         -    -      -        -                         2030-01-31T11:00:00.000Z no store\n',
     );
-    expect((await call('loops', '--json', '--admin', url)).out).toBe(`${answer.body}\n`);
+    expect((await call('loop', 'ls', '--json', '--admin', url)).out).toBe(`${answer.body}\n`);
     expect(calls.map(({ request }) => request)).toEqual(['GET /loops', 'GET /loops']);
+  });
+
+  it('lists the limits of all tokens', async () => {
+    const limiter = { read: 100, write: 0, interval: 1 };
+    answer = { status: 200, body: JSON.stringify([{ limiter, namespace: 'mail', token: 'T1' }]) };
+    expect((await call('limit', 'ls', '--admin', url)).out).toBe(
+      'NAMESPACE  TOKEN  CONSUME  PUBLISH  INTERVAL\nmail       T1     100      0        1\n',
+    );
+  });
+
+  it.each([
+    ['job get', 'job show'],
+    ['recurring get', 'recurring show'],
+    ['token list', 'token ls'],
+    ['token delete', 'token rm'],
+    ['limit get', 'limit show'],
+    ['limit delete', 'limit rm'],
+    ['quota get', 'quota show'],
+    ['workers ls', 'worker ls'],
+    ['pools', 'pool ls'],
+    ['info', 'namespace ls'],
+    ['loops', 'loop ls'],
+  ])('runs `%s`, the old name of `%s`, and shows it in no help', async (before, now) => {
+    const [old, current] = [before.split(' '), now.split(' ')];
+    const help = await call(...current, '--help');
+    expect([help.code, help.out]).toEqual([0, expect.stringContaining(`Usage: pumphouse ${now} `)]);
+    const same = (text: string): string =>
+      text.replace(`Usage: pumphouse ${before} `, `Usage: pumphouse ${now} `);
+    expect(same((await call(...old, '--help')).out)).toBe(help.out);
+    const hidden = old.filter((name) => !current.includes(name)).join('|');
+    for (const args of [['--help'], [...current.slice(0, 1), '--help'], [...current, '--help']]) {
+      const { out } = await call(...args);
+      expect(out).not.toMatch(new RegExp(`^ {2}(${hidden}) |\\|(${hidden})`, 'm'));
+    }
+  });
+
+  it('completes the shown names only, also behind an old one', async () => {
+    const candidates = async (...typed: string[]): Promise<string[]> =>
+      (await call('__complete', '--', ...typed)).out.trimEnd().split('\n');
+    expect(await candidates('pool', '')).toEqual(['ls']);
+    expect(await candidates('po')).toEqual(['pool']);
+    expect(await candidates('workers', 's')).toEqual(['show', 'stop']);
+    expect(await candidates('job', 'publish', 'q', '--retry', '')).toEqual([
+      'none',
+      'fixed',
+      'linear',
+      'exponential',
+      'list',
+    ]);
   });
 
   it('exits with 1 and prints the message of the server if the server refuses', async () => {
     answer = { status: 400, body: '{"error":"the pool was not exists"}' };
-    expect(await call('token', 'list', 'mail', '--admin', url)).toMatchObject({
+    expect(await call('token', 'ls', 'mail', '--admin', url)).toMatchObject({
       code: 1,
       err: 'pumphouse: the pool was not exists\n',
     });
@@ -215,16 +264,19 @@ describe('the command line with an admin port', () => {
     expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
   });
 
-  it('exits with 2 if no server listens or the answer is not of an admin port', async () => {
-    expect((await call('pools', '--admin', 'http://127.0.0.1:9')).code).toBe(2);
+  it('exits with 2 if no server listens or the answer is not of an admin port, and says how to name the address', async () => {
+    const away = await call('pools', '--admin', 'http://127.0.0.1:9');
+    expect(away.code).toBe(2);
     answer = { status: 200, body: '<html>' };
-    expect(await call('pools', '--admin', url)).toMatchObject({ code: 2 });
+    const other = await call('pools', '--admin', url);
+    expect(other.code).toBe(2);
+    for (const { err } of [away, other]) expect(err).toContain('Give --admin, or set PUMPHOUSE_ADMIN_URL.');
   });
 
   it.each([
     ['nonsense'],
     ['token', 'create', 'mail'],
-    ['token', 'delete', 'mail'],
+    ['token', 'rm', 'mail'],
     ['limit', 'set', 'mail', 'T1', '--interval', '3'],
     ['limit', 'set', 'mail', 'T1', '--read', 'x', '--interval', '3'],
     ['pools', '--admin', 'ftp://x'],
@@ -256,9 +308,9 @@ describe('the command line with an admin port', () => {
       'serve',
       'token',
       'limit',
-      'pools',
-      'info',
-      'loops',
+      'pool',
+      'namespace',
+      'loop',
       'doctor',
       'Exit status',
     ]) {

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { version } from '#src/domain/version';
 import { benchCommand } from './commands/bench-command.js';
 import { COMPLETE, completeCommand, completionCommand } from './commands/completion-command.js';
@@ -8,20 +8,21 @@ import { importCommand } from './commands/import-command.js';
 import { jobCommand } from './commands/job-command.js';
 import { limitCommand } from './commands/limit-command.js';
 import { loginCommand, logoutCommand } from './commands/login-command.js';
-import { loopsCommand } from './commands/loops-command.js';
-import { namespaceCommand } from './commands/namespace-command.js';
+import { loopCommand, loopsCommand } from './commands/loop-command.js';
+import { namespaceCommand, namespacesCommand } from './commands/namespace-command.js';
+import { poolCommand, poolsCommand } from './commands/pool-command.js';
 import { EXIT, failureJson, failureOf, failureText } from './failures.js';
-import { columns, entriesOf, json, type Output } from './print.js';
+import type { Output } from './print.js';
 import { quotaCommand } from './commands/quota-command.js';
 import { queueCommand } from './commands/queue-command.js';
 import { recurringCommand } from './commands/recurring-command.js';
 import { serve } from './serve.js';
-import { configHomeOption, openSession, type OpenSession, withConnectionOptions } from './session.js';
+import { environmentOptions, openSession, type OpenSession, withConnectionOptions } from './session.js';
 import { statsCommand } from './commands/stats-command.js';
 import { tailCommand } from './commands/tail-command.js';
 import { targetCommand } from './commands/target-command.js';
 import { tokenCommand } from './commands/token-command.js';
-import { workersCommand } from './commands/workers-command.js';
+import { workerCommand } from './commands/worker-command.js';
 
 /** Commands that call no server, or have those options of their own. */
 const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', COMPLETE];
@@ -74,30 +75,47 @@ export function program(output: Output, isJson = false): Command {
       outputError: (text, write) => (isJson ? undefined : write(text)),
     })
     .enablePositionalOptions()
+    .configureHelp(HELP)
     .showHelpAfterError(isJson ? false : '(see --help)')
-    .addHelpText('after', EXAMPLES)
-    .addOption(configHomeOption());
+    .addHelpText('after', EXAMPLES);
+  for (const option of environmentOptions()) root.addOption(option);
   withConnectionOptions(root);
   const open: OpenSession = (command) => openSession(command, output);
   const groups: readonly (readonly [heading: string, ...commands: Command[]])[] = [
     ['Server:', serveCommand(), doctorCommand(open), benchCommand(open), importCommand(output)],
     ['Jobs and queues:', jobCommand(open), queueCommand(open), deadCommand(open), recurringCommand(open)],
-    ['Push and workers:', targetCommand(open), workersCommand(open)],
-    ['Monitoring:', statsCommand(open), tailCommand(open), loopsCommand(open)],
+    ['Push and workers:', targetCommand(open), workerCommand(open)],
+    ['Monitoring:', statsCommand(open), tailCommand(open)],
     ['Access:', tokenCommand(open), limitCommand(open), quotaCommand(open), namespaceCommand(open)],
-    ['Pools:', poolsCommand(open), infoCommand(open)],
+    ['Operation:', poolCommand(open), loopCommand(open)],
     ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
   ];
   for (const [heading, ...commands] of groups) {
     for (const command of commands) root.addCommand(command.helpGroup(heading));
   }
-  root.addCommand(completeCommand(output), { hidden: true });
+  const hidden = [
+    ...[completeCommand(output), poolsCommand('pools', open), loopsCommand('loops', open)],
+    namespacesCommand('info', open),
+  ];
+  for (const command of hidden) root.addCommand(command, { hidden: true });
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);
     const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
     if (isCall) withConnectionOptions(command);
   }
   return root;
+}
+
+/** Old names of commands are aliases: they work, and no help shows them. */
+const HELP = {
+  subcommandTerm: (command: Command): string => withoutAlias(command, (help) => help.subcommandTerm(command)),
+  commandUsage: (command: Command): string => withoutAlias(command, (help) => help.commandUsage(command)),
+};
+
+function withoutAlias(command: Command, write: (help: Help) => string): string {
+  const [alias] = command.aliases();
+  const text = write(new Help());
+  return alias === undefined ? text : text.replace(`${command.name()}|${alias}`, command.name());
 }
 
 /** A command and all below it. */
@@ -112,29 +130,4 @@ function serveCommand(): Command {
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (args: string[]) => serve(args));
-}
-
-function poolsCommand(open: OpenSession): Command {
-  return new Command('pools')
-    .description('list the pools')
-    .action(async (_options: object, command: Command) => {
-      const { admin, isJson, out } = open(command);
-      const pools = await admin.call({ method: 'GET', path: ['pools'] });
-      out(isJson ? json(pools) : columns((Array.isArray(pools) ? pools : []).map((pool) => [String(pool)])));
-    });
-}
-
-function infoCommand(open: OpenSession): Command {
-  return new Command('info')
-    .description('list the namespaces of a pool, with their queues')
-    .option('--pool <name>', 'the pool (default: the default pool)')
-    .action(async ({ pool }: { pool?: string }, command: Command) => {
-      const { admin, isJson, out } = open(command);
-      const info = await admin.call({ method: 'GET', path: ['info'], query: { pool } });
-      const rows = entriesOf(info).map(([namespace, queues]) => [
-        namespace,
-        Array.isArray(queues) ? queues.join(' ') : '',
-      ]);
-      out(isJson ? json(info) : columns(rows));
-    });
 }

@@ -1,14 +1,20 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline';
+import { fileProblem } from '#src/config/text-files';
+import { Unreachable } from './admin-client.js';
+import { EXIT } from './failures.js';
 import { run } from './program.js';
 
-// A reader that ends early, as `head` does, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
-
 const { stdin, stdout, stderr } = process;
+
+for (const stream of [stdout, stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that ends early, as `head` does, is no error.
+    if (error.code === 'EPIPE') process.exit();
+    if (stream === stdout) stderr.write(`pumphouse: cannot write the output: ${fileProblem(error)}\n`);
+    process.exit(EXIT.failed);
+  });
+}
 
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => stdout.write(text),
@@ -23,7 +29,11 @@ process.exitCode = await run(process.argv.slice(2), {
 
 async function readInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(chunk as Buffer);
+  try {
+    for await (const chunk of stdin) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw new Unreachable(`cannot read the standard input: ${fileProblem(error)}`);
+  }
   return Buffer.concat(chunks);
 }
 

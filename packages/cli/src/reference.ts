@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { everyCommand, program } from './program.js';
+import { shownCommands } from './commands/completion-command.js';
+import { program } from './program.js';
 
 const WIDTH = 100;
 /** The options that all commands have are shown once, at the top. */
@@ -8,7 +9,7 @@ const CONNECTION = /\nConnection:\n(?: .*\n)*/;
 /** The reference of all commands as Markdown: their help texts. `scripts/docs/cli-reference.mjs` writes it to docs/. */
 export function reference(): string {
   const root = program({ out: () => undefined, err: () => undefined });
-  const commands = everyCommand(root).filter((command) => command === root || isShown(command));
+  const commands = everyShown(root);
   for (const command of commands) command.configureOutput({ getOutHelpWidth: () => WIDTH });
   const [first, ...others] = commands.map((command) => [pathOf(command), helpOf(command)] as const);
   return [
@@ -36,6 +37,6 @@ function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-function isShown(command: Command): boolean {
-  return !command.name().startsWith('__');
+function everyShown(command: Command): Command[] {
+  return [command, ...shownCommands(command).flatMap(everyShown)];
 }

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { Pumphouse, type TlsOptions } from '@pumphouse/client';
+import { Pumphouse, type PumphouseOptions, type TlsOptions } from '@pumphouse/client';
 import { type Command, Option } from 'commander';
 import { AdminClient, Unreachable } from './admin-client.js';
 import { PemError, readPemFile } from '#src/config/pem-files';
 import { type Context, contextFile, readContext, type TlsFiles } from './context.js';
+import { fileText } from './input.js';
 import { known, parseSeconds } from './parse.js';
 import type { Output } from './print.js';
 
@@ -23,8 +23,9 @@ export interface Session extends Output {
 /** Opens a session with the options before or after the command's name. */
 export type OpenSession = (command: Command) => Session;
 
-export const DEFAULT_URL = 'http://127.0.0.1:7777';
-const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
+const DEFAULT_PORT = '7777';
+const DEFAULT_ADMIN_PORT = '7778';
+const MAX_PORT = 65_535;
 export const DEFAULT_TIMEOUT_S = 10;
 const GROUP = 'Connection:';
 
@@ -40,17 +41,20 @@ export interface ConnectionOptions {
   readonly json?: boolean;
   readonly timeout?: number;
   readonly configHome?: string;
+  /** Ports of a server of this machine, as its configuration has them. */
+  readonly serverPort?: string;
+  readonly adminPort?: string;
 }
 
 /** Options of every command that calls a server. They are allowed anywhere on the line, so the root has them, too. */
 export function withConnectionOptions(command: Command): void {
   const options = [
-    new Option('--url <url>', `URL of the API (default: ${DEFAULT_URL})`).env('PUMPHOUSE_URL'),
+    new Option('--url <url>', `URL of the API (default: ${localUrl(DEFAULT_PORT)})`).env('PUMPHOUSE_URL'),
     new Option('--namespace <name>', 'the namespace').env('PUMPHOUSE_NAMESPACE'),
     new Option('--token <token>', 'a token of the namespace; @FILE reads it from a file').env(
       'PUMPHOUSE_TOKEN',
     ),
-    new Option('--admin <url>', `URL of the admin port (default: ${DEFAULT_ADMIN})`).env(
+    new Option('--admin <url>', `URL of the admin port (default: ${localUrl(DEFAULT_ADMIN_PORT)})`).env(
       'PUMPHOUSE_ADMIN_URL',
     ),
     new Option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file').env(
@@ -74,9 +78,13 @@ export function withConnectionOptions(command: Command): void {
   }
 }
 
-/** The folder of the context: the environment alone names it. */
-export function configHomeOption(): Option {
-  return new Option('--config-home <folder>').env('XDG_CONFIG_HOME').hideHelp();
+/** What the environment alone gives: the folder of the context, and the ports of a server that is configured by it. */
+export function environmentOptions(): Option[] {
+  return [
+    new Option('--config-home <folder>').env('XDG_CONFIG_HOME').hideHelp(),
+    new Option('--server-port <port>').env('PUMPHOUSE_SERVER__PORT').hideHelp(),
+    new Option('--admin-port <port>').env('PUMPHOUSE_ADMIN__PORT').hideHelp(),
+  ];
 }
 
 /** What the command line and the environment give; an option on the line counts before the environment. */
@@ -87,6 +95,8 @@ export function givenOptions(command: Command): ConnectionOptions {
   for (const source of ['env', 'cli']) {
     for (const level of levels) {
       for (const [name, value] of Object.entries(level.opts())) {
+        // An empty variable is one that is not set.
+        if (source === 'env' && value === '') continue;
         if (level.getOptionValueSource(name) === source) given[name] = value;
       }
     }
@@ -99,12 +109,31 @@ export function givenOptions(command: Command): ConnectionOptions {
  * Here and not while options are parsed: a wrong one in the environment is no reason for `serve` not to start. The error
  * does not print the URL, which may have a password.
  */
-function checkUrls(command: Command, { url, admin }: ConnectionOptions): void {
+function checkUrls(command: Command, { url, admin, serverPort, adminPort }: ConnectionOptions): void {
   for (const [name, text] of Object.entries({ url, admin })) {
-    const { protocol } = URL.parse(text ?? DEFAULT_URL) ?? {};
+    if (text === undefined) continue;
+    const { protocol } = URL.parse(text) ?? {};
     if (protocol !== 'http:' && protocol !== 'https:')
       command.error(`error: --${name} (or its environment variable) must begin with http:// or https://`);
   }
+  const ports = { PUMPHOUSE_SERVER__PORT: serverPort, PUMPHOUSE_ADMIN__PORT: adminPort };
+  for (const [name, port] of Object.entries(ports)) {
+    if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= MAX_PORT))
+      command.error(`error: ${name} must be a port, 1 to ${String(MAX_PORT)}`);
+  }
+}
+
+function localUrl(port: string): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The API of a server of this machine. */
+export function usualUrl({ serverPort }: ConnectionOptions): string {
+  return localUrl(serverPort ?? DEFAULT_PORT);
+}
+
+function usualAdmin({ adminPort }: ConnectionOptions): string {
+  return localUrl(adminPort ?? DEFAULT_ADMIN_PORT);
 }
 
 export function openSession(command: Command, output: Output): Session {
@@ -129,39 +158,54 @@ export function openSession(command: Command, output: Output): Session {
 }
 
 function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Pumphouse {
+  const usual = usualUrl(given);
   // Credentials of one server are not sent to another.
-  const context = isSameServer(given.url, kept.url ?? DEFAULT_URL) ? kept : {};
+  const context = isSameServer(given.url, kept.url ?? usual) ? kept : {};
   const { namespace = context.namespace } = given;
   const token = given.token ?? (namespace === context.namespace ? context.token : undefined);
   if (namespace === undefined) throw missing('namespace', '--namespace', 'PUMPHOUSE_NAMESPACE');
   if (token === undefined) throw missing('token', '--token', 'PUMPHOUSE_TOKEN');
-  const options = {
-    ...{ url: given.url ?? context.url ?? DEFAULT_URL, namespace },
-    token: secretOf(token, 'the token'),
+  return pumphouseOf({
+    ...{ url: given.url ?? context.url ?? usual, namespace },
+    token: tokenOf(secretOf(token, 'the token')),
     retry: { withinMs: timeoutMs, attemptMs: timeoutMs },
     tls: /* guard: cli-api-ca */ tlsOf(filesOf(given, context)),
-  };
+  });
+}
+
+/** @throws {Unreachable} an option cannot be used: the namespace, the token */
+export function pumphouseOf(options: PumphouseOptions): Pumphouse {
   try {
     return new Pumphouse(options);
   } catch (error) {
-    throw error instanceof TypeError ? new Unreachable(error.message.replace('new Pumphouse: ', '')) : error;
+    if (!(error instanceof TypeError)) throw error;
+    throw new Unreachable(error.message.replace('new Pumphouse: ', 'the '));
   }
 }
 
+/** @throws {Unreachable} it is empty */
+export function tokenOf(text: string): string {
+  const token = text.trim();
+  if (token === '')
+    throw new Unreachable(
+      'the token is empty: give --token, set PUMPHOUSE_TOKEN, or pipe it into `pumphouse login`',
+    );
+  return token;
+}
+
 function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): AdminClient {
-  const context = /* guard: stored-ca-is-of-one-server */ isSameServer(
-    given.admin,
-    kept.admin ?? DEFAULT_ADMIN,
-  )
+  const usual = usualAdmin(given);
+  const context = /* guard: stored-ca-is-of-one-server */ isSameServer(given.admin, kept.admin ?? usual)
     ? kept
     : {};
-  const url = new URL(given.admin ?? context.admin ?? DEFAULT_ADMIN);
+  const url = URL.parse(given.admin ?? context.admin ?? usual);
+  if (url === null) throw new Unreachable('the stored address of the admin port is no URL: log in again');
   const account = accountOf(given.account, url) ?? context.account;
   return new AdminClient({ url, account, timeoutMs, tls: tlsOf(filesOf(given, context)) });
 }
 
 function isSameServer(given: string | undefined, kept: string): boolean {
-  return given === undefined || new URL(given).origin === URL.parse(kept)?.origin;
+  return given === undefined || URL.parse(given)?.origin === URL.parse(kept)?.origin;
 }
 
 function missing(what: string, option: string, variable: string): Unreachable {
@@ -204,22 +248,26 @@ function pemOf(option: string, file: string): string {
   }
 }
 
-/** @param what describes the file in error messages */
-export function textOf(file: string, what: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Unreachable(`cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 /** Any user of the machine can read a secret on the command line; a file can be protected. */
 export function secretOf(given: string, what: string): string {
-  return given.startsWith('@') ? textOf(given.slice(1), what).trim() : given;
+  return given.startsWith('@') ? fileText(given.slice(1), `${what} in ${given.slice(1)}`).trim() : given;
 }
 
+/** @throws {Unreachable} it has no colon */
 export function accountOf(option: string | undefined, { username, password }: URL): string | undefined {
-  if (option !== undefined) return secretOf(option, 'the account');
-  if (username === '') return undefined;
-  return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  if (option === undefined) {
+    return username === '' ? undefined : `${decoded(username)}:${decoded(password)}`;
+  }
+  const account = secretOf(option, 'the account');
+  if (account.includes(':')) return account;
+  throw new Unreachable('--account (or PUMPHOUSE_ADMIN_AUTH) must be user:password');
+}
+
+/** A percent sign of a password may be none of an escape. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

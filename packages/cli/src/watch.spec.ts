@@ -98,8 +98,13 @@ describe('the command line on a server', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(/\s{2,}/));
-      expect(headings?.slice(0, 6)).toEqual(['QUEUE', 'READY', 'SCHEDULED', 'LEASED', 'DEAD', 'LEASES']);
-      expect(row).toEqual(['counted', '1', '0', '0', '0', '0', '0 ms', '0', '0 ms', '0', '0']);
+      expect(headings?.slice(0, 9)).toEqual([
+        ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD'],
+      ]);
+      expect(row).toEqual([
+        ...['counted', 'active', '1', '0', '0', '0', '0', '0', '0'],
+        ...['0', '0 ms', '0', '0 ms', '0', '0'],
+      ]);
       const all = JSON.parse((await cli.call('stats', '--json')).out) as { queue: { queue: string } }[];
       expect(all.map(({ queue }) => queue.queue)).toContain('counted');
       expect((await cli.call('stats', '--day', 'yesterday')).code).toBe(1);
@@ -114,9 +119,9 @@ describe('the command line on a server', () => {
         '--queue',
         'watched',
       );
-      await waitFor(() => output().out.includes('watched  0'), 10_000);
+      await waitFor(() => /watched +- +0/.test(output().out), 10_000);
       await client.publish({ queue: 'watched' });
-      await waitFor(() => output().out.includes('watched  1'), 10_000);
+      await waitFor(() => /watched +active +1/.test(output().out), 10_000);
       child.kill('SIGINT');
       expect((await ended).out).not.toContain('\u001b');
     });
@@ -127,12 +132,17 @@ describe('the command line on a server', () => {
       const load = ['bench', '--jobs', '300', '--clients', '4', '--batch', '7', '--size', '50'];
       const { code, out, err } = await cli.call(...load, '--json');
       expect([code, err]).toEqual([0, '']);
-      const steps = JSON.parse(out) as { step: string; jobs: number; jobsPerSecond: number; p99Ms: number }[];
+      const steps = JSON.parse(out) as {
+        step: string;
+        jobs: number;
+        jobs_per_second: number;
+        p99_ms: number;
+      }[];
       expect(steps.map(({ step, jobs }) => [step, jobs])).toEqual([
         ['publish', 300],
         ['lease and ack', 300],
       ]);
-      for (const { jobsPerSecond, p99Ms } of steps) expect(Math.min(jobsPerSecond, p99Ms)).toBeGreaterThan(0);
+      for (const one of steps) expect(Math.min(one.jobs_per_second, one.p99_ms)).toBeGreaterThan(0);
       const queues = await client.queues.list({ limit: 1_000 });
       // The list may still name a queue that has just been emptied.
       const left = queues.items.filter(({ queue, exists }) => exists && queue.startsWith('bench-'));

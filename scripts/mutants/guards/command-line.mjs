@@ -78,6 +78,20 @@ export const COMMAND_LINE = [
     test: 'pumphouse recurring › apply --dry-run › lists all entries as unchanged for the file that was applied',
   },
   {
+    id: 'no-login-in-the-working-folder',
+    name: 'command line: an empty HOME is no login in the folder in which it runs',
+    off: 'false',
+    spec: 'packages/cli/src/context.spec.ts',
+    test: 'the file of a login › is missing for a user that %s, and a login is refused with the remedy',
+  },
+  {
+    id: 'argument-must-be-utf-8',
+    name: 'command line: an argument that was not UTF-8 is not published',
+    off: 'remove',
+    spec: 'packages/cli/src/input.spec.ts',
+    test: 'input › is refused if it is not UTF-8, with its line',
+  },
+  {
     id: 'error-hides-the-url',
     name: 'engine: an error does not show the text of an invalid Redis URL',
     off: 'false',

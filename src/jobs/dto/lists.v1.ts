@@ -1,5 +1,5 @@
-import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
-import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
+import { MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
+import { join } from '../../contract/fields/derived.js';
 import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
   JobId,
@@ -8,27 +8,19 @@ import {
   Labels,
   Moment,
   Parts,
-  QueueName,
   SomeOf,
   Whole,
   Flag,
 } from '../../contract/fields/kinds.js';
 import { JobsPageQuery } from '../../http/request/page-query.js';
 import { MANY, JobsPage } from '../../contract/job/answers.js';
+import { JobFilterFields } from '../../contract/job/job-filter.js';
 
 const MOST_ITEMS = 1_000;
 const MAX_IDS = 100;
 
-/** Filters of a job list; a job must match all of them. */
-export class JobsQuery extends JobsPageQuery {
-  @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
-  @Optional() @SomeOf('States, separated by commas.', STATE_NAMES) state?: JobState[];
-  @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
-  @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
-  @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
-  @Optional()
-  @Label('The worker that holds their lease, or whose lease expired.', { max: MAX_LABEL })
-  worker?: string;
+/** A job must match all filters. */
+export class JobsQuery extends join(JobsPageQuery, JobFilterFields) {
   @Optional()
   @JobIds('The jobs with these ids, in this order, of any queue; only with `fields`.', { max: MAX_IDS })
   ids?: string[];

@@ -1,15 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { MAX_SECRET_BYTES, MIN_SECRET_BYTES } from '../../contract/targets.js';
 
 /** Secrets and signatures by Standard Webhooks 1.0, symmetric (`v1`). */
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
-/** As the specification recommends: 24 to 64 bytes. */
 const SECRET = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const MIN_BYTES = 24;
-const MAX_BYTES = 64;
-
-export const SECRET_RULE = `must be whsec_ and ${MIN_BYTES} to ${MAX_BYTES} bytes in base64`;
 
 export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
@@ -17,7 +13,7 @@ export function newSecret(): string {
 
 export function isSecret(text: string): boolean {
   const { length } = keyOf(text);
-  return SECRET.test(text) && length >= MIN_BYTES && length <= MAX_BYTES;
+  return SECRET.test(text) && length >= MIN_SECRET_BYTES && length <= MAX_SECRET_BYTES;
 }
 
 /**

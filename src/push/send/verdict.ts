@@ -1,6 +1,7 @@
 import type { PushAnswer } from './sender.js';
 import type { SendError } from './send-error.js';
-import type { Action, Target } from '../target.js';
+import type { Action } from '../../contract/targets.js';
+import type { Target } from '../target.js';
 
 /** What becomes of a job after a request. */
 export interface Verdict {

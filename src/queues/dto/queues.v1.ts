@@ -4,15 +4,6 @@ import { Nullable, Optional } from '../../contract/fields/field.js';
 import { Flag, Label, Part, Parts, SomeOf, Whole } from '../../contract/fields/kinds.js';
 import { QueueAnswer } from '../../contract/queue-settings.js';
 
-/** Longest time that a drain call waits for the queue to be empty, in milliseconds. */
-const MAX_DRAIN_WAIT_MS = 60_000;
-
-export class DrainFields {
-  @Optional()
-  @Whole('How long to wait until it is empty.', 0, MAX_DRAIN_WAIT_MS)
-  wait_ms: number = 0;
-}
-
 export class PurgeFields {
   @SomeOf('The states whose jobs are deleted.', STATE_NAMES) states!: JobState[];
   @Optional() @Flag('True: only counts.') dry_run: boolean = false;

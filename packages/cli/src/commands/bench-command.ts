@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Pumphouse } from '@pumphouse/client';
 import { Command } from 'commander';
 import { positiveNumber } from '../parse.js';
-import { columns, json } from '../print.js';
+import { json, table } from '../print.js';
 import { type Progress, withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
@@ -61,7 +61,7 @@ The results include this client and this network: run it where your workers run.
           await measure(session, 'publish', options, (jobs) => publish(client, queue, jobs, options)),
           await measure(session, 'lease and ack', options, (jobs) => consume(client, queue, jobs)),
         ];
-        out(isJson ? json(measured) : columns([HEADINGS, ...measured.map(rowOf)]));
+        out(isJson ? json(measured) : table(session, HEADINGS, measured.map(rowOf)));
       } finally {
         await removeQueue(client, queue);
       }

@@ -77,7 +77,7 @@ export function candidatesFor(root: AnyCommand, args: readonly string[]): string
       continue;
     }
     const option = optionsOf(command, root).find(({ long, short }) => arg === long || arg === short);
-    const next = command.commands.find((one) => one.name() === arg);
+    const next = command.commands.find((one) => one.name() === arg || one.aliases().includes(arg));
     if (option && (option.required || option.optional)) open = option;
     else if (next) [command, places] = [next, 0];
     else if (!arg.startsWith('-')) places++;
@@ -98,8 +98,16 @@ function candidatesAt(
   if (typed.startsWith('-')) {
     return [...optionsOf(command, root).flatMap(({ long }) => long ?? []), '--help'];
   }
-  const names = command.commands.map((one) => one.name()).filter((name) => name !== COMPLETE);
+  const names = shownCommands(command).map((one) => one.name());
   return names.length > 0 ? names : [...(command.registeredArguments[places]?.argChoices ?? [])];
+}
+
+/** The commands of a group that help texts show. */
+export function shownCommands(command: AnyCommand): AnyCommand[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((one) => command.commands.includes(one));
 }
 
 function optionsOf(command: AnyCommand, root: AnyCommand): Option[] {

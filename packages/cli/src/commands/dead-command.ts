@@ -1,5 +1,6 @@
 import type { DeadListFilter, DeadOutcome, DeadSelection, JobSummary } from '@pumphouse/client';
 import { Command, Option } from 'commander';
+import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
 import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
@@ -33,12 +34,9 @@ Examples:
     );
 }
 
-const FILTER = new FieldFlags(DeadFilterFields, {
-  ...{ queue: {}, group: {}, type: {}, tag: {}, text: {}, from: {}, to: {} },
-  attributes: { flag: '--attribute <name=value>' },
-});
+const FILTER = new FieldFlags(DeadFilterFields, { attributes: { flag: '--attribute <name=value>' } });
 const IDS = flagOf(DeadFields, 'ids', { flag: '--id <ids>' });
-const RESPAWN = new FieldFlags(RespawnFields, { tries: {}, keep_tries: {}, ttl_ms: {} });
+const RESPAWN = new FieldFlags(pick(RespawnFields, ['tries', 'keep_tries', 'ttl_ms']));
 
 function listCommand(open: OpenSession): Command {
   return FILTER.addTo(new Command('ls').description('list dead jobs that match all filters'))

@@ -1,12 +1,25 @@
-import type { JobDetails, JobState, JobSummary, NewJob, PublishedJob, Pumphouse } from '@pumphouse/client';
-import { Command, Option } from 'commander';
-import { CancelFields } from '#src/contract/job/changes';
-import { JobPushFields, PublishFields, UniqueFields } from '#src/contract/job/options';
+import type {
+  JobChange,
+  JobDetails,
+  JobOptions,
+  JobSummary,
+  NewJob,
+  PublishedJob,
+  PublishOptions as PublishCallOptions,
+  Pumphouse,
+} from '@pumphouse/client';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { omit } from '#src/contract/fields/derived';
+import { CancelFields, ChangeFields } from '#src/contract/job/changes';
+import { JobFilterFields } from '#src/contract/job/job-filter';
+import { PublishFields, PublishQuery } from '#src/contract/job/options';
+import { DURABILITY_RULE, isDurability } from '#src/domain/durability';
 import { Refused, Unreachable } from '../admin-client.js';
 import { changeEach } from '../bulk.js';
-import { FieldFlags, flagOf } from '../flags.js';
+import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
+import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
-import { known, list } from '../parse.js';
+import { known } from '../parse.js';
 import { cell, columns, counted, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
@@ -20,10 +33,11 @@ const NOT_FOUND = 404;
 /** `pumphouse job …` */
 export function jobCommand(open: OpenSession): Command {
   return new Command('job')
-    .description('publish, show, list, cancel and move jobs')
+    .description('publish, show, list, change, cancel and move jobs')
     .addCommand(publishCommand(open))
-    .addCommand(getCommand(open))
+    .addCommand(showCommand(open))
     .addCommand(listCommand(open))
+    .addCommand(setCommand(open))
     .addCommand(cancelCommand(open))
     .addCommand(retryCommand(open))
     .addCommand(moveCommand(open))
@@ -37,27 +51,25 @@ Examples:
   pumphouse job publish files --content-type image/png < picture.png
   pumphouse job publish mail --lines < jobs.ndjson              # a job for each line
   pumphouse job ls --queue mail --state dead,leased
+  pumphouse job publish mail '{}' --retry exponential --retry-delay 10s --retry-max 1h
+  pumphouse job set 01K2Z8M5Q0X3… --priority -5 --delay 10m
   pumphouse job retry 01K2Z8M5Q0X3…`,
     );
 }
 
-const JOB = new FieldFlags(PublishFields, {
-  ...{ id: {}, type: {}, delay_ms: {}, ttl_ms: {}, tries: {}, priority: {} },
-  tags: { flag: '--tag <tags>' },
-  attributes: { flag: '--attribute <name=value>' },
+/** A flag for each option of a job that the API takes. */
+const JOB = new FieldFlags(omit(PublishFields, ['queue', 'data', 'data_base64']), JOB_TEXTS);
+const WAIT = flagOf(PublishQuery, 'wait_ms', {
+  about: 'wait until the job has ended, and print how (30s, 5m, 1h)',
 });
-const CONTENT_TYPE = flagOf(PublishFields, 'content_type', {
-  about: 'the type of data that is not JSON: text/plain, image/png',
-});
-const UNIQUE = flagOf(UniqueFields, 'key', { flag: '--unique <key>' });
-const PUSH_URL = flagOf(JobPushFields, 'url', { flag: '--push-url <url>' });
 
 interface PublishOptions {
   readonly id?: string;
   readonly contentType?: string;
   readonly unique?: string;
-  readonly pushUrl?: string;
   readonly idempotencyKey?: string;
+  readonly durability?: string;
+  readonly wait?: number;
   readonly lines?: boolean;
 }
 
@@ -67,40 +79,46 @@ function publishCommand(open: OpenSession): Command {
     .argument('<queue>')
     .argument('[data]', 'JSON; left out or -: the standard input');
   return JOB.addTo(command)
-    .addOption(CONTENT_TYPE)
-    .addOption(UNIQUE)
-    .addOption(PUSH_URL)
+    .addOption(WAIT)
     .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
+    .option(
+      '--durability <level>',
+      'where it is stored before the answer: memory, aof or replicated:N',
+      durability,
+    )
     .option('--lines', 'each line of the standard input is the data of a job')
     .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
-      if (
-        options.lines === true &&
-        (data ?? options.id ?? options.unique ?? options.idempotencyKey) !== undefined
-      )
-        command.error('error: --lines cannot be used with data, --id, --unique or --idempotency-key');
+      const { lines, id, unique, idempotencyKey, wait } = options;
+      if (lines === true && (data ?? id ?? unique ?? idempotencyKey ?? wait) !== undefined)
+        command.error('error: --lines cannot be used with data, --id, --unique, --idempotency-key or --wait');
       const session = open(command);
-      if (options.lines === true) {
-        await publishLines(session, queue, options);
-        return;
-      }
-      const published = await publishOne(session, queue, data, options);
-      session.out(session.isJson ? json(published) : `${printable(published.id)}\n`);
+      if (lines === true) await publishLines(session, queue, options);
+      else if (wait === undefined) await publishOne(session, queue, data, options);
+      else await publishAndWait(session, queue, data, { ...options, wait });
     });
 }
 
+function durability(text: string): string {
+  if (isDurability(text)) return text;
+  throw new InvalidArgumentError(`It ${DURABILITY_RULE}.`);
+}
+
+/** @param where what the bytes are, for error messages */
 function jobOf(queue: string, bytes: Buffer, options: PublishOptions, where: string): NewJob {
-  const { contentType, unique, pushUrl } = options;
   const payload =
-    contentType === undefined ? { json: jsonIn(bytes, where) } : { data: new Uint8Array(bytes), contentType };
-  return {
-    ...{ queue, ...JOB.given(options), ...payload },
-    ...(unique === undefined ? {} : { unique: { key: unique } }),
-    ...(pushUrl === undefined ? {} : { push: { url: pushUrl } }),
-  };
+    options.contentType === undefined
+      ? { json: jsonIn(bytes, where) }
+      : { data: new Uint8Array(bytes), contentType: options.contentType };
+  // The server checks which fields go with a kind of retry policy.
+  return { queue, ...(JOB.given(options) as JobOptions), ...payload };
 }
 
 function jsonIn(bytes: Buffer, where: string): string {
-  const text = bytes.toString('utf8').trim();
+  const text = textIn(
+    bytes,
+    where,
+    'Convert it, or give --content-type to publish the bytes as they are.',
+  ).trim();
   try {
     JSON.parse(text);
     return text;
@@ -109,36 +127,61 @@ function jsonIn(bytes: Buffer, where: string): string {
   }
 }
 
+async function oneJob(
+  session: Session,
+  queue: string,
+  data: string | undefined,
+  options: PublishOptions,
+): Promise<readonly [job: NewJob, options: PublishCallOptions]> {
+  const isInput = data === undefined || data === '-';
+  const bytes = isInput ? await inputOf(session) : argumentBytes(data, 'the data');
+  const job = jobOf(queue, bytes, options, isInput ? 'the standard input' : 'the data');
+  const { idempotencyKey, durability } = options;
+  return [job, known({ idempotencyKey, durability })];
+}
+
 async function publishOne(
   session: Session,
   queue: string,
   data: string | undefined,
   options: PublishOptions,
-): Promise<PublishedJob> {
-  const isInput = data === undefined || data === '-';
-  const bytes = isInput ? await inputOf(session) : Buffer.from(data);
-  const job = jobOf(queue, bytes, options, isInput ? 'the standard input' : 'the data');
-  const { idempotencyKey } = options;
-  return session.client.publish(job, idempotencyKey === undefined ? {} : { idempotencyKey });
+): Promise<void> {
+  const published = await session.client.publish(...(await oneJob(session, queue, data, options)));
+  session.out(session.isJson ? json(published) : `${printable(published.id)}\n`);
+}
+
+async function publishAndWait(
+  session: Session,
+  queue: string,
+  data: string | undefined,
+  options: PublishOptions & { readonly wait: number },
+): Promise<void> {
+  const [job, call] = await oneJob(session, queue, data, options);
+  const ended = await session.client.publishAndWait(job, { ...call, waitMs: options.wait });
+  session.out(session.isJson ? json(ended) : fieldLines(ended));
+  const { id, state } = ended;
+  if (state !== 'done') throw new Refused(`${id} is not done: it is ${state ?? 'gone'}`, 0);
 }
 
 /** Batches are stored one after the other. After an error the ids of those that are stored are printed, too. */
 async function publishLines(session: Session, queue: string, options: PublishOptions): Promise<void> {
-  const lines = (await inputOf(session)).toString('utf8').split(/\r?\n/);
-  if (lines.at(-1) === '') lines.pop();
-  const jobs = lines.map((line, i) => jobOf(queue, Buffer.from(line), options, `line ${String(i + 1)}`));
+  const jobs = linesOf(await inputOf(session)).map((line, i) =>
+    jobOf(queue, line, options, `line ${String(i + 1)}`),
+  );
   const published: PublishedJob[] = [];
   try {
     await withProgress(session, jobs.length, async (progress) => {
       while (published.length < jobs.length) {
         const batch = jobs.slice(published.length, published.length + BATCH);
-        published.push(...(await session.client.publishMany(batch)));
+        published.push(
+          ...(await session.client.publishMany(batch, known({ durability: options.durability }))),
+        );
         progress(published.length);
       }
     });
   } catch (error) {
     const stored = `lines 1 to ${String(published.length)} are stored; continue after them`;
-    if (!session.isJson) session.err(`pumphouse: ${stored}\n`);
+    if (!session.isJson && published.length > 0) session.err(`pumphouse: ${stored}\n`);
     throw error;
   } finally {
     const ids = published.map(({ id }) => `${printable(id)}\n`).join('');
@@ -151,8 +194,9 @@ async function inputOf({ input }: Session): Promise<Buffer> {
   return input();
 }
 
-function getCommand(open: OpenSession): Command {
-  return new Command('get')
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .alias('get')
     .description('show a job with all its fields')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
@@ -173,32 +217,21 @@ export function factsOf(facts: Readonly<Record<string, unknown>>): string {
   return known.map(([name, value]) => `${name}=${cell(value)}`).join(' ');
 }
 
+const FILTER = new FieldFlags(JobFilterFields);
+
 interface ListOptions {
-  readonly queue?: string;
-  readonly state?: readonly JobState[];
-  readonly tag?: string;
-  readonly type?: string;
-  readonly group?: string;
-  readonly worker?: string;
   readonly order?: 'oldest' | 'newest';
   readonly limit: number;
 }
 
 function listCommand(open: OpenSession): Command {
-  return new Command('ls')
-    .description('list jobs that match all filters')
-    .option('--queue <name>', 'of this queue')
-    .option('--state <states>', 'ready, scheduled, leased, dead, blocked, held, done, cancelled', list)
-    .option('--tag <tag>', 'with this tag')
-    .option('--type <type>', 'of this type')
-    .option('--group <group>', 'dead, in this failure group')
-    .option('--worker <name>', 'leased by this worker')
+  return FILTER.addTo(new Command('ls').description('list jobs that match all filters'))
     .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(async (options: ListOptions, command: Command) => {
       const session = open(command);
-      const { limit, queue, state, tag, type, group, worker, order } = options;
-      const filter = known({ queue, state, tag, type, group, worker, order });
+      const { limit, order } = options;
+      const filter = { ...FILTER.given(options), ...known({ order }) };
       const pagesOf = (pageSize: number): AsyncIterable<JobSummary> =>
         session.client.jobs.each({ ...filter, limit: pageSize });
       await showFirst(session, limit, pagesOf, { headings: HEADINGS, rowOf: jobRow });
@@ -207,6 +240,25 @@ function listCommand(open: OpenSession): Command {
 
 function jobRow({ id, queue, state, type, triesLeft, publishedAt, dueAt, tags }: JobSummary): string[] {
   return [id, queue, state, type, String(triesLeft), publishedAt, dueAt, tags].map(cell);
+}
+
+const CHANGE = new FieldFlags(omit(ChangeFields, ['data', 'data_base64', 'content_type']), JOB_TEXTS);
+
+function setCommand(open: OpenSession): Command {
+  const command = new Command('set')
+    .description('change jobs that wait: omitted options keep their values')
+    .argument('<id...>');
+  return CHANGE.addTo(command).action(async (ids: string[], options: object, self: Command) => {
+    const change = CHANGE.given(options) as JobChange;
+    if (Object.keys(change).length === 0) self.error('error: give what to change: --priority, --delay …');
+    const session = open(self);
+    const { client } = session;
+    await changeEach(session, ids, {
+      key: 'id',
+      change: (id) => client.jobs.update(id, change),
+      textOf: (changed) => columns(changed.map(({ id, state }) => [cell(state), id])),
+    });
+  });
 }
 
 function cancelCommand(open: OpenSession): Command {

@@ -1,28 +1,56 @@
 import { Command, Option } from 'commander';
 import { Refused } from '../admin-client.js';
+import { showAll } from '../list.js';
 import { wholeNumber } from '../parse.js';
-import { columns, entriesOf, field, json } from '../print.js';
+import { cell, columns, entriesOf, field, json } from '../print.js';
 import type { OpenSession } from '../session.js';
+
+const HEADINGS = ['NAMESPACE', 'TOKEN', 'CONSUME', 'PUBLISH', 'INTERVAL'];
+
+interface Listed {
+  readonly namespace: string;
+  readonly token: string;
+  readonly limit: Readonly<Record<string, unknown>>;
+}
 
 /** `pumphouse limit …` */
 export function limitCommand(open: OpenSession): Command {
   return new Command('limit')
-    .description('show, set and delete the limit of a token')
-    .addCommand(getCommand(open))
+    .description('list, show, set and delete the limits of tokens')
+    .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
     .addCommand(setCommand(open))
-    .addCommand(deleteCommand(open))
+    .addCommand(removeCommand(open))
     .addHelpText(
       'after',
       `
 Examples:
-  pumphouse limit get mail 01K2Z8M5Q0X3…
+  pumphouse limit show mail 01K2Z8M5Q0X3…
   pumphouse limit set mail 01K2Z8M5Q0X3… --consume 100 --publish 50 --interval 1
-  pumphouse limit delete mail 01K2Z8M5Q0X3…`,
+  pumphouse limit rm mail 01K2Z8M5Q0X3…`,
     );
 }
 
-function getCommand(open: OpenSession): Command {
-  return tokenCommand('get', 'show how many requests a token may make in one window').action(
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list the limits of all tokens')
+    .action(async (_options: object, command: Command) => {
+      const session = open(command);
+      const answer = await session.admin.call({ method: 'GET', path: ['limits'] });
+      const limits = (Array.isArray(answer) ? answer : []).map((one) => ({
+        ...{ namespace: String(field(one, 'namespace')), token: String(field(one, 'token')) },
+        limit: named(field(one, 'limiter')),
+      }));
+      showAll(session, limits, { headings: HEADINGS, rowOf: limitRow });
+    });
+}
+
+function limitRow({ namespace, token, limit }: Listed): string[] {
+  return [namespace, token, ...[limit['consume'], limit['publish'], limit['interval']].map(cell)];
+}
+
+function showCommand(open: OpenSession): Command {
+  return tokenCommand('show', 'get', 'show how many requests a token may make in one window').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
@@ -41,7 +69,7 @@ interface SetOptions {
 }
 
 function setCommand(open: OpenSession): Command {
-  return tokenCommand('set', 'set how many requests a token may make in one window; 0 = no limit')
+  return tokenCommand('set', undefined, 'set how many requests a token may make in one window; 0 = no limit')
     .option('--consume <requests>', 'calls that consume: leases', wholeNumber)
     .option('--publish <requests>', 'calls that publish; a bulk counts as one', wholeNumber)
     .addOption(oldName('--read <requests>', 'consume'))
@@ -59,8 +87,8 @@ function setCommand(open: OpenSession): Command {
     });
 }
 
-function deleteCommand(open: OpenSession): Command {
-  return tokenCommand('delete', 'delete the limit of a token').action(
+function removeCommand(open: OpenSession): Command {
+  return tokenCommand('rm', 'delete', 'delete the limit of a token').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const answer = await admin.call({ method: 'DELETE', path: limitPath(namespace, token) });
@@ -69,11 +97,13 @@ function deleteCommand(open: OpenSession): Command {
   );
 }
 
-function tokenCommand(name: string, description: string): Command {
-  return new Command(name)
+/** @param oldName the name that the command had before; it stays, and is not shown */
+function tokenCommand(name: string, oldName: string | undefined, description: string): Command {
+  const command = new Command(name)
     .description(description)
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token');
+  return oldName === undefined ? command : command.alias(oldName);
 }
 
 function limitPath(namespace: string, token: string): string[] {

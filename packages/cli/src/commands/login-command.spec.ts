@@ -78,8 +78,46 @@ describe('pumphouse login', () => {
     expect([code, out, existsSync(file)]).toEqual([1, '', false]);
     expect(err).toContain('token_invalid');
     expect(err).not.toContain('secret-token-1');
-    expect((await cli.callWith('', 'login', '--url', url, '--namespace', 'x')).err).toContain('no token:');
     expect((await cli.callWith('', 'login')).err).toContain('--namespace is needed');
+  });
+
+  it.each([
+    ['an empty option', '', ['--token', ''], 'the token is empty: give --token, set PUMPHOUSE_TOKEN'],
+    ['an option of blanks', '', ['--token', '  '], 'the token is empty'],
+    ['an empty input', '', [], 'the token is empty'],
+    [
+      'control characters',
+      'a\u0000b\u001b[2J',
+      [],
+      'the token is invalid: it must be of visible ASCII characters',
+    ],
+    ['a line break', 'one\ntwo', [], 'the token is invalid'],
+    ['bytes that are not UTF-8', Buffer.from([0x61, 0xff]), [], 'cannot read the token: it is not UTF-8'],
+    [
+      'a file that does not exist',
+      '',
+      ['--token', '@/none'],
+      'cannot read the token in /none: there is no such',
+    ],
+    ['a folder', '', ['--token', '@/'], 'cannot read the token in /: it is a folder'],
+  ])('refuses %s as a token, in one line', async (_what, input, args, message) => {
+    const server = ['--url', url, '--namespace', app.namespace];
+    const { code, out, err } = await cli.callWith(input, 'login', ...server, ...args);
+    expect([code, out, existsSync(file)]).toEqual([2, '', false]);
+    expect(err).toMatch(/^pumphouse: [^\n]*\n$/);
+    expect(err).toContain(message);
+  });
+
+  it('works for a user without a home folder, with the environment alone', async () => {
+    // An empty variable is one that is not set.
+    Object.assign(cli.env, { XDG_CONFIG_HOME: '', HOME: '/dev/null', PUMPHOUSE_URL: url });
+    Object.assign(cli.env, { PUMPHOUSE_NAMESPACE: app.namespace, PUMPHOUSE_TOKEN: app.token });
+    expect(await cli.call('queue', 'ls')).toMatchObject({ code: 0, err: '' });
+    const refused = await cli.call('login');
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toMatch(
+      /^pumphouse: cannot write \/dev\/null\S+: .*\. Set XDG_CONFIG_HOME to a folder/,
+    );
   });
 
   it('accepts a token that may only publish to one queue', async () => {
@@ -112,6 +150,17 @@ describe('pumphouse login', () => {
     const { code, out } = await cli.call('serve', '--print-default-config');
     expect([code, out]).toEqual([0, expect.stringContaining('[server]')]);
     expect((await cli.call('serve', '--check-config')).code).toBe(0);
+  });
+
+  it('is not needed for a server of this machine whose ports are in the environment of its configuration', async () => {
+    cli.env['PUMPHOUSE_ADMIN__PORT'] = new URL(adminUrlOf(app)).port;
+    cli.env['PUMPHOUSE_SERVER__PORT'] = String(app.port);
+    expect((await cli.call('pool', 'ls')).out).toBe('default\n');
+    const api = ['--namespace', app.namespace, '--token', app.token];
+    expect((await cli.call('queue', 'ls', ...api)).code).toBe(0);
+    expect((await cli.call('pool', 'ls', '--admin', 'http://127.0.0.1:9')).code).toBe(2);
+    cli.env['PUMPHOUSE_ADMIN__PORT'] = '70000';
+    expect((await cli.call('pool', 'ls')).err).toContain('PUMPHOUSE_ADMIN__PORT must be a port, 1 to 65535');
   });
 
   it('stores a login that the environment and the options override', async () => {

@@ -1,18 +1,20 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { Pumphouse } from '@pumphouse/client';
 import { Command } from 'commander';
-import { AdminClient, Unreachable } from '../admin-client.js';
+import { AdminClient } from '../admin-client.js';
 import { type Context, contextFile, deleteContext, writeContext } from '../context.js';
+import { textIn } from '../input.js';
 import { json, type Output, printable } from '../print.js';
 import {
   accountOf,
   DEFAULT_TIMEOUT_S,
-  DEFAULT_URL,
   filesOf,
   givenOptions,
+  pumphouseOf,
   secretOf,
   tlsOf,
+  tokenOf,
+  usualUrl,
   withConnectionOptions,
 } from '../session.js';
 
@@ -35,8 +37,7 @@ Only your user can read it.`,
   withConnectionOptions(command);
   return command.action(async (_options: object, self: Command) => {
     const context = await checkedContext(self, output);
-    const file = contextFile(givenOptions(self).configHome);
-    writeContext(file, context);
+    const file = writeContext(contextFile(givenOptions(self).configHome), context);
     const { url = '', namespace = '' } = context;
     const isJson = givenOptions(self).json === true;
     const shown = { file, url, namespace, admin: context.admin ?? null };
@@ -46,18 +47,18 @@ Only your user can read it.`,
 
 async function checkedContext(command: Command, output: Output): Promise<Context> {
   const given = givenOptions(command);
-  const { url, namespace, token, admin, account, timeout = DEFAULT_TIMEOUT_S } = given;
+  const { url = usualUrl(given), namespace, token, admin, account, timeout = DEFAULT_TIMEOUT_S } = given;
   if (namespace === undefined) command.error('error: --namespace is needed');
   const withinMs = timeout * 1_000;
   const files = filesOf(given);
   const tls = tlsOf(files);
   const context = {
-    url: withoutPassword(new URL(url ?? DEFAULT_URL)),
+    url: withoutPassword(new URL(url)),
     namespace,
-    token: token === undefined ? await tokenFrom(output) : secretOf(token, 'the token'),
+    token: tokenOf(token === undefined ? await tokenFrom(output) : secretOf(token, 'the token')),
     ...files,
   };
-  const client = new Pumphouse({ ...context, tls, retry: { withinMs, attemptMs: withinMs } });
+  const client = pumphouseOf({ ...context, tls, retry: { withinMs, attemptMs: withinMs } });
   // Any token of the namespace may list one queue, or is refused for its rights: it is one all the same.
   await client.queues.list({ limit: 1 }).catch((error: unknown) => {
     if (!isRightsError(error)) throw error;
@@ -81,9 +82,8 @@ function isRightsError(error: unknown): boolean {
 
 /** From the standard input; at a terminal it is typed, and not shown. */
 async function tokenFrom({ input, err }: Output): Promise<string> {
-  const token = input === undefined ? await typed(err) : (await input()).toString('utf8').trim();
-  if (token === '') throw new Unreachable('no token: give --token, or pipe it in');
-  return token;
+  if (input === undefined) return typed(err);
+  return textIn(await input(), 'the token', 'A token has ASCII characters only.');
 }
 
 async function typed(err: Output['err']): Promise<string> {

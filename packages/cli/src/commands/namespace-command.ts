@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { Refused } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
-import { columns, counted, entriesOf, field, json } from '../print.js';
+import { columns, counted, entriesOf, field, json, plainJson } from '../print.js';
 import { type Progress, withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
@@ -11,15 +11,33 @@ const IN_USE = 409;
 /** `pumphouse namespace …` */
 export function namespaceCommand(open: OpenSession): Command {
   return new Command('namespace')
-    .description('purge whole namespaces')
+    .description('list and purge whole namespaces')
+    .addCommand(namespacesCommand('ls', open))
     .addCommand(purgeCommand(open))
     .addHelpText(
       'after',
       `
 Examples:
+  pumphouse namespace ls
   pumphouse namespace purge mail              # counts
   pumphouse namespace purge mail --yes`,
     );
+}
+
+/** `pumphouse namespace ls`. @param name the old one is `info` */
+export function namespacesCommand(name: string, open: OpenSession): Command {
+  return new Command(name)
+    .description('list the namespaces of a pool, with their queues')
+    .option('--pool <name>', 'the pool (default: the default pool)')
+    .action(async ({ pool }: { pool?: string }, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const info = await admin.call({ method: 'GET', path: ['info'], query: { pool } });
+      const rows = entriesOf(info).map(([namespace, queues]) => [
+        namespace,
+        Array.isArray(queues) ? queues.join(' ') : '',
+      ]);
+      out(isJson ? plainJson(info) : columns(rows));
+    });
 }
 
 interface PurgeOptions extends BulkOptions {
@@ -45,7 +63,7 @@ async function show(session: Session, namespace: string, pool?: string): Promise
   const query = { pool, dry_run: 'true' };
   const census = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query });
   const rows = [['queues', field(census, 'queues')], ...entriesOf(field(census, 'jobs'))];
-  out(isJson ? json(census) : columns(rows.map(([name, many]) => [String(name), String(many)])));
+  out(isJson ? plainJson(census) : columns(rows.map(([name, many]) => [String(name), String(many)])));
   showDryRun(session);
 }
 

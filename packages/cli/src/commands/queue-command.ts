@@ -1,16 +1,18 @@
 import type { JobState, QueueDetails } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
+import { DrainFields } from '#src/contract/queue-settings';
+import { STATE_NAMES } from '#src/domain/job/states';
 import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import { flagOf } from '../flags.js';
 import { collect, MAX_PAGE, showAll } from '../list.js';
-import { duration, list } from '../parse.js';
+import { list } from '../parse.js';
 import { counted, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
+import { QUEUE_HEADINGS, queueCells } from '../queue-row.js';
 import type { OpenSession } from '../session.js';
 
-const HEADINGS = ['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'LEASED', 'DEAD', 'DONE'];
-const STATES: readonly JobState[] = [
-  ...(['ready', 'scheduled', 'blocked', 'held', 'leased', 'dead', 'done', 'cancelled'] as const),
-];
+const HEADINGS = [...QUEUE_HEADINGS, 'DONE'];
+const STATES: readonly JobState[] = STATE_NAMES;
 
 /** `pumphouse queue …` */
 export function queueCommand(open: OpenSession): Command {
@@ -45,20 +47,8 @@ function listCommand(open: OpenSession): Command {
     });
 }
 
-function queueRow({ queue, counts, ...rest }: QueueDetails): string[] {
-  const { ready, scheduled, blocked, leased, dead, done } = counts;
-  return [queue, stateOf(rest), ...[ready, scheduled, blocked, leased, dead, done].map(String)];
-}
-
-/** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */
-function stateOf({
-  exists,
-  pausedAt,
-  drainingAt,
-}: Pick<QueueDetails, 'exists' | 'pausedAt' | 'drainingAt'>): string {
-  if (!exists) return '-';
-  if (pausedAt !== null) return 'paused';
-  return drainingAt === null ? 'active' : 'draining';
+function queueRow(details: QueueDetails): string[] {
+  return [...queueCells(details), String(details.counts.done)];
 }
 
 function showCommand(open: OpenSession): Command {
@@ -92,7 +82,7 @@ function drainCommand(open: OpenSession): Command {
   return new Command('drain')
     .description('refuse new jobs until the queue is empty; `resume` ends this sooner')
     .argument('<queue>')
-    .option('--wait <time>', 'maximum time to wait until the queue is empty: 10s, 1m (at most 1m)', duration)
+    .addOption(flagOf(DrainFields, 'wait_ms'))
     .action(async (queue: string, { wait }: { wait?: number }, command: Command) => {
       const { client, isJson, out } = open(command);
       const details = await client.queues.drain(queue, wait === undefined ? {} : { waitMs: wait });

@@ -1,33 +1,33 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { QUOTA_NAMES, type QuotaName } from '#src/domain/job/quotas';
 import { wholeNumber } from '../parse.js';
-import { columns, entriesOf, field, json } from '../print.js';
+import { columns, entriesOf, field, plainJson } from '../print.js';
 import type { OpenSession } from '../session.js';
 
 /** `pumphouse quota …` */
 export function quotaCommand(open: OpenSession): Command {
   return new Command('quota')
     .description('show and set how much a namespace may store')
-    .addCommand(getCommand(open))
+    .addCommand(showCommand(open))
     .addCommand(setCommand(open))
     .addHelpText(
       'after',
       `
 Examples:
-  pumphouse quota get mail
+  pumphouse quota show mail
   pumphouse quota set mail --max-jobs-per-queue 100000
   pumphouse quota set mail --max-jobs-per-queue default    # as the configuration has it`,
     );
 }
 
-function getCommand(open: OpenSession): Command {
-  return namespaceCommand('get', 'show the quotas of a namespace; 0 = no limit').action(
-    async (namespace: string, { pool }: PoolOption, command: Command) => {
+function showCommand(open: OpenSession): Command {
+  return namespaceCommand('show', 'show the quotas of a namespace; 0 = no limit')
+    .alias('get')
+    .action(async (namespace: string, { pool }: PoolOption, command: Command) => {
       const { admin, isJson, out } = open(command);
       const answer = await admin.call({ method: 'GET', path: pathOf(namespace), query: { pool } });
-      out(isJson ? json(answer) : table(answer));
-    },
-  );
+      out(isJson ? plainJson(answer) : table(answer));
+    });
 }
 
 function setCommand(open: OpenSession): Command {
@@ -54,7 +54,7 @@ function setCommand(open: OpenSession): Command {
       ...{ method: 'PUT', path: pathOf(namespace), query: { pool } },
       json: Object.fromEntries(named),
     });
-    out(isJson ? json(answer) : table(answer));
+    out(isJson ? plainJson(answer) : table(answer));
   });
 }
 

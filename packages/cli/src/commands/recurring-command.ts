@@ -1,13 +1,20 @@
-import { readFileSync } from 'node:fs';
-import type { Pumphouse, RecurringFields, RecurringJob, UpcomingSlot } from '@pumphouse/client';
+import {
+  isPumphouseError,
+  type Pumphouse,
+  type RecurringFields,
+  type RecurringJob,
+  type UpcomingSlot,
+} from '@pumphouse/client';
 import { Command } from 'commander';
-import { parse } from 'smol-toml';
-import { RecurringOptions, ScheduleFields } from '#src/contract/job/recurring';
+import { parse, TomlError } from 'smol-toml';
+import { omit } from '#src/contract/fields/derived';
+import { RecurringOptions, ScheduleFields, TemplateFields } from '#src/contract/job/recurring';
 import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
-import { flagOf } from '../flags.js';
+import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
+import { fileText } from '../input.js';
 import { collect, showAll } from '../list.js';
-import { wholeNumber } from '../parse.js';
+import { jsonValue, wholeNumber } from '../parse.js';
 import { columns, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import { isSame, isUnchanged } from '../recurring-changes.js';
@@ -18,9 +25,10 @@ const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'S
 /** `pumphouse recurring …` */
 export function recurringCommand(open: OpenSession): Command {
   return new Command('recurring')
-    .description('list, pause and run recurring jobs, and apply a file of them')
+    .description('list, set, pause and run recurring jobs, and apply a file of them')
     .addCommand(listCommand(open))
-    .addCommand(getCommand(open))
+    .addCommand(showCommand(open))
+    .addCommand(setCommand(open))
     .addCommand(nextCommand(open))
     .addCommand(previewCommand(open))
     .addCommand(pauseCommand(open))
@@ -33,6 +41,7 @@ export function recurringCommand(open: OpenSession): Command {
       `
 Examples:
   pumphouse recurring ls --namespace shop --token @token.txt
+  pumphouse recurring set nightly --cron "30 2 * * *" --tz Europe/Berlin --queue reports
   pumphouse recurring pause nightly --note "the warehouse is closed"
   pumphouse recurring apply recurring.toml --dry-run
 
@@ -53,8 +62,9 @@ function listCommand(open: OpenSession): Command {
     });
 }
 
-function getCommand(open: OpenSession): Command {
-  return new Command('get')
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .alias('get')
     .description('show a recurring job as JSON')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
@@ -63,15 +73,54 @@ function getCommand(open: OpenSession): Command {
     });
 }
 
+const SCHEDULE = new FieldFlags(ScheduleFields);
+const TEMPLATE = new FieldFlags(omit(TemplateFields, ['data', 'data_base64', 'content_type']), JOB_TEXTS);
+const RULES = new FieldFlags(RecurringOptions);
+
+function setCommand(open: OpenSession): Command {
+  const command = new Command('set')
+    .description('create a recurring job, or change one: omitted options keep their values')
+    .argument('<id>');
+  for (const flags of [SCHEDULE, TEMPLATE, RULES]) flags.addTo(command);
+  return command
+    .option('--data <json>', 'the data of its jobs', jsonText)
+    .action(async (id: string, options: { readonly data?: string }, self: Command) => {
+      const { client, isJson, out } = open(self);
+      const [schedule, template] = [SCHEDULE.given(options), TEMPLATE.given(options)];
+      const job = { ...template, ...(options.data === undefined ? {} : { json: options.data }) };
+      const fields = {
+        ...RULES.given(options),
+        ...(Object.keys(schedule).length > 0 && { schedule }),
+        ...(Object.keys(job).length > 0 && { job }),
+      };
+      const stored = await setOne(client, id, fields as RecurringFields);
+      out(isJson ? json(stored) : `${stored.id}; next ${stored.nextAt ?? 'never'}\n`);
+    });
+}
+
+/** The server checks the fields, and names what is missing. */
+async function setOne(client: Pumphouse, id: string, fields: RecurringFields): Promise<RecurringJob> {
+  try {
+    return await client.recurring.update(id, fields);
+  } catch (error) {
+    if (!isPumphouseError(error, 'recurring_not_found')) throw error;
+    return client.recurring.put(id, fields);
+  }
+}
+
+function jsonText(text: string): string {
+  jsonValue(text);
+  return text;
+}
+
 function nextCommand(open: OpenSession): Command {
   return new Command('next')
     .description('show the next slots')
     .argument('<id>')
     .option('--count <n>', 'number of slots, 1 to 100 (default: 10)', wholeNumber)
     .action(async (id: string, { count }: { count?: number }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const slots = await client.recurring.next(id, count);
-      out(isJson ? json(slots) : slotTable(slots));
+      const session = open(command);
+      showAll(session, await session.client.recurring.next(id, count), SLOTS);
     });
 }
 
@@ -82,19 +131,15 @@ function previewCommand(open: OpenSession): Command {
     .addOption(flagOf(ScheduleFields, 'tz').makeOptionMandatory())
     .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
     .action(async (cron: string, { tz, count }: { tz: string; count?: number }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const slots = await client.recurring.preview({ cron, tz }, count);
-      out(isJson ? json(slots) : slotTable(slots));
+      const session = open(command);
+      showAll(session, await session.client.recurring.preview({ cron, tz }, count), SLOTS);
     });
 }
 
-function slotTable(slots: readonly UpcomingSlot[]): string {
-  const rows = slots.map(({ at, local, moved }) => [
-    at,
-    local ?? '-',
-    moved ? 'moved by a clock change' : '-',
-  ]);
-  return columns([['AT', 'LOCAL', 'NOTE'], ...rows]);
+const SLOTS = { headings: ['AT', 'LOCAL', 'NOTE'], rowOf: slotRow };
+
+function slotRow({ at, local, moved }: UpcomingSlot): string[] {
+  return [at, local ?? '-', moved ? 'moved by a clock change' : '-'];
 }
 
 function pauseCommand(open: OpenSession): Command {
@@ -187,14 +232,19 @@ function change(
 
 /** @throws {Unreachable} there is no such file, or it is not TOML of tables */
 function tablesOf(file: string): Map<string, RecurringFields> {
+  const text = fileText(file);
   try {
-    const tables = Object.entries(parse(readFileSync(file, 'utf8')));
+    const tables = Object.entries(parse(text));
     const wrong = tables.find(([, table]) => typeof table !== 'object' || Array.isArray(table));
-    if (wrong) throw new TypeError(`${wrong[0]} is not a table`);
+    if (wrong) throw new Unreachable(`cannot read ${file}: ${wrong[0]} is not a table`);
     // The server checks the fields, and names what is wrong.
     return new Map(tables.map(([id, table]) => [id, table as unknown as RecurringFields]));
   } catch (error) {
-    throw new Unreachable(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split('\n', 1)[0] ?? '';
+    throw new Unreachable(
+      `cannot read ${file}, line ${String(error.line)}, column ${String(error.column)}: ${reason}`,
+    );
   }
 }
 

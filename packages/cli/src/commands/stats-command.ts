@@ -5,12 +5,10 @@ import { MAX_TIMER_MS } from '#src/domain/limits';
 import { collect, MAX_PAGE } from '../list.js';
 import { duration, list } from '../parse.js';
 import { json, table } from '../print.js';
+import { QUEUE_HEADINGS, queueCells } from '../queue-row.js';
 import type { OpenSession, Session } from '../session.js';
 
-const HEADINGS = [
-  ...['QUEUE', 'READY', 'SCHEDULED', 'LEASED', 'DEAD'],
-  ...['LEASES', 'MEAN WAIT', 'RUNS', 'MEAN RUN', 'FAILED', 'RETRIED'],
-];
+const HEADINGS = [...QUEUE_HEADINGS, ...['LEASES', 'MEAN WAIT', 'RUNS', 'MEAN RUN', 'FAILED', 'RETRIED']];
 const DEFAULT_EVERY_MS = 2_000;
 /** Clears the screen from the top left corner on. */
 const CLEAR = '\u001b[H\u001b[J';
@@ -72,10 +70,9 @@ function shown(session: Session, all: readonly QueueStats[]): string {
 }
 
 function rowOf({ queue, stats }: QueueStats): string[] {
-  const { ready, scheduled, leased, dead } = queue.counts;
   const { waits, runs, failures, retries } = stats;
   return [
-    ...[queue.queue, ...[ready, scheduled, leased, dead].map(String)],
+    ...queueCells(queue),
     ...[String(waits.count), seconds(waits.meanMs), String(runs.count), seconds(runs.meanMs)],
     ...[String(failures), String(retries)],
   ];

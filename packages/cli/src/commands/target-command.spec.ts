@@ -47,25 +47,25 @@ describe('pumphouse target', () => {
       ...['--header', 'X-Shop: north', '--request-timeout', '5s', '--on-status', '404=fail'],
     );
     expect(JSON.parse(made.out)).toMatchObject({
-      ...{ name: 'billing', url: hook, timeoutMs: 5_000, onStatus: { '404': 'fail' } },
-      ...{ headerNames: ['authorization', 'x-shop'], secret: expect.stringMatching(/^whsec_/) as string },
+      ...{ name: 'billing', url: hook, timeout_ms: 5_000, on_status: { '404': 'fail' } },
+      ...{ header_names: ['authorization', 'x-shop'], secret: expect.stringMatching(/^whsec_/) as string },
     });
     const origins = 'https://ada.example,https://ben.example';
     const later = await cli.call(
       ...['target', 'set', 'billing', '--origins', origins, '--body', 'job', '--json'],
     );
     expect(JSON.parse(later.out)).toMatchObject({
-      ...{ origins: origins.split(','), body: 'job', ack: 'response', originBreakers: [] },
+      ...{ origins: origins.split(','), body: 'job', ack: 'response', origin_breakers: [] },
     });
     const settings = 'failures=3,open=10s,failure-percent=20';
     const opened = await cli.call('target', 'set', 'billing', '--breaker', settings, '--json');
     expect(JSON.parse(opened.out)).toMatchObject({
-      breaker: { settings: { failures: 3, openMs: 10_000, failurePercent: 20, minRequests: 10 } },
+      breaker: { settings: { failures: 3, open_ms: 10_000, failure_percent: 20, min_requests: 10 } },
     });
     const off = await cli.call('target', 'set', 'billing', '--breaker', 'off', '--json');
     expect(JSON.parse(off.out)).toMatchObject({ breaker: { state: 'off', settings: null } });
     const wrong = await cli.call('target', 'set', 'billing', '--breaker', 'closes=3');
-    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('It must be off, or have failures')]);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('It must have failures')]);
     const changed = await cli.call(
       'target',
       'set',
@@ -75,7 +75,7 @@ describe('pumphouse target', () => {
       '--breaker',
       'open=1m',
     );
-    expect(changed.out).toMatch(/^timeoutMs +6000$/m);
+    expect(changed.out).toMatch(/^timeout_ms +6000$/m);
     const outputs = [changed, await cli.call('target', 'show', 'billing'), await cli.call('target', 'ls')];
     for (const { code, out, err } of outputs) {
       expect(code).toBe(0);
@@ -91,7 +91,7 @@ describe('pumphouse target', () => {
     const { code, err } = await cli.call('target', 'set', 'unknown', '--sign', 'none');
     expect([code, err]).toEqual([1, expect.stringContaining('target_not_found')]);
     const wrong = await cli.call('target', 'set', 'unknown', 'ftp://x');
-    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^ {2}url: must be a URL/m)]);
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/url: must be a URL/)]);
   });
 
   it('sends a test request, and fails without a successful answer', async () => {

@@ -1,14 +1,11 @@
-import {
-  type BreakerSettings,
-  isPumphouseError,
-  type Target,
-  type TargetAction,
-  type TargetFields,
-} from '@pumphouse/client';
-import { Command, Option } from 'commander';
+import { isPumphouseError, type Target, type TargetFields } from '@pumphouse/client';
+import { Command } from 'commander';
+import { omit } from '#src/contract/fields/derived';
+import { BreakerFields, RotateFields, TargetChangeFields } from '#src/contract/targets';
 import { Refused } from '../admin-client.js';
+import { FieldFlags, fieldsIn } from '../flags.js';
 import { showAll } from '../list.js';
-import { breaker, duration, headers, known, list, pairs } from '../parse.js';
+import { headers, known } from '../parse.js';
 import { cell, fieldLines, json, printable } from '../print.js';
 import { type OpenSession, secretOf, type Session } from '../session.js';
 
@@ -68,65 +65,54 @@ function showTarget({ isJson, out }: Session, target: Target): void {
   out(isJson ? json(target) : fieldLines(target));
 }
 
-interface SetOptions {
-  readonly header?: Readonly<Record<string, string>>;
-  readonly method?: 'POST' | 'PUT' | 'PATCH';
-  readonly requestTimeout?: number;
-  readonly body?: 'raw' | 'job';
-  readonly ack?: 'response' | 'later';
-  readonly origins?: readonly string[];
-  readonly sign?: 'standard' | 'none';
-  readonly onStatus?: Readonly<Record<string, string>>;
-  readonly maxRetryAfter?: number;
-  readonly breaker?: Partial<BreakerSettings> | 'off';
-  readonly secret?: string;
+/** A flag for each field of a target. `--timeout` is that of the calls of this program. */
+const TARGET = new FieldFlags(omit(TargetChangeFields, ['url']), {
+  headers: {
+    ...{ flag: '--header <header>', parse: headers },
+    about: "'Name: value' of each request (may be given again); replaces all headers",
+  },
+  timeout_ms: {
+    flag: '--request-timeout <time>',
+    about: 'how long a request may take: 1s to 10m (default: 30s)',
+  },
+  body: { about: 'raw (default): the bytes of the job; job: a JSON object' },
+  ack: { about: 'response (default): an answer 2xx acknowledges the job; later: a call of the target does' },
+  sign: { about: 'sign requests by Standard Webhooks (default), or not' },
+  on_status: { flag: '--on-status <status=action>' },
+  breaker: {
+    ...{ flag: '--breaker <settings>', parse: breaker },
+    about: 'off, or failures=5,failure-percent=50,min-requests=10,open=30s,max-open=5m',
+  },
+  secret: {
+    about: 'the secret for signatures; @FILE reads it from a file (default: generated)',
+    parse: secretIn,
+  },
+});
+const ROTATE = new FieldFlags(RotateFields, {
+  secret: { about: 'the new secret; @FILE reads it from a file', parse: secretIn },
+});
+
+function secretIn(text: string): string {
+  return secretOf(text, 'the secret');
+}
+
+/** `failures=3,open=10s`; null for `off`. */
+function breaker(text: string): object | null {
+  return text === 'off' ? null : fieldsIn(BreakerFields, text);
 }
 
 function setCommand(open: OpenSession): Command {
-  return new Command('set')
+  const command = new Command('set')
     .description('create a target, or change one: omitted options keep their values')
     .argument('<name>')
-    .argument('[url]', 'where requests are sent; required for a new target')
-    .option('--header <header>', "'Name: value'; may be given again; replaces all headers", headers)
-    .addOption(new Option('--method <method>', 'the HTTP method').choices(['POST', 'PUT', 'PATCH']))
-    .option('--request-timeout <time>', 'how long a request may take: 1s to 10m', duration)
-    .addOption(
-      new Option('--body <kind>', 'raw: the bytes of the job; job: a JSON object').choices(['raw', 'job']),
-    )
-    .addOption(
-      new Option(
-        '--ack <when>',
-        'response: an answer 2xx acknowledges the job; later: a call of the target does',
-      ).choices(['response', 'later']),
-    )
-    .option('--origins <urls>', 'origins of the URLs that jobs may name, separated by commas', list)
-    .addOption(
-      new Option('--sign <how>', 'sign requests by Standard Webhooks, or not').choices(['standard', 'none']),
-    )
-    .option('--on-status <status=action>', '404=fail, 4xx=retry; may be given again; replaces all', pairs)
-    .option('--max-retry-after <time>', 'the longest delay that Retry-After may ask for', duration)
-    .option(
-      '--breaker <settings>',
-      'off, or failures=5,failure-percent=50,min-requests=10,open=30s,max-open=5m',
-      breaker,
-    )
-    .option('--secret <secret>', 'the secret for signatures; @FILE reads it from a file (default: generated)')
-    .action(async (name: string, url: string | undefined, options: SetOptions, command: Command) => {
-      const session = open(command);
-      showTarget(session, await setTarget(session, name, url, fieldsOf(url, options)));
-    });
-}
-
-function fieldsOf(url: string | undefined, options: SetOptions): TargetFields {
-  const { header, method, requestTimeout, body, ack, origins, sign, onStatus, maxRetryAfter, secret } =
-    options;
-  return known({
-    ...{ url, origins, method, headers: header, timeoutMs: requestTimeout, body, ack, sign },
-    onStatus: onStatus as Readonly<Record<string, TargetAction>> | undefined,
-    maxRetryAfterMs: maxRetryAfter,
-    breaker: options.breaker === 'off' ? null : options.breaker,
-    secret: secret === undefined ? undefined : secretOf(secret, 'the secret'),
-  });
+    .argument('[url]', 'where requests are sent; required for a new target');
+  return TARGET.addTo(command).action(
+    async (name: string, url: string | undefined, options: object, self: Command) => {
+      const session = open(self);
+      const fields = { ...known({ url }), ...(TARGET.given(options) as TargetFields) };
+      showTarget(session, await setTarget(session, name, url, fields));
+    },
+  );
 }
 
 async function setTarget(
@@ -158,24 +144,14 @@ function testCommand(open: OpenSession): Command {
 }
 
 function rotateCommand(open: OpenSession): Command {
-  return new Command('rotate')
+  const command = new Command('rotate')
     .description('create a new secret for a target, and print it')
-    .argument('<name>')
-    .option(
-      '--keep-old <time>',
-      'how long requests are signed with the old secret too (default: 1d)',
-      duration,
-    )
-    .option('--secret <secret>', 'the new secret; @FILE reads it from a file')
-    .action(async (name: string, options: { keepOld?: number; secret?: string }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const { keepOld, secret } = options;
-      const rotated = await client.targets.rotate(name, {
-        ...(keepOld === undefined ? {} : { keepOldMs: keepOld }),
-        ...(secret === undefined ? {} : { secret: secretOf(secret, 'the secret') }),
-      });
-      out(isJson ? json(rotated) : `${printable(cell(rotated.secret))}\n`);
-    });
+    .argument('<name>');
+  return ROTATE.addTo(command).action(async (name: string, options: object, self: Command) => {
+    const { client, isJson, out } = open(self);
+    const rotated = await client.targets.rotate(name, ROTATE.given(options));
+    out(isJson ? json(rotated) : `${printable(cell(rotated.secret))}\n`);
+  });
 }
 
 function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: string): Command {

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
-import { columns, entriesOf, field, json } from '../print.js';
+import { columns, entriesOf, field, json, type Output, plainJson, table } from '../print.js';
 import type { OpenSession } from '../session.js';
+
+const HEADINGS = ['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'];
 
 /** `pumphouse token …` */
 export function tokenCommand(open: OpenSession): Command {
@@ -10,7 +12,7 @@ export function tokenCommand(open: OpenSession): Command {
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
     .addCommand(rotateCommand(open))
-    .addCommand(deleteCommand(open))
+    .addCommand(removeCommand(open))
     .addHelpText(
       'after',
       `
@@ -18,9 +20,9 @@ Examples:
   pumphouse token create mail -d "the mailer"
   pumphouse token create mail -d "the mailer" --token my-own-token-of-20-characters
   pumphouse token create mail -d "a worker" --verbs consume --queues 'mail-*,news' --expires 90d
-  pumphouse token list mail --json
+  pumphouse token ls mail --json
   pumphouse token rotate mail 01K2Z8M5Q0X3… --grace 1h
-  pumphouse token delete mail 01K2Z8M5Q0X3…`,
+  pumphouse token rm mail 01K2Z8M5Q0X3…`,
     );
 }
 
@@ -48,27 +50,29 @@ function createCommand(open: OpenSession): Command {
       const { description, token, pool, verbs, queues, expires } = options;
       const query = { description, token, pool, verbs, queues, expires };
       const made = await admin.call({ method: 'POST', path: ['token', namespace], query });
-      out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
+      out(isJson ? plainJson(made) : `${String(field(made, 'token'))}\n`);
     });
 }
 
 function listCommand(open: OpenSession): Command {
-  return new Command('list')
+  return new Command('ls')
+    .alias('list')
     .description('list the tokens of a namespace; each token is shown whole')
     .argument('<namespace>')
     .option('--pool <name>', 'the pool of the tokens (default: the default pool)')
     .action(async (namespace: string, { pool }: { pool?: string }, command: Command) => {
-      const { admin, isJson, out, err } = open(command);
+      const session = open(command);
+      const { admin, isJson, out, err } = session;
       const query = { pool, details: 'true' };
       const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
-      out(isJson ? json(listed) : tokenTable(listed));
+      out(isJson ? plainJson(listed) : tokenTable(session, listed));
       if (entriesOf(field(listed, 'tokens')).length > 0) return;
       err(`There is no token. To make one: pumphouse token create ${namespace} -d "what it is for"\n`);
     });
 }
 
 /** Servers of older versions return only the descriptions. */
-function tokenTable(listed: unknown): string {
+function tokenTable(output: Output, listed: unknown): string {
   const tokens = entriesOf(field(listed, 'tokens'));
   const details = field(listed, 'details');
   if (details === undefined)
@@ -80,7 +84,7 @@ function tokenTable(listed: unknown): string {
     const rights = [listOf(of('verbs')), listOf(of('queues'))];
     return [token, ...rights, ends, timeOr('never', of('last_used_at')), String(of('description'))];
   });
-  return columns([['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'], ...rows]);
+  return table(output, HEADINGS, rows);
 }
 
 function showCommand(open: OpenSession): Command {
@@ -92,7 +96,7 @@ function showCommand(open: OpenSession): Command {
       const { admin, isJson, out } = open(command);
       const shown = await admin.call({ method: 'GET', path: ['token', namespace, token] });
       const rows = entriesOf(shown).map(([name, value]) => [name, textOf(value)]);
-      out(isJson ? json(shown) : columns(rows));
+      out(isJson ? plainJson(shown) : columns(rows));
     });
 }
 
@@ -117,12 +121,13 @@ function rotateCommand(open: OpenSession): Command {
       const { grace, expires, token } = options;
       const path = ['token', namespace, old, 'rotate'];
       const made = await admin.call({ method: 'POST', path, query: { grace, expires, token } });
-      out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
+      out(isJson ? plainJson(made) : `${String(field(made, 'token'))}\n`);
     });
 }
 
-function deleteCommand(open: OpenSession): Command {
-  return new Command('delete')
+function removeCommand(open: OpenSession): Command {
+  return new Command('rm')
+    .alias('delete')
     .description('delete a token; every server refuses it within a second')
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')

@@ -1,19 +1,26 @@
 import { Command } from 'commander';
-import { columns, field, json } from '../print.js';
+import { field, plainJson, table } from '../print.js';
 import type { OpenSession } from '../session.js';
 
 const HEADINGS = ['PID', 'POOL', 'LOOP', 'LAST RUN', 'MS', 'MOVED', 'LATE MS', 'NEXT RUN', 'LAST ERROR'];
 
-/** `pumphouse loops` */
-export function loopsCommand(open: OpenSession): Command {
-  return new Command('loops')
-    .description('list the background loops of each process: last run, next run, last error')
+/** `pumphouse loop …` */
+export function loopCommand(open: OpenSession): Command {
+  return new Command('loop')
+    .description('the background loops of each process')
+    .addCommand(loopsCommand('ls', open));
+}
+
+/** `pumphouse loop ls`. @param name the old one is `loops` */
+export function loopsCommand(name: string, open: OpenSession): Command {
+  return new Command(name)
+    .description('list the loops: last run, next run, last error')
     .action(async (_options: object, command: Command) => {
-      const { admin, isJson, out } = open(command);
-      const answer = await admin.call({ method: 'GET', path: ['loops'] });
+      const session = open(command);
+      const answer = await session.admin.call({ method: 'GET', path: ['loops'] });
       const loops = field(answer, 'loops');
       const rows = (Array.isArray(loops) ? loops : []).map(rowOf);
-      out(isJson ? json(answer) : columns([HEADINGS, ...rows]));
+      session.out(session.isJson ? plainJson(answer) : table(session, HEADINGS, rows));
     });
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../program.js';
 
-describe('pumphouse workers', () => {
+describe('pumphouse worker', () => {
   let app: TestApp;
   let client: Pumphouse;
   let worker: Worker;
@@ -48,39 +48,39 @@ describe('pumphouse workers', () => {
   }
 
   it('lists workers in columns and as JSON', async () => {
-    const { code, out } = await call('workers', 'ls', ...options);
+    const { code, out } = await call('worker', 'ls', ...options);
     expect(code).toBe(0);
     const [headings, row] = out.split('\n').map((line) => line.split(/\s{2,}/));
     expect(headings?.slice(0, 7)).toEqual(['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES']);
     expect([row?.[0], row?.[1], ...(row?.slice(3, 7) ?? [])]).toEqual([
       ...[worker.id, 'mailer', String(process.pid), 'running', '0/4', 'mail,sms'],
     ]);
-    const printed = await call('--json', 'workers', 'ls', ...options);
-    expect(JSON.parse(printed.out)).toMatchObject([{ name: worker.id, displayName: 'mailer' }]);
+    const printed = await call('--json', 'worker', 'ls', ...options);
+    expect(JSON.parse(printed.out)).toMatchObject([{ name: worker.id, display_name: 'mailer' }]);
   });
 
   it('makes a worker quiet, and stops a worker', async () => {
-    expect(await call('workers', 'quiet', worker.id, ...options)).toEqual({
+    expect(await call('worker', 'quiet', worker.id, ...options)).toEqual({
       ...{ code: 0, out: `requested of ${worker.id}\n`, err: '' },
     });
-    expect((await call('workers', 'ls', ...options)).out).toContain('quiet');
-    expect((await call('workers', 'stop', worker.id, ...options)).code).toBe(0);
+    expect((await call('worker', 'ls', ...options)).out).toContain('quiet');
+    expect((await call('worker', 'stop', worker.id, ...options)).code).toBe(0);
     await running;
   });
 
   it('exits with 1 or 2 after an error, and prints its code but never the token', async () => {
-    const unknown = await call('workers', 'stop', 'unknown-1', ...options);
+    const unknown = await call('worker', 'stop', 'unknown-1', ...options);
     expect([unknown.code, unknown.out]).toEqual([1, '']);
     expect(unknown.err).toContain('worker_not_found');
-    const refused = await call('workers', 'ls', ...options.slice(0, 4), '--token', 'secret-1');
+    const refused = await call('worker', 'ls', ...options.slice(0, 4), '--token', 'secret-1');
     expect(refused.code).toBe(1);
     expect(refused.err).toContain('token_invalid');
     expect(refused.err).not.toContain('secret-1');
-    expect((await call('workers', 'ls', ...options.slice(0, 4))).err).toContain(
+    expect((await call('worker', 'ls', ...options.slice(0, 4))).err).toContain(
       'no token: give --token, set PUMPHOUSE_TOKEN, or run `pumphouse login` once',
     );
     const away = await call(
-      'workers',
+      'worker',
       'ls',
       '--url',
       'http://127.0.0.1:1',

@@ -2,16 +2,18 @@ import type { WorkerSession } from '@pumphouse/client';
 import { Command } from 'commander';
 import { changeEach } from '../bulk.js';
 import { MAX_PAGE, showAll } from '../list.js';
-import { printable } from '../print.js';
+import { fieldLines, json, printable } from '../print.js';
 import type { OpenSession } from '../session.js';
 
 const HEADINGS = ['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES', 'STARTED', 'LAST SEEN'];
 
-/** `pumphouse workers …` */
-export function workersCommand(open: OpenSession): Command {
-  return new Command('workers')
-    .description('list the workers of a namespace, quiet or stop them')
+/** `pumphouse worker …` */
+export function workerCommand(open: OpenSession): Command {
+  return new Command('worker')
+    .alias('workers')
+    .description('list and show the workers of a namespace, quiet or stop them')
     .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
     .addCommand(
       askCommand(open, 'quiet', 'ask a worker to lease no more jobs; it finishes those that it has'),
     )
@@ -20,8 +22,8 @@ export function workersCommand(open: OpenSession): Command {
       'after',
       `
 Examples:
-  pumphouse workers ls --namespace mail --token @token.txt
-  pumphouse workers stop mailer-7f3k2q9x
+  pumphouse worker ls --namespace mail --token @token.txt
+  pumphouse worker stop mailer-7f3k2q9x
 
 A worker gets the request with its next heartbeat: within a third of its lease.`,
     );
@@ -43,6 +45,17 @@ function listCommand(open: OpenSession): Command {
         cursor = page.nextCursor;
       }
       showAll(session, workers, { headings: HEADINGS, rowOf });
+    });
+}
+
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .description('show a worker with all its fields')
+    .argument('<id>', 'as `ls` shows it')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const worker = await client.workers.get(id);
+      out(isJson ? json(worker) : fieldLines(worker));
     });
 }
 

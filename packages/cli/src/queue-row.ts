@@ -1,0 +1,20 @@
+import type { QueueDetails } from '@pumphouse/client';
+
+/** Columns of the lists of queues. */
+export const QUEUE_HEADINGS = [
+  ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD'],
+];
+
+/** Their cells. */
+export function queueCells(details: QueueDetails): string[] {
+  const { ready, scheduled, blocked, stuck, held, leased, dead } = details.counts;
+  const counts = [ready, scheduled, blocked, stuck, held, leased, dead];
+  return [details.queue, stateOf(details), ...counts.map(String)];
+}
+
+/** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */
+function stateOf({ exists, pausedAt, drainingAt }: QueueDetails): string {
+  if (!exists) return '-';
+  if (pausedAt !== null) return 'paused';
+  return drainingAt === null ? 'active' : 'draining';
+}
