@@ -29,6 +29,9 @@ const NO_ANSWER =
 const NOT_ADMIN =
   'The admin port is another one than that of the API. Give --admin, or set PUMPHOUSE_ADMIN_URL.';
 
+/** What the API answers to a path of the admin port. */
+const API_NOT_FOUND = 'api not found';
+
 /** Address of the admin port and credentials. */
 export interface AdminTarget {
   readonly url: URL;
@@ -71,6 +74,8 @@ export class AdminClient {
     });
     if (status < 300) return text === '' ? undefined : parse(text, url);
     const reason = errorIn(text) ?? `HTTP status ${String(status)}`;
+    if (status === 404 && reason === API_NOT_FOUND)
+      throw new Unreachable(`${url.origin} is the API, and not the admin port`, { hint: NOT_ADMIN });
     if (status >= 500) throw new Unreachable(`${url.origin} failed: ${reason}`);
     throw new Refused(
       status === 401 ? `${reason}: --account must name an account of this server, with its password` : reason,

@@ -83,15 +83,26 @@ describe('pumphouse job, queue and dead', () => {
         `pumphouse: line 2 is not JSON: quote text ('"hello"'), or give --content-type text/plain\n`,
       );
       expect((await client.queues.get(queue)).exists).toBe(false);
-      expect((await cli.callWith('', 'job', 'publish', queue)).code).toBe(2);
+      const nothing = await cli.callWith('', 'job', 'publish', queue);
+      expect([nothing.code, nothing.err]).toEqual([
+        2,
+        expect.stringContaining('the standard input is empty'),
+      ]);
       expect((await cli.callWith('', 'job', 'publish', queue, '--lines')).code).toBe(0);
     });
 
     it('stores one job for two calls with one idempotency key', async () => {
-      const once = ['job', 'publish', queue, '1', '--idempotency-key', `k-${queue}`];
-      const [first, second] = [await cli.call(...once), await cli.call(...once)];
-      expect(second).toEqual(first);
+      const keyed = ['job', 'publish', queue, '1', '--idempotency-key', `k-${queue}`];
+      const [first, second] = [await cli.call(...keyed), await cli.call(...keyed)];
+      expect([second.code, second.out]).toEqual([first.code, first.out]);
       expect((await client.queues.get(queue)).length).toBe(1);
+    });
+
+    it('says that nothing was stored if another job has the unique key', async () => {
+      const unique = ['job', 'publish', queue, '1', '--unique', `u-${queue}`];
+      const [first, second] = [await cli.call(...unique), await cli.call(...unique)];
+      expect([first.err, second.out]).toEqual(['', first.out]);
+      expect(second.err).toBe('Nothing was stored: this job has the unique key.\n');
     });
   });
 
@@ -198,6 +209,28 @@ describe('pumphouse job, queue and dead', () => {
       expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
     }
     expect((await cli.call('job', 'show', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
+  });
+
+  it('job set changes what is given of jobs that wait', async () => {
+    const { id } = await client.publish({ queue, type: 'x', priority: 3, delayMs: 60_000 });
+    const changed = await cli.call(
+      'job',
+      'set',
+      id,
+      '--priority',
+      '-5',
+      '--retry',
+      'fixed',
+      '--retry-delay',
+      '9s',
+    );
+    expect(changed).toEqual({ code: 0, out: `scheduled  ${id}\n`, err: '' });
+    expect(await client.jobs.get(id)).toMatchObject({
+      ...{ type: 'x', priority: -5, retry: { kind: 'fixed', delayMs: 9_000 } },
+    });
+    const nothing = await cli.call('job', 'set', id);
+    expect([nothing.code, nothing.err]).toEqual([2, expect.stringContaining('give what to change')]);
+    await client.jobs.delete(id);
   });
 
   it('job cancel, move, revoke and rm cancel, move, revoke and delete jobs', async () => {
@@ -403,13 +436,19 @@ describe('pumphouse job, queue and dead', () => {
         'HELD',
         'LEASED',
         'DEAD',
+        'WORKERS',
         'DONE',
       ]);
-      expect(listed).toContainEqual([queue, 'paused', '1', '0', '0', '0', '0', '0', '0', '0']);
+      expect(listed).toContainEqual([queue, 'paused', '1', '0', '0', '0', '0', '0', '0', '0', '0']);
       expect((await cli.call('queue', 'resume', queue)).out).toBe(`resumed ${queue}\n`);
       expect((await cli.call('queue', 'drain', queue, '--wait', '100ms')).out).toBe(
         `draining ${queue}: 1 job left\n`,
       );
+      const none = await cli.call('queue', 'show', `${queue}-none`);
+      expect(none).toMatchObject({
+        code: 0,
+        err: expect.stringMatching(/^There is no such queue yet: /) as string,
+      });
       const show = (await cli.call('queue', 'show', queue)).out;
       expect(show).toMatch(/^draining_at +20/m);
       expect(show).toMatch(/^ready +1$/m);

@@ -1,15 +1,17 @@
 import type { QueueDetails } from '@pumphouse/client';
+import { cell } from './print.js';
 
 /** Columns of the lists of queues. */
 export const QUEUE_HEADINGS = [
-  ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD'],
+  ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD', 'WORKERS'],
 ];
 
 /** Their cells. */
 export function queueCells(details: QueueDetails): string[] {
   const { ready, scheduled, blocked, stuck, held, leased, dead } = details.counts;
   const counts = [ready, scheduled, blocked, stuck, held, leased, dead];
-  return [details.queue, stateOf(details), ...counts.map(String)];
+  // Servers before 0.2.0 count no workers.
+  return [details.queue, stateOf(details), ...counts.map(String), cell(details.workers)];
 }
 
 /** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */

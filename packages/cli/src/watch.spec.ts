@@ -98,11 +98,11 @@ describe('the command line on a server', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(/\s{2,}/));
-      expect(headings?.slice(0, 9)).toEqual([
-        ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD'],
+      expect(headings?.slice(0, 10)).toEqual([
+        ...['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'STUCK', 'HELD', 'LEASED', 'DEAD', 'WORKERS'],
       ]);
       expect(row).toEqual([
-        ...['counted', 'active', '1', '0', '0', '0', '0', '0', '0'],
+        ...['counted', 'active', '1', '0', '0', '0', '0', '0', '0', '0'],
         ...['0', '0 ms', '0', '0 ms', '0', '0'],
       ]);
       const all = JSON.parse((await cli.call('stats', '--json')).out) as { queue: { queue: string } }[];

@@ -134,7 +134,9 @@ async function oneJob(
   options: PublishOptions,
 ): Promise<readonly [job: NewJob, options: PublishCallOptions]> {
   const isInput = data === undefined || data === '-';
-  const bytes = isInput ? await inputOf(session) : argumentBytes(data, 'the data');
+  const bytes = isInput
+    ? await dataOf(session, options.contentType !== undefined)
+    : argumentBytes(data, 'the data');
   const job = jobOf(queue, bytes, options, isInput ? 'the standard input' : 'the data');
   const { idempotencyKey, durability } = options;
   return [job, known({ idempotencyKey, durability })];
@@ -148,6 +150,23 @@ async function publishOne(
 ): Promise<void> {
   const published = await session.client.publish(...(await oneJob(session, queue, data, options)));
   session.out(session.isJson ? json(published) : `${printable(published.id)}\n`);
+  if (!session.isJson) for (const note of notesOf(published)) session.err(`${printable(note)}\n`);
+}
+
+/** What an answer has that is not just a new job. */
+interface Noted {
+  readonly existing: boolean;
+  readonly replayed?: boolean;
+  readonly missingDependencies?: readonly string[];
+}
+
+function notesOf({ existing, replayed, missingDependencies = [] }: Noted): string[] {
+  const missing = missingDependencies.map(
+    (id) => `There is no job ${id}: as a dependency it counts as done.`,
+  );
+  const unique = existing ? ['Nothing was stored: this job has the unique key.'] : [];
+  const again = replayed === true ? ['Nothing was stored: the idempotency key was used before.'] : [];
+  return [...unique, ...again, ...missing];
 }
 
 async function publishAndWait(
@@ -192,6 +211,12 @@ async function publishLines(session: Session, queue: string, options: PublishOpt
 async function inputOf({ input }: Session): Promise<Buffer> {
   if (input === undefined) throw new Unreachable('no data: give it as an argument, or pipe it in');
   return input();
+}
+
+async function dataOf(session: Session, isBytes: boolean): Promise<Buffer> {
+  const bytes = await inputOf(session);
+  if (isBytes || bytes.length > 0) return bytes;
+  throw new Unreachable('no data: the standard input is empty. Give the data as an argument, or pipe it in');
 }
 
 function showCommand(open: OpenSession): Command {

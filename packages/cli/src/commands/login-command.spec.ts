@@ -163,6 +163,18 @@ describe('pumphouse login', () => {
     expect((await cli.call('pool', 'ls')).err).toContain('PUMPHOUSE_ADMIN__PORT must be a port, 1 to 65535');
   });
 
+  it('is told which address to change if that of the API and that of the admin port are mixed up', async () => {
+    const api = ['--namespace', app.namespace, '--token', app.token];
+    const wrongUrl = await cli.call('queue', 'ls', '--url', adminUrlOf(app), ...api);
+    expect([wrongUrl.code, wrongUrl.out]).toEqual([1, '']);
+    expect(wrongUrl.err).toContain('Give --url, or set PUMPHOUSE_URL.');
+    const wrongAdmin = await cli.call('pool', 'ls', '--admin', url);
+    expect([wrongAdmin.code, wrongAdmin.out]).toEqual([2, '']);
+    expect(wrongAdmin.err).toMatch(/^pumphouse: \S+ is the API, and not the admin port\n.*--admin/);
+    const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.5', ...api);
+    expect(away.err).toMatch(/^pumphouse: network: .*127\.0\.0\.1:1\n.*Give --url/);
+  });
+
   it('stores a login that the environment and the options override', async () => {
     await login();
     cli.env['PUMPHOUSE_URL'] = 'http://127.0.0.1:1';

@@ -56,10 +56,11 @@ function showCommand(open: OpenSession): Command {
     .description('show the counts and the settings of a queue')
     .argument('<queue>')
     .action(async (queue: string, _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
+      const { client, isJson, out, err } = open(command);
       const details = await client.queues.get(queue);
-      const { counts, ...settings } = details;
-      out(isJson ? json(details) : fieldLines({ ...settings, ...counts }));
+      const { counts, exists, ...settings } = details;
+      out(isJson ? json(details) : fieldLines({ ...settings, exists, ...counts }));
+      if (!isJson && !exists) err('There is no such queue yet: its first job or setting makes it.\n');
     });
 }
 

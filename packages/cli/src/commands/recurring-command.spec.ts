@@ -174,6 +174,32 @@ backlog = 0
     expect((await call('recurring', 'ls')).out).not.toContain('30 2');
   });
 
+  it('set creates a recurring job from flags, and then changes only what is given', async () => {
+    const refused = await call('recurring', 'set', 'report', '--queue', 'reports');
+    expect([refused.code, refused.err]).toEqual([
+      ...[2, 'pumphouse: report is new: give --queue, and --every, or --cron with --tz\n'],
+    ]);
+    const schedule = ['--cron', '30 2 * * *', '--tz', 'Europe/Berlin', '--jitter', '5m'];
+    const job = [
+      '--queue',
+      'reports',
+      '--data',
+      '{"big":12345678901234567890}',
+      '--retry',
+      'none',
+      '--tag',
+      'a,b',
+    ];
+    const made = await call('recurring', 'set', 'report', ...schedule, ...job, '--overlap', 'skip');
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^report; next 20/) as string });
+    const changed = await call('recurring', 'set', 'report', '--tries', '3', '--json');
+    expect(JSON.parse(changed.out)).toMatchObject({
+      ...{ id: 'report', schedule: { cron: '30 2 * * *', jitter_ms: 300_000 }, overlap: 'skip' },
+      job: { queue: 'reports', tries: 3, retry: { kind: 'none' }, tags: ['a', 'b'] },
+    });
+    await call('recurring', 'rm', 'report');
+  });
+
   it('pauses, resumes, runs, shows and deletes a recurring job', async () => {
     await call('recurring', 'apply', fileOf(NIGHTLY), '--yes');
     expect((await call('recurring', 'pause', 'nightly', '--note', 'holiday')).out).toBe('paused nightly\n');

@@ -104,6 +104,9 @@ async function setOne(client: Pumphouse, id: string, fields: RecurringFields): P
     return await client.recurring.update(id, fields);
   } catch (error) {
     if (!isPumphouseError(error, 'recurring_not_found')) throw error;
+    const { schedule, job } = fields as Partial<RecurringFields>;
+    if (schedule === undefined || job?.queue === undefined)
+      throw new Unreachable(`${id} is new: give --queue, and --every, or --cron with --tz`);
     return client.recurring.put(id, fields);
   }
 }
