@@ -198,7 +198,8 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 	}
 	publish := call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true}
 	publish.onAnswer = func(header http.Header) {
-		if isReplayed := header.Get("Idempotency-Replayed") == "true"; isReplayed {
+		// A key of the client's own is known from an earlier attempt only: then this call has stored the job.
+		if options.key != "" && header.Get("Idempotency-Replayed") == "true" {
 			markReplayed(into)
 		}
 	}

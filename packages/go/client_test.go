@@ -87,13 +87,13 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 		{"https without TLS", pumphouse.Config{URL: strings.Replace(url, "http:", "https:", 1)}, "network", "no TLS connection to https://.* the URL begins with http://"},
 		{"http with TLS", pumphouse.Config{URL: answering(t, "\x15\x03\x01\x00\x02\x02\x46")}, "network", "no answer to POST .*: what came is not HTTP. .* https://"},
 		{"a closed connection", pumphouse.Config{URL: answering(t)}, "network", "no answer to POST .*: the connection was closed. .* https://"},
-		{"the admin port", pumphouse.Config{URL: os.Getenv("PUMPHOUSE_ADMIN_URL")}, "http_404", "404 from POST " + foreign + `".*"\. .*it is not that of the admin port`},
+		{"the admin port", pumphouse.Config{URL: os.Getenv("PUMPHOUSE_ADMIN_URL")}, "http_404", "404 from POST " + foreign + `".*"\. .*and 7778 the admin port`},
 		{"a page of a proxy", pumphouse.Config{URL: answering(t, httpAnswer(404, page))}, "http_404", "404 from POST " + foreign + `"404 not here"\. Check .*`},
 		{"a proxy without a server", pumphouse.Config{URL: answering(t, httpAnswer(502, "<h1>Bad\n gateway</h1>"))}, "http_502", `502 from POST .*: "Bad gateway"\. The proxy .* later`},
 		{"a page in place of an answer", pumphouse.Config{URL: answering(t, httpAnswer(200, page))}, "invalid_response", "200 from POST " + foreign + `"404 not here"\. Check .*`},
 		{"a redirect", pumphouse.Config{URL: answering(t, httpAnswer(301, "", "Location: https://queue.example.com/"))}, "http_301", "301 from POST .* leads to https://queue.example.com/. The client follows no redirect: .*"},
 		{"a wrong token", pumphouse.Config{Token: "wrong"}, "token_invalid", `.+ \(401 from POST .*` + place + `\). .*pumphouse token create ` + namespace},
-		{"a wrong path", pumphouse.Config{URL: url + "/v1"}, "not_found", `.+ \(404 from POST .*/v1/v1/.*\). .*it ends before /v1`},
+		{"a wrong path", pumphouse.Config{URL: url + "/v1"}, "not_found", `.+ \(404 from POST .*/v1/v1/.*\). The URL of the client ends before /v1`},
 		{"refused fields", pumphouse.Config{}, "invalid_argument", `(queue [^;]+; tries must [^;]+|tries must [^;]+; queue [^;]+) \(400 from POST .*` + place + `\)`},
 	} {
 		t.Run(one.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 	// maxShown is the number of characters of an answer that an error shows, maxFields that of the fields that it names.
 	maxShown  = 120
 	maxFields = 5
-	checkURL  = "Check host, port and path of the URL: it is not that of the admin port"
+	checkURL  = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
 )
 
 // text says why the request got no answer.
@@ -120,11 +120,13 @@ func refusalText(response *http.Response, body []byte, place, namespace, code, d
 	text += " (" + source + ")"
 	switch code {
 	case "token_invalid":
-		text += fmt.Sprintf(". Use a token of the namespace %s, as made by: pumphouse token create %s", namespace, namespace)
+		text += ". Make one: pumphouse token create " + namespace
 	case "token_missing":
 		text += ". A proxy may have removed the header X-Token"
 	case "not_found":
-		text += ". Check the path of the URL: it ends before /v1"
+		if strings.Contains(place, "/v1/v1/") {
+			text += ". The URL of the client ends before /v1"
+		}
 	}
 	return text
 }

@@ -101,8 +101,8 @@ func (j *Job) SetProgress(ctx context.Context, value any) error {
 	return err
 }
 
-// Log writes a line into the job's timeline, with data unless they are nil. Beyond 1,024 characters it is cut. Without room for it,
-// or an answer, a warning is logged, and there is no error.
+// Log writes a line into the job's timeline, with data unless they are nil. Beyond 1,024 characters it is cut. If that fails, a
+// warning is logged; the only error is that of a context that has ended.
 func (j *Job) Log(ctx context.Context, message string, data any) error {
 	if short := cut(message, maxLogLine); short != message {
 		message = cut(message, maxLogLine-1) + "…"
@@ -110,13 +110,11 @@ func (j *Job) Log(ctx context.Context, message string, data any) error {
 	m := members{"message": message}
 	m.put("data", data, data != nil)
 	err := j.worker.post(ctx, "jobs/"+j.ID+"/log", m, nil, nil)
-	var refused *Error
-	// A line that is missing must not fail the job.
-	if errors.As(err, &refused) && (mayPass(refused) || refused.Status == http.StatusInsufficientStorage) {
+	if err != nil && ctx.Err() == nil {
+		// A line that is missing must not fail its job.
 		j.worker.warnOnce(j.held, "log", "a line was not written into the timeline of a job", err)
-		return nil
 	}
-	return err
+	return ctx.Err()
 }
 
 var causes = map[string]string{

@@ -8,7 +8,7 @@ from typing import Any, Dict
 
 from pumphouse import NewJob, Pumphouse, RetryPolicy, UniqueKey
 
-from support import queue_name
+from support import answering, http_answer, queue_name
 
 
 class Options(unittest.TestCase):
@@ -77,6 +77,11 @@ class Publishing(unittest.TestCase):
             published += client.publish_many([NewJob(queue)] * 2, idempotency_key=f"many-{queue}")
             ended = client.publish_and_wait(NewJob(queue), wait_ms=1, idempotency_key=f"wait-{queue}")
             self.assertEqual([*[one.replayed for one in published], ended.replayed], [is_replayed] * 4)
+
+    def test_is_no_replay_when_only_its_own_first_answer_was_lost(self) -> None:
+        job = '{"id":"1","state":"ready","existing":false}'
+        with answering(b"", http_answer(201, job, "idempotency-replayed: true")) as url:
+            self.assertFalse(Pumphouse(url).publish(NewJob("q")).replayed)
 
     def test_stores_nothing_of_a_list_with_a_job_that_is_no_json(self) -> None:
         client, queue = Pumphouse(), queue_name()

@@ -5,7 +5,7 @@ import threading
 import time
 import unittest
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, Optional
 from unittest import mock
 
 from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
@@ -124,17 +124,15 @@ class Handlers(unittest.TestCase):
         (line,) = logs.output
         self.assertRegex(line, "waits until the server can store it: store_full: full: mail 1$")
 
-    def test_hear_of_a_line_that_is_wrong(self) -> None:
-        caught: List[PumphouseError] = []
-
+    def test_go_on_after_lines_that_are_refused_or_no_json(self) -> None:
         def handler(_job: Job, context: JobContext) -> None:
-            try:
-                context.log("a", "x" * 5_000)
-            except PumphouseError as error:
-                caught.append(error)
+            context.log("a", "x" * 5_000)
+            context.log("b", {1})
 
-        self.assertEqual(self.handled(handler)["state"], "done")
-        self.assertEqual([error.code for error in caught], ["invalid_argument"])
+        with self.assertLogs("pumphouse", "WARNING") as logs:
+            self.assertEqual(self.handled(handler)["state"], "done")
+        (line,) = logs.output
+        self.assertRegex(line, "a line was not written .*: invalid_argument: data ")
 
     def test_show_the_message_of_what_they_raise(self) -> None:
         class Text(str):

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def publish(job: NewJob, key: Optional[str], durability: Optional[str]) -> Call[PublishedJob]:
-    return publish_call(job.to_json(), key, durability, reads_publish(PublishedJob))
+    return publish_call(job.to_json(), key, durability, reads_publish(PublishedJob, key))
 
 
 def publish_many(
@@ -43,7 +43,7 @@ def publish_many(
     for at in range(0, len(texts), MAX_JOBS):
         own_key = f"{key}.{at}" if key and at > 0 else key
         body = f'{{"jobs":[{",".join(texts[at : at + MAX_JOBS])}]}}'
-        calls.append(publish_call(body, own_key, durability, read_published))
+        calls.append(publish_call(body, own_key, durability, lambda response: read_published(response, key)))
     return calls
 
 
@@ -51,7 +51,7 @@ def publish_and_wait(
     job: NewJob, wait_ms: float, key: Optional[str], durability: Optional[str]
 ) -> Call[EndedJob]:
     wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
-    return publish_call(job.to_json(), key, durability, reads_publish(EndedJob), wait_ms)
+    return publish_call(job.to_json(), key, durability, reads_publish(EndedJob, key), wait_ms)
 
 
 def publish_call(
@@ -113,17 +113,18 @@ def reads(kind: Type[T]) -> Callable[[Response], T]:
     return lambda response: from_wire(kind, answer_of(response))
 
 
-def reads_publish(kind: Type[T]) -> Callable[[Response], T]:
-    return lambda response: from_wire(kind, {**answer_of(response), **replay_of(response)})
+def reads_publish(kind: Type[T], key: Optional[str]) -> Callable[[Response], T]:
+    return lambda response: from_wire(kind, {**answer_of(response), **replay_of(response, key)})
 
 
-def read_published(response: Response) -> List[PublishedJob]:
-    replay = replay_of(response)
+def read_published(response: Response, key: Optional[str]) -> List[PublishedJob]:
+    replay = replay_of(response, key)
     return [from_wire(PublishedJob, {**job, **replay}) for job in answer_of(response)["jobs"]]
 
 
-def replay_of(response: Response) -> Dict[str, bool]:
-    return {"replayed": response.headers.get("idempotency-replayed") == "true"}
+def replay_of(response: Response, key: Optional[str]) -> Dict[str, bool]:
+    """A key of the client's own is known from an earlier attempt only: then this call has stored the job."""
+    return {"replayed": bool(key) and response.headers.get("idempotency-replayed") == "true"}
 
 
 def read_page(response: Response) -> JobPage:

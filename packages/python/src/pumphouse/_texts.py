@@ -78,14 +78,14 @@ def refusal_text(
     said = details.get("detail") or details.get("title") or "refused"
     text = f"{fields_text(details.get('errors')) or one_line(str(said))} ({source})"
     remedies = {
-        "token_invalid": f"Use a token of the namespace {namespace}, as made by: pumphouse token create {namespace}",
+        "token_invalid": f"Make one: pumphouse token create {namespace}",
         "token_missing": "A proxy may have removed the header X-Token",
-        "not_found": "Check the path of the URL: it ends before /v1",
+        "not_found": "The URL of the client ends before /v1" if "/v1/v1/" in place else "",
     }
-    return f"{text}. {remedies[code]}" if code in remedies else text
+    return f"{text}. {remedies[code]}" if remedies.get(code) else text
 
 
-CHECK_URL = "Check host, port and path of the URL: it is not that of the admin port"
+CHECK_URL = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
 
 
 def fields_text(errors: Any) -> str:

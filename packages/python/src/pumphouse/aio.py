@@ -174,10 +174,10 @@ class JobContext(worker.LeaseContext):
             held.take_progress_error(error)
 
     async def log(self, message: object, data: Any = None) -> None:
-        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. Without room for it, a warning is logged."""
+        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. If that fails, a warning is logged."""
         try:
             await self._api.send(worker.log_call(self._held.job, message, data))
-        except PumphouseError as error:
+        except Exception as error:
             self._held.take_log_error(error)
 
 

@@ -139,10 +139,10 @@ class JobContext(LeaseContext):
             held.take_progress_error(error)
 
     def log(self, message: object, data: Any = None) -> None:
-        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. Without room for it, a warning is logged."""
+        """Writes a line into the job's timeline; beyond 1,024 characters it is cut. If that fails, a warning is logged."""
         try:
             self._worker._send(log_call(self._held.job, message, data))
-        except PumphouseError as error:
+        except Exception as error:
             self._held.take_log_error(error)
 
 
@@ -187,13 +187,11 @@ class HeldJob:
             raise error
         self.cancel("lease_lost")
 
-    def take_log_error(self, error: PumphouseError) -> None:
-        """Raises: what is not for want of room or of an answer. A line that is missing must not fail the job."""
-        if not may_pass(error) and error.status != 507:
-            raise error
+    def take_log_error(self, error: Exception) -> None:
+        """A line that is missing must not fail its job."""
         self.warn_once("log", "a line was not written into the timeline of a job: %s", error)
 
-    def warn_once(self, what: str, text: str, error: PumphouseError) -> None:
+    def warn_once(self, what: str, text: str, error: Exception) -> None:
         """Logs one warning of each kind for a job; ``text`` has a place for the error."""
         if what not in self._warned:
             self._warned.add(what)
