@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import pickle
 import socket
 import unittest
 from typing import Any, Dict
 
-from pumphouse import Limits, NewJob, Pumphouse, PumphouseError, aio
+from pumphouse import Fail, Limits, NewJob, Pumphouse, PumphouseError, Release, Retry, aio
 
 from support import answering, http_answer, queue_name
 
@@ -103,6 +104,17 @@ class Texts(unittest.TestCase):
     def test_says_that_the_path_of_the_url_is_wrong(self) -> None:
         url = os.environ["PUMPHOUSE_URL"] + "/v1"
         self.check("not_found", r".+ \(404 from POST .*/v1/v1/.*\). The URL of the client ends before /v1", url=url)
+
+
+class Copies(unittest.TestCase):
+    """Errors and outcomes that come from another process."""
+
+    def test_are_as_they_were(self) -> None:
+        refused = PumphouseError("invalid_argument", "a", status=400, details={"errors": [{"field": "a", "rule": "b"}]})
+        for error in (refused, Retry("a", group="b", delay_ms=1), Fail("a", group="b"), Release(delay_ms=1)):
+            copy = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(copy), str(copy), vars(copy)), (type(error), str(error), vars(error)))
+        self.assertEqual(str(refused), "invalid_argument: a")
 
 
 class Arguments(unittest.TestCase):

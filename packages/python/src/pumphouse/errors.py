@@ -33,13 +33,17 @@ class PumphouseError(Exception):
         attempts: int = 1,
         details: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        super().__init__(f"{code}: {message}")
+        # As they are given: errors are made again from them behind a pool of processes.
+        super().__init__(code, message)
         self.code = code
         self.status = status
         self.request_id = request_id
         self.retryable = retryable
         self.attempts = attempts
         self.details: Mapping[str, Any] = details or {}
+
+    def __str__(self) -> str:
+        return ": ".join(str(arg) for arg in self.args)
 
     @property
     def fields(self) -> List[FieldError]:

@@ -37,8 +37,11 @@ class Release(Exception):
     """Raised by a handler: give the job back, at once or after ``delay_ms``. Its try is not used."""
 
     def __init__(self, *, delay_ms: Optional[float] = None) -> None:
-        super().__init__("the job is given back")
+        super().__init__()
         self.delay_ms = delay_ms
+
+    def __str__(self) -> str:
+        return "the job is given back"
 
 
 class Next:
