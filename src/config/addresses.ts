@@ -4,6 +4,9 @@ import type { NodeAddress } from '../domain/pool.js';
 /** `url` of a pool whose Redis this server runs itself. */
 export const EMBEDDED = 'embedded';
 
+/** The usual port of Redis, where an address names none. */
+export const REDIS_PORT = 6379;
+
 const HOST_AND_PORT = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/;
 const MAX_PORT = 65_535;
 
@@ -14,6 +17,15 @@ export function parseAddress(text: string, defaultPort: number): NodeAddress | n
   if (name === undefined) return null;
   const number = port === undefined ? defaultPort : Number(port);
   return number >= 1 && number <= MAX_PORT ? { host: name, port: number } : null;
+}
+
+/** Parses `announced=reachable`, two addresses as `parseAddress` reads them; null if it is none. */
+export function parseMapping(
+  text: string,
+  defaultPort: number,
+): { readonly announced: NodeAddress; readonly reachable: NodeAddress } | null {
+  const [announced, reachable, ...rest] = text.split('=').map((one) => parseAddress(one, defaultPort));
+  return announced && reachable && rest.length === 0 ? { announced, reachable } : null;
 }
 
 /** Origins of apps that are no web sites, such as `capacitor://localhost`: `URL` knows no origin of them. */

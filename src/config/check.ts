@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
-import { EMBEDDED, isLoopback } from './addresses.js';
+import { EMBEDDED, isLoopback, parseMapping, REDIS_PORT } from './addresses.js';
 import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
 import { migrationProblems } from './migrations.js';
 import type { Problem } from './problems.js';
@@ -127,17 +127,20 @@ function tokensProblems(tokens: RedisTarget): Problem[] {
 }
 
 function targetProblems(target: RedisTarget, path: string): Problem[] {
-  const { url, sentinels, master_name, sentinel_password, cluster, db } = target;
+  const { url, sentinels, master_name, sentinel_password, cluster, nat_map = [], db } = target;
   if ([url, sentinels, cluster].filter((way) => way !== undefined).length !== 1) {
     return [{ path, text: 'needs exactly one of url, sentinels (with master_name), and cluster' }];
   }
   const hasSentinels = sentinels !== undefined;
+  const announced = nat_map.map((text) => JSON.stringify(parseMapping(text, REDIS_PORT)?.announced));
   return [
     ...broken(
       path,
       ['master_name', hasSentinels && master_name === undefined, 'is missing beside sentinels'],
       ['master_name', !hasSentinels && master_name !== undefined, 'goes with sentinels only'],
       ['sentinel_password', !hasSentinels && sentinel_password !== undefined, 'goes with sentinels only'],
+      ['nat_map', url !== undefined && nat_map.length > 0, 'goes with sentinels and cluster only'],
+      ['nat_map', new Set(announced).size < announced.length, 'has an announced address twice'],
       ['db', cluster !== undefined && db !== undefined, 'does not go with cluster: a Redis Cluster has one'],
     ),
     ...pairProblems(target.tls_cert, target.tls_key, path),

@@ -9,7 +9,15 @@ import {
   MAX_TRIES,
   MAX_UINT32,
 } from '../domain/limits.js';
-import { EMBEDDED, isAddressRange, isOrigin, isPortRange, isWebOrigin, parseAddress } from './addresses.js';
+import {
+  EMBEDDED,
+  isAddressRange,
+  isOrigin,
+  isPortRange,
+  isWebOrigin,
+  parseAddress,
+  parseMapping,
+} from './addresses.js';
 import {
   Flag,
   NamedSections,
@@ -56,6 +64,8 @@ const CALLBACK_ORIGINS =
 const ADDRESS_LIST = 'must be a non-empty list of "host:port"';
 /** Checks only that it can be parsed; the port does not matter. */
 const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
+const MAPPINGS = 'must be a non-empty list of "announced host:port=reachable host:port"';
+const isMapping = (text: string): boolean => parseMapping(text, 1) !== null;
 
 const FSYNC_POLICIES = ['everysec', 'always'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -108,6 +118,8 @@ export class RedisTarget {
   @Optional() @Text() master_name?: string;
   @Optional() @Text() sentinel_password?: string;
   @Optional() @TextList(ADDRESS_LIST, isAddress) cluster?: string[];
+  /** Where this server reaches nodes that announce an address which is good only elsewhere. */
+  @Optional() @TextList(MAPPINGS, isMapping) nat_map?: string[];
   @Optional() @Text() username?: string;
   @Optional() @Text() password?: string;
   @Optional() @WholeNumber(0, MAX_PORT) db?: number;

@@ -225,6 +225,21 @@ describe('settings that belong together', () => {
       'pools.b.db does not go with cluster: a Redis Cluster has one (FILE)',
     ],
     [
+      'a map of addresses where there is one address',
+      '[pools.b]\nurl = "redis://h"\nnat_map = ["a=b"]',
+      'pools.b.nat_map goes with sentinels and cluster only (FILE)',
+    ],
+    [
+      'an announced address that is mapped twice',
+      '[pools.b]\ncluster = ["a"]\nnat_map = ["a=b", "a:6379=c"]',
+      'pools.b.nat_map has an announced address twice (FILE)',
+    ],
+    [
+      'a map of addresses with a mistake',
+      '[pools.b]\ncluster = ["a"]\nnat_map = ["a=b=c"]',
+      'pools.b.nat_map must be a non-empty list of "announced host:port=reachable host:port" (FILE)',
+    ],
+    [
       'a password for what we start ourselves',
       '[pools.default]\npassword = "p"',
       'pools.default.password does not go with the embedded Redis (FILE)',

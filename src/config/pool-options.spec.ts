@@ -52,6 +52,20 @@ describe('the address of a pool', () => {
     });
   });
 
+  it('has a map of the addresses that nodes announce, also from the environment', () => {
+    const natMap = {
+      '10.0.0.1:6379': { host: '127.0.0.1', port: 7001 },
+      '::1:7': { host: 'node-2', port: 6379 },
+    };
+    const nat_map = ['10.0.0.1=127.0.0.1:7001', '[::1]:7=node-2'];
+    expect(poolOptions('x', load({ pools: { x: { cluster: ['a'], nat_map } } }))).toMatchObject({ natMap });
+    const env = {
+      PUMPHOUSE_POOLS__DEFAULT__CLUSTER: 'a',
+      PUMPHOUSE_POOLS__DEFAULT__NAT_MAP: nat_map.join(','),
+    };
+    expect(poolOptions('default', loadConfig({ env }))).toMatchObject({ natMap });
+  });
+
   it('is the socket of the embedded Redis, and an error if there is no socket', () => {
     const config = load({});
 

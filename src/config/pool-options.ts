@@ -1,10 +1,9 @@
 import type { NodeAddress, PoolOptions, PoolTarget, PoolTls } from '../domain/pool.js';
-import { EMBEDDED, parseAddress } from './addresses.js';
+import { EMBEDDED, parseAddress, parseMapping, REDIS_PORT } from './addresses.js';
 import type { Config, RedisTarget } from './config.js';
 import { readPemFiles } from './pem-files.js';
 import { below } from './tree.js';
 
-const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 
 /**
@@ -52,6 +51,7 @@ function target(from: RedisTarget, path: string): PoolTarget {
     masterName: from.master_name,
     sentinelPassword: from.sentinel_password,
     clusterNodes: from.cluster?.map((text) => addressOf(text, REDIS_PORT)),
+    natMap: from.nat_map && Object.fromEntries(from.nat_map.map(mappingOf)),
     username: from.username,
     password: from.password,
     db: from.db,
@@ -65,6 +65,14 @@ function given(all: { readonly [Key in keyof PoolTarget]?: PoolTarget[Key] | und
 
 function pemGiven(all: { readonly [Key in keyof PoolTls]?: PoolTls[Key] | undefined }): PoolTls {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** The announced address as `host:port`, as the driver writes it, and the reachable one. */
+function mappingOf(text: string): [announced: string, reachable: NodeAddress] {
+  const mapping = parseMapping(text, REDIS_PORT);
+  if (!mapping) throw new Error('a mapping that was checked at start cannot be read');
+  const { announced, reachable } = mapping;
+  return [`${announced.host}:${String(announced.port)}`, reachable];
 }
 
 function addressOf(text: string, defaultPort: number): NodeAddress {

@@ -16,7 +16,7 @@ export interface Layer {
  * must not remain.
  */
 const PLACES = ['url', 'sentinels', 'cluster'];
-const PLACE_KEYS = new Set([...PLACES, 'master_name', 'sentinel_password']);
+const PLACE_KEYS = new Set([...PLACES, 'master_name', 'sentinel_password', 'nat_map']);
 
 /** The key that has the address of a Redis; undefined if none is set. */
 export function placeKeyOf(redis: Tree): string | undefined {

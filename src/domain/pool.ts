@@ -25,6 +25,8 @@ export interface PoolTarget {
   readonly masterName?: string;
   readonly sentinelPassword?: string;
   readonly clusterNodes?: readonly NodeAddress[];
+  /** Where the nodes of a Cluster or Sentinel group are reached, by the address that they announce, as `host:port`. */
+  readonly natMap?: Readonly<Record<string, NodeAddress>>;
   readonly username?: string;
   readonly password?: string;
   readonly db?: number;

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { MAX_TIMER_MS } from '../domain/limits.js';
-import type { PoolOptions } from '../domain/pool.js';
+import type { NodeAddress, PoolOptions } from '../domain/pool.js';
 import { MasterConnector, MasterFinder } from './sentinel.js';
 import { type Admit, checkSetUp } from './set-up.js';
 
@@ -18,6 +18,8 @@ type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMappin
 const GREETING_MS = 500;
 /** How long closing a connection may take, in milliseconds. */
 const GOODBYE_MS = 500;
+/** How long a node may take to answer a question about it, in milliseconds. */
+const PROBE_MS = 1_000;
 
 /**
  * Pause before the n-th attempt to reconnect, in milliseconds; randomised, so that servers do not all connect at once.
@@ -57,7 +59,7 @@ function baseOptions(options: PoolOptions): DriverOptions {
 }
 
 /** The driver knows `rediss:` in lower case only, and would use other spellings without TLS. */
-function isTls({ url, tls }: PoolOptions): boolean {
+export function isTls({ url, tls }: PoolOptions): boolean {
   return tls !== undefined || (url !== undefined && /^rediss:/i.test(url));
 }
 
@@ -74,8 +76,22 @@ export function createClient(
   const client = build(options, { ...baseOptions(options), ...overrides });
   if (client instanceof Cluster) client.on('+node', (node: Redis) => void checkSetUp(node, admit));
   else
-    limitGreeting(checkSetUp(client, admit), Math.min(options.commandTimeoutMs + GREETING_MS, MAX_TIMER_MS));
+    limitGreeting(
+      checkSetUp(client, admit, true),
+      Math.min(options.commandTimeoutMs + GREETING_MS, MAX_TIMER_MS),
+    );
   return client;
+}
+
+/** Creates a connection to one node for a question, without opening it: it does not wait until the node is ready. */
+export function createProbe(options: PoolOptions, { host, port }: NodeAddress): Redis {
+  const probe = new Redis({
+    ...baseOptions(options),
+    ...{ host, port, enableReadyCheck: false, retryStrategy: () => null, commandTimeout: PROBE_MS },
+    connectTimeout: PROBE_MS,
+  });
+  probe.on('error', () => undefined);
+  return probe;
 }
 
 /** The connections of one pool share a finder. */
@@ -114,6 +130,7 @@ function build(options: PoolOptions, base: DriverOptions): Client {
         retryDelayOnClusterDown: 100,
         retryDelayOnTryAgain: 25,
         clusterRetryStrategy: retryStrategy ?? retryPauseMs,
+        ...(options.natMap === undefined ? {} : { natMap: { ...options.natMap } }),
       },
     );
   }

@@ -13,12 +13,15 @@ import { clusterHeads } from './cluster/heads.js';
 import { ClusterNodes } from './cluster/nodes.js';
 import { ClusterWakeups } from './cluster/wakeups.js';
 import { type Client, createClient, isCluster } from './connect.js';
+import { Cause, diagnose } from './diagnosis.js';
 import { DurablePaths, type ScriptPath } from './durable/paths.js';
 import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
 import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { LeaseFloor } from './lease-floor.js';
 import { parseInfo } from './parse-info.js';
+import { textOfAddress } from './nat.js';
+import { withRemedy } from './remedies.js';
 import { requireRights, rightsOf } from './rights.js';
 import { scanKeys } from './scan.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
@@ -45,7 +48,8 @@ const CONNECT_MS = 10_000;
 /** Namespaces that one script reads: half a millisecond of Redis. */
 const HEADS_IN_ONE = 500;
 /** Errors that retrying does not solve. */
-const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password|certificate/;
+const FINAL =
+  /WRONGPASS|NOAUTH|invalid password|certificate|cluster support disabled|unknown command '?cluster/i;
 
 /** Whether a pool is usable now. */
 export interface PoolStatus {
@@ -272,7 +276,7 @@ export class RedisPool {
     this.report(this.client);
     const deadline = performance.now() + CONNECT_MS;
     await this.connectBy(deadline, this.client);
-    await this.inspect(this.options.allowUnsafe);
+    await this.inspect(this.options.allowUnsafe).catch((error: unknown) => this.explain(error));
     this.wakeups = await this.listen(deadline);
     await this.wakeups.open();
     await this.probe();
@@ -280,6 +284,13 @@ export class RedisPool {
     if (this.refusal !== undefined) throw this.unusable(this.refusal);
     this.isOpen = true;
     void this.watch();
+  }
+
+  /** In a Cluster others may answer while the node is away that has what is read first: looks for the cause. @throws always */
+  private async explain(error: unknown): Promise<never> {
+    const isAway = error instanceof QueueError && this.options.clusterNodes !== undefined;
+    const cause = isAway ? await diagnose(this.options) : null;
+    throw cause === null ? error : this.unusable(cause.reason);
   }
 
   /** Checks a Redis that one of the connections leads to, before its first command. */
@@ -410,12 +421,14 @@ export class RedisPool {
 
   private async connectBy(deadline: number, client: Client): Promise<void> {
     client.connect().catch((error: unknown) => (this.lastError ??= error));
+    const cause = new Cause(this.options);
     while (client.status !== 'ready') {
       const reason = reasonOf(this.lastError);
-      const isFinal = this.lastError instanceof SetUpError || WRONG_CREDENTIALS.test(reason);
-      if (performance.now() > deadline || isFinal) {
-        throw this.unusable(reason);
-      }
+      if (this.lastError instanceof SetUpError || FINAL.test(reason)) throw this.unusable(reason);
+      const isLate = performance.now() > deadline;
+      const found = cause.find();
+      if (found !== null && (found.isFinal || isLate)) throw this.unusable(found.reason);
+      if (isLate) throw this.unusable(reason);
       await sleep(5);
     }
     this.lastError = undefined;
@@ -423,7 +436,7 @@ export class RedisPool {
 
   private unusable(reason: string): QueueError {
     const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
-    return new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
+    return new QueueError('pool_unavailable', `${where} cannot be used: ${withRemedy(reason)}`);
   }
 
   /** Refuses access to a store with a newer data format. */
@@ -483,7 +496,7 @@ export class RedisPool {
 
   private async probe(): Promise<void> {
     if (this.nodes) {
-      await Promise.all([this.nodes.probe(), this.wakeups?.probe()]);
+      await this.probeNodes(this.nodes);
       return;
     }
     await this.probeHistory();
@@ -497,6 +510,21 @@ export class RedisPool {
       if (faultOf(error) !== 'disk') throw error;
       this.record('disk');
     });
+  }
+
+  private async probeNodes(nodes: ClusterNodes): Promise<void> {
+    const before = nodes.silent;
+    try {
+      await Promise.all([nodes.probe(), this.wakeups?.probe()]);
+    } finally {
+      const fresh = nodes.silent.filter((node) => !before.includes(node));
+      if (fresh.length > 0) {
+        this.log.warn(
+          { pool: this.name, nodes: fresh },
+          'nodes of the Cluster do not answer at these addresses',
+        );
+      }
+    }
   }
 
   /** Finds out if a Redis was a replica for a moment, with another's data, and did not close its connections. */
@@ -541,5 +569,5 @@ function addressOf({ options }: Redis): string {
 function placeOf({ url, socketPath, sentinels, clusterNodes }: PoolOptions): string {
   if (url !== undefined) return new URL(url).host;
   if (socketPath !== undefined) return socketPath;
-  return (sentinels ?? clusterNodes ?? []).map(({ host, port }) => `${host}:${String(port)}`).join(', ');
+  return (sentinels ?? clusterNodes ?? []).map(textOfAddress).join(', ');
 }

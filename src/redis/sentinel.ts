@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../domain/pool.js';
-import { checkSetUp } from './set-up.js';
+import { reachedAt, textOfAddress } from './nat.js';
+import { checkSetUp, SetUpError } from './set-up.js';
 
 /** The master of a Sentinel group; the higher its epoch, the newer its election. */
 export interface Master extends NodeAddress {
@@ -16,7 +17,7 @@ const OTHERS_MS = 200;
 /** How often the connector checks that it is connected to the current master, in milliseconds. */
 const WATCH_MS = 1_000;
 
-type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword' | 'tls'>;
+type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword' | 'tls' | 'natMap'>;
 
 /**
  * Asks all sentinels of a group at once for their master, and uses the newest election: a sentinel that is cut off from
@@ -36,16 +37,20 @@ export class MasterFinder {
   private async findMaster(): Promise<Master> {
     const { sentinels = [], masterName = 'mymaster' } = this.target;
     const found: Master[] = [];
-    let reason = 'none is named';
+    const failed: Error[] = [];
     const all = sentinels.map((address) =>
       this.askSentinel(address, masterName).then(
         (master) => void found.push(master),
-        (error: unknown) => void (reason = error instanceof Error ? error.message : String(error)),
+        (error: unknown) => void failed.push(error instanceof Error ? error : new Error(String(error))),
       ),
     );
     await Promise.race([Promise.all(all), this.first(all, found)]);
     const [newest] = found.sort((a, b) => /* guard: newest-election-counts */ b.epoch - a.epoch);
-    if (newest) return newest;
+    if (newest) return { ...newest, ...reachedAt(newest, this.target) };
+    const last = failed.at(-1);
+    const reason = last?.message ?? 'none is named';
+    // Each of them has answered, and would answer so again.
+    if (last instanceof SetUpError && failed.every((error) => error instanceof SetUpError)) throw last;
     throw new Error(`All sentinels are unreachable, or do not know ${masterName}: ${reason}`);
   }
 
@@ -81,11 +86,25 @@ export class MasterFinder {
       return masterOf(await sentinel.call('SENTINEL', 'MASTER', name));
     } catch (error) {
       // The driver's error only says that the connection is closed.
-      throw reason ?? error;
+      throw reason ?? answerOf(error, textOfAddress({ host, port }), name);
     } finally {
       sentinel.disconnect();
     }
   }
+}
+
+/** The error for a sentinel that answered: what to set instead; any other as it is. */
+function answerOf(error: unknown, at: string, name: string): unknown {
+  const message = error instanceof Error && error.name === 'ReplyError' ? error.message : '';
+  if (/unknown command/i.test(message)) {
+    const remedy = 'name the ports of the sentinels (by default 26379), or set url in the place of sentinels';
+    return new SetUpError(`${at} is no Sentinel but a Redis: ${remedy}`);
+  }
+  if (/No such master/i.test(message))
+    return new SetUpError(`the Sentinel at ${at} knows no master of the name ${name}: set master_name`);
+  if (/^(?:NOAUTH|WRONGPASS)/.test(message))
+    return new SetUpError(`the Sentinel at ${at} needs another password (${message}): set sentinel_password`);
+  return error;
 }
 
 /** @param reply names and values, alternating */

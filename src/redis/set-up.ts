@@ -40,8 +40,13 @@ class SetUpCommand extends Command {
  * closes a connection that is refused here, and tries again later.
  *
  * @param admit further checks
+ * @param isSingle it must be no node of a Cluster
  */
-export function checkSetUp<T extends Redis>(redis: T, admit: Admit = () => Promise.resolve()): T {
+export function checkSetUp<T extends Redis>(
+  redis: T,
+  admit: Admit = () => Promise.resolve(),
+  isSingle = false,
+): T {
   let refusal: Error | undefined;
   redis.on('close', () => (refusal = undefined));
   for (const step of STEPS) {
@@ -65,8 +70,10 @@ export function checkSetUp<T extends Redis>(redis: T, admit: Admit = () => Promi
     const text = await readInfo().catch((error: unknown) => {
       throw refusalOf('INFO', error);
     });
-    if (refusal !== undefined) throw refusal;
     const facts = parseInfo(text);
+    // First: a Sentinel refuses SELECT and AUTH, too.
+    checkMode(facts, isSingle);
+    if (refusal !== undefined) throw refusal;
     // The driver asks again later.
     if (facts.get('loading') !== '1') await admit(send, facts);
     return text;
@@ -83,6 +90,18 @@ export function checkSetUp<T extends Redis>(redis: T, admit: Admit = () => Promi
   };
   Object.defineProperty(redis, 'info', { value: info });
   return redis;
+}
+
+/** @throws {SetUpError} it holds no data, or only a part of them: each command would fail by itself */
+function checkMode(facts: ReadonlyMap<string, string>, isSingle: boolean): void {
+  const mode = facts.get('redis_mode') ?? facts.get('server_mode');
+  if (mode === 'sentinel') {
+    throw new SetUpError(
+      'this is a Sentinel, which holds no data: set sentinels = ["host:port"] and master_name in the place of url or cluster',
+    );
+  }
+  if (isSingle && mode === 'cluster')
+    throw new SetUpError('this is a node of a Cluster: set cluster = ["host:port"] in the place of url');
 }
 
 /** The error for a command that Redis refused for good, without what the driver would take for something else; any other as it is. */

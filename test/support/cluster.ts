@@ -33,9 +33,15 @@ export class TestCluster {
    *
    * @param replicas of each master
    * @param timeoutMs after which a node that does not answer is given up by the others
+   * @param args further arguments of each master
    */
-  static async start(size = 3, replicas = 0, timeoutMs = 2_000): Promise<TestCluster> {
-    const nodes = await Promise.all(Array.from({ length: size }, () => startNode(timeoutMs)));
+  static async start(
+    size = 3,
+    replicas = 0,
+    timeoutMs = 2_000,
+    args: readonly string[] = [],
+  ): Promise<TestCluster> {
+    const nodes = await Promise.all(Array.from({ length: size }, () => startNode(timeoutMs, args)));
     const [first] = nodes;
     if (!first) throw new Error('a cluster has nodes');
     for (const [i, { redis }] of nodes.entries()) {
@@ -119,12 +125,17 @@ export class TestCluster {
   /** Puts a proxy before a node, and waits until the Cluster sends clients there. Servers that are connected find out by themselves. */
   async proxy(node: ClusterNode): Promise<TcpProxy> {
     const proxy = await TcpProxy.start(node.server.port);
-    const { port } = new URL(proxy.url);
-    await node.redis.config('SET', 'cluster-announce-port', port);
-    for (const { redis } of this.masters) {
-      await waitFor(async () => String(await redis.cluster('NODES')).includes(`127.0.0.1:${port}@`), 15_000);
-    }
+    await this.announce(node, { host: '127.0.0.1', port: Number(new URL(proxy.url).port) });
     return proxy;
+  }
+
+  /** Lets a node announce another address to clients, and waits until all masters tell it. */
+  async announce(node: ClusterNode, { host, port }: NodeAddress): Promise<void> {
+    await node.redis.config('SET', 'cluster-announce-ip', host);
+    await node.redis.config('SET', 'cluster-announce-port', port);
+    const shown = `${host}:${String(port)}@`;
+    for (const { redis } of this.masters)
+      await waitFor(async () => String(await redis.cluster('NODES')).includes(shown), 15_000);
   }
 
   async stop(): Promise<void> {
@@ -208,7 +219,10 @@ async function startReplica(
   return node;
 }
 
-async function startNode(timeoutMs: number): Promise<ClusterNode & { busPort: number }> {
+async function startNode(
+  timeoutMs: number,
+  more: readonly string[] = [],
+): Promise<ClusterNode & { busPort: number }> {
   const busPort = await freePort();
   const args = [
     '--cluster-enabled',
@@ -217,6 +231,7 @@ async function startNode(timeoutMs: number): Promise<ClusterNode & { busPort: nu
     String(busPort),
     '--cluster-node-timeout',
     String(timeoutMs),
+    ...more,
   ];
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-cluster-'));
   const server = await startRedis({ args, dir });

@@ -40,6 +40,26 @@ describe('the master of a Sentinel group', () => {
     }
   });
 
+  it('is reached where the map of addresses says, if the one that sentinels tell is good only elsewhere', async () => {
+    const group = [(await sentinel(first, 3)).address];
+    const natMap = { [`127.0.0.1:${String(first.port)}`]: { host: '127.0.0.1', port: second.port } };
+    const finder = new MasterFinder({ sentinels: group, natMap });
+    expect(await finder.find()).toEqual({ host: '127.0.0.1', port: second.port, epoch: 3 });
+    const target = { sentinels: group, masterName: 'mymaster', natMap };
+    const witness = await EngineFixture.open({}, { url: second.url });
+    const usual = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
+    const pool = await RedisPool.connect('default', { ...usual, ...target }, silentLog);
+    const engine = new PoolEngine(pool);
+    try {
+      await engine.publish(witness.ns, 'q', newJob());
+      expect(await witness.size('q')).toBe(1);
+    } finally {
+      await engine.stop();
+      await pool.close();
+      await witness.close();
+    }
+  });
+
   it('is found while a sentinel hangs, and another one is down', async () => {
     const [hung, well] = [await sentinel(first, 3), await sentinel(second, 4)];
     process.kill(hung.pid, 'SIGSTOP');

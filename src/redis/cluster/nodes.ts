@@ -7,7 +7,7 @@ import { parseInfo } from '../parse-info.js';
 /** The masters of a Cluster: each is probed separately, and one that does not answer only loses its own connection. */
 export class ClusterNodes {
   /** Masters that did not answer the last probe, as `host:port`. */
-  private silent: readonly string[] = [];
+  silent: readonly string[] = [];
 
   constructor(
     private readonly client: Cluster,
