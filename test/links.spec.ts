@@ -46,6 +46,16 @@ it('the check of paths finds a path that does not exist', () => {
   expect(PAGES.flatMap(pathsIn).length).toBeGreaterThan(100);
 });
 
+/** Headings that name the address of a call: it belongs into the text, and makes anchors that are hard to write. */
+const withAddress = (page: string): string[] =>
+  [...withoutCode(read(page)).matchAll(/^#+ .*(?:\/:|\/v1|\/api\/).*$/gm)].map(([heading]) => heading);
+
+// The reference is generated, and is a list of addresses.
+it.each(PAGES.filter((page) => !page.startsWith('docs/reference/')))(
+  'no heading of %s has an address',
+  (page) => expect(withAddress(page)).toEqual([]),
+);
+
 it('docs/README.md links every page of docs/', () => {
   const index = read('docs/README.md');
   const missing = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
