@@ -15,6 +15,7 @@ export default withMermaid(
     cacheDir: './cache',
     cleanUrls: false,
     head: [['style', {}, '.dark .only-light, html:not(.dark) .only-dark { display: none }']],
+    markdown: { languageAlias: { mjs: 'js' } },
     themeConfig: {
       search: { provider: 'local' },
       outline: [2, 3],

@@ -44,26 +44,34 @@ export function sidebar() {
     const paths = [...section.matchAll(/\]\(([^)#]+\.md)\)/g)].map(([, to]) => posix.join('docs', to));
     return { text: section.split('\n', 1)[0], items: [...new Set(paths)].map(entryOf) };
   });
-  const calls = { text: 'All calls', collapsed: true, items: pagesOf('docs/reference/api').map(entryOf) };
   return [
     { text: 'Pumphouse', items: ['README.md', 'docs/README.md'].map(entryOf) },
     ...groups.map(({ text, items }) => ({
       text,
       collapsed: text === 'Decisions',
-      items: text === 'Reference' ? [...items, calls] : withArrivals(items),
+      items: nested(text, items),
     })),
   ];
 }
 
-/** The pages for readers who come from another system, in a group of their own. */
-function withArrivals(items) {
-  const isArrival = ({ link }) => link.includes('/from-');
-  const arrivals = items.filter(isArrival).map((item) => ({ ...item, text: item.text.replace('From ', '') }));
-  if (arrivals.length === 0) return items;
-  return [
-    ...items.filter((item) => !isArrival(item)),
-    { text: 'Coming from', collapsed: true, items: arrivals },
-  ];
+/** Entries of a group, with those of one kind in a group of their own, in the place of the first of them. */
+function nested(text, items) {
+  if (text === 'How-to guides') return within(items, 'Coming from', /^\/how-to\/from-/);
+  if (text !== 'Reference') return items;
+  const calls = pagesOf('docs/reference/api').map(entryOf);
+  return within(
+    within([...items, ...calls], 'Guides to the API', /^\/api\//),
+    'All calls',
+    /^\/reference\/api\//,
+  );
+}
+
+function within(items, text, pattern) {
+  const first = items.findIndex(({ link }) => pattern.test(link ?? ''));
+  if (first < 0) return items;
+  const isInside = ({ link }) => pattern.test(link ?? '');
+  const group = { text, collapsed: true, items: items.filter(isInside) };
+  return [...items.slice(0, first), group, ...items.slice(first).filter((item) => !isInside(item))];
 }
 
 function pagesOf(folder) {
