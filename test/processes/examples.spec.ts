@@ -170,6 +170,7 @@ describe('examples', () => {
         ...env(),
         PYTHONPATH: join(ROOT, 'packages', 'python', 'src'),
         PYTHONDONTWRITEBYTECODE: '1',
+        PYTHONUNBUFFERED: '1',
       };
 
       for (const [publish, work] of [

@@ -159,7 +159,9 @@ async function buildGo(dir: string): Promise<void> {
     `package main\n\n${goImportsOf('context. pumphouse.')}\n` +
     `var samples = map[string]func(context.Context, *pumphouse.Client, error){\n` +
     `${names.map((name) => `\t"${name}": ${name},\n`).join('')}}\n`;
-  files['main.go'] = connection('Go').replace('// Samples go here.', 'samples[os.Args[1]](ctx, client, err)');
+  files['main.go'] = connection('Go')
+    .replace('// Samples go here.', 'samples[os.Args[1]](ctx, client, err)')
+    .replace('import (\n', 'import (\n\t"os"\n');
   writeGoModule(dir, files);
   await run('go', ['vet', '.'], dir, GO_ENV);
   await run('go', ['build', '-o', 'samples', '.'], dir, GO_ENV);
