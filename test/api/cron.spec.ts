@@ -17,8 +17,8 @@ const fields = async (body: object, path = 'recurring'): Promise<string[]> => {
 
 /** Schedules with the field that is wrong, and why. */
 const REFUSED: [schedule: object, field: string, reason: RegExp][] = [
-  [{ cron: '61 * * * *', tz: 'UTC' }, 'schedule.cron', /its minute numbers from 0 to 59.*given: 61$/],
-  [{ cron: '0 9 * 13 *', tz: 'UTC' }, 'schedule.cron', /its month numbers from 1 to 12.*given: 13$/],
+  [{ cron: '61 * * * *', tz: 'UTC' }, 'schedule.cron', /an? minute from 0 to 59.*given: 61$/],
+  [{ cron: '0 9 * 13 *', tz: 'UTC' }, 'schedule.cron', /an? month from 1 to 12.*given: 13$/],
   [{ cron: '0 9 * * 1 2030 *', tz: 'UTC' }, 'schedule.cron', /five fields.*it has 7/],
   [{ cron: '0 9 * * fri#6', tz: 'UTC' }, 'schedule.cron', /behind the # .*given: fri#6$/],
   [{ cron: ' ', tz: 'UTC' }, 'schedule.cron', /it has none$/],

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { app, call, fresh, given, post, publish, useNativeApi } from '../support/native-api.js';
 
@@ -155,8 +156,32 @@ describe('errors of the native API', () => {
   });
 
   it('name what is missing in an empty body', async () => {
+    const rule = expect.stringMatching(/^is missing: it must be a queue's name/) as string;
     const answer = await post('jobs', '');
-    expect(answer).toMatchObject({ status: 400, json: { errors: [{ field: 'queue' }] } });
+    expect(answer).toMatchObject({ status: 400, json: { errors: [{ field: 'queue', rule }] } });
+  });
+
+  it.each([
+    [{ queue: 'q', retry: 3 }, 'retry', /^must be an object with kind, delay_ms, /],
+    [{ queue: 'q', unique: 'k' }, 'unique', /^must be an object with key, /],
+    [{ queue: 'q', unique: { key: 'k', foo: 1 } }, 'unique.foo', /^unknown field; known: key, /],
+    [[{ queue: 'q' }], '', /^must be an object: one job, or several as \{"jobs": \[\.\.\.\]\}$/],
+  ])('name the fields that an object has: %j', async (body, field, rule) => {
+    const answer = await post('jobs', body);
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { errors: [{ field, rule: expect.stringMatching(rule) as string }] },
+    });
+  });
+
+  it('say that a body is compressed', async () => {
+    const body = gzipSync('{"queue":"q"}');
+    const answer = await app.call('POST', `/v1/${app.namespace}/jobs`, {
+      ...{ body, headers: { 'Content-Encoding': 'gzip' } },
+    });
+    expect(detailOf(answer)).toBe(
+      'body: must be JSON in UTF-8; the body is compressed: the server does not decode it',
+    );
   });
 
   it('are none for a body that a GET has', async () => {

@@ -143,6 +143,11 @@ function flagName(field: string): string {
   return field.replace(/_ms$/, '').replaceAll('_', '-');
 }
 
+/** With a dot at its end, unless it has a mark there. */
+function sentence(text: string): string {
+  return /[.?!…]$/.test(text) ? text : `${text}.`;
+}
+
 /** How values of a kind are written and read; without a value, it is true. */
 interface Kind {
   readonly value: string;
@@ -189,7 +194,7 @@ function kindOf(name: string, { text, schema, isMoment, of }: DeclaredField): Ki
 
 function checked(name: string, field: DeclaredField, value: unknown): unknown {
   if (field.isRight(value) || (field.isNullable && value === null)) return value;
-  throw new InvalidArgumentError(`It ${ruleOf(name, field, value)}.`);
+  throw new InvalidArgumentError(sentence(`It ${ruleOf(name, field, value)}`));
 }
 
 /** What a value must be: a time in the form in which flags have it. */

@@ -47,7 +47,7 @@ export function CheckedLabel(
   problemOf: (text: string) => string | undefined,
 ): PropertyDecorator {
   const schema = { type: 'string', minLength: 1, maxLength: max, pattern: LABEL.source };
-  const textRule = `must be a text of 1 to ${String(max)} characters, none of them a control character`;
+  const textRule = `${rule}: a text of 1 to ${String(max)} characters, none of them a control character`;
   const isLabel = (value: unknown): value is string => isText(value, 1, max) && LABEL.test(value);
   return declare(
     { schema, about, ruleFor: (value) => (isLabel(value) ? (problemOf(value) ?? rule) : textRule) },

@@ -5,6 +5,8 @@ import { didYouMean } from '../../domain/similar-name.js';
  * Maximum number of listed problems: a mistake that is repeated a thousand times need not be listed a thousand times.
  */
 export const MOST_PROBLEMS = 20;
+/** Max names of known fields in a rule. */
+const MOST_NAMES = 10;
 /** Max characters of an unknown field name echoed back. */
 const SHOWN_CHARACTERS = 40;
 
@@ -69,5 +71,14 @@ export class Problems {
 /** The problem of an unknown field, with the known one that may be meant. */
 export function unknownField(name: string, known: Iterable<string>): FieldProblem {
   const field = name.slice(0, SHOWN_CHARACTERS);
-  return { field, rule: `unknown field${didYouMean(field, known)}` };
+  const names = [...known];
+  const similar = didYouMean(field, names);
+  const isShort = names.length > 0 && names.length <= MOST_NAMES;
+  return { field, rule: `unknown field${similar || (isShort ? `; known: ${names.join(', ')}` : '')}` };
+}
+
+/** The names of the fields of an object; of many the first ones. */
+export function knownNames(known: Iterable<string>): string {
+  const names = [...known];
+  return names.length > MOST_NAMES ? `${names.slice(0, MOST_NAMES).join(', ')} and others` : names.join(', ');
 }

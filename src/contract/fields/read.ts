@@ -1,6 +1,6 @@
 import { type DeclaredField, type FieldsClass, fieldsOf } from './field.js';
 import { isObject } from './kinds.js';
-import { Problems, unknownField } from './problems.js';
+import { knownNames, Problems, unknownField } from './problems.js';
 
 /**
  * Reads a JSON value as an object of a class: only the fields that the class declares, each checked. Nothing is
@@ -28,7 +28,10 @@ export function readObject<T extends object>(
   problems: Problems,
 ): T {
   if (!isObject(value)) {
-    problems.add(at, 'must be an object');
+    problems.add(
+      at,
+      at === '' ? 'must be an object' : `must be an object with ${knownNames(fieldsOf(of).keys())}`,
+    );
     return new of();
   }
   const fields = fieldsOf(of);
@@ -45,7 +48,7 @@ export function readObject<T extends object>(
   const { required, defaults } = omittedOf(of);
   for (const [name, { rule, of: parts }] of required) {
     if (!(/* guard: fields-inherit-nothing */ Object.hasOwn(value, name)))
-      problems.add(below(at, name), parts === undefined ? rule : 'is missing');
+      problems.add(below(at, name), parts === undefined ? missing(rule) : 'is missing');
   }
   for (const [name, one] of defaults) if (!Object.hasOwn(value, name)) value[name] = one;
   return value as T;
@@ -97,6 +100,11 @@ function omittedOf(of: FieldsClass): Omitted {
     OMITTED.set(of, omitted);
   }
   return omitted;
+}
+
+/** The rule of a field that is left out, whose value cannot be wrong. @param rule "must be …" */
+function missing(rule: string): string {
+  return rule.startsWith('must ') ? `is missing: it ${rule}` : `is missing; ${rule}`;
 }
 
 function below(at: string, name: string): string {

@@ -79,7 +79,7 @@ function elementProblem(field: CronField, given: string): string | undefined {
   if (given === '*') return undefined;
   const [element, nth] = field === DAY_OF_WEEK ? splitNth(given) : [given, undefined];
   if (nth !== undefined && !/^(?:0*[1-5]|l)$/.test(nth))
-    return `behind the # of its ${field.name} a number from 1 to 5, or L`;
+    return `a number from 1 to 5, or L, behind the # of its ${field.name}`;
   const [range = '', step, ...more] = element.split('/');
   if (more.length > 0) return wanted(field);
   if (range === '*' && step !== undefined) return stepProblem(field, step);
@@ -128,7 +128,12 @@ function valueOf({ min, names = [] }: CronField, text: string, isEnd = false): n
 function wanted({ name, min, max, names, also }: CronField): string {
   const named = names === undefined ? '' : ` (or ${names[0] ?? ''} to ${names.at(-1) ?? ''})`;
   const values = `${String(min)} to ${String(max)}${named}`;
-  return `as its ${name} numbers from ${values}, alone or as in 1,2-5,*/2${also === undefined ? '' : `; or ${also}`}`;
+  const more = also === undefined ? '' : `; or ${also}`;
+  return `${withArticle(name)} from ${values}, alone or as in 1,2-5,*/2${more}`;
+}
+
+function withArticle(name: string): string {
+  return name.startsWith('h') ? `an ${name}` : `a ${name}`;
 }
 
 /** Two ranges in the place of one that goes down: `22-23,0-6` of `22-6`. */

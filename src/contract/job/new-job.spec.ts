@@ -83,7 +83,7 @@ describe('the body of a publish', () => {
       }),
     ).toEqual(['jobs[1].id must not be the id of another job of the call']);
     expect(problems({ jobs: [] })).toEqual(['jobs must be a list of 1 to 64 objects']);
-    expect(problems({ jobs: [{ queue: 'a' }], queue: 'a' })).toEqual(['queue unknown field']);
+    expect(problems({ jobs: [{ queue: 'a' }], queue: 'a' })).toEqual(['queue unknown field; known: jobs']);
   });
 
   it.each<[string, object, object]>([
@@ -153,7 +153,13 @@ describe('the body of a publish', () => {
     expect(problems({ queue: 'q', data }).join()).toMatch(/^data must be at most/);
   });
 
-  it.each([[null], [[]], ['x'], [5]])('is refused if it is not an object: %j', (body) => {
+  it('is refused as a list, with the object that has one', () => {
+    expect(problems([{ queue: 'q' }])).toEqual([
+      ' must be an object: one job, or several as {"jobs": [...]}',
+    ]);
+  });
+
+  it.each([[null], ['x'], [5]])('is refused if it is not an object: %j', (body) => {
     expect(problems(body)).toEqual([' must be an object']);
   });
 });

@@ -4,7 +4,7 @@ import { momentOf } from '../../domain/moment.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../../domain/push-url.js';
 import { omit } from '../fields/derived.js';
 import type { Plain } from '../fields/field.js';
-import { Problems } from '../fields/problems.js';
+import { InputError, Problems } from '../fields/problems.js';
 import { readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
 import { toInside } from '../fields/wire.js';
@@ -15,6 +15,8 @@ import { type DataFields, JobOptions, PublishFields, PublishManyFields } from '.
 
 /** The data of a job that has none. */
 export const NULL = Buffer.from('null');
+
+const LIST_RULE = 'must be an object: one job, or several as {"jobs": [...]}';
 
 /** Jobs of a publish request. */
 export interface PublishRequest {
@@ -32,6 +34,7 @@ export interface PublishRequest {
 export function publishRequestOf(body: unknown, maxBytes: number): PublishRequest {
   const problems = new Problems();
   const isOne = !(isObject(body) && Object.hasOwn(body, 'jobs'));
+  if (Array.isArray(body)) throw new InputError([{ field: '', rule: LIST_RULE }]);
   const list = isOne
     ? [readObject(PublishFields, body, '', problems)]
     : readObject(PublishManyFields, body, '', problems).jobs;

@@ -32,6 +32,8 @@ export function jsonOf(body: Buffer, maxDepth: number, ...classes: readonly Fiel
  * and nothing else runs meanwhile.
  */
 const MOST_SEARCHED = 262_144;
+/** With these bytes gzip begins. */
+const GZIP = [0x1f, 0x8b] as const;
 const TOO_LONG_TO_SEARCH = 'it is too long to say where: over 256 KiB';
 
 /** Cached: a call passes the same classes each time. */
@@ -46,6 +48,8 @@ function placesIn(classes: readonly FieldsClass[]): ReturnType<typeof placesOf> 
 const PLACES = new Map<FieldsClass, ReturnType<typeof placesOf>>();
 
 function notUtf8(body: Buffer): string {
+  if (body[0] === GZIP[0] && body[1] === GZIP[1])
+    return 'the body is compressed: the server does not decode it';
   if (body.length > MOST_SEARCHED) return 'the body is not UTF-8';
   // The decoder puts another character in the place of a byte that is wrong.
   const decoded = Buffer.from(body.toString());
