@@ -78,7 +78,7 @@ export class CallbackWorker {
     const jobs = await engine.lease(namespace, {
       ...{ queues: [queue], count: Math.min(free, MOST_JOBS), waitMs: WAIT_MS, signal: this.loop.signal },
       // The extended path says how often a job has failed.
-      ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },
+      ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true, isInternal: true },
     });
     for (const job of jobs) this.loop.begin(job, ({ signal }) => this.callBack(job, signal));
     if (jobs.length === 0) await this.loop.restAfterWait(startMs);

@@ -112,7 +112,7 @@ export class Metrics {
       'for its next attempt), possible (the job had a later lease)',
     ['pool', 'namespace', 'kind'],
   );
-  readonly waiters = this.gauge('waiters', 'Waiting long polls', POOL);
+  readonly waiters = this.gauge('waiters', 'Waiting long polls of clients', POOL);
 
   // worker sessions
   readonly sessions = this.counter(

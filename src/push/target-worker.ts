@@ -296,7 +296,7 @@ export class TargetWorker {
   private lease(count: number, waitMs: number): Promise<LeasedJob[]> {
     const { queues, target } = this.known;
     return this.parts.engine.lease(this.parts.namespace, {
-      ...{ queues, count, waitMs, signal: this.loop.signal },
+      ...{ queues, count, waitMs, signal: this.loop.signal, isInternal: true },
       ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
       // guard: own-url-open-leases-none

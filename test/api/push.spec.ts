@@ -1148,6 +1148,19 @@ describe('HTTP push', () => {
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
     });
 
+    it('is no waiting long poll in the metrics while it waits for jobs', async () => {
+      const queues = [await pushed(), await pushed(), await pushed()];
+      for (const { queue } of queues) await stateOf(await publish(queue, { retention_ms: 60_000 }), 'done');
+      const waiters = async (): Promise<number> =>
+        Number(/^pumphouse_waiters\S* (\d+)$/m.exec((await app.admin('GET', '/metrics')).text)?.[1]);
+      const before = await waiters();
+      const polling = call('POST', 'leases', { queues: [fresh('polled')], wait_ms: 2_000 });
+
+      await waitFor(async () => (await waiters()) === 1);
+      await polling;
+      expect([before, await waiters()]).toEqual([0, 0]);
+    });
+
     it('keeps the rate of a queue', async () => {
       const { queue } = await pushed();
       await given('PATCH', `queues/${queue}`, { rate: { rate: 2, period_ms: 1_000, burst: 1 } });

@@ -2,7 +2,7 @@ import type { NewRecurring } from '../../src/contract/job/recurring.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { tidy } from '../../src/redis/scripts/simple.js';
 import { Listening } from './events-fixture.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, newJob } from './fixture.js';
 
 let f: EngineFixture;
 beforeEach(async () => (f = await EngineFixture.withClock()));
@@ -256,6 +256,28 @@ describe('a running recurring job', () => {
 
     expect(again).toMatchObject({ made: 1, nextAtMs: beganMs + 10 * SECOND });
     expect(await take()).toEqual(['r-1']);
+  });
+
+  it('counts as made only jobs that it made, where ids of theirs are in use', async () => {
+    const ids = ['r-1', 'r-2', 'r-3'];
+    for (const id of ids) await f.engine.publish(f.ns, 'other', newJob({ id }));
+    await set(10 * SECOND);
+    await pass(13 * SECOND);
+    expect(await get()).toMatchObject({ made: 2, skipped: 0 });
+    expect(await take()).toHaveLength(2);
+
+    const id = await recurrings().run(f.ns, 'r');
+    expect(await take()).toEqual([id]);
+    expect(await get()).toMatchObject({ made: 3 });
+  });
+
+  it('counts on from what an earlier server counted', async () => {
+    await set(10 * SECOND);
+    await pass(0);
+    await f.pool.read('HDEL', `{${f.ns}}Rr`, 'taken');
+    expect(await get()).toMatchObject({ made: 1 });
+    await pass(10 * SECOND);
+    expect(await get()).toMatchObject({ made: 2 });
   });
 
   it('is paused and resumed, and does not make up for the pause', async () => {

@@ -39,7 +39,7 @@ if not child then
 end
 
 -- Write.
-write("HSET", named_key("R", id), "made", text_of(definition.made))
+recurring.save_number(id, definition)
 unique_claims.place_debounced()
 table.insert(plan.early, registry.write_new_queues)
 return { 0, now_floor, "", definition.made, commit(expiries) }

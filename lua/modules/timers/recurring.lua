@@ -1,19 +1,20 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
 --- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/unique_keys
 --- @requires extended/dependencies, limits/quota_room, limits/store_room, timers/steps, timers/cron_slots
---- @exports make_recurring, make_by_cron, recurring_of, spawn_next
+--- @exports make_recurring, make_by_cron, recurring_of, spawn_next, save_number
 
--- A recurring job, read and written by its timer.
+-- A recurring job, read and written by its timer. made: the number in the id of its last job; taken: how many numbers up to that made no job, as their
+-- ids were in use.
 function recurring_of(id)
   local fields = redis.call("HMGET", touch(named_key("R", id)), "options", "body", "every", "backlog", "made", "skipped", "next", "needs",
-    "skips_late", "catch_up", "overlap", "slots", "complete", "jitter", "last")
+    "skips_late", "catch_up", "overlap", "slots", "complete", "jitter", "last", "taken")
   if fields[1] then
     return {
       options = fields[1], body = fields[2], every = tonumber(fields[3]), backlog = tonumber(fields[4]), made = tonumber(fields[5]),
       skipped = tonumber(fields[6]), next = tonumber(fields[7]), needs = fields[8] or "", skips_late = fields[9] == "1",
       catch_up = tonumber(fields[10] or ""), has_overlap = (fields[11] or "allow") ~= "allow", slots = cron_slots.slots_in(fields[12]),
       complete = fields[13] == "1", jitter = tonumber(fields[14] or "0"),
-      last = tonumber(fields[15] or "0"),
+      last = tonumber(fields[15] or "0"), taken = tonumber(fields[16] or "0"),
     }
   end
 end
@@ -80,9 +81,15 @@ local function free_child(id, n)
   end
 end
 
+-- The number of the last job.
+function save_number(id, recurring)
+  write("HSET", named_key("R", id), "made", text_of(recurring.made), "taken", text_of(recurring.taken))
+end
+
 local function save_recurring(id, recurring)
   local key = named_key("R", id)
-  write("HSET", key, "made", text_of(recurring.made), "skipped", text_of(recurring.skipped), "next", recurring.next and text_of(recurring.next) or "")
+  save_number(id, recurring)
+  write("HSET", key, "skipped", text_of(recurring.skipped), "next", recurring.next and text_of(recurring.next) or "")
   if recurring.last > 0 then
     write("HSET", key, "last", text_of(recurring.last))
   end
@@ -142,7 +149,7 @@ function spawn_next(id, recurring, slot)
   if reason then
     return nil, reason
   end
-  recurring.made = n
+  recurring.made, recurring.taken = n, recurring.taken + n - recurring.made - 1
   return child
 end
 

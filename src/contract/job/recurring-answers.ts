@@ -84,7 +84,7 @@ class RecurringPlan {
 }
 
 export class RecurringAnswer extends join(RecurringPlan, required(RecurringOptions)) {
-  @Whole('Number of published jobs. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
+  @Whole('Number of published jobs.', 0, Number.MAX_SAFE_INTEGER)
   made!: number;
   @Whole('Number of skipped slots; the reasons are those of `last_skip`.', 0, Number.MAX_SAFE_INTEGER)
   skipped!: number;

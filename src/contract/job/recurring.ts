@@ -191,7 +191,7 @@ export interface Recurring extends Required<Inside<RecurringOptions>> {
   readonly id: string;
   readonly schedule: Schedule;
   readonly template: Template;
-  /** Number of jobs created. The id of the last one is `<id>-<made>`. */
+  /** Number of jobs created. */
   readonly made: number;
   /** Slots without a job: passed beyond `maxCatchUp`, or prevented by a quota or a unique key. */
   readonly skipped: number;

@@ -167,6 +167,8 @@ export interface LeaseRequest {
    * breaker of the target's URL is open.
    */
   readonly isPushed?: boolean;
+  /** The server leases for itself, as for a push: it does not count as a waiting long poll. */
+  readonly isInternal?: boolean;
 }
 
 /** Number of jobs of a queue per state. */

@@ -60,6 +60,7 @@ export class LongPollManager {
   /** `namespace worker` → its waiters. */
   private readonly ofWorkers = new Map<string, Set<Waiter>>();
   private count = 0;
+  private clients = 0;
   /** Queues that were found empty, with this server registered as waiting atomically, and that had no wake-up since. */
   private readonly empty = new Set<string>();
   /** Error of the last fetch or check, by namespace, while there are waiters. */
@@ -74,7 +75,7 @@ export class LongPollManager {
    * @param registerWaiters registers this server as waiting; returns the queues that may have jobs
    * @param isSimple true if the result does not depend on the client, and can only change after a wake-up
    * @param giveBack undoes leases whose waiters have gone
-   * @param onCount is called with the number of waiters
+   * @param onCount is called with the number of waiters that are clients
    * @param onQueue is called when a queue of the namespace gets its first waiter or loses its last one
    * @param onWorker is called for each named worker that waits, about once a second
    * @param queues the waiters; others may look whether there are any
@@ -203,7 +204,8 @@ export class LongPollManager {
       if (own) own.add(waiter);
       else this.ofWorkers.set(key, new Set([waiter]));
     }
-    this.onCount(++this.count);
+    this.count++;
+    if (request.isInternal !== true) this.onCount(++this.clients);
     this.ticker ??= setInterval(() => this.tick(), TICK_MS);
   }
 
@@ -225,7 +227,8 @@ export class LongPollManager {
       own?.delete(waiter);
       if (own?.size === 0) this.ofWorkers.delete(key);
     }
-    this.onCount(--this.count);
+    this.count--;
+    if (request.isInternal !== true) this.onCount(--this.clients);
     if (this.count === 0) {
       clearInterval(this.ticker);
       this.ticker = undefined;

@@ -156,7 +156,8 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
       overlap: (text('overlap') || 'allow') as Overlap,
       paused,
       note: text('note') || null,
-      made: number('made'),
+      // Earlier servers store no `taken`.
+      made: number('made') - number('taken'),
       skipped: number('skipped'),
       lastSkip:
         text('skip_reason') === ''
