@@ -696,7 +696,7 @@ func (w *Worker) settle(h *held, o outcome) {
 // isSettled has the statuses of an ack that end the lease, isFinal those that the same ack gets again: the job fails.
 var (
 	isSettled = map[string]bool{"acked": true, "moved": true, "not_found": true, "lease_lost": true}
-	isFinal   = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true}
+	isFinal   = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true, "missing_dependency": true}
 )
 
 // mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room.

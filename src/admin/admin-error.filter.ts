@@ -27,6 +27,7 @@ const STATUS: Record<ErrorCode, number> = {
   worker_not_found: 404,
   dependency_cycle: 400,
   too_many_dependencies: 400,
+  missing_dependency: 409,
   has_dependents: 409,
   not_waiting: 409,
   not_leased: 409,

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'worker_not_found'
   | 'dependency_cycle'
   | 'too_many_dependencies'
+  | 'missing_dependency'
   | 'has_dependents'
   | 'not_waiting'
   | 'job_done'
@@ -112,6 +113,28 @@ export class DependentsError extends QueueError {
       ids ? `${count} jobs that are not named depend on ${ids.join(', ')}` : `${count} jobs depend on it`,
     );
   }
+}
+
+/** Problems that an error lists at most. */
+const MOST_MISSING = 20;
+
+/** Jobs that others were to depend on do not exist, and the call refuses that. Nothing has changed. */
+export class MissingDependencyError extends QueueError {
+  /** The path of each id, such as `dependsOn[3]`, and what it must be; at most 20. */
+  readonly problems: readonly { readonly field: string; readonly rule: string }[];
+
+  /** @param missing paths and ids */
+  constructor(missing: readonly (readonly [field: string, id: string])[]) {
+    const problems = missing.slice(0, MOST_MISSING).map(([field, id]) => ({ field, rule: missingRule(id) }));
+    const [first] = problems;
+    const more = missing.length > 1 ? ` (and ${String(missing.length - 1)} more)` : '';
+    super('missing_dependency', `${first?.field ?? 'dependsOn'}: ${first?.rule ?? missingRule('')}${more}`);
+    this.problems = problems;
+  }
+}
+
+function missingRule(id: string): string {
+  return `must be the id of a job that exists: there is no job ${id}. Publish that job first; a finished job exists while it is kept`;
 }
 
 /** Another job holds the unique key of a publish. Nothing has changed. */

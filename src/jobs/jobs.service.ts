@@ -28,7 +28,7 @@ import type { Durability } from '../domain/durability.js';
 import type { PutJob } from '../engine/publish/extended-publisher.js';
 import type { JobCalls, SettleCalls } from '../engine/engine.js';
 import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
-import { dependencyError } from '../engine/publish/dependencies.js';
+import { dependencyError, missingDependencies } from '../engine/publish/dependencies.js';
 import { ackEach } from '../engine/settle/ack-each.js';
 import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 
@@ -184,7 +184,15 @@ export class JobsService {
     if (status === 'namespace_full') throw dataBeyondQuota(caller.namespace);
     if (status === 'store_full') throw noRoomForData();
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
+    if (status === 'missing_dependency')
+      throw await this.missingDependencyOf(caller, ack.outcome?.next?.dependsOn ?? []);
     return status;
+  }
+
+  private async missingDependencyOf(caller: Caller, ids: readonly string[]): Promise<QueueError> {
+    const places = await this.jobsOf(caller).placesOf(caller.namespace, ids);
+    const missing = ids.filter((_id, i) => places[i] === null);
+    return missingDependencies(ids, missing, 'next.dependsOn');
   }
 
   /** Calls `LeaseOperations.heartbeat`. */

@@ -196,7 +196,15 @@ export class V1RecurringController {
     about: 'Publishes a job of a recurring job now, outside of its schedule, also while it is paused.',
     group: GROUP,
     answers: { 201: { about: 'The published job.', of: RunAnswer } },
-    errors: ['recurring_not_found', 'unique_key_taken', 'queue_full', 'pool_moving'],
+    errors: [
+      ...([
+        'recurring_not_found',
+        'unique_key_taken',
+        'missing_dependency',
+        'queue_full',
+        'pool_moving',
+      ] as const),
+    ],
   })
   async run(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     return { id: await this.recurrings.run(caller, id) };

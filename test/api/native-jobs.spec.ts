@@ -11,6 +11,7 @@ import {
   lease,
   leaseOne,
   find,
+  given,
   post,
   publish,
   spell,
@@ -612,6 +613,92 @@ describe('changes', () => {
       expect(circle).toMatchObject({ status: 400, json: { code: 'dependency_cycle' } });
       const removed = await call('DELETE', `jobs/${b}/dependencies`, { depends_on: [a] });
       expect(removed).toMatchObject({ status: 200, json: { id: b, state: 'ready' } });
+    });
+
+    it('is answered with the dependencies that no job has', async () => {
+      const [a, b, c] = [await put(fresh()), fresh(), fresh()];
+      const one = await post('jobs', { queue: b, id: b, depends_on: [a, 'typo'] });
+      expect([one.status, one.json]).toEqual([
+        201,
+        { id: b, state: 'blocked', existing: false, missing_dependencies: ['typo'] },
+      ]);
+      expect(
+        (await post('jobs', { jobs: [{ queue: b, depends_on: ['x', 'y'] }, { queue: b }] })).json,
+      ).toEqual({
+        jobs: [
+          expect.objectContaining({ state: 'ready', missing_dependencies: ['x', 'y'] }),
+          expect.not.objectContaining({ missing_dependencies: expect.anything() as unknown }),
+        ],
+      });
+      const missing = { missing_dependencies: ['typo'] };
+      expect((await call('PUT', `jobs/${c}`, { queue: c, depends_on: ['typo'] })).json).toMatchObject(
+        missing,
+      );
+      expect((await post('jobs?wait_ms=1', { queue: c, depends_on: ['typo'] })).json).toMatchObject(missing);
+      expect((await call('PATCH', `jobs/${c}`, { depends_on: ['typo'] })).json).toMatchObject(missing);
+      expect((await post(`jobs/${c}/dependencies`, { depends_on: ['typo'] })).json).toMatchObject(missing);
+    });
+
+    it.each<[string, (queue: string, refused: object) => Promise<Answer>, string]>([
+      ['publish', (queue, refused) => post('jobs', { queue, ...refused }), 'depends_on[1]'],
+      [
+        'publish with wait_ms',
+        (queue, refused) => post('jobs?wait_ms=1', { queue, ...refused }),
+        'depends_on[1]',
+      ],
+      [
+        'publish of many',
+        (queue, refused) => post('jobs', { jobs: [{ queue }, { queue, ...refused }] }),
+        'jobs[1].depends_on[1]',
+      ],
+      ['PUT', (queue, refused) => call('PUT', `jobs/put-${queue}`, { queue, ...refused }), 'depends_on[1]'],
+      [
+        'change',
+        async (queue, refused) => call('PATCH', `jobs/${await put(`change-${queue}`)}`, refused),
+        'depends_on[1]',
+      ],
+      [
+        'call that adds dependencies',
+        async (queue, refused) => post(`jobs/${await put(`add-${queue}`)}/dependencies`, refused),
+        'depends_on[1]',
+      ],
+      [
+        'move to a next queue',
+        async (queue, refused) => {
+          const id = await put(`move-${queue}`);
+          return post(`jobs/${id}/ack`, { lease: await lease(id), next: { queue, ...refused } });
+        },
+        'next.depends_on[1]',
+      ],
+    ])('is refused by a %s if a dependency does not exist and it says so', async (_what, send, field) => {
+      const [a, queue] = [await put(fresh()), fresh()];
+      const answer = await send(queue, { depends_on: [a, 'typo'], on_missing_dependency: 'refuse' });
+
+      expect(answer).toMatchObject({
+        status: 409,
+        json: { code: 'missing_dependency', errors: [{ field }] },
+      });
+      const { detail, errors } = answer.json as { detail: string; errors: { rule: string }[] };
+      expect(detail).toContain(field);
+      expect(errors[0]!.rule).toContain('there is no job typo');
+      expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ length: 0 });
+      expect(await find(a)).toMatchObject({ dependents: [] });
+    });
+
+    it('is refused by a batch ack, and by a run of a recurring job, if a dependency does not exist', async () => {
+      const [id, queue] = [await put(fresh()), fresh()];
+      const refused = { depends_on: ['typo'], on_missing_dependency: 'refuse' };
+      const acks = [{ queue: id, id, lease: await lease(id), next: { queue, ...refused } }];
+      expect((await post('acks', { acks })).json).toEqual({
+        results: [{ id, status: 'missing_dependency' }],
+      });
+
+      const schedule = { every_ms: 86_400_000, offset_ms: 86_400_000 };
+      await given('PUT', `recurring/${queue}`, { schedule, job: { queue, ...refused } });
+      expect((await call('GET', `recurring/${queue}`)).json).toMatchObject({ job: refused });
+      const run = await post(`recurring/${queue}/run`, undefined);
+      expect([run.status, code(run)]).toEqual([409, 'missing_dependency']);
+      await call('DELETE', `recurring/${queue}`);
     });
 
     it('is refused a dependency on itself, and a circle within a call', async () => {

@@ -272,6 +272,133 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
+  describe('missing jobs', () => {
+    const job = (id: string, dependsOn: string[], more: Partial<NewExtendedJob> = {}): NewExtendedJob => ({
+      ...{ queue: 'q', body: Buffer.from(id), id, dependsOn },
+      ...more,
+    });
+    const publish = (...jobs: NewExtendedJob[]) => f.fixture.engine.jobs.publish(f.ns, jobs);
+    const refuse = { onMissingDependency: 'refuse' } as const;
+    const problemOf = (field: string) => ({
+      code: 'missing_dependency',
+      problems: [expect.objectContaining({ field })],
+    });
+    /** A job in each state that counts, and one that expires. */
+    async function existing(): Promise<string[]> {
+      const simple = await f.fixture.publish('plain', { delayMs: 60_000 });
+      await f.put('kept', { queue: 'kept', retentionMs: 3_600_000 });
+      await f.work('kept');
+      await f.put('dead', { queue: 'dying', tries: 1 });
+      await f.fail('dead', 'dying');
+      await f.put('waits', { dependsOn: [simple] });
+      return [simple, 'kept', 'dead', 'waits'];
+    }
+
+    it('are listed in the answer to a publish, in their order, each once', async () => {
+      const there = await existing();
+      const [one, two, three] = await publish(
+        job('one', ['typo', ...there, 'two', 'other-typo', 'typo']),
+        job('two', []),
+        job('three', there),
+      );
+      expect(one).toMatchObject({ missingDependencies: ['typo', 'other-typo'] });
+      for (const published of [two, three]) expect(published).not.toHaveProperty('missingDependencies');
+    });
+
+    it('are listed of a job that is done and not kept, and of one that has expired', async () => {
+      await f.put('done');
+      await f.put('brief', { queue: 'r', ttlMs: 1_000 });
+      await f.work();
+      f.fixture.nowMs += 1_000;
+      expect(await publish(job('a', ['done', 'brief']))).toMatchObject([
+        { missingDependencies: ['done', 'brief'] },
+      ]);
+    });
+
+    it('are listed of more dependencies than one script stores', async () => {
+      await f.put('live');
+      const unknown = Array.from({ length: 99 }, (_, i) => `id${String(i)}`);
+      expect(await publish(job('a', [...unknown, 'live']))).toMatchObject([{ missingDependencies: unknown }]);
+      expect(await f.fixture.engine.jobs.put(f.ns, { ...job('b', ['live', 'no']), id: 'b' })).toMatchObject({
+        missingDependencies: ['no'],
+      });
+    });
+
+    it('refuse a publish as a whole, and store nothing, if one of its jobs says so', async () => {
+      const there = await existing();
+      const keys = await f.fixture.keys();
+      await expect(
+        publish(job('a', ['typo']), job('b', [...there, 'typo'], refuse), job('c', [], { queue: 'new' })),
+      ).rejects.toMatchObject(problemOf('jobs[1].dependsOn[4]'));
+      await expect(publish(job('a', ['typo'], refuse))).rejects.toMatchObject(problemOf('dependsOn[0]'));
+      await expect(
+        f.fixture.engine.jobs.put(f.ns, { ...job('waits', ['typo'], refuse), id: 'waits' }),
+      ).rejects.toMatchObject(problemOf('dependsOn[0]'));
+      // No job can have such an id.
+      await expect(publish(job('a', ['no id'], refuse))).rejects.toMatchObject(problemOf('dependsOn[0]'));
+      expect(await f.fixture.keys()).toEqual(keys);
+      expect(await f.find('waits')).toMatchObject({ state: 'blocked' });
+
+      expect(await publish(job('d', [...there, 'e'], refuse), job('e', [], refuse))).toMatchObject([
+        { state: 'blocked' },
+        { state: 'ready' },
+      ]);
+    });
+
+    it('are listed in the answer to a change, or refuse it', async () => {
+      await f.put('a');
+      await f.put('b');
+      const { jobs } = f.fixture.engine;
+      for (const change of [{ dependsOn: ['a', 'typo'] }, { moreDependencies: ['a', 'typo'] }]) {
+        await expect(jobs.change(f.ns, 'b', { ...change, ...refuse })).rejects.toMatchObject(
+          problemOf('dependsOn[1]'),
+        );
+        expect(await f.find('b')).toMatchObject({ state: 'ready' });
+        expect(await jobs.change(f.ns, 'b', change)).toMatchObject({
+          state: 'blocked',
+          missingDependencies: ['typo'],
+        });
+        expect(await jobs.change(f.ns, 'b', { dependsOn: [], ...refuse })).toEqual({
+          state: 'ready',
+          dueAtMs: null,
+        });
+      }
+      await expect(jobs.change(f.ns, 'unknown', { dependsOn: ['typo'], ...refuse })).rejects.toMatchObject({
+        code: 'job_not_found',
+      });
+    });
+
+    it('refuse a move to a next queue that says so: the lease stays', async () => {
+      await f.put('a');
+      await f.put('b', { queue: 'slow' });
+      const [leased] = await f.lease();
+      const complete = (dependsOn: string[]) =>
+        f.components.leaseOperations.complete(f.ns, [
+          { id: 'a', lease: leased!.lease, next: { queue: 'next', dependsOn, ...refuse } },
+        ]);
+      expect(await complete(['b', 'typo'])).toEqual(['missing_dependency']);
+      expect(await f.find('a')).toMatchObject({ state: 'leased', queue: 'q' });
+      expect(await complete(['b'])).toEqual(['done']);
+      expect(await f.find('a')).toMatchObject({ state: 'blocked', queue: 'next' });
+    });
+
+    it('skip the slots of a recurring job that says so, until they exist', async () => {
+      const { recurring } = f.fixture.engine;
+      const template = { queue: 'q', body: Buffer.from('x'), dependsOn: ['needed'], ...refuse };
+      await recurring.set(f.ns, { id: 'r', schedule: { everyMs: 10_000 }, template });
+      await f.pass(1);
+      expect(await recurring.get(f.ns, 'r')).toMatchObject({
+        ...{ made: 0, skipped: 1, lastSkip: { reason: 'missing_dependency' } },
+      });
+      await expect(recurring.run(f.ns, 'r')).rejects.toMatchObject({ code: 'missing_dependency' });
+
+      await f.put('needed', { queue: 'other' });
+      await f.pass(10_000);
+      expect(await recurring.get(f.ns, 'r')).toMatchObject({ made: 1, skipped: 1 });
+      expect(await f.find('r-1')).toMatchObject({ state: 'blocked' });
+    });
+  });
+
   describe('T32: a thousand dependent jobs', () => {
     const MANY = 1_000;
     const publishMany = async (job: Partial<NewExtendedJob> = {}): Promise<string[]> => {

@@ -8,14 +8,15 @@ quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that
 digest: text  names the record of its idempotency key (jobs/idempotency), "" = it has none
 ttl_ms: text  how long the record lasts, ms
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue, no_push}, put, lmstfy, x}; put:
-extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as they are stored. Needs: the ids of jobs that must be done
-first, each after a byte with its length.
-Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first code 2 to
-4 and 10}. Status 3: the key has a record: {3, now_ms, what was stored}, 4 that of another request.
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue, no_push}, put, lmstfy, refuse_missing, x};
+put: extended/publish_in_place; lmstfy: published over that API; refuse_missing: all that it needs must be there; x: fields of the job's hash as they are
+stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
+Returns {status, now_ms, codes, states, next_ms, missing, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first
+code 2 to 4 and 10}. Status 3: the key has a record: {3, now_ms, what was stored}, 4 that of another request.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use, 2 to 4 and
 ":" (10) a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that, ";" (11) the caller
-may not change the holder (extended/own_url).
+may not change the holder (extended/own_url), "<" (12) there is no job that it needs.
+Missing: for each item the numbers of the needs that no job has (dependencies.missing_of), with semicolons; "" = all are there.
 States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
@@ -41,7 +42,7 @@ end
 quota_room.start_quotas(quotas)
 
 -- Read.
-local codes, states, fresh, holders, stand_ins, stored, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, false, false
+local codes, states, fresh, holders, stand_ins, stored, missing, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, {}, false, false
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   codes[n], options.needs = "1", ARGV[i + 3] ~= "" and dependencies.ids_in(ARGV[i + 3]) or {}
@@ -76,15 +77,23 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   end
   refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
   stand_ins[n], states[n] = codes[n] == "6" and jobs.job_of(holders[#holders]) or nil, 0
-  stored[n] = codes[n] == "6" and holders[#holders] or id
+  stored[n], missing[n] = codes[n] == "6" and holders[#holders] or id, ""
   if codes[n] == "0" then
     fresh[#fresh + 1] = { n = n, options = options, job = new_jobs.new_job(options, id, body, present) }
     holders[#holders + 1] = is_replaced and id or nil
   end
 end
+-- Now, as jobs of a call may need each other.
+for _, item in ipairs(fresh) do
+  missing[item.n] = dependencies.missing_of(item.options.needs)
+  if item.options.refuse_missing and --[[ guard: missing-dependency-refused ]] missing[item.n] ~= "" then
+    codes[item.n], refused = "<", true
+  end
+end
+local all_missing = table.concat(missing, ";")
 if refused then
   holders[#holders + 1] = select(2, quota_room.first_refusal())
-  return { 0, now_floor, table.concat(codes), "", 0, unpack(holders) }
+  return { 0, now_floor, table.concat(codes), "", 0, all_missing, unpack(holders) }
 end
 local old = replaces ~= "" and jobs.job_of(replaces)
 if old and fresh[1] and old.queue == fresh[1].job.queue then
@@ -112,4 +121,4 @@ if digest ~= "" then
 end
 table.insert(plan.early, registry.write_new_queues)
 local next_ms = commit(expiries)
-return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }
+return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, all_missing, unpack(holders) }

@@ -6,7 +6,7 @@ ARGV clock_ms, deadline_ms, id, quotas
 quotas: text  as in extended/publish
 
 Returns {status, now_ms, reason, made, next_ms}. Reason: "" it is made, "missing" there is no such recurring job, or why there is no job: "quota",
-"unique_key", "overlap". Made: its number. Next_ms: the earliest timer, 0 = none.
+"unique_key", "overlap", "missing_dependency". Made: its number. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N).
 ]]
 

@@ -144,9 +144,9 @@ local function move(job, wish, at, outcome, bytes, ties)
   return 1
 end
 
--- Changes a job if that is allowed; returns the code of the command extended/change.
+-- Changes a job if that is allowed; returns the code of the command extended/change. lacks: there is no job for one of the ids in more.
 local WAITING = { [READY] = true, [SCHEDULED] = true, [BLOCKED] = true, [HELD] = true }
-function change(job, wish, bytes, more, less)
+function change(job, wish, bytes, more, less, lacks)
   if not job or is_expired(job) then
     return 0
   elseif wish.log then
@@ -166,6 +166,8 @@ function change(job, wish, bytes, more, less)
   local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
   if refusal then
     return refusal == "dependency_cycle" and 3 or 4
+  elseif lacks and --[[ guard: missing-dependency-refuses-change ]] wish.refuse_missing then
+    return 9
   elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then
     return 5
   end

@@ -1,6 +1,6 @@
 -- Jobs with dependencies: those that wait. unmet and failed: how many of its dependencies have not ended, and how many ended in another way than done.
 --- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/moves, extended/conversion, extended/dead_jobs
---- @exports ids_in, waiters, TYING, waiter, edge, is_waiting, block, forget_needs, policy_of, fail_dependent, ties_left, tie_all, wait_for
+--- @exports ids_in, missing_of, waiters, TYING, waiter, edge, is_waiting, block, forget_needs, policy_of, fail_dependent, ties_left, tie_all, wait_for
 --- @exports retie
 
 -- A list of ids: each after a byte with its length.
@@ -11,6 +11,21 @@ function ids_in(list)
     ids[#ids + 1], at = string.sub(list, at + 1, last), last + 1
   end
   return ids
+end
+
+-- Which of the ids no job has: their numbers, from 1, with commas. A finished job counts as one while it is kept.
+function missing_of(ids)
+  local numbers = {}
+  for n, id in ipairs(ids) do
+    local job = jobs.known_jobs[id]
+    if job == nil then
+      job = read_job(id)
+    end
+    if not job or job.is_gone or job.state < DONE and is_expired(job) then
+      numbers[#numbers + 1] = n
+    end
+  end
+  return table.concat(numbers, ",")
 end
 
 -- The jobs whose dependencies this script has counted.

@@ -1,5 +1,5 @@
 -- Lease operation ack: the work is done, or the same job continues in another queue.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, leases/claims, leases/move_on, limits/byte_room, limits/store_room
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, extended/dependencies, leases/claims, leases/move_on, limits/byte_room, limits/store_room
 --- @exports ack
 
 local function replace_data(job, options, data)
@@ -32,6 +32,9 @@ function ack(job, options, bytes, code)
   local needs, refusal
   if options.next then
     needs, refusal = move_on.next_needs(job, result)
+    if not refusal and options.next.refuse_missing and --[[ guard: missing-dependency-refuses-move ]] dependencies.missing_of(needs) ~= "" then
+      refusal = "missing_dependency"
+    end
     -- Each dependency adds to two keys.
     if not refusal and #needs > 0 and --[[ guard: next-dependencies-store-full ]] store_room.is_store_full() then
       refusal = "store_full"

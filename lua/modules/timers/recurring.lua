@@ -98,10 +98,13 @@ local function save_recurring(id, recurring)
   end
 end
 
--- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota or its unique key forbids it: then nothing is planned.
+-- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota, its unique key or a dependency forbids it: then nothing is planned.
 local function spawn(id, child, recurring, options, slot)
   if not quota_room.has_room_for_queue(options.queue) then
     return "quota"
+  end
+  if options.refuse_missing and --[[ guard: missing-dependency-skips-slot ]] dependencies.missing_of(options.needs) ~= "" then
+    return "missing_dependency"
   end
   new_jobs.use_defaults(options)
   if quota_room.room_for_job(registry.number_of(options.queue), #recurring.body + quota_room.new_beside_bytes(options)) ~= "0" or quota_room.room_for_keys(options) ~= "0" then

@@ -31,6 +31,8 @@ export interface PublishedJob {
   readonly existing: boolean;
   /** True: nothing was stored, this is the answer to an earlier call with the same idempotency key. */
   readonly replayed: boolean;
+  /** Ids in `dependsOn` that no job has, which count as done; left out if there are none. */
+  readonly missingDependencies?: readonly string[];
 }
 
 /** A job that was waited for. */
@@ -201,6 +203,8 @@ export interface NextQueue {
   readonly queue: string;
   readonly delayMs?: number | undefined;
   readonly dependsOn?: readonly string[] | undefined;
+  /** `refuse`: `missing_dependency` if no job has one of these ids. */
+  readonly onMissingDependency?: 'ignore' | 'refuse' | undefined;
 }
 
 /**

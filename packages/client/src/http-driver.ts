@@ -51,7 +51,7 @@ export class HttpDriver implements JobDriver {
         ? newJobJson(only)
         : `{"jobs":[${jobs.map(newJobJson).join(',')}]}`;
     const answer = await this.api.call({ ...publishCall(options), path: 'jobs', body });
-    const stored = parseAnswer(answer) as PublishedJob | { jobs: PublishedJob[] };
+    const stored = fromWire(parseAnswer(answer)) as PublishedJob | { jobs: PublishedJob[] };
     const replayed = isReplayed(answer, options);
     return ('jobs' in stored ? stored.jobs : [stored]).map((job) => ({ ...job, replayed }));
   }

@@ -6,6 +6,7 @@ import type { JobChange } from '../src/node.js';
 const NAMES: Record<keyof JobChange, true> = {
   ...{ data: true, json: true, contentType: true, type: true, tags: true, queue: true, priority: true },
   ...{ tries: true, retry: true, delayMs: true, dueAt: true, ttlMs: true, dependsOn: true },
+  onMissingDependency: true,
 };
 
 describe('the type JobChange of the client', () => {

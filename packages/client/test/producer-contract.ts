@@ -109,6 +109,25 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       });
     });
 
+    it('shows dependencies that no job has, and refuses them on request', async () => {
+      const job = { queue, data: 1, dependsOn: ['typo'] };
+      expect(await pumphouse.publish(job)).toMatchObject({ state: 'ready', missingDependencies: ['typo'] });
+      expect(await pumphouse.publishMany([{ queue }, job])).toMatchObject([
+        { state: 'ready' },
+        { missingDependencies: ['typo'] },
+      ]);
+      expect(await pumphouse.jobs.put(fresh(), job)).toMatchObject({ missingDependencies: ['typo'] });
+      const { id } = await pumphouse.publish({ queue, delayMs: 60_000 });
+      expect(await pumphouse.jobs.update(id, { dependsOn: ['typo'] })).toMatchObject({
+        missingDependencies: ['typo'],
+      });
+      const refused = { ...job, onMissingDependency: 'refuse' } as const;
+      expect(await codeOf(pumphouse.publish(refused))).toBe('missing_dependency');
+      expect(
+        await codeOf(pumphouse.jobs.update(id, { dependsOn: ['typo'], onMissingDependency: 'refuse' })),
+      ).toBe('missing_dependency');
+    });
+
     it('lists queues page by page', async () => {
       const own = [fresh('page'), fresh('page'), fresh('page')];
       await pumphouse.publishMany(own.map((one) => ({ queue: one })));

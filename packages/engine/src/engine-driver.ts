@@ -235,7 +235,7 @@ function hasOutcome({ result, next, data }: Outcome): boolean {
 
 function outcomeOf({ result, next, data }: Outcome): NonNullable<ExtendedAck['outcome']> {
   const stored = result && encodedData(result);
-  const { delayMs, dependsOn } = next ?? {};
+  const { delayMs, dependsOn, onMissingDependency } = next ?? {};
   if (next !== undefined && /* guard: next-queue-has-a-legal-name */ !isQueueName(next.queue))
     throw new QueueError('invalid_argument', `next: ${JSON.stringify(next.queue)} is no name of a queue`);
   if (dependsOn?.every(isJobId) === false)
@@ -249,6 +249,7 @@ function outcomeOf({ result, next, data }: Outcome): NonNullable<ExtendedAck['ou
             queue: next.queue,
             ...(delayMs === undefined ? {} : { delayMs }),
             ...(dependsOn === undefined ? {} : { dependsOn }),
+            ...(onMissingDependency === undefined ? {} : { onMissingDependency }),
           },
         }
       : {}),

@@ -102,8 +102,10 @@ export class EngineJobs {
   ): Promise<Omit<PublishedJob, 'replayed'>> {
     const put = async (): Promise<Omit<PublishedJob, 'replayed'>> => {
       const stored = { ...engineJobOf(job), id };
-      const { state } = await this.engine.jobs.put(this.namespace, stored, { isOnlyNew: onlyNew });
-      return { id, state, existing: false };
+      const { isReplaced: _isReplaced, ...published } = await this.engine.jobs.put(this.namespace, stored, {
+        isOnlyNew: onlyNew,
+      });
+      return { ...published, id, existing: false };
     };
     // A job of an earlier attempt would be refused.
     return onlyNew ? call(put, signal) : repeat(put, signal);

@@ -25,7 +25,7 @@ import {
   TextsByName,
   Whole,
 } from '../fields/kinds.js';
-import { KeptOptions } from './options.js';
+import { KeptOptions, MISSING_DEPENDENCIES } from './options.js';
 
 /* Jobs in answers of the native API. */
 
@@ -164,6 +164,9 @@ export class EndedAnswer {
   @OneOf('Its state; null if it is gone: deleted or expired.', Object.keys(JOB_STATES))
   state!: string | null;
   @Flag('True: nothing was stored; this is the job that holds the unique key.') existing!: boolean;
+  @Optional()
+  @JobIds(MISSING_DEPENDENCIES, { max: MANY })
+  missing_dependencies?: readonly string[];
   @Nullable() @Moment('When it was published; null if it is gone.') published_at!: string | null;
   @Nullable()
   @Whole('Leases allowed in all, as published; null if it is gone.', 0, MAX_TRIES)

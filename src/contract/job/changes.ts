@@ -1,9 +1,9 @@
-import { MAX_PERIOD_MS } from '../../domain/limits.js';
+import { MAX_DEPENDENCIES, MAX_PERIOD_MS } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { optional, pick } from '../fields/derived.js';
 import { Nullable, Optional } from '../fields/field.js';
-import { Flag, JobId, Moment, OneOf, Whole } from '../fields/kinds.js';
-import { PublishFields } from './options.js';
+import { Flag, JobId, JobIds, Moment, OneOf, Whole } from '../fields/kinds.js';
+import { MISSING_DEPENDENCIES, PublishFields } from './options.js';
 
 /* Changes and cancels of jobs. */
 
@@ -12,7 +12,7 @@ const Changeable = pick(
   PublishFields,
   [
     ...(['data', 'data_base64', 'content_type', 'priority', 'tags', 'tries', 'type', 'retry'] as const),
-    ...(['delay_ms', 'ttl_ms', 'queue', 'depends_on'] as const),
+    ...(['delay_ms', 'ttl_ms', 'queue', 'depends_on', 'on_missing_dependency'] as const),
   ],
   {
     priority: 'Lower runs first. Among jobs with the same priority, the order is by publish time.',
@@ -40,6 +40,9 @@ export class ChangedAnswer {
   @Nullable()
   @Moment('When it can be leased; null = not scheduled, or far ahead and published without options.')
   due_at!: string | null;
+  @Optional()
+  @JobIds(MISSING_DEPENDENCIES, { max: MAX_DEPENDENCIES })
+  missing_dependencies?: readonly string[];
 }
 
 export class CancelFields {

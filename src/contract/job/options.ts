@@ -42,6 +42,9 @@ export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible 
 const ATTRIBUTE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,${String(MAX_ATTRIBUTE_KEY - 1)}}$`);
 const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, ., : and -, the first a letter or a digit`;
 
+export const MISSING_DEPENDENCIES =
+  'Ids in `depends_on` that no job has, which count as done; left out if there are none. A finished job has its id as long as it is kept.';
+
 /** Data of a job in a request. */
 export class DataFields {
   @Optional()
@@ -153,11 +156,17 @@ export class JobOptions extends join(DataFields, KeptOptions) {
   push?: JobPushFields;
   @Optional()
   @Stores({ path: 'extended' })
-  @JobIds('Jobs that must be done first. An id that does not exist counts as done.', {
-    min: 0,
-    max: MAX_DEPENDENCIES,
-  })
+  @JobIds(
+    'Jobs that must be done first. An id that does not exist counts as done, unless `on_missing_dependency` is `refuse`.',
+    { min: 0, max: MAX_DEPENDENCIES },
+  )
   depends_on?: string[];
+  @Optional()
+  @OneOf(
+    'What happens if there is no job with an id in `depends_on`; default `ignore`: it counts as done. `refuse`: the call is refused with `missing_dependency`, and nothing changes.',
+    ['ignore', 'refuse'],
+  )
+  on_missing_dependency?: 'ignore' | 'refuse';
   @Optional()
   @Stores({ field: 'onfail', path: 'extended', idle: 'block' })
   @OneOf('What happens if a dependency fails, is cancelled or expires; default `block`.', [
@@ -209,6 +218,9 @@ export class PublishedAnswer {
   @OneOf('Its state; `gone`: it was done meanwhile, or is deleted.', [...Object.keys(JOB_STATES), 'gone'])
   state!: string;
   @Flag('Nothing was stored: another job holds the unique key.') existing!: boolean;
+  @Optional()
+  @JobIds(MISSING_DEPENDENCIES, { max: MAX_DEPENDENCIES })
+  missing_dependencies?: readonly string[];
 }
 
 export class PublishedManyAnswer {

@@ -48,7 +48,7 @@ export class UpcomingAnswer {
 export class SkipAnswer {
   @Moment('The slot.') at!: string;
   @Label(
-    'The reason: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`, `store_full`.',
+    'The reason: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`, `missing_dependency` (of a job with `on_missing_dependency`), `store_full`.',
     { max: MAX_LABEL },
   )
   reason!: string;

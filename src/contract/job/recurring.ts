@@ -157,6 +157,7 @@ export type SkipReason =
   | 'quota'
   | 'unique_key'
   | 'overlap'
+  | 'missing_dependency'
   | 'store_full';
 
 export interface Skip {
@@ -193,7 +194,7 @@ export interface Recurring extends Required<Inside<RecurringOptions>> {
   readonly template: Template;
   /** Number of jobs created. */
   readonly made: number;
-  /** Slots without a job: passed beyond `maxCatchUp`, or prevented by a quota or a unique key. */
+  /** Slots without a job: passed beyond `maxCatchUp`, or prevented by a quota, a unique key or a missing dependency. */
   readonly skipped: number;
   /** The last slot that made no job; null = none yet. */
   readonly lastSkip: Skip | null;

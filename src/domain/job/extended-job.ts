@@ -59,6 +59,8 @@ export interface PublishedJob {
   /** `gone`: that job is deleted, but still holds the key for its window. */
   readonly state: JobState | 'gone';
   readonly existing: boolean;
+  /** Ids in `dependsOn` that no job has; left out if there are none. An answer from an idempotency record never has them. */
+  readonly missingDependencies?: readonly string[];
 }
 
 /** The last failure of a job. */
@@ -136,6 +138,8 @@ export interface Completion extends LeaseRef {
     readonly queue: string;
     readonly delayMs?: number;
     readonly dependsOn?: readonly string[];
+    /** `refuse`: `missing_dependency` if there is no job with one of the ids; default `ignore`: it counts as done. */
+    readonly onMissingDependency?: 'ignore' | 'refuse';
   };
   /** New data and another queue are refused for a job with a URL of its own: the caller lacks the permission `push`. */
   readonly withoutPush?: true;
@@ -149,7 +153,7 @@ export interface ExtendedAck extends Ack {
 /**
  * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
  * quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies. `verb_missing`: the caller may not change a job with a
- * URL of its own. The last two concern the dependencies of the next step.
+ * URL of its own. The last three concern the dependencies of the next step.
  */
 export type AckStatus =
   | AckResult
@@ -158,7 +162,8 @@ export type AckStatus =
   | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'
-  | 'too_many_dependencies';
+  | 'too_many_dependencies'
+  | 'missing_dependency';
 
 /** Why a job is released; jobs are released for other reasons without naming them. */
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];

@@ -15,7 +15,14 @@ import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkExtendedJobs } from '../publish/extended-checks.js';
-import { checkNumberOf, dependencyError, packIds } from '../publish/dependencies.js';
+import {
+  checkNumberOf,
+  checkPossible,
+  dependencyError,
+  missingDependencies,
+  missingOf,
+  packIds,
+} from '../publish/dependencies.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 import { LONGEST_MS } from '../publish/extended-options.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
@@ -41,6 +48,8 @@ export interface Changed {
    * be found by its id.
    */
   readonly dueAtMs: number | null;
+  /** Ids of new dependencies that no job has; left out if there are none. */
+  readonly missingDependencies?: readonly string[];
 }
 
 /** Arguments of the script. */
@@ -64,6 +73,7 @@ const CODE = {
   triesUsed: 6,
   quota: 7,
   mayNotPush: 8,
+  missingDependency: 9,
 } as const;
 
 /** Changes waiting jobs, and writes timeline entries. */
@@ -81,7 +91,7 @@ export class JobUpdater {
    * the jobs of that priority; in another queue it starts at the end of the ready list.
    *
    * @throws {QueueError} `invalid_argument`, `job_not_found`; `not_waiting`: it is leased, dead or has ended;
-   *   `dependency_cycle`, `too_many_dependencies`; `namespace_full`: a quota; `due_unknown`: a simple job that is due far ahead is moved without a
+   *   `dependency_cycle`, `too_many_dependencies`, `missing_dependency`; `namespace_full`: a quota; `due_unknown`: a simple job that is due far ahead is moved without a
    *   new due time. Nothing has changed then. Or an error of the store
    */
   async change(namespace: string, id: string, change: JobChange): Promise<Changed> {
@@ -93,12 +103,10 @@ export class JobUpdater {
     // A value that is not allowed at publish is not allowed here.
     checkExtendedJobs([{ ...change, queue: queue ?? '', body: NOTHING }]);
     if (more.includes(id)) throw dependencyError('dependency_cycle');
-    const changed = await this.run(namespace, id, {
-      options: optionsOf(change),
-      data: data?.body ?? NOTHING,
-      adds: packIds(more),
-      drops: packIds(less),
-    });
+    checkPossible(more, change.onMissingDependency === 'refuse');
+    const order = { options: optionsOf(change), data: data?.body ?? NOTHING };
+    const packed = { adds: packIds(more), drops: packIds(less) };
+    const changed = await this.run(namespace, id, { ...order, ...packed }, more);
     if (queue !== undefined) this.queues.add(namespace, [queue]);
     return changed;
   }
@@ -114,7 +122,12 @@ export class JobUpdater {
     await this.run(namespace, id, { options, ...NO_MORE });
   }
 
-  private async run(namespace: string, id: string, { options, ...order }: Order): Promise<Changed> {
+  private async run(
+    namespace: string,
+    id: string,
+    { options, ...order }: Order,
+    more: readonly string[] = [],
+  ): Promise<Changed> {
     const encoded = encodeId(id);
     if (!encoded) throw jobNotFound(id);
     const args = {
@@ -128,12 +141,18 @@ export class JobUpdater {
     const name = state === 0 ? null : stateOf(state);
     if (integerAt(raw, 3) === CODE.triesUsed) throw triesUsed(integerAt(raw, 5));
     if (integerAt(raw, 3) === CODE.quota) throw this.quotas.bytesError(namespace, integerAt(raw, 5));
+    const missing = missingOf(more, bytesAt(raw, 7).toString());
+    if (integerAt(raw, 3) === CODE.missingDependency) throw missingDependencies(more, missing);
     if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
     // The queue in which the job died, because a dependency had failed.
     const died = bytesAt(raw, 6).toString();
     if (died !== '') this.observer.failed(namespace, died, 1);
     const dueMs = Math.floor(integerAt(raw, 5));
-    return { state: name, dueAtMs: dueMs === 0 ? null : dueMs };
+    return {
+      state: name,
+      dueAtMs: dueMs === 0 ? null : dueMs,
+      ...(missing.length > 0 && { missingDependencies: missing }),
+    };
   }
 }
 
@@ -153,6 +172,7 @@ function optionsOf(change: JobChange): object {
     has_data: data && true,
     ctype: data?.contentType,
     only: dependsOn && true,
+    refuse_missing: change.onMissingDependency === 'refuse' ? true : undefined,
     no_push: change.withoutPush,
   };
 }

@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { MissingDependencyError, QueueError } from '../../domain/errors.js';
 import { ArgumentError } from '../../contract/fields/problems.js';
 import { MAX_DEPENDENCIES } from '../../domain/limits.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
@@ -20,6 +20,40 @@ export function packIds(ids: readonly string[]): Buffer {
   return Buffer.concat(parts);
 }
 
+/**
+ * The ids that no job has, in their order.
+ *
+ * @param numbers what a script answers: the numbers of packed ids, from 1, with commas
+ */
+export function missingOf(ids: readonly string[], numbers: string): string[] {
+  if (numbers === '') return ids.filter(isImpossible);
+  const missing = new Set(numbers.split(',').map(Number));
+  let number = 0;
+  return [...new Set(ids)].filter((id) => isImpossible(id) || missing.has(++number));
+}
+
+/** No job can have it. */
+function isImpossible(id: string): boolean {
+  return encodeId(id) === null;
+}
+
+/** The error for ids that no job has. @param field the list of ids that are given */
+export function missingDependencies(
+  given: readonly string[],
+  missing: readonly string[],
+  field = 'dependsOn',
+): MissingDependencyError {
+  return new MissingDependencyError(
+    missing.map((id) => [`${field}[${String(given.indexOf(id))}]`, id] as const),
+  );
+}
+
+/** What a script does not see: ids that no job can have are missing. @throws {MissingDependencyError} */
+export function checkPossible(ids: readonly string[], isRefused: boolean, field?: string): void {
+  const impossible = isRefused ? ids.filter(isImpossible) : [];
+  if (impossible.length > 0) throw missingDependencies(ids, impossible, field);
+}
+
 /** @throws {QueueError} `invalid_argument`: more dependencies than a job, or a call, may have */
 export function checkNumberOf(dependencies: readonly string[], field = 'dependsOn'): void {
   if (dependencies.length > MAX_DEPENDENCIES)
@@ -30,14 +64,15 @@ export function checkNumberOf(dependencies: readonly string[], field = 'dependsO
  * Checks the dependencies of the jobs of one call. No job depends on one that does not exist yet, so only jobs of the
  * same call can form a cycle.
  *
- * @throws {QueueError} `invalid_argument`, `dependency_cycle`
+ * @throws {QueueError} `invalid_argument`, `dependency_cycle`, `missing_dependency`
  */
 export function checkDependencies(jobs: readonly NewExtendedJob[]): void {
   let total = 0;
-  for (const { dependsOn = [] } of jobs) {
+  jobs.forEach(({ dependsOn = [], onMissingDependency }, i) => {
     checkNumberOf(dependsOn);
+    checkPossible(dependsOn, onMissingDependency === 'refuse', dependenciesOf(jobs, i));
     total += dependsOn.length;
-  }
+  });
   if (total === 0) return;
   if (total > MOST_IN_ONE_CALL)
     throw new ArgumentError('dependsOn', `names at most ${String(MOST_IN_ONE_CALL)} jobs in one call`);
@@ -54,6 +89,11 @@ export function checkDependencies(jobs: readonly NewExtendedJob[]): void {
     left.delete(id);
   };
   for (const job of jobs) if (job.id !== undefined && left.has(job.id)) visit(job);
+}
+
+/** The path of the dependencies of a job of a call. */
+export function dependenciesOf(jobs: readonly unknown[], job: number): string {
+  return jobs.length === 1 ? 'dependsOn' : `jobs[${String(job)}].dependsOn`;
 }
 
 /** The error for a job whose dependencies are not allowed. */

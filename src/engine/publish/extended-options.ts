@@ -34,6 +34,7 @@ export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPla
       own_queue: job.unique.isOwnQueueOnly,
       no_push: job.unique.withoutPush,
     },
+    refuse_missing: job.onMissingDependency === 'refuse' ? true : undefined,
     put: inPlace && { only_new: inPlace.isOnlyNew, own_queue: inPlace.isOwnQueueOnly },
     x: fieldsOfJob(job),
   });

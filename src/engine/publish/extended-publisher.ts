@@ -23,13 +23,20 @@ import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 import { checkExtendedJobs } from './extended-checks.js';
-import { checkDependencies, packIds } from './dependencies.js';
+import {
+  checkDependencies,
+  dependenciesOf,
+  missingDependencies,
+  missingOf,
+  packIds,
+} from './dependencies.js';
 import { type InPlace, optionsText } from './extended-options.js';
 
 const TAKEN = 1;
 const LEASED = 8;
 const HAS_DEPENDENTS = 9;
 const MAY_NOT_PUSH = 11;
+const MISSING_DEPENDENCY = 12;
 const KEY_TAKEN = 5;
 /** Not stored: the result is the job that holds its unique key. */
 const HELD = 6;
@@ -72,7 +79,7 @@ export class ExtendedPublisher {
    * Stores up to 64 jobs, of any queues of the namespace, all or none.
    *
    * @returns the result of each, in order; the same again for a repeated request with the same `idempotencyKey`
-   * @throws {QueueError} `invalid_argument`, `idempotency_key_reused`, `job_exists`, a quota's code,
+   * @throws {QueueError} `invalid_argument`, `idempotency_key_reused`, `job_exists`, `missing_dependency`, a quota's code,
    *   `durability_unavailable`, or an error of the store
    * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: the jobs may be stored, but perhaps not with the
    *   durability that was requested
@@ -113,6 +120,7 @@ export class ExtendedPublisher {
       codes,
       states,
       nextMs,
+      missing,
       holders,
       idempotencyRecord: storedRecord,
     } = await runner
@@ -135,6 +143,13 @@ export class ExtendedPublisher {
       );
     }
     const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
+    const missingFor = (i: number): string[] => missingOf(jobs[i]?.dependsOn ?? [], missing[i] ?? '');
+    if (codes[refused] === MISSING_DEPENDENCY)
+      throw missingDependencies(
+        jobs[refused]?.dependsOn ?? [],
+        missingFor(refused),
+        dependenciesOf(jobs, refused),
+      );
     if (refused >= 0) throw this.refusalOf(namespace, codes[refused] ?? 0, held[refused], holders);
     this.report(
       namespace,
@@ -145,7 +160,14 @@ export class ExtendedPublisher {
       const state = stateOrGone(Number(states[i]));
       // It depends on a job that had failed.
       if (codes[i] === 0 && state === 'dead') this.observer.failed(namespace, jobs[i]?.queue ?? '', 1);
-      const one = { id: held[i] ?? id, state, existing: held[i] !== undefined };
+      const existing = held[i] !== undefined;
+      const lacks = existing ? [] : missingFor(i);
+      const one = {
+        id: held[i] ?? id,
+        state,
+        existing,
+        ...(lacks.length > 0 && { missingDependencies: lacks }),
+      };
       // Without a code for a held key, a holder is the job that was replaced.
       return inPlace === undefined ? one : { ...one, isReplaced: holders.length > 0 };
     });

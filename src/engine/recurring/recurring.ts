@@ -119,8 +119,8 @@ export class Recurrings {
    * Makes a job now, outside of its schedule, also while it is paused.
    *
    * @returns the id of the job
-   * @throws {QueueError} `recurring_not_found`; `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota; or an
-   *   error of the store
+   * @throws {QueueError} `recurring_not_found`; `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota;
+   *   `missing_dependency`; or an error of the store
    */
   async run(namespace: string, id: string): Promise<string> {
     checkNames(namespace);
@@ -355,10 +355,15 @@ export class Recurrings {
   }
 }
 
-/** Why no job is made now, by the reason of the script: `quota`, `unique_key` or `overlap`. */
+/** Why no job is made now, by the reason of the script: `quota`, `unique_key`, `overlap` or `missing_dependency`. */
 function refusalOf(reason: string): QueueError {
   if (reason === 'quota')
     return new QueueError('queue_full', 'a quota of the namespace does not allow the job');
+  if (reason === 'missing_dependency')
+    return new QueueError(
+      reason,
+      'a job that the template depends on does not exist, and the template refuses that (onMissingDependency)',
+    );
   const rule = reason === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
   return new QueueError(
     'unique_key_taken',

@@ -12,7 +12,7 @@ import type { ExtendedLease } from '../../contract/workers.js';
 import type { EngineObserver } from '../core/observer.js';
 import { verbMissing } from '../../domain/rights.js';
 import type { PushRights } from '../../domain/unique-rights.js';
-import { checkNumberOf, packIds } from '../publish/dependencies.js';
+import { checkNumberOf, checkPossible, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 import type { LeaseDurations } from './lease-durations.js';
@@ -21,7 +21,7 @@ import type { ExtendedQueues } from '../queues/extended-queues.js';
 /**
  * Result of a lease operation. `lease_lost`: the lease is not the job's current one. `namespace_full`: the new data goes
  * beyond the quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the caller may not change a
- * job with a URL of its own. The last two concern the dependencies of the next step. Only `done` has changed something.
+ * job with a URL of its own. The last three concern the dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
   | 'done'
@@ -31,7 +31,8 @@ export type LeaseOperationResult =
   | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'
-  | 'too_many_dependencies';
+  | 'too_many_dependencies'
+  | 'missing_dependency';
 
 /** Where a job is after its lease holder has returned it. */
 export interface SettleOutcome {
@@ -40,7 +41,11 @@ export interface SettleOutcome {
   readonly dueAtMs: number | null;
 }
 
-const REFUSALS = ['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle'] as const;
+const REFUSALS = [
+  ...(['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle', 'missing_dependency'] as const),
+];
+/** The path of the dependencies of a job that moves on. */
+const NEXT = 'next.dependsOn';
 const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /**
@@ -64,7 +69,10 @@ export class LeaseOperations {
    * @throws {QueueError} an error of the store
    */
   async complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]> {
-    for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
+    for (const { next } of completions) {
+      checkNumberOf(next?.dependsOn ?? [], NEXT);
+      checkPossible(next?.dependsOn ?? [], next?.onMissingDependency === 'refuse', NEXT);
+    }
     const settled = await this.settling.settle(
       namespace,
       completions.map(({ id, lease, queue, result, data, next, retentionMs, withoutPush }) => ({
@@ -79,7 +87,11 @@ export class LeaseOperations {
           ctype: data?.contentType,
           keep_ms: retentionMs,
           no_push: withoutPush,
-          next: next && { queue: next.queue, delay_ms: next.delayMs },
+          next: next && {
+            queue: next.queue,
+            delay_ms: next.delayMs,
+            refuse_missing: next.onMissingDependency === 'refuse' ? true : undefined,
+          },
         },
         bytes: joined(data?.body, next ? packIds(next.dependsOn ?? []) : result?.body),
       })),

@@ -52,6 +52,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The job would depend on too many jobs, or the check for a cycle would take too long.',
     action: 'Depend on fewer jobs.',
   },
+  missing_dependency: {
+    about:
+      'A job that it would depend on does not exist, and the call has `on_missing_dependency: "refuse"`. `errors` names up to 20 of them.',
+    action: 'Publish those jobs first, in the same call or before. A finished job exists while it is kept.',
+  },
   has_dependents: {
     about: 'Other jobs depend on this one. `dependents` has some of their ids.',
     action: 'Cancel or delete those jobs too.',

@@ -34,6 +34,7 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   // Only for the native API; no lmstfy call causes these.
   dependency_cycle: (message) => coded(400, 'dependency_cycle', message),
   too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),
+  missing_dependency: (message) => coded(409, 'missing_dependency', message),
   has_dependents: (message) => coded(409, 'has_dependents', message),
   not_waiting: (message) => coded(409, 'not_waiting', message),
   not_leased: (message) => coded(409, 'not_leased', message),

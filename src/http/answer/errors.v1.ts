@@ -4,6 +4,7 @@ import {
   DependentsError,
   type ErrorCode,
   LeaseLostError,
+  MissingDependencyError,
   NotLeasedError,
   QueueError,
   UnconfirmedError,
@@ -55,6 +56,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   worker_not_found: { status: 404 },
   dependency_cycle: { status: 400 },
   too_many_dependencies: { status: 400 },
+  missing_dependency: { status: 409 },
   has_dependents: { status: 409 },
   not_waiting: { status: 409 },
   job_done: { status: 409 },
@@ -160,6 +162,8 @@ function ofQueueError(error: QueueError): Refusal {
 function problemsOf(error: QueueError): readonly FieldProblem[] | undefined {
   if (error instanceof InputError) return error.problems;
   if (error instanceof ArgumentError) return [{ field: wirePath(error.field), rule: error.rule }];
+  if (error instanceof MissingDependencyError)
+    return error.problems.map(({ field, rule }) => ({ field: wirePath(field), rule }));
   return undefined;
 }
 

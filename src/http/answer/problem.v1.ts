@@ -18,7 +18,7 @@ export class Problem {
   @Text('What is wrong, for people.', { max: LONGEST }) detail!: string;
   @Optional()
   @Parts(
-    'The invalid fields and their rules, for `invalid_argument`; at most 20.',
+    'The invalid fields and their rules, for `invalid_argument` and `missing_dependency`; at most 20.',
     () => FieldProblemAnswer,
     20,
   )

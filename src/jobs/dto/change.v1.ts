@@ -2,11 +2,19 @@ import { MAX_CANCELS, MAX_DEPENDENCIES, MAX_LOG_DATA_BYTES, MAX_LOG_LINE } from 
 import { Nullable, Optional } from '../../contract/fields/field.js';
 import { AnyJson, Flag, JobId, JobIds, Moment, OneOf, Parts, Text } from '../../contract/fields/kinds.js';
 import { CancelFields } from '../../contract/job/changes.js';
+import { join, pick } from '../../contract/fields/derived.js';
+import { PublishFields } from '../../contract/job/options.js';
 
 /** Ids of the jobs that a job depends on. */
 export class DependencyFields {
   @JobIds('Their ids.', { max: MAX_DEPENDENCIES }) depends_on!: string[];
 }
+
+/** Dependencies to add. */
+export class MoreDependencyFields extends join(
+  DependencyFields,
+  pick(PublishFields, ['on_missing_dependency']),
+) {}
 
 export class CancelManyFields extends CancelFields {
   @JobIds('Their ids.', { max: MAX_CANCELS }) ids!: string[];

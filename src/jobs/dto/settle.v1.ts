@@ -35,10 +35,14 @@ export class LeaseFields {
 }
 
 /** The next queue of a job that is acknowledged with `next`. */
-export class NextFields extends pick(PublishFields, ['queue', 'delay_ms', 'depends_on'], {
-  queue: 'The next queue. The job keeps its id, data and timeline.',
-  delay_ms: 'Time until it can be leased there.',
-}) {}
+export class NextFields extends pick(
+  PublishFields,
+  ['queue', 'delay_ms', 'depends_on', 'on_missing_dependency'],
+  {
+    queue: 'The next queue. The job keeps its id, data and timeline.',
+    delay_ms: 'Time until it can be leased there.',
+  },
+) {}
 
 /** The outcome of a job: a result or a next queue; and new data. */
 export class Outcome extends DataFields {
@@ -74,10 +78,11 @@ export class AckManyFields {
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
   @OneOf(
-    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies; send the ack again. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.',
+    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies; send the ack again. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle`, `too_many_dependencies` and `missing_dependency` concern the dependencies of `next`.',
     [
       ...['acked', 'moved', 'not_found', 'lease_lost'],
       ...['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'],
+      ...['missing_dependency'],
     ],
   )
   status!: string;

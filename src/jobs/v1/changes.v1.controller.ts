@@ -8,12 +8,13 @@ import { Config } from '../../config/config.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
 import { Describe } from '../../http/describe.js';
 import { checkVerb } from '../../domain/rights.js';
+import { given } from '../../contract/fields/given.js';
 import { toInside } from '../../contract/fields/wire.js';
 import { CancelFields, CancelledAnswer, ChangedAnswer, ChangeFields } from '../../contract/job/changes.js';
 import { cancelledFacts, jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';
 import { SettledAnswer } from '../dto/settle.v1.js';
-import { DeleteJobQuery, DependencyFields, LogFields } from '../dto/change.v1.js';
+import { DeleteJobQuery, DependencyFields, LogFields, MoreDependencyFields } from '../dto/change.v1.js';
 
 const GROUP = 'Jobs';
 const CHANGED = { 200: { about: 'The state of the job.', of: ChangedAnswer } };
@@ -104,6 +105,7 @@ export class V1ChangesController {
       'due_unknown',
       'dependency_cycle',
       'too_many_dependencies',
+      'missing_dependency',
       'pool_moving',
     ],
   })
@@ -118,7 +120,7 @@ export class V1ChangesController {
     id: 'addJobDependencies',
     about: 'Adds dependencies to a waiting job.',
     group: GROUP,
-    body: DependencyFields,
+    body: MoreDependencyFields,
     answers: CHANGED,
     errors: [
       'namespace_full',
@@ -127,15 +129,17 @@ export class V1ChangesController {
       'not_waiting',
       'dependency_cycle',
       'too_many_dependencies',
+      'missing_dependency',
       'pool_moving',
     ],
   })
   addDependencies(
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
-    @BodyFields() { depends_on }: DependencyFields,
+    @BodyFields() { depends_on, on_missing_dependency }: MoreDependencyFields,
   ) {
-    return this.alter(caller, id, { moreDependencies: depends_on });
+    const change = { moreDependencies: depends_on, onMissingDependency: on_missing_dependency };
+    return this.alter(caller, id, given<JobChange>(change));
   }
 
   @Delete('dependencies')

@@ -58,13 +58,14 @@ export function wholeJobFacts(job: JobDetails, maxDepth: number): Facts<WholeJob
 
 /** How a job ended, or its present state; the state is null if the job is gone. */
 export function endedAnswer(
-  { id, existing }: PublishedJob,
+  { id, existing, missingDependencies }: PublishedJob,
   job: JobDetails | null,
   maxDepth: number,
 ): Plain<EndedAnswer> {
   const { state = null, publishedAtMs = null, tries = null, result, failure = null } = job ?? {};
   return toWire(EndedAnswer, {
     ...{ id, state, existing, publishedAtMs, tries, failure },
+    ...(missingDependencies && { missingDependencies }),
     result: result ? answerData(result.body, result.contentType, maxDepth) : null,
   });
 }

@@ -82,6 +82,7 @@ export class V1LeasesController {
       'queue_not_allowed',
       'dependency_cycle',
       'too_many_dependencies',
+      'missing_dependency',
       'pool_moving',
     ],
   })

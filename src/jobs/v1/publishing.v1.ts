@@ -92,8 +92,8 @@ export class V1Publishing {
     const job = { ...extendedJobOf(fields, '', limits.max_body_bytes, problems), id };
     problems.settle();
     checkQueue(caller.rights, job.queue);
-    const { state, isReplaced } = await this.jobs.put(caller, job, isOnlyNew, durability);
-    const published = { id, state, existing: false };
+    const { isReplaced, ...stored } = await this.jobs.put(caller, job, isOnlyNew, durability);
+    const published = { ...stored, id, existing: false };
     const headers = isReplaced ? [] : locationOf(context, published);
     return new WithHeaders(published, headers, { status: isReplaced ? 200 : 201 });
   }
@@ -148,8 +148,9 @@ function alone(jobs: readonly NewExtendedJob[], isOne: boolean): NewExtendedJob 
 }
 
 /** `PublishedAnswer`. Ids, names and states have only legal characters: they need no escaping. */
-function publishedJson({ id, state, existing }: PublishedJob): string {
-  return `{"id":"${id}","state":"${state}","existing":${String(existing)}}`;
+function publishedJson({ id, state, existing, missingDependencies: missing }: PublishedJob): string {
+  const more = missing === undefined ? '' : `,"missing_dependencies":${JSON.stringify(missing)}`;
+  return `{"id":"${id}","state":"${state}","existing":${String(existing)}${more}}`;
 }
 
 function locationOf({ namespace }: RequestContext, { id }: PublishedJob): string[] {

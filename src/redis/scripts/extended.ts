@@ -19,8 +19,10 @@ export const extendedPublish = script('extended/publish', {
         status === STORED_BEFORE ? bytesAt(reply, 2) : status === STORED_OTHERWISE ? null : undefined,
       states: done ? String(reply[3]) : '',
       nextMs: done ? integerAt(reply, 4) : 0,
+      /** For each item the numbers of its needs that no job has. */
+      missing: done ? String(reply[5]).split(';') : [],
       /** Of the items with a code 5 or 6, in order: the encoded id of the holder of the key. */
-      holders: reply.slice(5) as readonly Buffer[],
+      holders: reply.slice(6) as readonly Buffer[],
     };
   },
 });

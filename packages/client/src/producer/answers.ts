@@ -98,7 +98,7 @@ export interface JobFilter extends PageOptions {
 /** Changes of a job that waits; what is left out stays. */
 export interface JobChange extends Pick<
   JobOptions,
-  'delayMs' | 'ttlMs' | 'tries' | 'priority' | 'tags' | 'dependsOn' | 'retry'
+  'delayMs' | 'ttlMs' | 'tries' | 'priority' | 'tags' | 'dependsOn' | 'onMissingDependency' | 'retry'
 > {
   readonly dueAt?: Date | string | undefined;
   readonly queue?: string | undefined;
@@ -112,6 +112,8 @@ export interface ChangedJob {
   readonly id: string;
   readonly state: JobState;
   readonly dueAt: string | null;
+  /** Ids in `dependsOn` that no job has, which count as done; left out if there are none. */
+  readonly missingDependencies?: readonly string[];
 }
 
 export interface CancelledJob {

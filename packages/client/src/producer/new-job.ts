@@ -49,6 +49,8 @@ export interface JobOptions {
   readonly attributes?: Readonly<Record<string, string>> | undefined;
   /** Ids of jobs that must be done first. */
   readonly dependsOn?: readonly string[] | undefined;
+  /** `refuse`: an id in `dependsOn` that no job has is the error `missing_dependency`. `ignore`, or left out: it counts as done. */
+  readonly onMissingDependency?: 'ignore' | 'refuse' | undefined;
   readonly onDependencyFailure?: 'block' | 'ignore' | 'fail' | 'cancel' | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly unique?: UniqueKey | undefined;

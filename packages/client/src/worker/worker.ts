@@ -105,7 +105,13 @@ const NO_HANDLER = 'no_handler';
 /** The status of an answer, if Redis is full. */
 const NO_ROOM = 507;
 /** Statuses of an ack that the same ack gets again: the job fails. */
-const FINAL_STATUSES = ['namespace_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'];
+const FINAL_STATUSES = [
+  'namespace_full',
+  'verb_missing',
+  'dependency_cycle',
+  'too_many_dependencies',
+  'missing_dependency',
+];
 /** Kinds of jobs without a handler that are warned of, each once. */
 const MAX_WARNED = 1_000;
 

@@ -76,7 +76,7 @@ HOPELESS |= {"pool_not_found", "not_found"}
 # Statuses of an acknowledgement that end the lease.
 SETTLED = {"acked", "moved", "not_found", "lease_lost"}
 # Statuses of an acknowledgement that the same one gets again: the job fails.
-FINAL_STATUSES = {"namespace_full", "verb_missing", "dependency_cycle", "too_many_dependencies"}
+FINAL_STATUSES = {"namespace_full", "verb_missing", "dependency_cycle", "too_many_dependencies", "missing_dependency"}
 
 CAUSES = {
     "lease_lost": "another worker may have the job: nothing that this handler returns counts",
