@@ -438,6 +438,10 @@ class WirePayload implements LeasedPayload {
   }
 }
 
+/** Forms that are decoded when they are wanted: of JSON, and of base64. */
+const OTHER_FORMS = ['text', 'bytes'] as const;
+const BASE64_FORMS = ['data', ...OTHER_FORMS] as const;
+
 /** Its payload is decoded when it is first wanted in that form. */
 class HttpLeasedJob extends JobWithPayload implements LeasedJob {
   readonly id: string;
@@ -478,7 +482,9 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
     this.expiresAt = wire.expires_at;
     this.progress = wire.progress;
     this.contentType = wire.content_type;
-    if (wire.data_base64 === undefined) this.data = wire.data;
-    this.hold(payload);
+    if (wire.data_base64 === undefined) {
+      this.data = wire.data;
+      this.hold(payload, OTHER_FORMS);
+    } else this.hold(payload, BASE64_FORMS);
   }
 }

@@ -25,7 +25,7 @@ export type * from './producer/answers.js';
 export type { DeadListFilter } from './producer/dead-letter.js';
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
-export { JobWithPayload, type LeasedPayload } from './leased-payload.js';
+export { JobWithPayload, PAYLOAD_FORMS, type LeasedPayload } from './leased-payload.js';
 export type { Given, Optional } from './optional.js';
 export type { RetryLimits } from './transport/api-client.js';
 export type { TlsOptions } from './transport/transport.js';

@@ -1,4 +1,4 @@
-import { JobWithPayload, type LeasedJob, type LeasedPayload } from '@pumphouse/client';
+import { JobWithPayload, PAYLOAD_FORMS, type LeasedJob, type LeasedPayload } from '@pumphouse/client';
 import { isoTimeOrNull } from '#src/domain/iso-time';
 import type { LeasedJob as EngineJob } from '#src/domain/job/job';
 import { readData, type ReadData } from './payload.js';
@@ -72,6 +72,6 @@ export class EngineLeasedJob extends JobWithPayload implements LeasedJob {
     this.expiresAt = isoTimeOrNull(job.expiresAtMs);
     const progress = extended?.progress ?? null;
     this.progress = progress === null ? null : (JSON.parse(progress) as unknown);
-    this.hold(new EnginePayload(job.body, extended?.contentType ?? null));
+    this.hold(new EnginePayload(job.body, extended?.contentType ?? null), PAYLOAD_FORMS);
   }
 }
