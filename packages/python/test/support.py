@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Iterator, Tuple, Union
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -19,8 +19,11 @@ def queue_name() -> str:
 
 
 @contextmanager
-def answering(*answers: bytes, closes: bool = True) -> Iterator[str]:
-    """A port that sends one of these, as they are, for each connection or request, in their order. Gives its URL."""
+def answering(*answers: Union[bytes, Tuple[bytes, ...]]) -> Iterator[str]:
+    """A port that sends one of these, as they are, on each connection, in their order. Gives its URL.
+
+    A tuple has the answers to the requests of a connection, which stays open.
+    """
     left = list(answers)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -35,10 +38,17 @@ def answering(*answers: bytes, closes: bool = True) -> Iterator[str]:
         def answer(connection: socket.socket) -> None:
             with connection:
                 try:
-                    while receive(connection) and left:
-                        connection.sendall(left.pop(0))
-                        if closes:
-                            return
+                    if not receive(connection) or not left:
+                        return
+                    texts = left.pop(0)
+                    if isinstance(texts, bytes):
+                        connection.sendall(texts)
+                        return
+                    connection.sendall(texts[0])
+                    for text in texts[1:]:
+                        if receive(connection):
+                            connection.sendall(text)
+                    connection.recv(1)
                 except OSError:
                     return
 

@@ -156,21 +156,22 @@ class Connections(unittest.TestCase):
     """A connection on which more comes than the answer."""
 
     def test_is_not_used_again(self) -> None:
-        # A second answer, that no request has asked for, would be taken for that of the next request.
-        first, second = ('{"id":"1","state":"ready","existing":false}', '{"id":"2","state":"ready","existing":false}')
-        right = '{"id":"3","state":"ready","existing":false}'
+        # Half of a second answer: the other half would be taken for the beginning of that to the next request.
+        first, second, right = (
+            http_answer(201, f'{{"id":"{number}","state":"ready","existing":false}}') for number in (1, 2, 3)
+        )
 
         async def publish_twice(url: str) -> str:
             client = aio.Pumphouse(url, limits=ONCE)
             await client.publish(NewJob("q"))
             return (await client.publish(NewJob("q"))).id
 
-        answers = (http_answer(201, first) + http_answer(201, second), http_answer(201, right))
-        with answering(*answers, closes=False) as url:
+        answers = ((first + second[:40], second[40:] + right), (right,))
+        with answering(*answers) as url:
             client = Pumphouse(url, limits=ONCE)
             client.publish(NewJob("q"))
             self.assertEqual(client.publish(NewJob("q")).id, "3")
-        with answering(*answers, closes=False) as url:
+        with answering(*answers) as url:
             self.assertEqual(asyncio.run(publish_twice(url)), "3")
 
 
