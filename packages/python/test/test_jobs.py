@@ -41,6 +41,11 @@ class Options(unittest.TestCase):
         shown = self.published(job)
         self.assertEqual((shown["retry"], shown["unique_key"]), ({"kind": "list", "delays_ms": [1, 2]}, "order-2"))
 
+    def test_takes_a_retry_policy_in_the_body_of_any_other_call(self) -> None:
+        defaults = {"tries": 8, "retry": RetryPolicy("fixed", delay_ms=4_999.5)}
+        queue = Pumphouse().call("PATCH", f"queues/{queue_name()}", {"defaults": defaults})
+        self.assertEqual(queue["defaults"]["retry"], {"kind": "fixed", "delay_ms": 5_000})
+
     def test_rounds_fractions_of_durations_up(self) -> None:
         job = NewJob(
             queue_name(),

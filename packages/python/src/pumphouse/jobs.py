@@ -375,7 +375,15 @@ def payload(name: str, value: Union[Any, bytes]) -> Dict[str, Any]:
 
 
 def to_json(value: Any) -> str:
-    """Raises:
-    TypeError, ValueError: it has no JSON, as NaN and most objects.
+    """JSON text; policies and keys are as the API takes them, also in the body of any other call.
+
+    Raises:
+        TypeError, ValueError: it has no JSON, as NaN and most objects.
     """
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return json.dumps(value, allow_nan=False, separators=(",", ":"), default=wire_of)
+
+
+def wire_of(value: Any) -> Any:
+    if isinstance(value, (RetryPolicy, UniqueKey)):
+        return members_of(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
