@@ -146,6 +146,14 @@ describe('errors in the configuration', () => {
     );
   });
 
+  it('report a file that is not UTF-8 with the line, and read one with a byte order mark', () => {
+    writeFileSync(file, Buffer.from('[server]\nport = 1\nhost = "caf\xe9"\n', 'latin1'));
+    expect(() => loadConfig({ file, env: {} })).toThrow(`${file} cannot be read: it is not UTF-8 (line 3)`);
+    writeFileSync(file, Buffer.from('\ufeff[server]\nport = 1\n', 'utf16le'));
+    expect(() => loadConfig({ file, env: {} })).toThrow(`${file} cannot be read: it is UTF-16, not UTF-8`);
+    expect(load('\ufeff[server]\nport = 1000').server.port).toBe(1000);
+  });
+
   it('show no password', () => {
     const secret = 'hunter2';
     const printed = [

@@ -148,7 +148,11 @@ describe('TLS', () => {
 
     it.each([
       ['admin port', ['pools'], 'default\n'],
-      ['API', ['queue', 'ls'], 'QUEUE  STATE  READY  SCHEDULED  BLOCKED  LEASED  DEAD  DONE\n'],
+      [
+        'API',
+        ['queue', 'ls'],
+        'QUEUE  STATE  READY  SCHEDULED  BLOCKED  STUCK  HELD  LEASED  DEAD  WORKERS  DONE\n',
+      ],
     ])(
       'trusts the CA of --ca or PUMPHOUSE_CA, and no other, in calls of the %s',
       async (_port, command, out) => {

@@ -34,7 +34,7 @@ describe('the file of a login', () => {
     expect(readContext(file)).toEqual({});
     expect(deleteContext(file)).toBe(false);
     expect(() => writeContext(file, { token: 'x' })).toThrow(
-      /^cannot write \S+context\.json: .*\. Set XDG_CONFIG_HOME to a folder that you can write to/,
+      /^cannot write \S+context\.json: its folder cannot be created\. Set XDG_CONFIG_HOME to a folder/,
     );
   });
 

@@ -40,8 +40,6 @@ const FOLDER_MODE = 0o700;
 /** Permission bits of other users. */
 const OTHERS = 0o077;
 
-/** Codes of a file that is not there, or in a folder that this user may not enter. */
-const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 const ELSEWHERE =
   'Set XDG_CONFIG_HOME to a folder that you can write to; or set PUMPHOUSE_TOKEN, which needs no login';
 
@@ -88,13 +86,22 @@ export function readContext(file: string | undefined): Context {
   }
 }
 
+/** Undefined if it is not there, or in a folder that this user may not enter. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file);
   } catch (error) {
-    if (ABSENT.has(String((error as NodeJS.ErrnoException).code))) return undefined;
+    if (isAbsent(error) || codeOf(error) === 'EACCES') return undefined;
     throw error;
   }
+}
+
+function isAbsent(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }
 
 /** Writes the file in one step, readable by its owner only, whatever it was before. */
@@ -111,7 +118,9 @@ export function writeContext(file: string | undefined, context: Context): string
     return file;
   } catch (error) {
     if (existsSync(fresh)) rmSync(fresh);
-    throw new Unreachable(`cannot write ${file}: ${fileProblem(error)}. ${ELSEWHERE}`);
+    // Of a read-only file system Node.js says that there is no such file.
+    const reason = isAbsent(error) ? 'its folder cannot be created' : fileProblem(error);
+    throw new Unreachable(`cannot write ${file}: ${reason}. ${ELSEWHERE}`);
   }
 }
 

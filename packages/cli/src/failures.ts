@@ -1,4 +1,3 @@
-import { isNativeError } from 'node:util/types';
 import { isPumphouseError } from '@pumphouse/client';
 import { CommanderError } from 'commander';
 import { Refused, Unreachable } from './admin-client.js';
@@ -18,17 +17,13 @@ const HINTS = new Map([
     'Is it a token of this namespace? Make one: pumphouse token create NAMESPACE -d "what it is for"',
   ],
   ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
-  [
-    'http_404',
-    'Is this the address of the API, and not that of the admin port? Give --url, or set PUMPHOUSE_URL.',
-  ],
+  ['http_404', 'Give --url, or set PUMPHOUSE_URL.'],
   ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
   ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
   ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
   ['target_in_use', 'Remove it from its queues first: pumphouse queue set QUEUE push=null'],
 ]);
-const NO_ANSWER =
-  'Is the server running, and is this the address of its API? Give --url, set PUMPHOUSE_URL, or log in again.';
+const NO_ANSWER = 'Give --url, set PUMPHOUSE_URL, or log in again.';
 
 /** Codes of the errors whose messages this program writes. */
 const OWN_CODES = new Set(['refused', 'failed', 'some_failed', 'usage']);
@@ -69,8 +64,7 @@ export function failureOf(error: unknown): Failure | undefined {
     return { exit: error.exitCode === 0 ? EXIT.ok : EXIT.failed, code: 'usage', message };
   }
   if (!isPumphouseError(error)) return undefined;
-  const { code, status, fields } = error;
-  const message = status === 0 ? withCause(error) : error.message;
+  const { code, message, status, fields } = error;
   const hint = isUntrusted(error) ? UNTRUSTED_HINT : status === 0 ? NO_ANSWER : HINTS.get(code);
   return {
     exit: status > 0 && status < SERVER_ERROR ? EXIT.refused : EXIT.failed,
@@ -79,16 +73,6 @@ export function failureOf(error: unknown): Failure | undefined {
     ...(fields.length > 0 && { fields }),
     ...(hint !== undefined && { hint }),
   };
-}
-
-/** Of a call without an answer: which address does not answer, and why. */
-function withCause({ message, cause }: Error): string {
-  let deepest = cause;
-  while (isNativeError(deepest) && isNativeError(deepest.cause)) deepest = deepest.cause;
-  const reason = isNativeError(deepest) ? deepest.message : '';
-  if (reason === '' || message.includes(reason)) return message;
-  const [code = ''] = message.split(': ', 1);
-  return `${code}: ${reason}`;
 }
 
 /** For the standard error, without `--json`. */

@@ -91,10 +91,16 @@ describe('pumphouse job, queue and dead', () => {
       expect((await cli.callWith('', 'job', 'publish', queue, '--lines')).code).toBe(0);
     });
 
-    it('stores one job for two calls with one idempotency key', async () => {
+    it('stores one job for two calls with one idempotency key, and says that the second one is a replay', async () => {
       const keyed = ['job', 'publish', queue, '1', '--idempotency-key', `k-${queue}`];
       const [first, second] = [await cli.call(...keyed), await cli.call(...keyed)];
-      expect([second.code, second.out]).toEqual([first.code, first.out]);
+      expect([first.code, first.err]).toEqual([0, '']);
+      expect(second).toEqual({
+        ...{ code: 0, out: first.out },
+        err: 'Nothing was stored: the idempotency key was used before.\n',
+      });
+      const third = JSON.parse((await cli.call(...keyed, '--json')).out) as object;
+      expect(third).toMatchObject({ id: first.out.trim(), replayed: true, existing: false });
       expect((await client.queues.get(queue)).length).toBe(1);
     });
 
@@ -495,7 +501,7 @@ describe('pumphouse job, queue and dead', () => {
   it('exits with 2 if the server is unavailable and with 1 if the server refuses, and prints no token', async () => {
     const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
     expect([away.code, away.out]).toEqual([2, '']);
-    expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nIs the server running, .*--url/);
+    expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nGive --url, set PUMPHOUSE_URL/);
     const refused = await cli.call('queue', 'ls', '--token', 'secret-token-1');
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('token_invalid')]);
     expect(refused.err).toContain('\nIs it a token of this namespace? Make one: pumphouse token create');

@@ -179,6 +179,19 @@ describe('the command line with an admin port', () => {
     expect(calls.map(({ request }) => request)).toEqual(['GET /loops', 'GET /loops']);
   });
 
+  it('shows the limit of a token in the words of the permissions', async () => {
+    const limit = { interval: 1, read: 5, write: 0 };
+    answer = { status: 200, body: JSON.stringify({ token: 'T1', verbs: ['consume'], limit }) };
+    const shown = '{"interval":1,"consume":5,"publish":0}';
+    expect((await call('token', 'show', 'mail', 'T1', '--admin', url)).out).toBe(
+      `token  T1\nverbs  consume\nlimit  ${shown}\n`,
+    );
+    answer = { status: 200, body: JSON.stringify({ tokens: { T1: 'x' }, details: { T1: { limit } } }) };
+    expect((await call('token', 'ls', 'mail', '--admin', url, '--json')).out).toBe(
+      `{"tokens":{"T1":"x"},"details":{"T1":{"limit":${shown}}}}\n`,
+    );
+  });
+
   it('lists the limits of all tokens', async () => {
     const limiter = { read: 100, write: 0, interval: 1 };
     answer = { status: 200, body: JSON.stringify([{ limiter, namespace: 'mail', token: 'T1' }]) };

@@ -39,7 +39,7 @@ function listCommand(open: OpenSession): Command {
       const answer = await session.admin.call({ method: 'GET', path: ['limits'] });
       const limits = (Array.isArray(answer) ? answer : []).map((one) => ({
         ...{ namespace: String(field(one, 'namespace')), token: String(field(one, 'token')) },
-        limit: named(field(one, 'limiter')),
+        limit: limitWords(field(one, 'limiter')),
       }));
       showAll(session, limits, { headings: HEADINGS, rowOf: limitRow });
     });
@@ -54,7 +54,7 @@ function showCommand(open: OpenSession): Command {
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
-      out(isJson ? json(named(limit)) : table(limit));
+      out(isJson ? json(limitWords(limit)) : table(limit));
     },
   );
 }
@@ -83,7 +83,7 @@ function setCommand(open: OpenSession): Command {
         command.error('error: --consume or --publish must be above 0');
       const set = await admin.call({ method: 'PUT', path: limitPath(namespace, token), json: limit });
       const stored = field(set, 'limiter');
-      out(isJson ? json(named(stored)) : table(stored));
+      out(isJson ? json(limitWords(stored)) : table(stored));
     });
 }
 
@@ -117,10 +117,11 @@ function noLimit(error: unknown): never {
 }
 
 function table(limit: unknown): string {
-  return columns(Object.entries(named(limit)).map(([name, value]) => [name, String(value)]));
+  return columns(Object.entries(limitWords(limit)).map(([name, value]) => [name, String(value)]));
 }
 
-function named(limit: unknown): Record<string, unknown> {
+/** A limit in the words of the permissions. */
+export function limitWords(limit: unknown): Record<string, unknown> {
   return Object.fromEntries(entriesOf(limit).map(([name, value]) => [WORDS.get(name) ?? name, value]));
 }
 

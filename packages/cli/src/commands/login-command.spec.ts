@@ -172,7 +172,7 @@ describe('pumphouse login', () => {
     expect([wrongAdmin.code, wrongAdmin.out]).toEqual([2, '']);
     expect(wrongAdmin.err).toMatch(/^pumphouse: \S+ is the API, and not the admin port\n.*--admin/);
     const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.5', ...api);
-    expect(away.err).toMatch(/^pumphouse: network: .*127\.0\.0\.1:1\n.*Give --url/);
+    expect(away.err).toMatch(/^pumphouse: network: .*http:\/\/127\.0\.0\.1:1[^0-9].*\nGive --url, /);
   });
 
   it('stores a login that the environment and the options override', async () => {

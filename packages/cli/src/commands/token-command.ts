@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { columns, entriesOf, field, json, type Output, plainJson, table } from '../print.js';
 import type { OpenSession } from '../session.js';
+import { limitWords } from './limit-command.js';
 
 const HEADINGS = ['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'];
 
@@ -64,11 +65,30 @@ function listCommand(open: OpenSession): Command {
       const session = open(command);
       const { admin, isJson, out, err } = session;
       const query = { pool, details: 'true' };
-      const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
+      const answer = await admin.call({ method: 'GET', path: ['token', namespace], query });
+      const listed = mapped(answer, 'details', (all) => mapped(all, undefined, withLimitWords));
       out(isJson ? plainJson(listed) : tokenTable(session, listed));
       if (entriesOf(field(listed, 'tokens')).length > 0) return;
       err(`There is no token. To make one: pumphouse token create ${namespace} -d "what it is for"\n`);
     });
+}
+
+/** The details of a token, with the counts of its limit in the words of the permissions. */
+function withLimitWords(token: unknown): unknown {
+  return mapped(token, 'limit', (limit) => (limit === null ? null : limitWords(limit)));
+}
+
+/** An object with one of its fields changed, or all of them. */
+function mapped(
+  object: unknown,
+  name: string | undefined,
+  change: (value: unknown) => unknown,
+): Record<string, unknown> {
+  const entries = entriesOf(object).map(([key, value]) => [
+    key,
+    name === undefined || key === name ? change(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 /** Servers of older versions return only the descriptions. */
@@ -94,7 +114,7 @@ function showCommand(open: OpenSession): Command {
     .argument('<token>', 'with its prefix if it has one: pool:token')
     .action(async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const shown = await admin.call({ method: 'GET', path: ['token', namespace, token] });
+      const shown = withLimitWords(await admin.call({ method: 'GET', path: ['token', namespace, token] }));
       const rows = entriesOf(shown).map(([name, value]) => [name, textOf(value)]);
       out(isJson ? plainJson(shown) : columns(rows));
     });
