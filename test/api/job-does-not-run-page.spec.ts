@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { PROGRAM } from '../support/cli.js';
-import { randomNamespace } from '../support/redis.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
 import { SLOWNESS } from '../support/scale.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -81,6 +81,8 @@ const SETUP: Readonly<Record<string, Calls>> = {
     ['POST', 'queues/orders/drain'],
   ],
 };
+/** A server learns of a quota a moment later: until then this job is stored. */
+const FURTHER = '{"queue":"orders","delay_ms":3600000}';
 const QUOTA = 'pumphouse quota set demo --max-jobs-per-queue 1';
 
 /** The commands of a section, and the parts that the output of each must have, in order. */
@@ -124,6 +126,9 @@ describe('the page about a job that does not run', () => {
     }
   }
 
+  const stuck = async (): Promise<number> =>
+    ((await call('GET', 'queues/orders')).json as { counts: { stuck: number } }).counts.stuck;
+
   /** Runs commands in one shell, after those of the first block; returns what each printed. */
   async function play(commands: readonly string[]): Promise<string[]> {
     const setup = shellOf(start)
@@ -160,7 +165,12 @@ describe('the page about a job that does not run', () => {
     'shows the cause with commands that work, and mends it: $title',
     async ({ title, shell }) => {
       await prepare(SETUP[title] ?? []);
-      if (title === 'The publish met a quota') await play([QUOTA]);
+      // Dependents are notified a moment after the end of a job.
+      if (title === 'It waits for other jobs') await waitFor(async () => (await stuck()) === 1, LIMIT_MS);
+      if (title === 'The publish met a quota') {
+        await play([QUOTA]);
+        await waitFor(async () => (await call('POST', 'jobs', FURTHER)).status === 429, LIMIT_MS);
+      }
       const steps = stepsOf(shell);
       const outputs = await play(steps.map(({ command }) => command));
 
@@ -171,6 +181,8 @@ describe('the page about a job that does not run', () => {
           rest = rest.slice(rest.indexOf(part) + part.length);
         }
       }
+      if (title === 'The publish met a quota')
+        await waitFor(async () => (await call('POST', 'jobs', JSON.stringify(JOB))).status === 201, LIMIT_MS);
       const { json } = await call('POST', 'leases', '{"queues":["orders"],"count":10,"wait_ms":5000}');
       const leased = (json as { jobs: { id: string }[] }).jobs.map(({ id }) => id);
       expect(leased).toContain('order-17');
