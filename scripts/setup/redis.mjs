@@ -4,6 +4,12 @@ import { isUsable, OLDEST_REDIS, planInstall } from './plan.mjs';
 import { run, log, SetupError, shown } from './run.mjs';
 import { addToPath, findUnpacked, unpack } from './unpacked.mjs';
 
+const ANOTHER =
+  'install redis-server 6.2 or valkey-server, or later, or set PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port';
+
+/** The system has no package that is new enough: to install it does not help. */
+class TooOldError extends SetupError {}
+
 /** @type {import('./unpacked.mjs').Unpacking} */
 const UNPACKED = {
   name: 'redis',
@@ -12,8 +18,9 @@ const UNPACKED = {
     const found = names.map(candidate);
     const usable = names.find((_name, i) => isUsable(numbersOf(found[i])));
     if (usable !== undefined) return [usable];
-    const offered = found[0] === null ? 'no redis-server' : `redis-server ${found[0]}`;
-    throw new SetupError(`apt offers ${offered}, and ${OLDEST_REDIS.join('.')} or later is needed`);
+    const needed = `${OLDEST_REDIS.join('.')} or later is needed`;
+    if (found[0] === null) throw new SetupError(`apt offers no redis-server, and ${needed}`);
+    throw new TooOldError(`apt offers redis-server ${found[0]}, and ${needed}`);
   },
   programs: Object.fromEntries(
     ['redis-server', 'redis-sentinel', 'redis-cli', 'valkey-server', 'valkey-cli'].map((name) => [
@@ -50,9 +57,7 @@ Or name a Redis that runs: PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`);
   const why = failed
     ? `\`${failed}\` has failed`
     : `the package manager brought ${found.map(({ program, version }) => `${program} ${version.join('.')}`).join(', ') || 'none'}`;
-  throw new SetupError(
-    `${why}; install redis-server 6.2 or valkey-server, or later, or set PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`,
-  );
+  throw new SetupError(`${why}; ${ANOTHER}`);
 }
 
 /**
@@ -76,6 +81,7 @@ function takeRedis({ why, byHand }, machine) {
     addToPath(unpack(UNPACKED, machine), machine);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
+    if (error instanceof TooOldError) throw new SetupError(`${error.message}; ${ANOTHER}`, { cause: error });
     throw new SetupError(`no Redis could be taken into ${store} (${error.message}); ${byHand}`, {
       cause: error,
     });

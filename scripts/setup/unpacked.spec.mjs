@@ -191,11 +191,6 @@ const kept = () => (existsSync(store) ? readdirSync(store) : []);
       /apt offers no redis-server/,
     ],
     [
-      'the package is too old',
-      () => publish('6.0.16'),
-      /apt offers redis-server 5:6\.0\.16-1, and 6\.2 or later/,
-    ],
-    [
       'the disk is full',
       () => replaceProgram('dpkg-deb', 'echo "dpkg-deb: error: No space left on device" >&2; exit 2'),
       /No space left on device/,
@@ -214,6 +209,17 @@ const kept = () => (existsSync(store) ? readdirSync(store) : []);
       expect(kept()).toEqual([]);
     },
   );
+
+  it('is not taken if the package is too old: the message asks for a newer Redis, and not to install this one', () => {
+    publish('6.0.16');
+    const { status, lines } = start();
+    expect([status, lines[1]]).toEqual([
+      1,
+      'apt offers redis-server 5:6.0.16-1, and 6.2 or later is needed; install redis-server 6.2 or valkey-server, ' +
+        'or later, or set PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port',
+    ]);
+    expect(kept()).toEqual([]);
+  });
 
   it('is not run if its start was killed while it was unpacked: the next start takes it again', () => {
     replaceProgram('dpkg-deb', '$real "$@"\nkill -9 $PPID');
