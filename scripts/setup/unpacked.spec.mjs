@@ -168,7 +168,7 @@ const kept = () => (existsSync(store) ? readdirSync(store) : []);
     [
       'a package was changed after the index was signed',
       () => appendFileSync(join(dir, 'repository', 'redis-tools_7.0.15-1_all.deb'), 'x'),
-      /apt-get: .*(Hash Sum mismatch|unexpected size)/i,
+      /apt-get: .*(Hash Sum mismatch|unexpected size|Failed to fetch)/i,
     ],
     [
       'the settings of apt allow packages without a signature, and there is none',
