@@ -105,6 +105,9 @@ export class ExtendedLeaseAnswer {
   @Nullable()
   @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
   state?: JobState | null;
+  @Optional()
+  @OneOf('For `lease_lost`: `revoked` if the lease was revoked.', ['revoked'])
+  reason?: 'revoked';
   @Flag('True: a cancel is requested. Stop, and acknowledge or release the job.') cancel_requested!: boolean;
 }
 

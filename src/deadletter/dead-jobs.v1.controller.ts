@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, HttpStatus, Post, UseGuards } from '@nestjs/common';
+import { Config } from '../config/config.js';
 import { BodyFields, QueryFields } from '../http/params.js';
 import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
@@ -33,7 +34,10 @@ const IN_STEPS =
 @Controller('v1/:namespace/dead-letter')
 @UseGuards(TokenGuard)
 export class V1DeadJobsController {
-  constructor(private readonly engines: Engines) {}
+  constructor(
+    private readonly engines: Engines,
+    private readonly config: Config,
+  ) {}
 
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
@@ -46,11 +50,13 @@ export class V1DeadJobsController {
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@CurrentCaller() caller: Caller, @QueryFields() query: DeadQuery) {
-    const { limit, cursor, order, ...filter } = query;
+    const { limit, cursor, order, fields, ...filter } = query;
     const page = { ...pageOf({ limit, cursor }), order };
     checkQueueOrAll(caller.rights, filter.queue);
-    const { deadLetter } = this.engines.of(caller.pool);
-    return jobsFacts(await deadLetter.listDead(caller.namespace, queryFilterOf(filter), page));
+    const { deadLetter, jobs } = this.engines.of(caller.pool);
+    const found = await deadLetter.listDead(caller.namespace, queryFilterOf(filter), page);
+    const data = fields && (await jobs.dataOf(caller.namespace, found.items));
+    return jobsFacts(found, data, this.config.limits.max_json_depth);
   }
 
   @Post('respawn')

@@ -1,7 +1,7 @@
 import { MAX_ATTRIBUTE_KEY, MAX_ATTRIBUTE_VALUE } from '../domain/limits.js';
 import { join, omit } from '../contract/fields/derived.js';
 import { Optional } from '../contract/fields/field.js';
-import { Formed, QueueName } from '../contract/fields/kinds.js';
+import { Formed, QueueName, SomeOf } from '../contract/fields/kinds.js';
 import { DeadFilterFields, RespawnFields } from '../contract/job/dead-jobs.js';
 import { JobsPageQuery } from '../http/request/page-query.js';
 
@@ -12,6 +12,7 @@ export class DeadQuery extends join(JobsPageQuery, omit(DeadFilterFields, ['attr
   @Optional()
   @Formed('One of their attributes, `name=value`.', PAIR, 'must be name=value')
   attribute?: string;
+  @Optional() @SomeOf('`data`: adds the payloads, at most 4 MiB in one answer.', ['data']) fields?: string[];
 }
 
 export class MoveFields extends RespawnFields {

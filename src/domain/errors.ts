@@ -150,16 +150,20 @@ export class UniqueKeyTakenError extends QueueError {
 
 /** A lease operation whose lease is not the present one of the job. Nothing has changed. */
 export class LeaseLostError extends QueueError {
+  /** `revoked`: the lease was revoked; undefined = it ended otherwise, or why is not known. */
+  readonly reason: 'revoked' | undefined;
+
   constructor(
     /** The present state of the job; null = it is gone; omitted = not known. */
     readonly state?: JobState | null,
-    options?: ErrorOptions,
+    { reason, ...options }: ErrorOptions & { readonly reason?: 'revoked' | undefined } = {},
   ) {
-    super(
-      'lease_lost',
-      'this is not the current lease of the job, which was leased again, released or ended: stop working on it',
-      options,
-    );
+    const lost =
+      reason === 'revoked'
+        ? 'the lease was revoked: stop working on the job'
+        : 'this is not the current lease of the job, which was leased again, released or ended: stop working on it';
+    super('lease_lost', lost, options);
+    this.reason = reason;
   }
 }
 

@@ -184,10 +184,10 @@ export interface JobCalls
   ): Promise<Buffer | null>;
 }
 
-/** What the holder of a lease does with its job; `revoke` takes the lease away. */
+/** What the holder of a lease does with its job; `revoke` and `forceFail` take the lease away. */
 export type SettleCalls = Pick<
   LeaseOperations,
-  'complete' | 'heartbeat' | 'heartbeatMany' | 'release' | 'retry' | 'fail' | 'revoke'
+  'complete' | 'heartbeat' | 'heartbeatMany' | 'release' | 'retry' | 'fail' | 'revoke' | 'forceFail'
 >;
 
 /** Dead jobs: of one queue, as lmstfy has them, and of all queues. */

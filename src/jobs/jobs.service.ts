@@ -229,6 +229,15 @@ export class JobsService {
     );
   }
 
+  /** Calls `LeaseOperations.forceFail`. */
+  forceFail(
+    caller: Caller,
+    id: string,
+    failure: Pick<JobFailure, 'group' | 'message'>,
+  ): Promise<SettleOutcome> {
+    return this.settleOf(caller).forceFail(caller.namespace, id, failure);
+  }
+
   /**
    * The error of a lost lease has the state of the job. A token for some queues gets it only if the job is still in one
    * of them: it may have moved since `checkJob`.
@@ -242,13 +251,14 @@ export class JobsService {
     });
   }
 
-  private async leaseLost(caller: Caller, id: string, cause?: Error): Promise<LeaseLostError> {
+  private async leaseLost(caller: Caller, id: string, cause?: LeaseLostError): Promise<LeaseLostError> {
     // The job may have moved to another queue meanwhile.
     const isIn = (queue: string): boolean =>
       // guard: state-of-own-queues-only
       isForQueue(caller.rights, queue);
     const [state] = await this.statesOf(caller, [{ id, isIn }]);
-    return new LeaseLostError(state, cause && { cause });
+    // Nothing is told of a job that is in another queue by now.
+    return new LeaseLostError(state, cause && { cause, reason: state ? cause.reason : undefined });
   }
 
   /**

@@ -1181,6 +1181,90 @@ describe('deletion of a job', () => {
   });
 });
 
+describe('a forced failure', () => {
+  useNativeApi();
+  const fail = (id: string, more: object = {}, options?: CallOptions): Promise<Answer> =>
+    call('POST', `jobs/${id}/fail`, { force: true, group: 'wrong', message: 'why', ...more }, options);
+  const dead = { state: 'dead', failure: { group: 'wrong', message: 'why' } };
+
+  it.each<[string, object]>([
+    ['ready', {}],
+    ['ready', { priority: 3 }],
+    ['scheduled', { delay_ms: 60_000 }],
+    ['scheduled', { delay_ms: 86_400_000 }],
+    ['blocked', { depends_on: ['forced-first'] }],
+  ])('sends a %s job to the dead-letter queue: %p', async (state, more) => {
+    await call('PUT', 'jobs/forced-first', { queue: fresh(), delay_ms: 60_000 });
+    const { id } = await publish({ queue: fresh(), ...more });
+    expect(await find(id)).toMatchObject({ state });
+
+    expect(await fail(id)).toMatchObject({ status: 200, json: { id, state: 'dead', tries_left: 5 } });
+    expect(await find(id)).toMatchObject({ ...dead, depends_on: [], due_at: null });
+    expect(await find('forced-first')).toMatchObject({ dependents: [] });
+  });
+
+  it('ends the lease of a leased job: its holder gets lease_lost', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue, type: 't' });
+    const { lease: number } = await leaseOne(queue, { worker: 'w' });
+
+    expect(await fail(id)).toMatchObject({ status: 200, json: { state: 'dead' } });
+    expect(await find(id)).toMatchObject({ ...dead, failure: { worker: 'w' } });
+    for (const operation of ['ack', 'heartbeat', 'release', 'retry', 'fail'])
+      expect(await post(`jobs/${id}/${operation}`, { lease: number })).toMatchObject({
+        status: 409,
+        json: { code: 'lease_lost', state: 'dead' },
+      });
+  });
+
+  it('fails a held job, and leaves its slot to others', async () => {
+    const queue = fresh();
+    await call('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
+    const job = { queue, concurrency_key: 'one' };
+    const ids = [(await publish(job)).id, (await publish(job)).id, (await publish(job)).id];
+    const [first] = await lease({ queues: [queue], count: 3 });
+    expect(await find(ids[1]!)).toMatchObject({ state: 'held' });
+
+    expect(await fail(ids[1]!)).toMatchObject({ status: 200, json: { state: 'dead' } });
+    await post(`jobs/${first!.id}/ack`, { lease: first!.lease });
+    expect(await leaseOne(queue)).toMatchObject({ id: ids[2] });
+  });
+
+  it('leaves a dead job as it is, and refuses one that has ended', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await fail(id, { group: 'first' });
+    expect(await fail(id)).toMatchObject({ status: 200, json: { state: 'dead' } });
+    expect(await find(id)).toMatchObject({ failure: { group: 'first' } });
+
+    const kept = (await publish({ queue, retention_ms: 60_000 })).id;
+    await post(`jobs/${kept}/ack`, { lease: (await leaseOne(queue)).lease });
+    expect(await fail(kept)).toMatchObject({ status: 409, json: { code: 'job_done' } });
+    expect(await fail('unknown')).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
+  });
+
+  it('fails the dependents of the job by their policy', async () => {
+    const { id } = await publish({ queue: fresh() });
+    const dependent = await publish({ queue: fresh(), depends_on: [id], on_dependency_failure: 'fail' });
+    await fail(id);
+    await waitFor(async () => (await find(dependent.id))['state'] === 'dead');
+  });
+
+  it('needs the permission admin, and a lease or `force` in the request', async () => {
+    const { id } = await publish({ queue: fresh() });
+    const path = `/token/${app.namespace}?description=d&verbs=publish,consume`;
+    const { token } = (await app.admin('POST', path)).json as { token: string };
+    expect(await fail(id, {}, { token })).toMatchObject({ status: 403, json: { code: 'verb_missing' } });
+    for (const [fields, field] of [
+      [{ force: false }, 'lease'],
+      [{ lease: 1 }, 'force'],
+      [{ data: 1 }, 'data'],
+    ] as const)
+      expect(await fail(id, fields)).toMatchObject({ status: 400, json: { errors: [{ field }] } });
+    expect(await find(id)).toMatchObject({ state: 'ready' });
+  });
+});
+
 describe('revoke', () => {
   useNativeApi();
   const revoke = (id: string, options?: CallOptions): Promise<Answer> =>
@@ -1207,8 +1291,25 @@ describe('revoke', () => {
         json: { code: 'lease_lost', state: 'ready' },
       });
     }
+    const revoked = {
+      json: {
+        code: 'lease_lost',
+        reason: 'revoked',
+        detail: expect.stringContaining('was revoked') as unknown,
+      },
+    };
+    for (const operation of ['heartbeat', 'release', 'retry', 'fail'])
+      expect(await post(`jobs/${id}/${operation}`, { lease: number })).toMatchObject(revoked);
+    const beat = { ttr_ms: 60_000, leases: [{ id, lease: number }], info: { name: 'w' } };
+    expect((await post(`workers/revoked-${queue}/heartbeat`, beat)).json).toMatchObject({
+      jobs: [{ id, status: 'lease_lost', reason: 'revoked' }],
+    });
+    const { timeline } = (await find(id)) as unknown as { timeline: { what: string; reason?: string }[] };
+    expect(timeline.at(-1)).toMatchObject({ what: 'released', reason: 'revoked' });
     const again = await leaseOne(queue);
     expect(again).toMatchObject({ id, tries_left: 1 });
+    expect(await post(`jobs/${id}/heartbeat`, { lease: number })).toMatchObject(revoked);
+    expect((await post(`jobs/${id}/heartbeat`, { lease: number - 1 })).json).not.toHaveProperty('reason');
     expect(again.lease).toBeGreaterThan(number);
     expect((await post(`jobs/${id}/ack`, { lease: again.lease })).status).toBe(200);
   });

@@ -311,7 +311,7 @@ describe('lease operations', () => {
       await publish({ queue, tries: 1, type: 't' });
       const first = await leaseOne(queue);
       const { status, json } = await post(`jobs/${first.id}/release`, { lease: first.lease });
-      expect([status, json]).toEqual([200, { id: first.id, state: 'ready', due_at: null }]);
+      expect([status, json]).toEqual([200, { id: first.id, state: 'ready', due_at: null, tries_left: 1 }]);
       const second = await leaseOne(queue);
       expect(second).toMatchObject({ id: first.id, tries_left: 0, attempts: 1 });
       const later = await post(`jobs/${second.id}/release`, { lease: second.lease, delay_ms: 60_000 });
@@ -328,11 +328,11 @@ describe('lease operations', () => {
         message: 'no\nroute',
         delay_ms: 0,
       });
-      expect(now.json).toEqual({ id: first.id, state: 'ready', due_at: null });
+      expect(now.json).toEqual({ id: first.id, state: 'ready', due_at: null, tries_left: 2 });
       const second = await leaseOne(queue, { worker: 'w' });
       expect(second).toMatchObject({ failures: 1, tries_left: 1 });
       const later = await post(`jobs/${second.id}/retry`, { lease: second.lease });
-      expect(later.json).toMatchObject({ state: 'scheduled' });
+      expect(later.json).toMatchObject({ state: 'scheduled', tries_left: 1 });
       const job = await find(second.id);
       expect(job).toMatchObject({
         state: 'scheduled',
@@ -346,7 +346,7 @@ describe('lease operations', () => {
       await publish({ queue, tries: 9, type: 't' });
       const { id, lease: number } = await leaseOne(queue, { worker: 'w' });
       const { json } = await post(`jobs/${id}/fail`, { lease: number, group: 'bad', message: 'why' });
-      expect(json).toEqual({ id, state: 'dead', due_at: null });
+      expect(json).toEqual({ id, state: 'dead', due_at: null, tries_left: 8 });
       expect(await find(id)).toMatchObject({
         state: 'dead',
         failure: { group: 'bad', message: 'why', worker: 'w' },

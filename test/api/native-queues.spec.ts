@@ -897,6 +897,22 @@ describe('the native API, lists', () => {
       expect((await given<Page>('GET', 'failure-groups')).items).toContainEqual({ name: group, jobs: 2 });
     });
 
+    it('is listed with the data of its jobs if fields=data is set', async () => {
+      const [queue, group] = [fresh('q'), fresh('g')];
+      await publish({ queue, data: { a: 1 } });
+      await publish({ queue, data: undefined, data_base64: '/+8=', content_type: 'image/png' });
+      const ids = [await fail(queue, group), await fail(queue, group)];
+
+      expect((await given<Page>('GET', `dead-letter?group=${group}&fields=data`)).items).toMatchObject([
+        { id: ids[0], data: { a: 1 }, content_type: 'application/json' },
+        { id: ids[1], data_base64: '/+8=', content_type: 'image/png' },
+      ]);
+      expect((await given<Page>('GET', `dead-letter?group=${group}`)).items[0]).not.toHaveProperty('data');
+      expect((await call('GET', 'dead-letter?fields=result')).json).toMatchObject({
+        errors: [{ field: 'fields' }],
+      });
+    });
+
     it('respawns, moves and deletes jobs by filter and by id', async () => {
       const [queue, target, group] = [fresh('q'), fresh('q'), fresh('g')];
       const ids: string[] = [];

@@ -337,6 +337,35 @@ describe('an expired lease', () => {
     });
   });
 
+  describe('a namespace with `lease_grace_ms`', () => {
+    beforeEach(() => f.engine.settings.set(f.ns, 'lease_grace_ms', 30_000));
+
+    it.each([
+      ['lmstfy’s API', () => f.publish('q', { tries: 3 })],
+      ['the native API', () => native({ retry: { kind: 'fixed', delayMs: 1 } })],
+    ])('delays expired jobs of %s in all of its queues, until it is reset', async (_api, publish) => {
+      const id = await publish();
+      await crash();
+      expect(await f.find(id)).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 30_000, crashes: 1 });
+      await f.pass(30_000);
+      await f.engine.settings.unset(f.ns, 'lease_grace_ms');
+      await crash();
+      const { dueAtMs } = (await f.find(id))!;
+      expect(dueAtMs === null || dueAtMs <= f.nowMs + 1).toBe(true);
+    });
+
+    it('gives way to lease_grace_ms of a queue, and of a job', async () => {
+      const own = await native({ retry: { kind: 'fixed', delayMs: 0 }, leaseGraceMs: 0 });
+      await crash();
+      expect(await f.find(own)).toMatchObject({ state: 'ready' });
+      await f.engine.ack(f.ns, 'q', own);
+      await settings({ leaseGraceMs: 5 });
+      const ofQueue = await native({ retry: { kind: 'fixed', delayMs: 0 } });
+      await crash();
+      expect(await f.find(ofQueue)).toMatchObject({ dueAtMs: f.nowMs + 5 });
+    });
+  });
+
   describe('a queue with `expired: front`', () => {
     it.each([
       ['lmstfy’s API', (text: string) => f.publish('q', { text, tries: 3 })],

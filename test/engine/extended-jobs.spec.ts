@@ -292,7 +292,9 @@ describe('extended jobs', () => {
       const behind = await publish(1);
       const [job] = await lease('q', 1, 'w');
 
-      expect(await extended().leaseOperations.revoke(f.ns, id)).toEqual({ state: 'ready', dueAtMs: null });
+      expect(await extended().leaseOperations.revoke(f.ns, id)).toEqual({
+        ...{ state: 'ready', dueAtMs: null, triesLeft: 3 },
+      });
 
       // As after a release: the try is given back, and the job stands at the front of its line.
       expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 3, attempts: 0 });

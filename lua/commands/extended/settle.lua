@@ -5,11 +5,12 @@ KEYS meta, queues, due, waiting, expiries
 ARGV clock_ms, deadline_ms
 ITEM verb, id, lease, options, bytes
 
-Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo, revoke (lease 0: whatever the lease). Options: JSON, by verb
+Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo, revoke and force_fail (lease 0: whatever the lease; force_fail: any
+state but an end). Options: JSON, by verb
 (modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the others
 new data; "" = none.
 Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6
-refused: see facts, 7 not leased. State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" =
+refused: see facts, 7 not leased, or for force_fail: ended. State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" =
 none.
 Cost: O(log N) per item.
 ]]
@@ -29,7 +30,7 @@ if not registry.read_last_queue() then
 end
 
 -- A revoked lease ends as one that its holder gives back.
-local verbs = { ack = acknowledge.ack, release = give_back.release, revoke = give_back.release, retry = failures.retry, fail = failures.fail, heartbeat = give_back.heartbeat, undo = give_back.undo }
+local verbs = { ack = acknowledge.ack, release = give_back.release, revoke = give_back.release, retry = failures.retry, fail = failures.fail, force_fail = failures.force_fail, heartbeat = give_back.heartbeat, undo = give_back.undo }
 
 local function changes_what_is_pushed(job, options)
   return options.has_data or options.data_bytes or options.next and options.next.queue ~= registry.name_of(job.queue)
@@ -62,7 +63,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   read[text] = options
   local job, n = jobs.job_of(id), #reply
   local code = claims.claim_on(job, verb, lease, options)
-  local at, facts = 0, ""
+  local at, facts = 0, code == 2 and job.x and job.x.revoked == text_of(lease) and '{"reason":"revoked"}' or ""
   if code ~= 0 and code ~= 2 and code ~= 7 then
     local refusal = refusal_of(job, verb, options, ARGV[i + 4])
     if refusal then

@@ -5,12 +5,14 @@
 --- @requires core/call, core/header, queues/registry
 --- @exports has_lease_settings, plan_hand_over, write_hand_over
 
--- Queue number -> true if its settings concern leases that end.
+-- Queue number -> true if its settings, or those of the namespace, concern leases that end.
 local concerned = {}
+local namespace_grace
 function has_lease_settings(number)
   if concerned[number] == nil then
     local found = redis.call("HMGET", queue_key("o", number), "grace", "front", "max")
-    concerned[number] = (found[1] or found[2] or --[[ guard: limited-queue-is-extended ]] found[3]) and true or false
+    namespace_grace = namespace_grace or redis.call("HGET", namespace_key("settings"), "lease_grace_ms") or "0"
+    concerned[number] = (found[1] or found[2] or --[[ guard: limited-queue-is-extended ]] found[3] or --[[ guard: namespace-grace-holds-for-simple-jobs ]] namespace_grace ~= "0") and true or false
   end
   return concerned[number]
 end

@@ -42,6 +42,8 @@ function claim_on(job, verb, lease, options)
     return 0
   elseif verb == "revoke" then -- Not by the lease holder: any lease will do, but there must be one.
     return (not job or job.is_gone or is_expired(job)) and 0 or --[[ guard: revoke-needs-a-lease ]] job.state == LEASED and 1 or 7
+  elseif verb == "force_fail" then
+    return (not job or job.is_gone or is_expired(job)) and 0 or job.state >= DONE and 7 or 1
   end
   local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
   if job and not job.is_gone and job.state == DEAD and lease > 0 then

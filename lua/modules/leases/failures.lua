@@ -1,7 +1,7 @@
 -- Lease operations retry and fail: the failure is recorded on the job, which may get new data.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dead_jobs
 --- @requires jobs/retry_delay, leases/claims, limits/byte_room, limits/store_room
---- @exports retry, fail
+--- @exports retry, fail, force_fail
 
 -- Beyond the quota on bytes, or in a full Redis, the message is cut, so that the lease ends all the same. It is stored up to three times: with the job
 -- and in its timeline.
@@ -35,7 +35,7 @@ local function record_failure(job, options, message, data)
 end
 
 local function where(job)
-  return cjson.encode({ queue = registry.name_of(job.queue) })
+  return cjson.encode({ queue = registry.name_of(job.queue), tries = job.tries })
 end
 
 function retry(job, options, data)
@@ -50,6 +50,19 @@ function retry(job, options, data)
   moves.go(job, at and SCHEDULED or READY, at)
   timeline.log_event("retried", job, { group = options.group, message = message, worker = job.x.worker, due = at or nil })
   return 1, at, where(job)
+end
+
+-- Not by the lease holder, who loses the lease; in any state. A dead job stays as it is.
+function force_fail(job, options)
+  if job.state ~= DEAD then
+    local message, worker = message_of(job, options), job.state == LEASED and job.x.worker or nil
+    -- guard: forced-failure-ends-the-lease
+    claims.take_back(job)
+    conversion.make_extended(job, true)
+    timeline.log_event("failed", job, { group = options.group, message = message, worker = worker, forced = true })
+    dead_jobs.die(job, options.group, message, worker)
+  end
+  return 1, 0, where(job)
 end
 
 function fail(job, options, data)

@@ -14,10 +14,15 @@ local function count_unhandled(job, worker)
   return math.min(FIRST_DELAY_MS * 2 ^ (count - 1), MAX_DELAY_MS)
 end
 
--- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often. options.reason: no_handler, or nil.
+-- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often. options.reason: no_handler, revoked, or nil.
 function release(job, options)
-  local worker, delay = job.x.worker or options.worker, options.delay_ms or 0
+  local worker, delay, lease = job.x.worker or options.worker, options.delay_ms or 0, job.lease
   claims.take_back(job)
+  -- Its former holder learns why it lost the lease.
+  if options.reason == "revoked" then
+    conversion.make_extended(job, true)
+    jobs.put(job, "revoked", text_of(lease))
+  end
   if options.is_counted then
     conversion.make_extended(job, true)
     jobs.put(job, "released", (tonumber(job.x.released) or 0) + 1)
@@ -31,8 +36,8 @@ function release(job, options)
   end
   local at = delay > 0 and now_ceil + delay
   moves.go(job, at and SCHEDULED or READY, at)
-  timeline.log_event("released", job, { worker = worker, reason = options.reason, due = options.reason and at or nil })
-  return 1, at, cjson.encode({ queue = registry.name_of(job.queue) })
+  timeline.log_event("released", job, { worker = worker, reason = options.reason, due = options.reason == "no_handler" and at or nil })
+  return 1, at, cjson.encode({ queue = registry.name_of(job.queue), tries = job.tries })
 end
 
 -- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it.

@@ -14,7 +14,7 @@ end
 
 -- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
 local function delay_after_crash(job, group, message)
-  local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings.settings_of(job.queue).grace or 0
+  local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings.settings_of(job.queue).grace or settings.namespace_setting("lease_grace_ms", 0)
   if job.x.retry or job.api == NATIVE_API then
     jobs.set_failure(job, group, message, job.x.worker)
     local delay = retry_delay.delay_of(job, group)

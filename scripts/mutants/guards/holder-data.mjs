@@ -65,6 +65,20 @@ export const HOLDER_DATA = [
     test: 'lease operations › a token for some queues › does not learn the state of a job that moved to another queue: %s',
   },
   {
+    id: 'forced-failure-ends-the-lease',
+    name: 'a forced failure ends the lease of the job',
+    off: { with: 'moves.leave(job)' },
+    spec: 'test/api/native-jobs.spec.ts',
+    test: 'a forced failure › ends the lease of a leased job: its holder gets lease_lost',
+  },
+  {
+    id: 'forced-failure-needs-admin',
+    name: 'a forced failure needs the permission admin',
+    off: 'false',
+    spec: 'test/api/native-jobs.spec.ts',
+    test: 'a forced failure › needs the permission admin, and a lease or `force` in the request',
+  },
+  {
     id: 'lost-call-shows-state',
     name: 'lease lost: a single call gets the state of the job',
     off: 'remove',

@@ -108,6 +108,13 @@ export const QUEUE_LIMITS = [
     test: 'rate limits › a long poll on a limited queue › is woken when the slot of a dead simple job is free',
   },
   {
+    id: 'namespace-grace-holds-for-simple-jobs',
+    name: 'expired leases: lease_grace_ms of the namespace holds for simple jobs, too',
+    off: 'remove',
+    spec: 'test/engine/expired-leases.spec.ts',
+    test: 'an expired lease › a namespace with `lease_grace_ms` › delays expired jobs of %s in all of its queues, until it is reset',
+  },
+  {
     id: 'rate-sets-a-timer',
     name: 'queue limits: a timer runs when a rate allows more',
     off: 'remove',

@@ -84,13 +84,14 @@ export class TimelineAnswer {
   @Optional()
   @Text('The error message, or the logged message.', { min: 0, max: MAX_MESSAGE })
   message?: string;
+  @Optional() @Flag('True: the failure was forced, by no lease holder.') forced?: boolean;
   @Optional() @AnyJson('The data of a logged entry.') data?: unknown;
   @Optional() @Whole('When it is due, Unix ms.', 0, Number.MAX_SAFE_INTEGER) due?: number;
   @Optional()
   @Whole('When the lease is revoked, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
   revoked_at?: number;
   @Optional() @Labels('The updated fields.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
-  @Optional() @Label('Why a worker gave it back: `no_handler`.', { max: MAX_LABEL }) reason?: string;
+  @Optional() @Label('Why it was released: `no_handler`, or `revoked` = by a revoke.', { max: MAX_LABEL }) reason?: string;
   @Optional()
   @Label('What was left out for lack of room, as beyond a quota: `result`.', { max: MAX_LABEL })
   left_out?: string;

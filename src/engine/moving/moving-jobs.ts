@@ -122,6 +122,7 @@ export function movingSettle({ old, next }: Pick<Move, 'old' | 'next'>): SettleC
     retry: whereItIs(),
     fail: whereItIs(),
     revoke: whereItIs(),
+    forceFail: whereItIs(),
   });
 }
 

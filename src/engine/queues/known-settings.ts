@@ -11,6 +11,8 @@ export const SETTINGS = {
   ttr_ms: { min: 1, max: YEAR_MS, builtIn: 60_000 },
   /** Duration of a lease after a heartbeat that does not set one; 0 = the job's own, or `ttr_ms`. */
   heartbeat_ms: { min: 0, max: YEAR_MS, builtIn: 0 },
+  /** Shortest delay before the next attempt after a lease expired, if neither the job nor its queue sets it. */
+  lease_grace_ms: { min: 0, max: DAY_MS, builtIn: 0 },
   /** How long completed jobs are kept if neither they nor their queue set it; 0 = not at all. */
   retention_ms: { min: 0, max: YEAR_MS, builtIn: 0 },
   /** Maximum number of completed jobs that a queue keeps. */

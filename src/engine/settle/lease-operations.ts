@@ -1,6 +1,12 @@
 import { jsonOf } from '../../contract/json/deep-json.js';
 import { JsonText } from '../../contract/json/json-text.js';
-import { jobNotFound, LeaseLostError, noRoomForData, NotLeasedError } from '../../domain/errors.js';
+import {
+  jobNotFound,
+  LeaseLostError,
+  noRoomForData,
+  NotLeasedError,
+  QueueError,
+} from '../../domain/errors.js';
 import type {
   Completion,
   JobFailure,
@@ -39,6 +45,8 @@ export interface SettleOutcome {
   readonly state: 'ready' | 'scheduled' | 'dead' | 'blocked' | 'cancelled';
   /** When it is due, Unix ms; null = not scheduled. */
   readonly dueAtMs: number | null;
+  /** Leases that it may still get. */
+  readonly triesLeft: number;
 }
 
 const REFUSALS = [
@@ -163,7 +171,11 @@ export class LeaseOperations {
       const result = one === undefined ? 'not_found' : resultOf(one);
       if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
       const status = result === 'done' ? 'extended' : result === 'lease_lost' ? result : 'not_found';
-      const lost = status === 'lease_lost' && one !== undefined ? { state: one.state } : {};
+      const isRevoked = one?.facts['reason'] === 'revoked';
+      const lost =
+        status === 'lease_lost' && one !== undefined
+          ? { state: one.state, ...(isRevoked && { reason: 'revoked' as const }) }
+          : {};
       return { id, status, ...lost, cancelRequested: one?.facts['cancel'] === true };
     });
   }
@@ -181,13 +193,30 @@ export class LeaseOperations {
 
   /**
    * Ends the lease of a job for its holder, as `release` without a delay: the try is not used. Whatever the holder says
-   * from then on is `lease_lost`.
+   * from then on is `lease_lost`, with the reason `revoked`.
    *
    * @throws {QueueError} `job_not_found`
    * @throws {NotLeasedError} nothing has changed
    */
   async revoke(namespace: string, id: string): Promise<SettleOutcome> {
-    return settleOutcomeOf(await this.settleOne(namespace, 'revoke', { id, lease: 0 }, {}));
+    const options = { reason: 'revoked' };
+    return settleOutcomeOf(await this.settleOne(namespace, 'revoke', { id, lease: 0 }, options));
+  }
+
+  /**
+   * Fails a job for good in any state, without a lease: it goes to the dead-letter queue, and its lease holder loses the
+   * lease. A dead job stays as it is.
+   *
+   * @throws {QueueError} `job_not_found`; `job_done`: it is done or cancelled
+   */
+  async forceFail(
+    namespace: string,
+    id: string,
+    { group, message }: Pick<JobFailure, 'group' | 'message'>,
+  ): Promise<SettleOutcome> {
+    const one = await this.settleOne(namespace, 'force_fail', { id, lease: 0 }, { group, message });
+    if (one.code === SETTLED.done) this.observer.failed(namespace, queueOf(one.facts), 1);
+    return settleOutcomeOf(one);
   }
 
   /**
@@ -237,17 +266,23 @@ export class LeaseOperations {
       throw this.quotas.bytesError(namespace, Number(one.facts['present']));
     if (one && resultOf(one) === 'store_full') throw noRoomForData();
     if (one && resultOf(one) === 'verb_missing') throw verbMissing('push');
-    if (one?.code === SETTLED.notLeased) throw new NotLeasedError(one.state);
+    if (one?.code === SETTLED.notLeased)
+      throw verb === 'revoke' ? new NotLeasedError(one.state) : hasEnded(one.state);
     const result = one === undefined ? 'not_found' : resultOf(one);
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {
       this.observer.staleAck(namespace, 'refused');
       throw new LeaseLostError(
         /* guard: lost-call-shows-state */ /* guard: lost-lease-shows-state */ one.state,
+        one.facts['reason'] === 'revoked' ? { reason: 'revoked' } : {},
       );
     }
     return one;
   }
+}
+
+function hasEnded(state: string | null): QueueError {
+  return new QueueError('job_done', `the job is ${state ?? 'done'}: it cannot be failed`);
 }
 
 /** The JSON of a value; what was written before is not written again. */
@@ -266,7 +301,7 @@ function resultOf({ code, facts }: Settled): LeaseOperationResult {
   return code === SETTLED.lost ? 'lease_lost' : 'done';
 }
 
-function settleOutcomeOf({ state, atMs }: Settled): SettleOutcome {
+function settleOutcomeOf({ state, atMs, facts }: Settled): SettleOutcome {
   const now = ELSEWHERE.find((one) => one === state) ?? 'ready';
-  return { state: now, dueAtMs: now === 'scheduled' ? atMs : null };
+  return { state: now, dueAtMs: now === 'scheduled' ? atMs : null, triesLeft: Number(facts['tries']) };
 }

@@ -7,13 +7,13 @@ import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 
 /** Lease operations; see lua/commands/extended/settle.lua. */
-export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'heartbeat' | 'undo' | 'revoke';
+export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'heartbeat' | 'undo' | 'revoke' | 'force_fail';
 
 /** A lease operation on a job. */
 export interface LeaseOperation {
   readonly verb: Verb;
   readonly id: string;
-  /** The lease number; 0 = any, for `ack` and `revoke`. */
+  /** The lease number; 0 = any, for `ack`, `revoke` and `force_fail`. */
   readonly lease: number;
   /** As the Lua code of the verb reads them. */
   readonly options?: Readonly<Record<string, unknown>>;

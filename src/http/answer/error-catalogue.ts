@@ -65,14 +65,17 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The job is leased, done, dead or cancelled: only a job that waits can be changed.',
     action: 'Read the job again.',
   },
-  job_done: { about: 'The job is done: it cannot be cancelled.', action: 'Nothing is to be done.' },
+  job_done: {
+    about: 'The job has ended: it cannot be cancelled or failed.',
+    action: 'Nothing is to be done.',
+  },
   due_unknown: {
     about: 'The change needs the due time of the job, which is not known.',
     action: 'Set `delay_ms` or `due_at` in the change.',
   },
   lease_lost: {
     about:
-      'The lease is not the current one: the job was leased again, released or settled, or is gone. `state` is the current state of the job.',
+      'The lease is not the current one: the job was leased again, released or settled, revoked, or is gone. `state` is the current state of the job, `reason` is `revoked` after a revoke.',
     action: 'Stop working on the job. Another worker may have it.',
   },
   leased: {

@@ -146,6 +146,7 @@ function ofQueueError(error: QueueError): Refusal {
     errors,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
     state: error instanceof LeaseLostError || error instanceof NotLeasedError ? error.state : undefined,
+    reason: error instanceof LeaseLostError ? error.reason : undefined,
     holderId: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(
@@ -171,7 +172,7 @@ function problem(
   status: number,
   code: ErrorCode | HttpCode,
   detail: string,
-  more: Pick<Facts<Problem>, 'errors' | 'dependents' | 'state' | 'holderId'> = {},
+  more: Pick<Facts<Problem>, 'errors' | 'dependents' | 'state' | 'reason' | 'holderId'> = {},
 ): Refusal {
   // `about:blank` means that the title is that of the status; `code` is more specific.
   const title = STATUS_CODES[status] ?? '';

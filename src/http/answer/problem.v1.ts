@@ -33,6 +33,9 @@ export class Problem {
     Object.keys(JOB_STATES),
   )
   state?: string | null;
+  @Optional()
+  @OneOf('For `lease_lost`: `revoked` if the lease was revoked.', ['revoked'])
+  reason?: 'revoked';
   @Optional() @JobId('For `unique_key_taken`: the job that holds the key.') holder_id?: string;
   @Whole('The status.', 400, 599) status!: number;
   @Text('The status in words.', { max: LONGEST }) title!: string;

@@ -4,6 +4,7 @@ import {
   MAX_LABEL,
   MAX_MESSAGE,
   MAX_PERIOD_MS,
+  MAX_TRIES,
   MAX_UINT32,
 } from '../../domain/limits.js';
 import { RELEASE_REASONS, type ReleaseReason } from '../../domain/job/extended-job.js';
@@ -124,14 +125,26 @@ export class ReleaseFields extends LeaseFields {
   worker?: string;
 }
 
-export class FailFields extends join(DataFields, LeaseFields) {
+/** Why a job failed, and its new data. */
+export class FailureFields extends DataFields {
   @Optional()
   @Label('The kind of failure; default `failed`.', { max: MAX_GROUP })
   group: string = 'failed';
   @Optional() @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message: string = '';
 }
 
-export class RetryFields extends FailFields {
+export class FailFields extends FailureFields {
+  @Optional()
+  @Whole('The number of the lease, from the leased job. Required without `force`.', 1, MAX_UINT32)
+  lease?: number;
+  @Optional()
+  @Flag(
+    'True, instead of a lease: fails the job in any state; its lease holder loses the lease. Needs the permission admin. Not with new data.',
+  )
+  force?: boolean;
+}
+
+export class RetryFields extends join(FailureFields, LeaseFields) {
   @Optional()
   @Whole('Time until the next attempt; default: by the retry policy.', 0, MAX_PERIOD_MS)
   delay_ms?: number;
@@ -142,6 +155,7 @@ export class SettledAnswer {
   @JobId('The id of the job.') id!: string;
   @OneOf('Its state.', ['ready', 'scheduled', 'dead', 'blocked', 'cancelled']) state!: string;
   @Nullable() @Moment('When it can be leased again; null = at once, or never.') due_at!: string | null;
+  @Whole('How many leases it may still get.', 0, MAX_TRIES) tries_left!: number;
 }
 
 export class HeartbeatAnswer {

@@ -20,7 +20,7 @@ import {
   SettledAnswer,
 } from '../dto/settle.v1.js';
 import { JobsService } from '../jobs.service.js';
-import { ackOf, failureOf, heartbeatOf } from './outcomes.v1.js';
+import { ackOf, failureOf, heartbeatOf, isForced } from './outcomes.v1.js';
 
 /**
  * Lease operations on one job, for the router and the fast path. Each method takes an admitted request context and makes
@@ -70,9 +70,17 @@ export class V1LeaseOperations {
   }
 
   fail(context: RequestContext): void {
-    this.settle(context, FailFields, (fields) =>
-      this.jobs.fail(context.caller, failureOf(context.jobId, fields, this.config.limits.max_body_bytes)),
-    );
+    this.operate(context, FailFields, async (fields) => {
+      const { caller, jobId: id } = context;
+      // guard: forced-failure-needs-admin
+      if (isForced(fields)) checkVerb(caller.rights, 'admin');
+      const { lease = 0 } = fields;
+      const failure = failureOf(id, Object.assign(fields, { lease }), this.config.limits.max_body_bytes);
+      await this.jobs.checkJob(caller, id);
+      const failed =
+        lease === 0 ? await this.jobs.forceFail(caller, id, failure) : await this.jobs.fail(caller, failure);
+      return asciiJson(toWire(SettledAnswer, { id, ...failed }));
+    });
   }
 
   private settle<T extends object>(

@@ -135,11 +135,12 @@ export class V1LeasesController {
   @Describe({
     id: 'failJob',
     about: 'The job failed for good: it goes to the dead-letter queue at once.',
-    details: '`data` replaces the data of the job.',
+    details:
+      '`data` replaces the data of the job. With `force` in place of a lease, the job may be in any state; this needs the permission admin. A dead job stays as it is; one that has ended: 409 `job_done`.',
     group: GROUP,
     body: FailFields,
     answers: SETTLED,
-    errors: ['namespace_full', 'job_not_found', 'lease_lost'],
+    errors: ['namespace_full', 'job_not_found', 'lease_lost', 'job_done'],
   })
   fail(@Res() reply: FastifyReply): void {
     this.operations.fail(takeOver(reply));

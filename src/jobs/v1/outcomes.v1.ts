@@ -6,6 +6,7 @@ import {
   type AckFields,
   ExtensionFields,
   type FailFields,
+  type FailureFields,
   type HeartbeatFields,
   NextFields,
   type Outcome,
@@ -75,10 +76,28 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
   };
 }
 
+const NO_LEASE_RULE =
+  'is missing: set it to the number of the lease; or set `force` to true, which fails the job in any state and needs the permission admin';
+
+/**
+ * Reads whether a failure is forced: then it has no lease.
+ *
+ * @throws {InputError} a lease and `force`, or none of them; new data of a forced failure
+ */
+export function isForced({ lease, force = false, data, data_base64 }: FailFields): boolean {
+  const problems = new Problems();
+  if (lease === undefined && !force) problems.add('lease', NO_LEASE_RULE);
+  if (lease !== undefined && force) problems.add('force', 'must not be set together with a lease');
+  if (force && (data !== undefined || data_base64 !== undefined))
+    problems.add(data === undefined ? 'data_base64' : 'data', 'must not be set together with force');
+  problems.settle();
+  return force;
+}
+
 /** @throws {InputError} data given in two ways, or too long */
 export function failureOf(
   id: string,
-  fields: FailFields & Pick<RetryFields, 'delay_ms'>,
+  fields: FailureFields & Pick<RetryFields, 'lease' | 'delay_ms'>,
   maxBytes: number,
 ): JobFailure {
   const problems = new Problems();

@@ -100,7 +100,7 @@ export class Pair {
     expect(typeof answer === 'string' ? answer : null).toBe(code);
     if (typeof answer !== 'string') {
       const state = this.space.jobs.get(id)?.state;
-      expect(answer).toEqual({ state, dueAtMs: null });
+      expect(answer).toMatchObject({ state, dueAtMs: null });
     }
     await this.drain();
   }
