@@ -14,7 +14,7 @@ const RANKS = [
   ['http'],
   ['auth'],
   [
-    ...['jobs', 'deadletter', 'pump', 'queues', 'recurring', 'events', 'sessions', 'stats', 'settings'],
+    ...['jobs', 'deadletter', 'pump', 'queues', 'recurring', 'events', 'sessions', 'stats', 'settings', 'explain'],
     ...['admin', 'health', 'openapi', 'push'],
   ],
   ['later'],
@@ -30,7 +30,7 @@ const ENGINE_RANKS = [
   ['publish'],
   ['settle', 'recurring'],
   ['lease', 'jobs'],
-  ['dead-letter'],
+  ['dead-letter', 'explain'],
 ];
 
 const dirs = (base, names) => `^${base}/(${names.join('|')})/`;

@@ -12,6 +12,7 @@ expiries: zset        queue number -> earliest expiry of a ready job, Unix ms
 sending: hash         record -> leases whose responses may not have left
 workers: zset         name -> when it was last seen, Unix ms
 targets: hash         the push targets of the namespace (targets/fields)
+requested: zset       queue name -> when a lease request last named it, Unix ms
 target_changes: zset  field of targets -> number of its last change
 clock_ms: text        a test's clock, Unix ms; "" = Redis's own
 deadline_ms: integer  Unix ms by which the callers have given up, 0 = never

@@ -6,6 +6,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { ExplainModule } from '../explain/explain.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
 import { CallInterceptor } from '../http/call.interceptor.js';
 import { version } from '../domain/version.js';
@@ -38,6 +39,7 @@ export class ApiAppModule {
         DeadletterModule,
         QueuesModule,
         StatsModule,
+        ExplainModule,
         SettingsModule,
         EventsModule,
         HealthModule,

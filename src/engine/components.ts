@@ -12,6 +12,7 @@ import { Importer } from './publish/importer.js';
 import { Janitor } from './maintenance/janitor.js';
 import { quotaBackfill, recovery } from './maintenance/job-walks.js';
 import { EndWatch } from './jobs/end-watch.js';
+import { Explainer } from './explain/explainer.js';
 import { JobCanceller } from './jobs/job-canceller.js';
 import { JobReader } from './jobs/job-reader.js';
 import { JobUpdater } from './jobs/job-updater.js';
@@ -23,6 +24,7 @@ import { silentObserver, type EngineObserver } from './core/observer.js';
 import { ExtendedPublisher } from './publish/extended-publisher.js';
 import { PublisherSet } from './publish/publisher-set.js';
 import { ExtendedQueues } from './queues/extended-queues.js';
+import { RequestedQueues } from './queues/requested-queues.js';
 import { QueueControls } from './queues/queue-controls.js';
 import { QueuePurger } from './queues/queue-purger.js';
 import { Targets } from './queues/targets.js';
@@ -145,7 +147,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     observer,
     scheduleWakeup,
     records,
-    { queues: extendedQueues, workers, settler },
+    { queues: extendedQueues, workers, settler, requested: new RequestedQueues(runner) },
     eventWriter,
     durations,
     waiters,
@@ -206,6 +208,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     lists: new Lists(runner, queuesOf),
     tags: new Tags(pool, runner, quotas),
     endWatch: new EndWatch(runner),
+    explainer: new Explainer(runner),
     workers,
     targets: new Targets(pool, runner),
     deadJobs,

@@ -13,6 +13,7 @@ import type { PublishedJob } from '../domain/job/extended-job.js';
 import type { DeadJobs } from './dead-letter/dead-jobs.js';
 import type { DeadLetter } from './dead-letter/dead-letter.js';
 import type { EventFeed } from './events/feed.js';
+import type { Explainer } from './explain/explainer.js';
 import type { JobCanceller } from './jobs/job-canceller.js';
 import type { JobReader } from './jobs/job-reader.js';
 import type { JobUpdater } from './jobs/job-updater.js';
@@ -49,6 +50,7 @@ export interface Engine extends EngineCalls {
   readonly targets: TargetCalls;
   readonly events: EventCalls;
   readonly stats: StatisticsReading;
+  readonly explain: ExplainCalls;
   readonly settings: SettingCalls;
   readonly purge: PurgeCalls;
 }
@@ -145,6 +147,9 @@ export interface EngineCalls {
   /** Removes expired data of a namespace and its empty queues now. @returns how many queues were removed */
   tidyNow(namespace: string): Promise<number>;
 }
+
+/** What decides when a job runs, and whether a queue gives jobs. */
+export type ExplainCalls = Pick<Explainer, 'job' | 'queue'>;
 
 /** Single jobs, with all options of the native API, and their lists and tags. */
 export interface JobCalls

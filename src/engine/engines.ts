@@ -45,6 +45,11 @@ export class Engines {
     return [...this.engines.values()];
   }
 
+  /** True while a pool moves to another one. */
+  isMoving(pool: string): boolean {
+    return this.migrations.has(pool);
+  }
+
   /** The pools that are being moved to this one. */
   movingTo(pool: string): string[] {
     return [...this.migrations].flatMap(([from, to]) => (to === pool ? [from] : []));

@@ -14,6 +14,7 @@ import type { LoopStatus } from '../domain/loop.js';
 import type { RedisPool } from '../redis/pool.js';
 import { createComponents, type EngineOptions, type EngineComponents } from './components.js';
 import type { DeadLetterCalls, Engine, JobCalls, LeaseOfJob } from './engine.js';
+import type { Explainer } from './explain/explainer.js';
 import type { EventFeed } from './events/feed.js';
 import { bound } from './core/bound.js';
 import { checkNames } from './core/checks.js';
@@ -48,6 +49,7 @@ export class PoolEngine implements Engine {
   readonly targets: Targets;
   readonly events: EventFeed;
   readonly stats: Statistics;
+  readonly explain: Explainer;
   readonly settings: Settings;
   readonly purge: Purge;
   /** Quotas of each namespace. */
@@ -63,6 +65,7 @@ export class PoolEngine implements Engine {
     this.settle = components.leaseOperations;
     this.recurring = components.recurrings;
     this.sessions = components.workers;
+    this.explain = components.explainer;
     ({
       targets: this.targets,
       events: this.events,

@@ -20,6 +20,8 @@ export interface NamespaceKeys {
   readonly sessions: string;
   readonly traces: string;
   readonly targets: string;
+  /** When lease requests last named each queue. */
+  readonly requested: string;
   /** Which fields of `targets` changed when. */
   readonly target_changes: string;
 }
@@ -123,6 +125,7 @@ export class Keys {
         sessions: `${base}sessions`,
         traces: `${base}traces`,
         targets: `${base}targets`,
+        requested: `${base}requested`,
         target_changes: `${base}target_changes`,
       };
       // Namespaces come and go: the cache is bounded.

@@ -62,6 +62,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':target_changes', type: 'zset', move: 'temporary', outlivesJobs: true },
   { form: ':imported', type: 'set', move: 'copied', outlivesJobs: true },
   { form: ':waiting', type: 'hash', move: 'temporary', outlivesJobs: true },
+  { form: ':requested', type: 'zset', move: 'temporary', outlivesJobs: true },
+  { form: ':requesters', type: 'hash', move: 'temporary', outlivesJobs: true },
   { form: ':listening', type: 'string', move: 'temporary', outlivesJobs: true },
   { form: ':events', type: 'stream', move: 'temporary', outlivesJobs: true },
   { form: ':r<n>', type: 'list', move: 'drains' },

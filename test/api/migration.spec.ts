@@ -63,6 +63,22 @@ describe('a pool that moves to another Redis', () => {
     expect(await next.queues.size(app.namespace, 'q')).toBe(0);
   });
 
+  it('says of waiting jobs of both pools that the pool moves, beside their own cause', async () => {
+    const ids = [
+      await old.publish(app.namespace, 'explained', newJob({ delayMs: 60_000 })),
+      await next.publish(app.namespace, 'explained', newJob()),
+    ];
+    const explain = async (path: string): Promise<unknown> =>
+      (await app.call('GET', `/v1/${app.namespace}/${path}/explain`)).json;
+    expect(await explain(`jobs/${ids[0]!}`)).toMatchObject({
+      cause: 'scheduled',
+      also: [{ cause: 'pool_moving' }, { cause: 'no_worker' }],
+    });
+    expect(await explain(`jobs/${ids[1]!}`)).toMatchObject({ cause: 'pool_moving' });
+    expect(await explain('queues/explained')).toMatchObject({ cause: 'pool_moving' });
+    await app.delete('explained');
+  });
+
   it('T27: keeps a job whose republish is refused, and else replaces it by a job in the new pool', async () => {
     for (const engine of [old, next]) {
       const id = await store(engine, 'first');

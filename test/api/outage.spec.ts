@@ -75,6 +75,25 @@ describe('an outage of Redis', () => {
     });
   });
 
+  it('is the cause in an explanation, within the time-out of commands', async () => {
+    const id = await app.publish('explained?delay=60');
+    const explain = (path: string): Promise<Answer & { ms: number }> =>
+      timed(app.call('GET', `/v1/${app.namespace}/${path}/explain`));
+    expect(await explain(`jobs/${id}`)).toMatchObject({ status: 200, json: { cause: 'scheduled' } });
+    await redis.kill9();
+    for (const path of [`jobs/${id}`, 'queues/explained']) {
+      const answer = await explain(path);
+      expect(answer).toMatchObject({
+        status: 200,
+        json: { cause: 'store_unavailable', facts: { seen_by: 'this server' } },
+      });
+      expect(answer.ms).toBeLessThan(TIMEOUT_MS + SLACK_MS);
+    }
+    await restart();
+    await waitFor(async () => (await app.get('/readyz')).status === 200, 10_000);
+    expect(await explain(`jobs/${id}`)).toMatchObject({ json: { cause: 'scheduled' } });
+  });
+
   it('leaves a long poll waiting, which gets a job published after it', async () => {
     const poll = app.get('patient?timeout=60');
     const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;

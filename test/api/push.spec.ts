@@ -609,6 +609,50 @@ describe('HTTP push', () => {
     });
   });
 
+  describe('an explanation of a job that is to be pushed', () => {
+    const causeOf = async (id: string): Promise<Record<string, unknown>> =>
+      given<Record<string, unknown>>('GET', `jobs/${id}/explain`);
+
+    it('says that the target is paused, and the remedy resumes it', async () => {
+      const { queue, name } = await pushed();
+      await given('POST', `targets/${name}/pause`);
+      const id = await publish(queue);
+      const found = await causeOf(id);
+      expect(found).toMatchObject({
+        ...{ cause: 'target_paused', facts: { queue, target: name, reason: 'operator' } },
+        remedies: [{ call: `POST /v1/${app.namespace}/targets/${name}/resume` }],
+      });
+      expect(found['message']).toContain('an operator paused it');
+      await given('POST', `targets/${name}/resume`);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+    });
+
+    it('says until when the breaker of the target is open', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1, open_ms: 60_000 } });
+      receiver.respond = (response) => void response.destroy();
+      await publish(queue, { retry: { kind: 'fixed', delay_ms: 60_000 } });
+      await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
+      const id = await publish(queue);
+      const { open_until } = (await target(name)).breaker;
+      await waitFor(async () => (await causeOf(id))['cause'] === 'breaker_open', 5_000);
+      expect(await causeOf(id)).toMatchObject({ next_at: open_until, facts: { target: name, open_until } });
+    });
+
+    it('says that the target does not exist, and the remedy ends the push', async () => {
+      const { queue, name } = await pushed();
+      await given('POST', `queues/${queue}/pause`);
+      const id = await publish(queue);
+      await redis.hdel(`{${app.namespace}}:targets`, `t:${name}`);
+      const found = await causeOf(id);
+      expect(found).toMatchObject({
+        cause: 'paused',
+        also: [{ cause: 'target_missing' }, { cause: 'behind' }],
+      });
+      await given('PATCH', `queues/${queue}`, { push: null });
+      expect(await causeOf(id)).toMatchObject({ also: [{ cause: 'no_worker' }, { cause: 'behind' }] });
+    });
+  });
+
   describe('the breaker', () => {
     it('opens after failures in a row, keeps later jobs ready, and closes by a resume', async () => {
       const names =
@@ -1284,6 +1328,23 @@ describe('HTTP push', () => {
       expect(receiver.of(id)[0]?.headers['x-own']).toBe('mine');
       await Promise.all([wrong.stop(), right.stop()]);
       await keyless.stop();
+    });
+
+    it('is the cause of a job that waits while push is off', async () => {
+      const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
+      const v1 = callsOn(off);
+      await v1('PUT', 'targets/t', { url: receiver.url });
+      await v1('PATCH', 'queues/q', { push: { target: 't' } });
+      const { id } = (await v1('POST', 'jobs', { queue: 'q' })).json as { id: string };
+      const found = await v1('GET', `jobs/${id}/explain`);
+      expect(found.json).toMatchObject({
+        cause: 'push_off',
+        facts: { queue: 'q', target: 't', seen_by: 'this server' },
+        remedies: [{ call: `PATCH /v1/${off.namespace}/queues/q {"push":null}` }],
+      });
+      await v1('PATCH', 'queues/q', { push: null });
+      expect((await v1('GET', `jobs/${id}/explain`)).json).toMatchObject({ cause: 'no_worker' });
+      await off.stop();
     });
 
     it('answers a test of a target with push_disabled while push is off', async () => {

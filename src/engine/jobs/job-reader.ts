@@ -60,7 +60,8 @@ export class JobReader {
   }
 }
 
-function detailsOf(
+/** Decodes the parts of a job in the replies of queries/read_jobs and explain_job; null = there is no such job. */
+export function detailsOf(
   id: Buffer,
   [value, queue, score, extras, needs, users, failed]: readonly unknown[],
   nowMs: number,

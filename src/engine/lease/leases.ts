@@ -27,6 +27,7 @@ import {
 } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
+import type { RequestedQueues } from '../queues/requested-queues.js';
 import type { Workers } from '../queues/workers.js';
 import type { LeaseDurations } from '../settle/lease-durations.js';
 import type { Settler } from '../settle/settler.js';
@@ -59,6 +60,7 @@ export interface ExtendedLeasing {
   /** Queues that are known to be extended. */
   readonly queues: ExtendedQueues;
   readonly workers: Pick<Workers, 'see'>;
+  readonly requested: Pick<RequestedQueues, 'see'>;
   readonly settler: Pick<Settler, 'undo'>;
 }
 
@@ -119,6 +121,7 @@ export class Leases {
       checkRequest(request);
       // Before the fetch: a worker that has a job is listed.
       if (request.worker) this.extended.workers.see(namespace, request.worker);
+      this.extended.requested.see(namespace, request.queues, request.worker);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
       if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);

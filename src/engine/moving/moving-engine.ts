@@ -6,6 +6,7 @@ import type {
   Engine,
   EngineCalls,
   EventCalls,
+  ExplainCalls,
   PurgeCalls,
   SettingCalls,
 } from '../engine.js';
@@ -71,6 +72,11 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
     jobs: movingJobs(move, records),
     settle,
     queues: new Queues(movingStoredQueues(move), shown),
+    explain: marked<ExplainCalls>(old.explain, next.explain, {
+      job: whereItIs((reasons) => reasons !== null),
+      // That of the old pool while it has the queue: its jobs go first.
+      queue: both((ofNext, ofOld) => (ofOld.exists ? ofOld : ofNext)),
+    }),
     deadLetter: marked<DeadLetterCalls>(old.deadLetter, next.deadLetter, {
       // That of the old pool if it has dead jobs.
       head: both((ofNext, ofOld) => ({ id: ofOld.id ?? ofNext.id, size: ofOld.size + ofNext.size })),

@@ -60,6 +60,18 @@ export const readJobs = script('queries/read_jobs', {
   },
 });
 
+/** Reads a list of names and values; a value is bytes or a list of bytes. */
+const namedParts = (raw: unknown) => {
+  const reply = flatReply(raw) as readonly unknown[];
+  const parts = new Map<string, unknown>();
+  for (let i = 2; i + 1 < reply.length; i += 2) parts.set(String(reply[i]), reply[i + 1]);
+  return { ...answer(reply as readonly (number | Buffer)[]), parts };
+};
+
+export const explainJob = script('queries/explain_job', { repeatable: true, reply: namedParts });
+
+export const explainQueue = script('queries/explain_queue', { repeatable: true, reply: namedParts });
+
 export const changeQueue = script('extended/change_queue', { repeatable: true, reply: whole });
 
 export const readQueueSettings = script('queries/read_queue_settings', {
@@ -171,6 +183,8 @@ export const EXTENDED_SCRIPTS = [
   extendedSettle,
   runTimers,
   readJobs,
+  explainJob,
+  explainQueue,
   changeQueue,
   readQueueSettings,
   purgeState,

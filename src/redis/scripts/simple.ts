@@ -141,6 +141,11 @@ export const leaveStatistics = script('maintenance/leave_statistics', {
   },
 });
 
+export const recordLeaseRequests = script('maintenance/record_lease_requests', {
+  repeatable: true,
+  reply: whole,
+});
+
 export const changeSetting = script('maintenance/change_setting', {
   repeatable: true,
   reply: (raw) => {
@@ -230,6 +235,7 @@ export const ENGINE_SCRIPTS = [
   readEvents,
   addStatistics,
   leaveStatistics,
+  recordLeaseRequests,
   changeSetting,
   ...TARGET_SCRIPTS,
   purge,

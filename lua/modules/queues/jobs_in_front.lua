@@ -1,0 +1,68 @@
+-- How many jobs a queue gives before one of its ready jobs.
+--- @requires core/call, core/header, queues/job_counts, queues/publish_order, extended/jobs
+--- @exports jobs_in_front
+
+-- Entries of the ready list in a step.
+local STEP = 100
+-- Scores of queue_key("p") of a priority begin at priority * PRIORITY (extended/ready_entries).
+local PRIORITY = 2 ^ 45
+
+-- Live entries of the ready list before the first for which is_end says so; at most so many. Returns their number, and whether it is exact.
+local function count_in_list(number, most, is_end)
+  local count, at = 0, 0
+  while count < most do
+    local entries = redis.call("LRANGE", queue_key("r", number), at, at + STEP - 1)
+    for _, entry in ipairs(entries) do
+      local id = string.sub(entry, 1, -2)
+      local job = entry ~= "" and read_job(id)
+      if is_live_entry(job, entry, number) and not is_expired(job) then
+        if is_end(id, job) then
+          return count, true
+        end
+        count = count + 1
+      end
+    end
+    if #entries < STEP then
+      return count, true
+    end
+    at = at + STEP
+    if at >= 2 * most then
+      break
+    end
+  end
+  return count, false
+end
+
+-- Ready jobs that kept their place in time when their priority changed to 0: those that were published before the job.
+local function count_kept(job, most)
+  local count, kept = 0, redis.call("ZRANGEBYSCORE", queue_key("p", job.queue), "0", "(" .. text_of(PRIORITY), "LIMIT", 0, most)
+  for _, id in ipairs(kept) do
+    local other = id ~= job.id and jobs.job_of(id)
+    count = count + (other and publish_order.came_before(other, job) and 1 or 0)
+  end
+  return count, #kept < most
+end
+
+-- job: a ready one, as extended/jobs has it. Returns how many there are of a priority that goes first, how many of its own that are older, and whether
+-- that is exact: jobs are counted up to `most`.
+function jobs_in_front(job, most)
+  local ranked = queue_key("p", job.queue)
+  redis.call("EXISTS", meta_key, queue_key("r", job.queue), ranked)
+  if job.priority ~= 0 then
+    local first = text_of(job.priority * PRIORITY)
+    local urgent = redis.call("ZCOUNT", ranked, "-inf", "(" .. first)
+    local older = redis.call("ZCOUNT", ranked, first, "(" .. (redis.call("ZSCORE", ranked, job.id) or first))
+    return urgent + (job.priority > 0 and math.max(job_counts.count_jobs(job.queue, ""), 0) or 0), older, true
+  end
+  local urgent = redis.call("ZCOUNT", ranked, "-inf", "(0")
+  local is_kept = redis.call("ZSCORE", ranked, job.id)
+  local listed, is_exact = count_in_list(job.queue, most, function(id, other)
+    if not is_kept then
+      return id == job.id
+    end
+    local whole = jobs.job_of(id)
+    return whole and other and publish_order.came_before(job, whole)
+  end)
+  local kept, is_all = count_kept(job, most)
+  return urgent, listed + kept, is_exact and is_all
+end

@@ -1,0 +1,58 @@
+import type { Remedy } from '../contract/explain.js';
+
+export type Remedies = ReturnType<typeof remediesOf>;
+
+/** The calls that remove causes, for the jobs and queues of a namespace. */
+export function remediesOf(namespace: string) {
+  const remedy = (
+    about: string,
+    [method, path, body]: readonly [method: string, path: string, body?: object],
+    command: string | null,
+  ): Remedy => ({
+    about,
+    call: `${method} /v1/${namespace}${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`,
+    command: command === null ? null : `pumphouse ${command} --namespace ${namespace}`,
+  });
+  return {
+    runNow: (id: string) => remedy('make it due now', ['PATCH', `/jobs/${id}`, { delay_ms: 0 }], null),
+    cancel: (id: string) => remedy('cancel it', ['POST', `/jobs/${id}/cancel`], `job cancel ${id}`),
+    dropDependencies: (id: string, ids: readonly string[]) =>
+      remedy(
+        'run it without these dependencies',
+        ['DELETE', `/jobs/${id}/dependencies`, { depends_on: ids }],
+        null,
+      ),
+    revoke: (id: string) =>
+      remedy(
+        'take the lease away: the job returns to its queue',
+        ['POST', `/jobs/${id}/revoke`],
+        `job revoke ${id}`,
+      ),
+    respawn: (id: string) =>
+      remedy('run it again', ['POST', '/dead-letter/respawn', { ids: [id] }], `job retry ${id}`),
+    resume: (queue: string) =>
+      remedy('resume the queue', ['POST', `/queues/${queue}/resume`], `queue resume ${queue}`),
+    withoutLimit: (queue: string, setting: 'max_running' | 'max_running_per_key' | 'rate' | 'rate_per_key') =>
+      remedy(
+        `remove the limit ${setting} of the queue`,
+        ['PATCH', `/queues/${queue}`, { [setting]: null }],
+        `queue set ${queue} ${setting}=null`,
+      ),
+    lease: (queue: string) =>
+      remedy(
+        'start a worker of the queue; this call leases one job',
+        ['POST', '/leases', { queues: [queue], ttr_ms: 60_000 }],
+        null,
+      ),
+    resumeTarget: (target: string) =>
+      remedy('resume the target', ['POST', `/targets/${target}/resume`], `target resume ${target}`),
+    testTarget: (target: string) =>
+      remedy('send the target a test request', ['POST', `/targets/${target}/test`], `target test ${target}`),
+    stopPush: (queue: string) =>
+      remedy(
+        'end the push, so that workers can lease its jobs',
+        ['PATCH', `/queues/${queue}`, { push: null }],
+        `queue set ${queue} push=null`,
+      ),
+  };
+}

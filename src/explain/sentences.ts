@@ -1,0 +1,40 @@
+import { isoTime } from '../domain/iso-time.js';
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/** `1 job`, `2 jobs`. */
+export function count(number: number, noun: string): string {
+  return `${String(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A duration in its two largest units: `1 hour 5 minutes`. */
+export function duration(ms: number): string {
+  const parts: string[] = [];
+  let rest = Math.max(0, ms);
+  for (const [unit, size] of UNITS) {
+    const number = Math.floor(rest / size);
+    rest -= number * size;
+    if (number > 0) parts.push(count(number, unit));
+    if (parts.length === 2) break;
+  }
+  return parts.length === 0 ? `${String(Math.round(Math.max(0, ms)))} ms` : parts.join(' ');
+}
+
+/** A time and how far it is from now: `2026-01-31T23:59:59.999Z (in 5 minutes)`. */
+export function moment(atMs: number, nowMs: number): string {
+  const gap = duration(Math.abs(atMs - nowMs));
+  return `${isoTime(atMs)} (${atMs > nowMs ? `in ${gap}` : `${gap} ago`})`;
+}
+
+/** `a, b and c`; of more than `most` the first ones, and how many others there are. */
+export function joined(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most);
+  const rest = names.length - shown.length;
+  if (rest > 0) return `${shown.join(', ')} and ${count(rest, 'other')}`;
+  return shown.length < 2 ? (shown[0] ?? '') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
+}

@@ -1,0 +1,329 @@
+import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
+import { Redis } from 'ioredis';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+
+interface Explanation {
+  readonly cause: string;
+  readonly message: string;
+  readonly facts: Record<string, unknown>;
+  readonly since: string | null;
+  readonly next_at: string | null;
+  readonly remedies: readonly { about: string; call: string; command: string | null }[];
+  readonly also: readonly { cause: string; message: string }[];
+}
+
+const HOUR_MS = 3_600_000;
+
+describe('an explanation', () => {
+  useNativeApi();
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterAll(() => redis.quit());
+
+  const ofJob = (id: string): Promise<Explanation> => given('GET', `jobs/${id}/explain`);
+  const ofQueue = (queue: string): Promise<Explanation> => given('GET', `queues/${queue}/explain`);
+  /** Makes the call of a remedy. */
+  const doRemedy = async ({ remedies }: Explanation, at = 0): Promise<void> => {
+    const [, method = '', path = '', body] = /^(\w+) \/v1\/[^/]+\/(\S+)(?: (.*))?$/.exec(remedies[at]!.call)!;
+    const answer = await call(method, path, body);
+    expect(answer.status).toBeLessThan(300);
+  };
+  /** A lease request that finds nothing: the queue is asked for. */
+  const ask = (queue: string): Promise<unknown> => given('POST', 'leases', { queues: [queue] });
+
+  it('says that a job waits for its time, and the remedy makes it due', async () => {
+    const { id } = await publish({ queue: fresh(), delay_ms: 300_000 });
+    const found = await ofJob(id);
+    const dueAt = (await find(id))['due_at'];
+    expect(found).toMatchObject({ cause: 'scheduled', next_at: dueAt, facts: { due_at: dueAt } });
+    expect(found.message).toContain(`it is due at ${String(dueAt)} (in 4 minutes `);
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).not.toBe('scheduled');
+  });
+
+  it('says of a job far ahead that its exact time is not indexed', async () => {
+    const { id } = await publish({ queue: fresh(), delay_ms: HOUR_MS });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ cause: 'scheduled', next_at: null, facts: { due_at: null } });
+    expect(found.message).toContain('more than a minute from now');
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).not.toBe('scheduled');
+  });
+
+  it('says which attempt failed, and when the next one is due', async () => {
+    const queue = fresh();
+    await publish({ queue, tries: 3, retry: { kind: 'fixed', delay_ms: HOUR_MS } });
+    const job = await leaseOne(queue);
+    await given('POST', `jobs/${job.id}/retry`, { lease: job.lease, group: 'smtp', message: 'refused' });
+    const found = await ofJob(job.id);
+    expect(found).toMatchObject({ cause: 'backoff', facts: { attempts: 1, failure_group: 'smtp' } });
+    expect(found.message).toMatch(/^Attempt 1 failed with smtp \(refused\); attempt 2 is due at /);
+    await doRemedy(found);
+    expect((await ofJob(job.id)).cause).not.toBe('backoff');
+  });
+
+  it('says that publishes with its unique key restart its delay', async () => {
+    const queue = fresh();
+    const unique = { key: fresh('key'), mode: 'debounce' };
+    const { id } = await publish({ queue, delay_ms: HOUR_MS, unique });
+    expect((await ofJob(id)).cause).toBe('scheduled');
+    await call('POST', 'jobs', { queue, delay_ms: HOUR_MS, unique });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ cause: 'debounce', facts: { unique_key: unique.key } });
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).not.toBe('debounce');
+  });
+
+  it('names the jobs that a blocked job waits for, with their states', async () => {
+    const queue = fresh();
+    const first = await publish({ queue, delay_ms: HOUR_MS });
+    const { id } = await publish({ queue, depends_on: [first.id] });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({
+      cause: 'blocked',
+      facts: { depends_on: [{ id: first.id, state: 'scheduled', queue }], depends_on_count: 1 },
+    });
+    expect(found.message).toContain(`It waits for 1 job: ${first.id} (scheduled).`);
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).not.toBe('blocked');
+  });
+
+  it('names the failed dependency that will never release a blocked job', async () => {
+    const queue = fresh();
+    const first = await publish({ queue, type: 'first' });
+    const { id } = await publish({ queue, depends_on: [first.id] });
+    const { lease } = await leaseOne(queue);
+    await given('POST', `jobs/${first.id}/fail`, { lease, group: 'bad_input', message: 'no address' });
+    await waitFor(async () => (await ofJob(id)).message.includes('never'));
+    const found = await ofJob(id);
+    expect(found.message).toContain(`It will never run by itself: ${first.id} died.`);
+    expect(found.facts).toMatchObject({ failed_dependencies: { [first.id]: 'died' } });
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).not.toBe('blocked');
+  });
+
+  it('names the job that has the slot of its concurrency key', async () => {
+    const queue = fresh();
+    await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
+    await publish({ queue, concurrency_key: 'customer-1' });
+    const { id } = await publish({ queue, concurrency_key: 'customer-1' });
+    const holder = await leaseOne(queue);
+    await ask(queue);
+    const found = await ofJob(id);
+    expect(found).toMatchObject({
+      cause: 'concurrency_key',
+      facts: { concurrency_key: 'customer-1', running: 1, limit: 1, holders: [holder.id] },
+    });
+    expect(found.message).toContain(`1 job with its concurrency key customer-1 runs (${holder.id})`);
+    await given('POST', `jobs/${holder.id}/ack`, { lease: holder.lease });
+    expect((await ofJob(id)).cause).toBe('behind');
+  });
+
+  it('says that the queue is paused, and the remedy resumes it', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await given('POST', `queues/${queue}/pause`);
+    for (const found of [await ofJob(id), await ofQueue(queue)]) {
+      expect(found).toMatchObject({ cause: 'paused', facts: { queue } });
+      expect(found.message).toContain(`The queue ${queue} is paused since ${found.since!}`);
+    }
+    expect((await ofJob(id)).also.map(({ cause }) => cause)).toEqual(['no_worker', 'behind']);
+    await doRemedy(await ofQueue(queue));
+    expect((await ofJob(id)).cause).toBe('no_worker');
+  });
+
+  it('says of a queue that it drains, and that its jobs still run', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await given('POST', `queues/${queue}/drain`, {});
+    expect(await ofQueue(queue)).toMatchObject({ cause: 'draining' });
+    const found = await ofJob(id);
+    expect(found.cause).toBe('no_worker');
+    expect(found.also.map(({ cause }) => cause)).toContain('draining');
+    await doRemedy(await ofQueue(queue));
+    expect((await ofQueue(queue)).cause).not.toBe('draining');
+  });
+
+  it('says that as many jobs run as the queue may have', async () => {
+    const queue = fresh();
+    await given('PATCH', `queues/${queue}`, { max_running: 1 });
+    await publish({ queue });
+    const { id } = await publish({ queue });
+    await leaseOne(queue);
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ cause: 'max_running', facts: { running: 1, limit: 1 } });
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).toBe('behind');
+  });
+
+  it.each([
+    ['the queue', { rate: { rate: 1, period_ms: HOUR_MS } }, {}],
+    ['its concurrency key', { rate_per_key: { rate: 1, period_ms: HOUR_MS } }, { concurrency_key: 'k' }],
+  ])('says when the rate limit of %s allows the job', async (_of, settings, options) => {
+    const queue = fresh();
+    await given('PATCH', `queues/${queue}`, settings);
+    await publish({ queue, ...options });
+    const { id } = await publish({ queue, ...options });
+    await leaseOne(queue);
+    await ask(queue);
+    const found = await ofJob(id);
+    expect(found.cause).toBe('rate');
+    expect(Date.parse(found.next_at!)).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+    await doRemedy(found);
+    await waitFor(async () => (await ofJob(id)).cause === 'behind');
+  });
+
+  it('names the worker that has the job, and the remedy takes the lease away', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue, tags: ['a'] });
+    await leaseOne(queue, { worker: 'mail-1', ttr_ms: HOUR_MS });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ cause: 'leased', facts: { worker: 'mail-1', attempt: 1 } });
+    expect(found.message).toMatch(/the worker mail-1 has leased it for .*; this is attempt 1\.$/);
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).toBe('behind');
+  });
+
+  it('says that a cancel is requested and not answered', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue, type: 'mail' });
+    await leaseOne(queue, { worker: 'mail-1', ttr_ms: HOUR_MS });
+    await given('POST', `jobs/${id}/cancel`);
+    const found = await ofJob(id);
+    expect(found.cause).toBe('cancel_requested');
+    expect(found.message).toContain('the worker mail-1 has not answered it');
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).toBe('cancelled');
+  });
+
+  it('says that the session of its worker is silent', async () => {
+    const [queue, worker] = [fresh(), fresh('session')];
+    const { id } = await publish({ queue, type: 'mail' });
+    await given('POST', `workers/${worker}/heartbeat`, {
+      ...{ ttr_ms: 1_000, leases: [], info: { name: 'mail' } },
+    });
+    await leaseOne(queue, { worker, ttr_ms: HOUR_MS });
+    await waitFor(async () => (await ofJob(id)).cause === 'lease_silent');
+    const found = await ofJob(id);
+    expect(found.message).toContain(`The worker ${worker} has the job, and sent its last heartbeat`);
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).toBe('behind');
+  });
+
+  it('says in which group a dead job failed, and the remedy runs it again', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    const job = await leaseOne(queue);
+    await given('POST', `jobs/${id}/fail`, { lease: job.lease, group: 'bad_input', message: 'no address' });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ cause: 'dead', facts: { failure_group: 'bad_input', attempts: 1 } });
+    expect(found.message).toContain('bad_input, no address');
+    await doRemedy(found);
+    expect((await ofJob(id)).cause).toBe('behind');
+  });
+
+  it.each(['done', 'cancelled'])('says that a kept job is %s', async (state) => {
+    const queue = fresh();
+    const { id } = await publish({ queue, retention_ms: HOUR_MS });
+    if (state === 'cancelled') await given('POST', `jobs/${id}/cancel`);
+    else await given('POST', `jobs/${id}/ack`, { lease: (await leaseOne(queue)).lease });
+    expect(await ofJob(id)).toMatchObject({ cause: state, remedies: [] });
+  });
+
+  it('says how often workers without a handler gave the job back', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue, type: 'fax' });
+    const job = await leaseOne(queue, { worker: 'mail-1' });
+    await given('POST', `jobs/${id}/release`, { lease: job.lease, reason: 'no_handler' });
+    await waitFor(async () => (await ofJob(id)).cause === 'no_handler');
+    const found = await ofJob(id);
+    expect(found).toMatchObject({ facts: { type: 'fax', releases: 1, worker: 'mail-1' } });
+    expect(found.message).toContain('No worker has a handler for the type fax');
+  });
+
+  it('says that no worker asks for the queue, and which queues workers ask for', async () => {
+    const [queue, other] = [fresh('mail'), fresh('mial')];
+    const { id } = await publish({ queue });
+    await given('POST', 'leases', { queues: [other], worker: 'sender' });
+    await waitFor(async () => (await ofJob(id)).message.includes(`${other} (sender)`));
+    for (const found of [await ofJob(id), await ofQueue(queue)]) {
+      expect(found).toMatchObject({ cause: 'no_worker', since: null });
+      expect(found.message).toContain(`No worker asks for jobs of the queue ${queue}`);
+    }
+    await doRemedy(await ofJob(id));
+    expect((await ofJob(id)).cause).toBe('leased');
+  });
+
+  it('says since when no worker asks, once the last lease request is a minute old', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await ask(fresh());
+    const key = `{${app.namespace}}:requested`;
+    await redis.zadd(key, Date.now() - 59_000, queue);
+    expect((await ofJob(id)).cause).toBe('behind');
+    const atMs = Date.now() - 61_000;
+    await redis.zadd(key, atMs, queue);
+    expect(await ofJob(id)).toMatchObject({ cause: 'no_worker', since: new Date(atMs).toISOString() });
+  });
+
+  it('counts the jobs in front of a ready job, by priority and age', async () => {
+    const queue = fresh();
+    await ask(queue);
+    for (let i = 0; i < 3; i++) await publish({ queue });
+    await publish({ queue, priority: -1 });
+    const { id } = await publish({ queue });
+    await publish({ queue });
+    const low = await publish({ queue, priority: 1 });
+    await waitFor(async () => (await ofJob(id)).cause === 'behind');
+    const found = await ofJob(id);
+    expect(found.facts).toMatchObject({ jobs_in_front: 4, of_higher_priority: 1, older: 3, at_least: false });
+    expect(found.message).toContain(
+      `behind 4 jobs of the queue ${queue}: 1 of a higher priority and 3 older`,
+    );
+    expect((await ofJob(low.id)).facts).toMatchObject({ jobs_in_front: 6 });
+  });
+
+  it('says at least how many jobs are in front of a job in a long queue', async () => {
+    const queue = fresh();
+    await ask(queue);
+    for (let i = 0; i < 20; i++)
+      await call('POST', 'jobs', { jobs: Array.from({ length: 60 }, () => ({ queue })) });
+    const { id } = await publish({ queue });
+    const { facts, message } = await ofJob(id);
+    expect(facts).toMatchObject({ jobs_in_front: 1_000, at_least: true });
+    expect(message).toContain('behind at least 1000 jobs');
+  });
+
+  it('says of a queue that nothing holds it back', async () => {
+    const queue = fresh();
+    await publish({ queue });
+    await ask(queue);
+    await waitFor(async () => (await ofQueue(queue)).cause === 'flowing');
+    expect(await ofQueue(queue)).toMatchObject({ remedies: [], also: [] });
+  });
+
+  it('is 404 for a job that leaves no record, and says why there may be none', async () => {
+    const { status, json } = await call('GET', 'jobs/nothing/explain');
+    expect(status).toBe(404);
+    expect(json).toMatchObject({ code: 'job_not_found' });
+    expect(JSON.stringify(json)).toContain('without retention_ms');
+  });
+
+  it('shows a token for some queues nothing of other queues', async () => {
+    const [mine, other] = [fresh('mine'), fresh('other')];
+    const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${mine}`);
+    const { token } = made.json as { token: string };
+    const hidden = await publish({ queue: other, delay_ms: HOUR_MS });
+    const { id } = await publish({ queue: mine, depends_on: [hidden.id] });
+    await ask(other);
+    const foreign = await call('GET', `jobs/${hidden.id}/explain`, undefined, { token });
+    expect(foreign.status).toBe(404);
+    const own = await call('GET', `jobs/${id}/explain`, undefined, { token });
+    expect(own.status).toBe(200);
+    expect(own.text).not.toContain(other);
+    expect((own.json as Explanation).facts).toMatchObject({ depends_on: [] });
+    expect((await call('GET', `queues/${other}/explain`, undefined, { token })).status).toBe(403);
+  });
+});
