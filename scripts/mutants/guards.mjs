@@ -7,6 +7,7 @@ import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
+import { EXPLAIN } from './guards/explain.mjs';
 import { EXTENDED_MODEL } from './guards/extended-model.mjs';
 import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -105,6 +106,7 @@ export const GUARDS = [
   ...FLOODS,
   ...EXTENDED_REGRESSIONS,
   ...DEPENDENCIES,
+  ...EXPLAIN,
   ...EXTENDED_MODEL,
   ...EVENTS,
   ...QUEUE_LIMITS,

@@ -185,7 +185,7 @@ const NOT_FOUND = {
   worker: 'worker_not_found',
   target: 'target_not_found',
 } as const satisfies Record<string, ErrorCode>;
-const GONE = ': one that was acknowledged without retention_ms, or has expired, is gone';
+const GONE = ': acknowledged, deleted, expired and replaced jobs leave no record without retention_ms';
 /** Max characters of a name that are repeated: the longest id. */
 const MAX_SHOWN = 128;
 

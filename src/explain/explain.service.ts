@@ -1,17 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import type { AlsoAnswer, Cause, Explanation } from '../contract/explain.js';
+import type { Cause, Explanation } from '../contract/explain.js';
 import type { Caller } from '../domain/caller.js';
 import { jobNotFound, QueueError } from '../domain/errors.js';
 import { isJobId } from '../domain/ids.js';
-import { isoTimeOrNull } from '../domain/iso-time.js';
 import { isForQueue, isForSomeQueues, type Rights } from '../domain/rights.js';
 import type { JobReasons, QueueReasons } from '../engine/explain/explainer.js';
 import { Engines } from '../engine/engines.js';
-import { causesOfJob, causesOfQueue, type ServerReasons } from './causes.js';
-
-const NO_RECORD =
-  'there is no such job: acknowledged, deleted, expired and replaced jobs leave no record without retention_ms';
+import { causesOfJob, causesOfQueue, explanationOf, type ServerReasons } from '../engine/explain/causes.js';
 
 /** Says why jobs do not run, as far as a caller may know it. */
 @Injectable()
@@ -27,7 +23,7 @@ export class ExplainService {
     return this.answer(caller, async (server) => {
       const reasons = await this.engines.of(caller.pool).explain.job(caller.namespace, id);
       if (reasons === null || /* guard: explain-checks-queue */ !isForQueue(caller.rights, reasons.job.queue))
-        throw new QueueError('job_not_found', NO_RECORD);
+        throw jobNotFound(id);
       return causesOfJob(visibleJob(reasons, caller.rights), server);
     });
   }
@@ -49,7 +45,7 @@ export class ExplainService {
       isPushing: this.config.push.enabled,
       isMoving: this.engines.isMoving(pool),
     };
-    return answerOf(await causes(server).catch(unavailable));
+    return explanationOf(await causes(server).catch(unavailable));
   }
 }
 
@@ -60,22 +56,6 @@ function unavailable(error: unknown): Cause[] {
   const facts = { seen_by: 'this server' };
   return [{ cause: 'store_unavailable', message, facts, sinceMs: null, nextAtMs: null, remedies: [] }];
 }
-
-function answerOf([first, ...others]: readonly Cause[]): Explanation {
-  const { cause, message, facts, sinceMs, nextAtMs, remedies } = first ?? FLOWING;
-  const since = isoTimeOrNull(sinceMs);
-  const also = others.map((one): AlsoAnswer => ({ cause: one.cause, message: one.message }));
-  return { cause, message, facts, since, nextAtMs, remedies, also };
-}
-
-const FLOWING: Cause = {
-  cause: 'flowing',
-  message: 'Nothing holds the jobs of the queue back: lease requests for it get them.',
-  facts: {},
-  sinceMs: null,
-  nextAtMs: null,
-  remedies: [],
-};
 
 /** The reasons of a job without what is of queues that the token is not for. */
 function visibleJob(reasons: JobReasons, rights: Rights | null): JobReasons {

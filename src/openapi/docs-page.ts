@@ -30,6 +30,7 @@ export const GUIDES: ReadonlyMap<string, string> = new Map([
   ['idempotency', 'idempotency and unique keys'],
   ['dependencies', 'dependencies'],
   ['jobs', 'one job'],
+  ['explain', 'why a job does not run'],
   ['lists', 'lists and tags'],
   ['queues', 'queues and settings'],
   ['dead-letter', 'dead-letter queue'],

@@ -124,7 +124,7 @@ describe('errors of the native API', () => {
 
   it('say what to do about a job that is gone, taken, leased or of another lease', async () => {
     expect(detailOf(await call('GET', 'jobs/none'))).toMatch(
-      /^there is no job none: one that was acknowledged without retention_ms, or has expired, is gone$/,
+      /^there is no job none: acknowledged, deleted, expired and replaced jobs leave no record without retention_ms$/,
     );
     const queue = fresh();
     await publish({ queue, id: `${queue}-1` });

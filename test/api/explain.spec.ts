@@ -30,8 +30,8 @@ describe('an explanation', () => {
     const answer = await call(method, path, body);
     expect(answer.status).toBeLessThan(300);
   };
-  /** A lease request that finds nothing: the queue is asked for. */
-  const ask = (queue: string): Promise<unknown> => given('POST', 'leases', { queues: [queue] });
+  /** A lease request that names the queue. */
+  const requestFrom = (queue: string): Promise<unknown> => given('POST', 'leases', { queues: [queue] });
 
   it('says that a job waits for its time, and the remedy makes it due', async () => {
     const { id } = await publish({ queue: fresh(), delay_ms: 300_000 });
@@ -110,7 +110,7 @@ describe('an explanation', () => {
     await publish({ queue, concurrency_key: 'customer-1' });
     const { id } = await publish({ queue, concurrency_key: 'customer-1' });
     const holder = await leaseOne(queue);
-    await ask(queue);
+    await requestFrom(queue);
     const found = await ofJob(id);
     expect(found).toMatchObject({
       cause: 'concurrency_key',
@@ -167,7 +167,7 @@ describe('an explanation', () => {
     await publish({ queue, ...options });
     const { id } = await publish({ queue, ...options });
     await leaseOne(queue);
-    await ask(queue);
+    await requestFrom(queue);
     const found = await ofJob(id);
     expect(found.cause).toBe('rate');
     expect(Date.parse(found.next_at!)).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
@@ -259,7 +259,7 @@ describe('an explanation', () => {
   it('says since when no worker asks, once the last lease request is a minute old', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
-    await ask(fresh());
+    await requestFrom(fresh());
     const key = `{${app.namespace}}:requested`;
     await redis.zadd(key, Date.now() - 59_000, queue);
     expect((await ofJob(id)).cause).toBe('behind');
@@ -268,9 +268,21 @@ describe('an explanation', () => {
     expect(await ofJob(id)).toMatchObject({ cause: 'no_worker', since: new Date(atMs).toISOString() });
   });
 
+  it('remembers the lease requests of 10,000 queues at most', async () => {
+    const key = `{${app.namespace}}:requested`;
+    const names = Array.from({ length: 10_000 }, (_, i) => [i, `old${String(i)}`]);
+    await redis.zadd(key, ...names.flat());
+    const queue = fresh();
+    await requestFrom(queue);
+    await waitFor(async () => (await redis.zscore(key, queue)) !== null);
+    expect(await redis.zcard(key)).toBe(10_000);
+    expect(await redis.zscore(key, 'old0')).toBeNull();
+    await redis.del(key);
+  });
+
   it('counts the jobs in front of a ready job, by priority and age', async () => {
     const queue = fresh();
-    await ask(queue);
+    await requestFrom(queue);
     for (let i = 0; i < 3; i++) await publish({ queue });
     await publish({ queue, priority: -1 });
     const { id } = await publish({ queue });
@@ -287,7 +299,7 @@ describe('an explanation', () => {
 
   it('says at least how many jobs are in front of a job in a long queue', async () => {
     const queue = fresh();
-    await ask(queue);
+    await requestFrom(queue);
     for (let i = 0; i < 20; i++)
       await call('POST', 'jobs', { jobs: Array.from({ length: 60 }, () => ({ queue })) });
     const { id } = await publish({ queue });
@@ -299,7 +311,7 @@ describe('an explanation', () => {
   it('says of a queue that nothing holds it back', async () => {
     const queue = fresh();
     await publish({ queue });
-    await ask(queue);
+    await requestFrom(queue);
     await waitFor(async () => (await ofQueue(queue)).cause === 'flowing');
     expect(await ofQueue(queue)).toMatchObject({ remedies: [], also: [] });
   });
@@ -317,9 +329,15 @@ describe('an explanation', () => {
     const { token } = made.json as { token: string };
     const hidden = await publish({ queue: other, delay_ms: HOUR_MS });
     const { id } = await publish({ queue: mine, depends_on: [hidden.id] });
-    await ask(other);
+    await requestFrom(other);
     const foreign = await call('GET', `jobs/${hidden.id}/explain`, undefined, { token });
     expect(foreign.status).toBe(404);
+    await waitFor(
+      async () =>
+        (await ofJob(id)).message !== '' &&
+        (await redis.zscore(`{${app.namespace}}:requested`, other)) !== null,
+    );
+    await given('POST', `queues/${mine}/pause`);
     const own = await call('GET', `jobs/${id}/explain`, undefined, { token });
     expect(own.status).toBe(200);
     expect(own.text).not.toContain(other);

@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
 /** Calls that make what they name, and those that are right whether it is there or not: their status. */
 const MAKES: Readonly<Record<string, number>> = {
   'GET /queues/{queue}': 200,
+  'GET /queues/{queue}/explain': 200,
   'PATCH /queues/{queue}': 200,
   'POST /queues/{queue}/pause': 200,
   'PUT /jobs/{id}': 201,
@@ -40,7 +41,7 @@ const QUERY: Readonly<Record<string, string>> = { 'DELETE /jobs/{id}/tags': '?ta
 const ONE_OF = /^\/settings\//;
 
 const noSuch = (what: string, name: string): string => {
-  const gone = ': one that was acknowledged without retention_ms, or has expired, is gone';
+  const gone = ': acknowledged, deleted, expired and replaced jobs leave no record without retention_ms';
   return `there is no ${what} ${name}${what === 'job' ? gone : ''}`;
 };
 

@@ -460,6 +460,34 @@ describe('pumphouse job, queue and dead', () => {
       expect(show).toMatch(/^ready +1$/m);
     });
 
+    it('says why a job does not run, or why a queue gives no jobs', async () => {
+      const { id } = await client.publish({ queue });
+      await client.queues.pause(queue);
+      const job = (await cli.call('why', id)).out;
+      expect(job).toContain(`paused: The queue ${queue} is paused since `);
+      expect(job).toContain(`to resume the queue:\n  pumphouse queue resume ${queue} --namespace `);
+      expect(job).toContain('also no_worker: No worker asks');
+      expect((await cli.call('why', queue)).out).toContain(`paused: The queue ${queue} is paused`);
+      expect(JSON.parse((await cli.call('why', id, '--json')).out)).toMatchObject({ cause: 'paused' });
+      expect((await cli.call('why', 'nothing')).err).toContain('without retention_ms');
+    });
+
+    it('names commands that remove the cause', async () => {
+      const first = await client.publish({ queue, delayMs: 60_000 });
+      const blocked = await client.publish({ queue, dependsOn: [first.id] });
+      for (const [id, cause] of [
+        [first.id, 'scheduled'],
+        [blocked.id, 'blocked'],
+      ] as const) {
+        const found = await client.jobs.explain(id);
+        expect(found.cause).toBe(cause);
+        const [name, ...words] = found.remedies[0]!.command!.split(' ');
+        const args = words.map((word) => (word === "''" ? '' : word));
+        expect([name, (await cli.call(...args)).code]).toEqual(['pumphouse', 0]);
+        expect((await client.jobs.explain(id)).cause).not.toBe(cause);
+      }
+    });
+
     it('purges jobs in the given states with --yes', async () => {
       await client.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
       expect((await cli.call('queue', 'purge', queue)).err).toContain("required option '--state <states>'");

@@ -14,6 +14,8 @@ const COMMANDS: Readonly<Record<string, string | readonly [null, string]>> = {
   publishJobs: 'job publish',
   putJob: [null, BY_PROGRAMS],
   getJob: 'job show',
+  explainJob: 'why',
+  explainQueue: 'why',
   listJobs: 'job ls',
   cancelJob: 'job cancel',
   cancelJobs: [null, `${BY_PROGRAMS}: all or none; the command cancels one after the other`],
@@ -97,6 +99,7 @@ const LINES = [
     'job set one --tries 9',
     'job move b one',
   ],
+  ...['why one', 'why --queue a'],
   ...['job cancel one', 'job revoke two', 'job rm two', 'bench --jobs 2'],
   ...['worker ls', 'worker show none', 'worker quiet none', 'worker stop none'],
   ...['dead groups', 'dead ls --queue a', 'dead respawn --queue a --yes', 'dead move b --queue a --yes'],
@@ -161,9 +164,7 @@ describe('the commands of the command line', () => {
     });
     for (const line of LINES) {
       const args = line.split(' ').map((arg) => places[arg] ?? arg);
-      current = args
-        .slice(0, args[0] === 'bench' || args[0] === 'stats' || args[0] === 'tail' ? 1 : 2)
-        .join(' ');
+      current = args.slice(0, ['bench', 'stats', 'tail', 'why'].includes(args[0] ?? '') ? 1 : 2).join(' ');
       // A `tail` that saw the event of a publish ends.
       const publishing = current === 'tail' ? setInterval(() => void app.put('b', 'x'), 100) : undefined;
       const output = { out: () => undefined, err: () => undefined };

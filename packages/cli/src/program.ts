@@ -22,6 +22,7 @@ import { statsCommand } from './commands/stats-command.js';
 import { tailCommand } from './commands/tail-command.js';
 import { targetCommand } from './commands/target-command.js';
 import { tokenCommand } from './commands/token-command.js';
+import { whyCommand } from './commands/why-command.js';
 import { workerCommand } from './commands/worker-command.js';
 
 /** Commands that call no server, or have those options of their own. */
@@ -83,7 +84,14 @@ export function program(output: Output, isJson = false): Command {
   const open: OpenSession = (command) => openSession(command, output);
   const groups: readonly (readonly [heading: string, ...commands: Command[]])[] = [
     ['Server:', serveCommand(), doctorCommand(open), benchCommand(open), importCommand(output)],
-    ['Jobs and queues:', jobCommand(open), queueCommand(open), deadCommand(open), recurringCommand(open)],
+    [
+      'Jobs and queues:',
+      jobCommand(open),
+      queueCommand(open),
+      deadCommand(open),
+      recurringCommand(open),
+      whyCommand(open),
+    ],
     ['Push and workers:', targetCommand(open), workerCommand(open)],
     ['Monitoring:', statsCommand(open), tailCommand(open)],
     ['Access:', tokenCommand(open), limitCommand(open), quotaCommand(open), namespaceCommand(open)],

@@ -290,9 +290,11 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'jobs.put': (options) => jobs.put('a', { queue }, options),
         'jobs.cancel': (options) => jobs.cancel('a', options),
         'jobs.revoke': (options) => jobs.revoke('a', options),
+        'jobs.explain': (options) => jobs.explain('a', options),
         'jobs.log': (options) => jobs.log('a', 'm', undefined, options),
         'jobs.delete': (options) => jobs.delete('a', options),
         'queues.get': (options) => queues.get(queue, options),
+        'queues.explain': (options) => queues.explain(queue, options),
         'queues.list': (options) => queues.list({}, options),
         'queues.each': (options) => queues.each({}, options).next(),
         'queues.update': (options) => queues.update(queue, { maxRunning: 1 }, options),
@@ -334,6 +336,16 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         abort.abort(reason);
         expect([what, await during]).toEqual([what, reason]);
       }
+    });
+
+    it('says why a job does not run, and why a queue gives no jobs', async () => {
+      const { id } = await pumphouse.publish({ queue, data: 1 });
+      await pumphouse.queues.pause(queue);
+      const found = await pumphouse.jobs.explain(id);
+      expect(found).toMatchObject({ cause: 'paused', nextAt: null, facts: { queue } });
+      expect(Date.parse(found.since!)).toBeGreaterThan(0);
+      expect(await pumphouse.queues.explain(queue)).toMatchObject({ cause: 'paused' });
+      await expect(pumphouse.jobs.explain('none')).rejects.toMatchObject({ code: 'job_not_found' });
     });
 
     it('emits the events of a job with its worker and its result', async () => {

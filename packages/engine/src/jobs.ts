@@ -1,6 +1,7 @@
 import {
   type CancelledJob,
   type ChangedJob,
+  type Explanation,
   givenOptions,
   type JobChange,
   type JobDetails,
@@ -11,10 +12,12 @@ import {
   type PublishedJob,
 } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
+import { ExplanationAnswer } from '#src/contract/explain';
 import { CancelledAnswer, ChangedAnswer } from '#src/contract/job/changes';
 import { jobNotFound, QueueError } from '#src/domain/errors';
 import type { JobFilter as EngineFilter } from '#src/domain/job/job-lists';
 import type { Engine } from '#src/engine/engine';
+import { causesOfJob, explanationOf } from '#src/engine/explain/causes';
 import type { JobChange as EngineChange } from '#src/engine/jobs/job-updater';
 import { detailsOf, summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
@@ -109,6 +112,16 @@ export class EngineJobs {
     };
     // A job of an earlier attempt would be refused.
     return onlyNew ? call(put, signal) : repeat(put, signal);
+  }
+
+  /** Says why a job does not run; assumes that a server pushes the jobs of its target. @throws {PumphouseError} `job_not_found` */
+  explain(id: string, { signal }: CallOptions = {}): Promise<Explanation> {
+    return repeat(async () => {
+      const reasons = await this.engine.explain.job(this.namespace, id);
+      if (reasons === null) throw jobNotFound(id);
+      const known = { namespace: this.namespace, isPushing: true, isMoving: false };
+      return toShown(ExplanationAnswer, explanationOf(causesOfJob(reasons, known))) as Explanation;
+    }, signal);
   }
 
   /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */

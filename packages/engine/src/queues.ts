@@ -1,4 +1,5 @@
 import {
+  type Explanation,
   type Given,
   givenOptions,
   type JobState,
@@ -10,6 +11,7 @@ import {
   type QueueSettings,
   type Rate,
 } from '@pumphouse/client';
+import { ExplanationAnswer } from '#src/contract/explain';
 import { QueueError } from '#src/domain/errors';
 import { toShown } from '#src/contract/fields/wire';
 import { QueueAnswer, queueFacts, type SettingsChange } from '#src/contract/queue-settings';
@@ -17,6 +19,7 @@ import { checkNames } from '#src/domain/ids';
 import { JOB_STATES, STATE_NAMES } from '#src/domain/job/states';
 import { checkNumber } from '#src/engine/core/checks';
 import type { Engine } from '#src/engine/engine';
+import { causesOfQueue, explanationOf } from '#src/engine/explain/causes';
 import type { Queues, QueueView } from '#src/engine/queues/queues';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 
@@ -29,7 +32,7 @@ export class EngineQueues {
   private readonly queues: Queues;
 
   constructor(
-    engine: Engine,
+    private readonly engine: Engine,
     private readonly namespace: string,
   ) {
     this.queues = engine.queues;
@@ -54,6 +57,15 @@ export class EngineQueues {
   /** Any legal name has an answer: `exists` says whether there is such a queue. */
   get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
     return this.send(queue, options, () => this.queues.find(this.namespace, queue));
+  }
+
+  /** Says why the queue gives no jobs; assumes that a server pushes the jobs of its target. */
+  explain(queue: string, { signal }: CallOptions = {}): Promise<Explanation> {
+    return repeat(async () => {
+      const reasons = await this.engine.explain.queue(this.namespace, queue);
+      const known = { namespace: this.namespace, isPushing: true, isMoving: false };
+      return toShown(ExplanationAnswer, explanationOf(causesOfQueue(reasons, known))) as Explanation;
+    }, signal);
   }
 
   /** Changes settings: what is left out stays, null takes away. */

@@ -182,6 +182,28 @@ export interface QueueDetails extends QueueSettings {
   readonly created?: boolean;
 }
 
+/** Why a job does not run, or why a queue gives no jobs. */
+export interface Explanation {
+  /** Its name: `no_worker`, `paused`, `blocked`, … The guide to jobs that do not run lists all. */
+  readonly cause: string;
+  /** One sentence that names it. */
+  readonly message: string;
+  /** What the sentence is made from; it depends on the cause. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Null: not known. */
+  readonly since: string | null;
+  /** When it ends or is tried again; null = nothing is planned. */
+  readonly nextAt: string | null;
+  /** What one can do: as a call, and on the command line if it has a command for it. */
+  readonly remedies: readonly {
+    readonly about: string;
+    readonly call: string;
+    readonly command: string | null;
+  }[];
+  /** What holds too, and would be next. */
+  readonly also: readonly { readonly cause: string; readonly message: string }[];
+}
+
 export interface PurgedQueue {
   readonly jobs: Readonly<Partial<Record<JobState, number>>>;
   readonly dryRun: boolean;

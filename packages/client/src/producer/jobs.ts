@@ -2,6 +2,7 @@ import type { PublishedJob } from '../driver.js';
 import type {
   CancelledJob,
   ChangedJob,
+  Explanation,
   JobChange,
   JobDetails,
   JobFilter,
@@ -74,6 +75,11 @@ export class Jobs {
       },
       options,
     );
+  }
+
+  /** Says why a job does not run. @throws {PumphouseError} `job_not_found` */
+  explain(id: string, options: CallOptions = {}): Promise<Explanation> {
+    return this.calls.send({ method: 'GET', path: `jobs/${part(id)}/explain` }, options);
   }
 
   /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */

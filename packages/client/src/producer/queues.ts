@@ -1,4 +1,12 @@
-import type { JobState, Page, PageOptions, PurgedQueue, QueueDetails, QueueSettings } from './answers.js';
+import type {
+  Explanation,
+  JobState,
+  Page,
+  PageOptions,
+  PurgedQueue,
+  QueueDetails,
+  QueueSettings,
+} from './answers.js';
 import type { Optional } from '../optional.js';
 import { type CallOptions, type Calls, part } from './calls.js';
 
@@ -21,6 +29,11 @@ export class Queues {
   /** Any legal name has an answer: `exists` says whether there is such a queue. */
   get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
     return this.calls.send({ method: 'GET', path: `queues/${part(queue)}` }, options);
+  }
+
+  /** Says why the queue gives no jobs; `flowing`: nothing holds them back. */
+  explain(queue: string, options: CallOptions = {}): Promise<Explanation> {
+    return this.calls.send({ method: 'GET', path: `queues/${part(queue)}/explain` }, options);
   }
 
   /** Changes settings: what is left out stays, null takes away. */

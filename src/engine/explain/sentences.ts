@@ -1,4 +1,4 @@
-import { isoTime } from '../domain/iso-time.js';
+import { isoTime } from '../../domain/iso-time.js';
 
 const UNITS = [
   ['day', 86_400_000],

@@ -1,13 +1,13 @@
-import type { Cause, CauseName } from '../contract/explain.js';
-import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
-import type { JobReasons, LeaseRequestSeen, QueueReasons } from '../engine/explain/explainer.js';
+import type { Cause, CauseName, Explanation } from '../../contract/explain.js';
+import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
+import type { JobReasons, LeaseRequestSeen, QueueReasons } from './explainer.js';
 import { remediesOf, type Remedies } from './remedies.js';
 import { count, duration, joined, moment } from './sentences.js';
 
 /** Time without a lease request after which no worker asks for a queue, in milliseconds. */
 const NO_REQUEST_MS = 60_000;
 
-/** What the server that answers knows of itself. */
+/** What the process that answers knows of itself. */
 export interface ServerReasons {
   readonly namespace: string;
   /** True if it pushes jobs to targets. */
@@ -30,7 +30,7 @@ interface KnownJob extends Known {
 /** A reason why a job or a queue waits; null = it does not hold. */
 type Reason<T extends Known> = (known: T) => Cause | null;
 
-/** Why a job waits, runs or has ended: the first is the cause, the others hold too. Never empty. */
+/** Why a job waits, runs or has ended: the first is the cause, the others hold too. */
 export function causesOfJob(reasons: JobReasons, server: ServerReasons): Cause[] {
   const { nowMs, queue } = reasons;
   const known = { nowMs, queue, server, remedies: remediesOf(server.namespace), reasons };
@@ -54,6 +54,13 @@ function cause(
 /** When a job came into the state that it is in, as far as its timeline says; Unix ms. */
 function enteredMs({ job }: JobReasons): number | null {
   return job.timeline.at(-1)?.atMs ?? job.publishedAtMs;
+}
+
+/** An explanation by causes: the first one, or that nothing holds the jobs back. */
+export function explanationOf([first = FLOWING, ...others]: readonly Cause[]): Explanation {
+  const { cause: name, message, facts, sinceMs, nextAtMs, remedies } = first;
+  const also = others.map((one) => ({ cause: one.cause, message: one.message }));
+  return { cause: name, message, facts, since: isoTimeOrNull(sinceMs), nextAtMs, remedies, also };
 }
 
 /* A job that has ended. */
@@ -481,6 +488,8 @@ const QUEUE_REASONS: readonly Reason<Known>[] = [
   rate,
   noWorker,
 ];
+
+const FLOWING = cause('flowing', 'Nothing holds the jobs of the queue back: lease requests for it get them.');
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);

@@ -1,4 +1,4 @@
-import type { Remedy } from '../contract/explain.js';
+import type { Remedy } from '../../contract/explain.js';
 
 export type Remedies = ReturnType<typeof remediesOf>;
 
@@ -14,13 +14,14 @@ export function remediesOf(namespace: string) {
     command: command === null ? null : `pumphouse ${command} --namespace ${namespace}`,
   });
   return {
-    runNow: (id: string) => remedy('make it due now', ['PATCH', `/jobs/${id}`, { delay_ms: 0 }], null),
+    runNow: (id: string) =>
+      remedy('make it due now', ['PATCH', `/jobs/${id}`, { delay_ms: 0 }], `job set ${id} --delay 0s`),
     cancel: (id: string) => remedy('cancel it', ['POST', `/jobs/${id}/cancel`], `job cancel ${id}`),
     dropDependencies: (id: string, ids: readonly string[]) =>
       remedy(
         'run it without these dependencies',
         ['DELETE', `/jobs/${id}/dependencies`, { depends_on: ids }],
-        null,
+        `job set ${id} --depends-on ''`,
       ),
     revoke: (id: string) =>
       remedy(

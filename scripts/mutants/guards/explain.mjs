@@ -1,0 +1,38 @@
+const SPEC = 'test/api/explain.spec.ts';
+const RIGHTS = 'an explanation › shows a token for some queues nothing of other queues';
+
+/**
+ * Explanations: src/explain, and what it reads.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const EXPLAIN = [
+  {
+    id: 'explain-checks-queue',
+    name: 'explain: a job is explained to tokens of its queue only',
+    off: 'false',
+    spec: SPEC,
+    test: RIGHTS,
+  },
+  {
+    id: 'explain-hides-foreign-jobs',
+    name: 'explain: dependencies in other queues are not named',
+    off: 'true',
+    spec: SPEC,
+    test: RIGHTS,
+  },
+  {
+    id: 'explain-hides-foreign-queues',
+    name: 'explain: lease requests for other queues are not named',
+    off: 'true',
+    spec: SPEC,
+    test: RIGHTS,
+  },
+  {
+    id: 'lease-requests-bounded',
+    name: 'explain: a namespace remembers the lease requests of so many queues at most',
+    off: 'false',
+    spec: SPEC,
+    test: 'an explanation › remembers the lease requests of 10,000 queues at most',
+  },
+];
