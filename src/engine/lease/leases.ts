@@ -60,7 +60,7 @@ export interface ExtendedLeasing {
   /** Queues that are known to be extended. */
   readonly queues: ExtendedQueues;
   readonly workers: Pick<Workers, 'see'>;
-  readonly requested: Pick<RequestedQueues, 'see'>;
+  readonly requested: Pick<RequestedQueues, 'see' | 'stop'>;
   readonly settler: Pick<Settler, 'undo'>;
 }
 
@@ -172,6 +172,7 @@ export class Leases {
   /** Ends every wait, now and in future. */
   stop(): void {
     this.offWake();
+    this.extended.requested.stop();
     this.longPolls.close();
   }
 

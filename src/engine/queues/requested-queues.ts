@@ -3,12 +3,15 @@ import { Batcher, type ScriptRunner } from '../core/scripts.js';
 
 /** A queue is recorded again only after this time, in milliseconds. */
 const RECORD_EVERY_MS = 10_000;
+/** Records are collected for this time, in milliseconds, so that many queues cost one script call. */
+const COLLECT_MS = 1_000;
 /** Number of queues that this process remembers. */
 const MOST_REMEMBERED = 10_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
 
 interface LeaseRequestRecord {
+  readonly namespace: string;
   readonly queue: string;
   readonly worker: string;
 }
@@ -21,16 +24,14 @@ export class RequestedQueues {
   /** Namespace → queue → when it was recorded last, Unix ms. */
   private readonly recorded = new Map<string, Map<string, number>>();
   private size = 0;
+  private collected: LeaseRequestRecord[] = [];
+  private timer: NodeJS.Timeout | undefined;
   private readonly records: Batcher<LeaseRequestRecord, never>;
 
   constructor(private readonly runner: ScriptRunner) {
     this.records = new Batcher(async (namespace, records) => {
-      await runner.run(
-        recordLeaseRequests,
-        namespace,
-        {},
-        records.map(({ queue, worker }) => [queue, worker]),
-      );
+      const items = records.map(({ queue, worker }) => [queue, worker]);
+      await runner.run(recordLeaseRequests, namespace, {}, items);
       return [];
     });
   }
@@ -41,12 +42,21 @@ export class RequestedQueues {
     const known = this.recorded.get(namespace);
     for (const queue of queues) {
       // Redis's clock may have been set back.
-      if (Math.abs(nowMs - (known?.get(queue) ?? 0)) >= RECORD_EVERY_MS)
-        this.record(namespace, queue, worker, nowMs);
+      if (Math.abs(nowMs - (known?.get(queue) ?? 0)) >= RECORD_EVERY_MS) {
+        this.remember(namespace, queue, nowMs);
+        this.collected.push({ namespace, queue, worker });
+        this.timer ??= setTimeout(() => this.record(), COLLECT_MS).unref();
+      }
     }
   }
 
-  private record(namespace: string, queue: string, worker: string, nowMs: number): void {
+  /** Records nothing more. */
+  stop(): void {
+    clearTimeout(this.timer);
+    this.collected = [];
+  }
+
+  private remember(namespace: string, queue: string, nowMs: number): void {
     if (this.size >= MOST_REMEMBERED) {
       this.recorded.clear();
       this.size = 0;
@@ -55,9 +65,16 @@ export class RequestedQueues {
     this.recorded.set(namespace, known);
     if (!known.has(queue)) this.size += 1;
     known.set(queue, nowMs);
-    this.records.add(namespace, [{ queue, worker }], RECORD_BYTES, {
-      done: () => undefined,
-      failed: () => known.delete(queue) && (this.size -= 1),
-    });
+  }
+
+  private record(): void {
+    this.timer = undefined;
+    for (const one of this.collected.splice(0)) {
+      this.records.add(one.namespace, [one], RECORD_BYTES, {
+        done: () => undefined,
+        // The next request records it: the time stays as one that is long ago.
+        failed: () => this.recorded.get(one.namespace)?.set(one.queue, 0),
+      });
+    }
   }
 }
