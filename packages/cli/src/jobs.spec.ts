@@ -481,8 +481,8 @@ describe('pumphouse job, queue and dead', () => {
       ] as const) {
         const found = await client.jobs.explain(id);
         expect(found.cause).toBe(cause);
-        const [name, ...words] = found.remedies[0]!.command!.split(' ');
-        const args = words.map((word) => (word === "''" ? '' : word));
+        const [name, ...parts] = found.remedies[0]!.command!.split(' ');
+        const args = parts.map((part) => (part === "''" ? '' : part));
         expect([name, (await cli.call(...args)).code]).toEqual(['pumphouse', 0]);
         expect((await client.jobs.explain(id)).cause).not.toBe(cause);
       }

@@ -404,9 +404,9 @@ function noWorker({ queue, nowMs, remedies }: Known): Cause | null {
     (one) => one.queue !== queue.queue && nowMs - one.atMs < NO_REQUEST_MS,
   );
   const named = others.map((one) => (one.worker === null ? one.queue : `${one.queue} (${one.worker})`));
-  const ask =
+  const namedQueues =
     others.length === 0 ? 'No worker of the namespace asks for jobs' : `Workers ask for ${joined(named)}`;
-  return cause('no_worker', `No worker asks for jobs of the queue ${queue.queue}: ${last}. ${ask}.`, {
+  return cause('no_worker', `No worker asks for jobs of the queue ${queue.queue}: ${last}. ${namedQueues}.`, {
     facts: {
       queue: queue.queue,
       last_request_at: isoTimeOrNull(lastRequest?.atMs ?? null),
