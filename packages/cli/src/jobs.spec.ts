@@ -104,6 +104,11 @@ describe('pumphouse job, queue and dead', () => {
       expect((await client.queues.get(queue)).length).toBe(1);
     });
 
+    it('names a dependency that does not exist', async () => {
+      const { code, err } = await cli.call('job', 'publish', queue, '1', '--depends-on', `${queue}-typo`);
+      expect([code, err]).toEqual([0, `There is no job ${queue}-typo: as a dependency it counts as done.\n`]);
+    });
+
     it('says that nothing was stored if another job has the unique key', async () => {
       const unique = ['job', 'publish', queue, '1', '--unique', `u-${queue}`];
       const [first, second] = [await cli.call(...unique), await cli.call(...unique)];
