@@ -91,7 +91,9 @@ export class TimelineAnswer {
   @Whole('When the lease is revoked, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
   revoked_at?: number;
   @Optional() @Labels('The updated fields.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
-  @Optional() @Label('Why it was released: `no_handler`, or `revoked` = by a revoke.', { max: MAX_LABEL }) reason?: string;
+  @Optional()
+  @Label('Why it was released: `no_handler`, or `revoked` = by a revoke.', { max: MAX_LABEL })
+  reason?: string;
   @Optional()
   @Label('What was left out for lack of room, as beyond a quota: `result`.', { max: MAX_LABEL })
   left_out?: string;
