@@ -134,6 +134,19 @@ func TestDurationsAreRoundedUpToMilliseconds(t *testing.T) {
 	}
 }
 
+func TestAPublishNamesMissingDependenciesOrRefusesThem(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	job := pumphouse.NewJob{Queue: queue, DependsOn: []string{"typo"}}
+	one, err := client.Publish(ctx, job)
+	if err != nil || len(one.MissingDependencies) != 1 || one.MissingDependencies[0] != "typo" {
+		t.Errorf("it is %+v, %v", one, err)
+	}
+	job.OnMissingDependency = "refuse"
+	if _, err := client.Publish(ctx, job); pumphouse.Code(err) != "missing_dependency" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestAPublishSaysWhetherItWasReplayed(t *testing.T) {
 	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
 	job := pumphouse.NewJob{Queue: queue}

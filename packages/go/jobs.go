@@ -40,6 +40,8 @@ type NewJob struct {
 	DependsOn []string
 	// OnDependencyFailure is block, ignore, fail or cancel.
 	OnDependencyFailure string
+	// OnMissingDependency is ignore or refuse: what a publish does if no job has one of these ids. By default the id counts as done.
+	OnMissingDependency string
 	Retry               *RetryPolicy
 	LeaseGrace          time.Duration
 	Unique              *UniqueKey
@@ -122,6 +124,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.put("attributes", j.Attributes, len(j.Attributes) > 0)
 	m.put("depends_on", j.DependsOn, len(j.DependsOn) > 0)
 	m.text("on_dependency_failure", j.OnDependencyFailure)
+	m.text("on_missing_dependency", j.OnMissingDependency)
 	m.put("retry", j.Retry, j.Retry != nil)
 	m.duration("lease_grace_ms", j.LeaseGrace)
 	m.put("unique", j.Unique, j.Unique != nil)
@@ -236,6 +239,8 @@ type PublishedJob struct {
 	Existing bool `json:"existing"`
 	// Replayed: nothing was stored, an earlier publish with the same idempotency key was answered so.
 	Replayed bool `json:"replayed"`
+	// MissingDependencies are ids of DependsOn that no job has: they count as done.
+	MissingDependencies []string `json:"missing_dependencies"`
 }
 
 // EndedJob is a job that was waited for. If State is not done, dead or cancelled, it has not ended in time; "" = it is gone.

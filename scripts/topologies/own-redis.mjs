@@ -16,6 +16,7 @@ export const OWN_REDIS = {
   'test/engine/extended-time.spec.ts': "looks at a server's slow log",
   'test/engine/scripts-time.spec.ts': "looks at a server's slow log",
   'test/engine/header.spec.ts': 'asks a Redis of its own to run one assembled script',
+  'test/engine/start-errors.spec.ts': 'starts servers that speak something else than was expected',
   'test/engine/wire.spec.ts': 'sends bytes to one server, past all that knows of topologies',
   'test/api/from-lmstfy-page.spec.ts': 'switches a server off',
   'test/api/import-lmstfy.spec.ts': 'runs a command between two servers',

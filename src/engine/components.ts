@@ -141,13 +141,14 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const deadJobs = new DeadJobs(runner, observer, scheduleIfDue, queuesOf);
   const recurrings = new Recurrings(runner, scheduleIfDue, quotas);
   const records = new DeliveryLogs(pool, runner, observer, settler, timers);
+  const requested = new RequestedQueues(runner);
   const leases: Leases = new Leases(
     pool,
     runner,
     observer,
     scheduleWakeup,
     records,
-    { queues: extendedQueues, workers, settler, requested: new RequestedQueues(runner) },
+    { queues: extendedQueues, workers, settler, requested },
     eventWriter,
     durations,
     waiters,
@@ -197,6 +198,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     publishers,
     extendedPublisher,
     extendedQueues,
+    requested,
     records,
     leases,
     acks,
@@ -208,7 +210,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     lists: new Lists(runner, queuesOf),
     tags: new Tags(pool, runner, quotas),
     endWatch: new EndWatch(runner),
-    explainer: new Explainer(runner),
+    explainer: new Explainer(runner, requested),
     workers,
     targets: new Targets(pool, runner),
     deadJobs,

@@ -618,6 +618,7 @@ describe('permissions by queue', () => {
     'POST /v1/:namespace/jobs/:id/dependencies': { body: { depends_on: ['x'] } },
     'DELETE /v1/:namespace/jobs/:id/dependencies': { body: { depends_on: ['x'] } },
     'POST /v1/:namespace/jobs/:id/log': { body: { message: 'm' } },
+    'GET /v1/:namespace/jobs/:id/explain': {},
     'GET /v1/:namespace/jobs/:id/tags': {},
     'POST /v1/:namespace/jobs/:id/tags': { body: { tags: ['a'] } },
     'DELETE /v1/:namespace/jobs/:id/tags': { query: '?tags=a' },

@@ -149,7 +149,10 @@ describe('worker sessions on the native API', () => {
       { id: simple!.id, status: 'extended', cancel_requested: false },
       { id: acked!.id, status: 'not_found', cancel_requested: false },
       { id: cancelled!.id, status: 'extended', cancel_requested: true },
-      { id: revoked!.id, status: 'lease_lost', state: 'ready', cancel_requested: false },
+      {
+        ...{ id: revoked!.id, status: 'lease_lost', state: 'ready', reason: 'revoked' },
+        cancel_requested: false,
+      },
       { id: simple!.id, status: 'lease_lost', state: 'leased', cancel_requested: false },
       { id: simple!.id, status: 'extended', cancel_requested: false },
     ]);

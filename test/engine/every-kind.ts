@@ -15,6 +15,7 @@ export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise
   await fillSimple(engine, ns);
   await fillExtended(engine, ns);
   await fillNamespace(engine, ns);
+  await engine.components.requested.flush();
 }
 
 async function fillSimple(engine: PoolEngine, ns: string): Promise<void> {

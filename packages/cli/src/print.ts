@@ -134,15 +134,19 @@ function apiName(name: string): string {
 
 /** A value of an answer as the cell of a table. */
 export function cell(value: unknown): string {
+  return cellOf(value, json);
+}
+
+function cellOf(value: unknown, jsonOf: (part: unknown) => string): string {
   if (value === null || value === undefined || value === '') return '-';
   if (Array.isArray(value) && value.length === 0) return '-';
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(',');
-  return typeof value === 'string' ? value : json(value).trimEnd();
+  return typeof value === 'string' ? value : jsonOf(value).trimEnd();
 }
 
 /** The fields of an answer by their names in the API, one a line. */
 export function fieldLines(value: object): string {
-  return columns(entriesOf(apiNames(value)).map(([name, part]) => [name, cell(part)]));
+  return columns(entriesOf(apiNames(value)).map(([name, part]) => [name, cellOf(part, plainJson)]));
 }
 
 /** `3 jobs`, `1 job`. */

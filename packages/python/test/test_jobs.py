@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, Dict
 
-from pumphouse import NewJob, Pumphouse, RetryPolicy, UniqueKey
+from pumphouse import NewJob, Pumphouse, PumphouseError, RetryPolicy, UniqueKey
 
 from support import answering, http_answer, queue_name
 
@@ -82,6 +82,16 @@ class Publishing(unittest.TestCase):
             published += client.publish_many([NewJob(queue)] * 2, idempotency_key=f"many-{queue}")
             ended = client.publish_and_wait(NewJob(queue), wait_ms=1, idempotency_key=f"wait-{queue}")
             self.assertEqual([*[one.replayed for one in published], ended.replayed], [is_replayed] * 4)
+
+    def test_names_missing_dependencies_or_refuses_them(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        job = NewJob(queue, depends_on=["typo"])
+        published = [client.publish(job), *client.publish_many([job]), client.publish_and_wait(job, wait_ms=1)]
+        self.assertEqual([list(one.missing_dependencies) for one in published], [["typo"]] * 3)
+        self.assertEqual(list(client.publish(NewJob(queue)).missing_dependencies), [])
+        with self.assertRaises(PumphouseError) as caught:
+            client.publish(NewJob(queue, depends_on=["typo"], on_missing_dependency="refuse"))
+        self.assertEqual(caught.exception.code, "missing_dependency")
 
     def test_is_no_replay_when_only_its_own_first_answer_was_lost(self) -> None:
         job = '{"id":"1","state":"ready","existing":false}'

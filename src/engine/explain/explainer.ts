@@ -4,6 +4,7 @@ import { explainJob, explainQueue } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
+import type { RequestedQueues } from '../queues/requested-queues.js';
 import { detailsOf } from '../jobs/job-reader.js';
 
 /** Jobs in front of a ready job that are counted exactly. */
@@ -78,7 +79,10 @@ export interface JobReasons {
 
 /** Reads why jobs do not run: each answer is one script call, which changes nothing. */
 export class Explainer {
-  constructor(private readonly runner: ScriptRunner) {}
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly requested: Pick<RequestedQueues, 'seenAtMs'>,
+  ) {}
 
   /** What decides when a job runs; null if there is no such job. */
   async job(namespace: string, id: string): Promise<JobReasons | null> {
@@ -95,7 +99,7 @@ export class Explainer {
     return {
       nowMs,
       job,
-      queue: queueOf(job.queue, parts, nowMs, true),
+      queue: this.queueOf(namespace, job.queue, parts, nowMs, true),
       front:
         front.length === 0 ? null : { urgent: front[0] ?? 0, older: front[1] ?? 0, isExact: front[2] === 1 },
       slots:
@@ -115,7 +119,22 @@ export class Explainer {
   async queue(namespace: string, queue: string): Promise<QueueReasons> {
     checkNames(namespace, queue);
     const { parts, nowMs } = await this.runner.run(explainQueue, namespace, { queue }, []);
-    return queueOf(queue, parts, nowMs, textOf(parts.get('exists')) === '1');
+    return this.queueOf(namespace, queue, parts, nowMs, textOf(parts.get('exists')) === '1');
+  }
+
+  /** What Redis knows of a queue, and the lease requests to this process that Redis does not know yet. */
+  private queueOf(
+    namespace: string,
+    queue: string,
+    parts: Parts,
+    nowMs: number,
+    exists: boolean,
+  ): QueueReasons {
+    const known = queueOf(queue, parts, nowMs, exists);
+    const seenAtMs = this.requested.seenAtMs(namespace, queue);
+    const isNewer = seenAtMs > (known.lastRequest?.atMs ?? 0);
+    if (!isNewer) return known;
+    return { ...known, lastRequest: { queue, atMs: seenAtMs, worker: known.lastRequest?.worker ?? null } };
   }
 }
 

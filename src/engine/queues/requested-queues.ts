@@ -45,9 +45,14 @@ export class RequestedQueues {
       if (Math.abs(nowMs - (known?.get(queue) ?? 0)) >= RECORD_EVERY_MS) {
         this.remember(namespace, queue, nowMs);
         this.collected.push({ namespace, queue, worker });
-        this.timer ??= setTimeout(() => this.record(), COLLECT_MS).unref();
+        this.timer ??= setTimeout(() => void this.flush(), COLLECT_MS).unref();
       }
     }
+  }
+
+  /** When this process recorded a queue last, Unix ms; 0 = it knows of no lease request. Newer than what Redis has. */
+  seenAtMs(namespace: string, queue: string): number {
+    return this.recorded.get(namespace)?.get(queue) ?? 0;
   }
 
   /** Records nothing more. */
@@ -67,14 +72,23 @@ export class RequestedQueues {
     known.set(queue, nowMs);
   }
 
-  private record(): void {
+  /** Records now what has been collected. Resolves when it is recorded, or has failed. */
+  async flush(): Promise<void> {
+    clearTimeout(this.timer);
     this.timer = undefined;
-    for (const one of this.collected.splice(0)) {
+    await Promise.all(this.collected.splice(0).map((one) => this.record(one)));
+  }
+
+  private record(one: LeaseRequestRecord): Promise<void> {
+    return new Promise((resolve) => {
       this.records.add(one.namespace, [one], RECORD_BYTES, {
-        done: () => undefined,
-        // The next request records it: the time stays as one that is long ago.
-        failed: () => this.recorded.get(one.namespace)?.set(one.queue, 0),
+        done: () => resolve(),
+        failed: () => {
+          // The next request records it: the time stays as one that is long ago.
+          this.recorded.get(one.namespace)?.set(one.queue, 0);
+          resolve();
+        },
       });
-    }
+    });
   }
 }

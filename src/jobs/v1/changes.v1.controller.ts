@@ -136,9 +136,10 @@ export class V1ChangesController {
   addDependencies(
     @CurrentCaller() caller: Caller,
     @InPath('id') id: string,
-    @BodyFields() { depends_on, on_missing_dependency }: MoreDependencyFields,
+    @BodyFields() fields: MoreDependencyFields,
   ) {
-    const change = { moreDependencies: depends_on, onMissingDependency: on_missing_dependency };
+    const { dependsOn, onMissingDependency } = toInside(MoreDependencyFields, fields);
+    const change = { moreDependencies: dependsOn, onMissingDependency };
     return this.alter(caller, id, given<JobChange>(change));
   }
 

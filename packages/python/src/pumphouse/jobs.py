@@ -4,7 +4,7 @@ import base64
 import json
 import math
 import re
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
@@ -76,6 +76,8 @@ class NewJob:
     #: Ids of jobs that must be done first.
     depends_on: Optional[Sequence[str]] = None
     on_dependency_failure: Optional[Literal["block", "ignore", "fail", "cancel"]] = None
+    #: What a publish does if no job has one of these ids: ``refuse`` stores nothing; by default the id counts as done.
+    on_missing_dependency: Optional[Literal["ignore", "refuse"]] = None
     #: A mapping has the fields of the API.
     retry: Union[RetryPolicy, Mapping[str, Any], None] = None
     lease_grace_ms: Optional[float] = None
@@ -153,6 +155,8 @@ class PublishedJob:
     existing: bool
     #: True: nothing was stored, an earlier publish with the same idempotency key was answered so.
     replayed: bool = False
+    #: Ids of ``depends_on`` that no job has: they count as done.
+    missing_dependencies: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,8 @@ class EndedJob:
     failure: Optional[JobFailure]
     #: True: an earlier publish with the same idempotency key has stored it.
     replayed: bool = False
+    #: Ids of ``depends_on`` that no job has: they count as done.
+    missing_dependencies: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -248,7 +254,7 @@ class JobPage:
 
 def from_wire(kind: Type[T], wire: Mapping[str, Any]) -> T:
     """An answer of the API as a dataclass. Fields that this version does not know are ignored."""
-    known = {f.name: wire.get(f.name) for f in fields(kind)}
+    known = {f.name: wire.get(f.name, None if f.default is MISSING else f.default) for f in fields(kind)}
     if "data" in known:
         known["data"] = data_of(wire)
     if isinstance(known.get("result"), dict):
