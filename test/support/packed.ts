@@ -50,7 +50,7 @@ export async function run(
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   try {
-    const options = { cwd, env: envWith(env), timeout: 120_000, maxBuffer: 16_777_216 };
+    const options = { cwd, env: envWith(env), timeout: 300_000, maxBuffer: 16_777_216 };
     return (await exec(program, argv, options)).stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
