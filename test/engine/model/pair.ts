@@ -265,7 +265,8 @@ export class Pair {
     if (answer !== 'done' || !job || verb === 'ack' || verb === 'move') return { answer };
     if (verb === 'heartbeat')
       return { answer, leaseEndsAtMs: job.atMs, cancelRequested: job.revokedAtMs > 0 };
-    return { answer, state: job.state, dueAtMs: job.state === 'scheduled' ? job.atMs : null };
+    const { state, atMs, triesLeft } = job;
+    return { answer, state, dueAtMs: state === 'scheduled' ? atMs : null, triesLeft };
   }
 
   async acknowledge(queue: string, id: string): Promise<void> {
@@ -276,11 +277,14 @@ export class Pair {
   async change(id: string, wish: JobChange): Promise<void> {
     const answer = await answerOf(this.engine.jobs.change(this.ns, id, wish));
     const isUnknown = isDueUnknown(this.space.get(id)) && wish.delayMs === undefined;
+    const added = new Set(wish.dependsOn ?? wish.moreDependencies ?? []);
+    const missing = [...added].filter((one) => !this.space.jobs.has(one));
     const code = change(this.space, id, wish);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
     const job = this.space.jobs.get(id);
     const dueAtMs = job?.state === 'scheduled' && !isUnknown ? job.atMs : null;
-    if (typeof answer !== 'string') expect(answer).toEqual({ state: job?.state ?? null, dueAtMs });
+    const lacks = missing.length > 0 ? { missingDependencies: missing } : {};
+    if (typeof answer !== 'string') expect(answer).toEqual({ state: job?.state ?? null, dueAtMs, ...lacks });
     await this.drain();
   }
 
@@ -377,8 +381,8 @@ export class Pair {
       await this.engine.components.queueControls.forget(this.ns, queue);
     // The string of a unique key with a window has a TTL in Redis.
     const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
-    // So has the record of an idempotency key; that of an undelivered lease goes with the namespace at the latest.
-    const isRecord = (key: string): boolean => /^\{[^}]+\}:(?:k|sending$)/.test(key);
+    // So have the record of an idempotency key and those of lease requests; that of an undelivered lease goes with the namespace at the latest.
+    const isRecord = (key: string): boolean => /^\{[^}]+\}:(?:k|(?:sending|requested|requesters)$)/.test(key);
     return (await testKeys(`{${this.ns}}*`)).filter(
       (key) => !key.endsWith(':meta') && !isHeld(key) && !isRecord(key),
     );
