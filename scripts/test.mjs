@@ -43,7 +43,7 @@ const TOOLS = [
     specs: 'specs of workers behind proxies',
   })),
   { program: 'python3', specs: 'specs of the Python client', packages: ['python3'] },
-  { program: 'pip3', specs: 'the spec of its package', packages: ['python3-pip', 'python3-venv'] },
+  // Not pip: Debian's needs ca-certificates, whose installation rewrites the list of trusted CAs. Then npm may not trust its registry any more.
   { program: 'mypy', specs: 'the check of its types', packages: ['mypy'] },
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
   { program: 'zsh', specs: 'the spec of its completion', packages: ['zsh'] },
