@@ -5,8 +5,8 @@ KEYS meta, queues, waiting, targets, requested
 ARGV clock_ms, deadline_ms, id, most
 most: integer  jobs in front of a ready job that are counted, at most
 
-Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (explain/queue_facts): settings,
-running, last_request, … Front: jobs of a priority that goes first, older ones, 1 = exact. Slots: how many have the slots of its concurrency key, then
+Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (queues/queue_facts): settings,
+running, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact. Slots: how many have the slots of its concurrency key, then
 ids of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit, queue) of some of the jobs that it waits for;
 state 0 = none is known. Session: fields of the session of the worker that has its lease. Origin: the origin for which it is held, and its breaker.
 Cost: O(most).

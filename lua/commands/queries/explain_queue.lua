@@ -4,8 +4,7 @@ Read all that decides whether the jobs of a queue run, in one step; changes noth
 KEYS meta, queues, waiting, targets, requested
 ARGV clock_ms, deadline_ms, queue
 
-Returns {status, now_ms, (name, value) × N}. exists: 1 = there is such a queue; the rest as in queues/queue_facts. No_handler: of the next ready job, if
-workers without a handler gave it back.
+Returns {status, now_ms, (name, value) × N}. Exists: 1 = there is such a queue; the rest as in queues/queue_facts.
 Cost: O(1).
 ]]
 
