@@ -30,6 +30,8 @@ export interface World {
   readonly held: Held[];
   /** Jobs that a unique key was asked for. */
   readonly holders: Map<string, Set<string>>;
+  /** Jobs whose leases may end by `max_run_ms`, which lmstfy's wire does not tell: the shortest one in ms. */
+  readonly runLimits: Map<string, number>;
   /** What was answered to the first publish of an idempotency key. */
   readonly once: Map<string, string>;
   count: number;
@@ -63,7 +65,7 @@ interface LeasedJob {
 }
 
 export function newWorld(namespace: string, rules: LeaseRules, reused: readonly string[]): World {
-  const lists = { minted: [], held: [], holders: new Map(), once: new Map() };
+  const lists = { minted: [], held: [], holders: new Map(), once: new Map(), runLimits: new Map() };
   return { namespace, rules, reused, ...lists, count: 0 };
 }
 
@@ -258,7 +260,7 @@ export class RandomCalls {
       this.granted(
         jobs.map(({ job_id: id, queue, ttl }) => ({
           ...{ id, queue, lease: null, sentMs, fromMs, heartbeats: 0, isUnsure: false },
-          endMs: sentMs + 1_000 * (ttl > 0 ? Math.min(ttrS, ttl - 1) : ttrS),
+          endMs: sentMs + Math.min(this.runLimit(id), 1_000 * (ttl > 0 ? Math.min(ttrS, ttl - 1) : ttrS)),
         })),
       );
     };
@@ -620,7 +622,8 @@ export class RandomCalls {
       priority: this.some(0.4, this.priority()),
       tries: this.some(0.8, this.pick([1, 2, 3])),
       ttr_ms: this.some(0.7, this.pick([40, 250, 1_000])),
-      max_run_ms: this.some(0.1, this.pick([60, 400, FAR_MS])),
+      // Only where its id is known before a lease may be.
+      max_run_ms: id && !unique ? this.some(0.1, this.pick([60, 400, FAR_MS])) : undefined,
       tags: this.some(0.15, this.someTags()),
       type: isMarked ? `T${n}` : undefined,
       attributes: isMarked ? { n: String(n) } : undefined,
@@ -631,6 +634,8 @@ export class RandomCalls {
       on_dependency_failure: dependsOn && this.pick(['block', 'ignore', 'fail', 'cancel']),
       history: this.some(0.1, true),
     };
+    const { max_run_ms: limitMs } = job;
+    if (id && typeof limitMs === 'number') this.world.runLimits.set(id, Math.min(this.runLimit(id), limitMs));
     const removes = ttl !== undefined || unique !== undefined || dependsOn !== undefined;
     const concerns: [string, Effects][] = id === undefined ? [] : [[id, { publishes: true, removes }]];
     if (unique !== undefined) {
@@ -640,6 +645,10 @@ export class RandomCalls {
       if (id !== undefined) known.add(id);
     }
     return { job, concerns };
+  }
+
+  private runLimit(id: string): number {
+    return this.world.runLimits.get(id) ?? FAR_MS;
   }
 
   private publishing(
