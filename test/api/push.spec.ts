@@ -1331,7 +1331,8 @@ describe('HTTP push', () => {
     });
 
     it('is the cause of a job that waits while push is off', async () => {
-      const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
+      // On a Redis of its own: any server with push would deliver the job.
+      const { app: off } = await TestApp.alone({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
       const v1 = callsOn(off);
       await v1('PUT', 'targets/t', { url: receiver.url });
       await v1('PATCH', 'queues/q', { push: { target: 't' } });
