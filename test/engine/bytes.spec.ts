@@ -106,6 +106,24 @@ describe('bytes counted for quotas', () => {
       expect(await bytes('ns')).toBe(0);
     });
 
+    it('are counted with recurring jobs that were stored before', async () => {
+      const before = await open();
+      const schedule = { everyMs: 3_600_000, offsetMs: 3_600_000 };
+      await before.recurring.set('ns', {
+        id: 'a',
+        schedule,
+        template: { queue: 'q', body: Buffer.from('') },
+      });
+      const engine = await open({ quotas: QUOTAS });
+      await engine.countBytesNow();
+      const counted = await bytes('ns');
+      expect(counted).toBeGreaterThan(600);
+      await engine.countBytesNow();
+      expect(await bytes('ns')).toBe(counted);
+      await engine.recurring.remove('ns', 'a');
+      expect(await bytes('ns')).toBe(0);
+    });
+
     it('are counted only under the key prefix of the server', async () => {
       const foreign = await open({}, 'other.');
       await foreign.publish('ns', 'q', job('foreign'));

@@ -442,18 +442,6 @@ describe('limits of a namespace', () => {
         expect(await bytes(f)).toBe(0);
       });
 
-      it('count recurring jobs that were stored before', async () => {
-        const before = await withQuotas({});
-        await before.engine.recurring.set(before.ns, recurring('a'));
-        await before.engine.countBytesNow();
-        const counted = await bytes(before);
-        expect(counted).toBeGreaterThan(600);
-        await before.engine.countBytesNow();
-        expect(await bytes(before)).toBe(counted);
-        await before.engine.recurring.remove(before.ns, 'a');
-        expect(await bytes(before)).toBe(0);
-      });
-
       const session = (f: EngineFixture, id: string, ttrMs = 60_000) =>
         f.engine.sessions.heartbeat(f.ns, id, { ttrMs, leases: [], info: { name: id } });
       const names = async (f: EngineFixture) => {
