@@ -87,6 +87,20 @@ func (m members) duration(name string, value time.Duration) {
 	m.put(name, roundedUp(value), value > 0)
 }
 
+// moment puts a time, unless it is zero.
+func (m members) moment(name string, value time.Time) {
+	m.put(name, momentText(value), !value.IsZero())
+}
+
+// momentText is a time as the API takes it.
+func momentText(value time.Time) string { return value.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// ttl puts how long a job may exist; Forever is 0 in the API.
+func (m members) ttl(value time.Duration) {
+	m.duration("ttl_ms", value)
+	m.put("ttl_ms", 0, value < 0)
+}
+
 // roundedUp is a duration in whole milliseconds.
 func roundedUp(value time.Duration) int64 {
 	whole := value.Milliseconds()
@@ -109,13 +123,11 @@ func (m members) text(name, value string) { m.put(name, value, value != "") }
 // MarshalJSON writes the job as the API takes it.
 func (j NewJob) MarshalJSON() ([]byte, error) {
 	m := members{"queue": j.Queue}
-	m.text("content_type", j.ContentType)
 	m.text("type", j.Type)
 	m.text("id", j.ID)
 	m.duration("delay_ms", j.Delay)
-	m.put("run_at", j.RunAt.UTC().Format("2006-01-02T15:04:05.000Z"), !j.RunAt.IsZero())
-	m.duration("ttl_ms", j.TTL)
-	m.put("ttl_ms", 0, j.TTL < 0)
+	m.moment("run_at", j.RunAt)
+	m.ttl(j.TTL)
 	m.put("tries", j.Tries, j.Tries != 0)
 	m.duration("ttr_ms", j.TTR)
 	m.duration("max_run_ms", j.MaxRun)
@@ -131,11 +143,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.text("concurrency_key", j.ConcurrencyKey)
 	m.duration("retention_ms", j.Retention)
 	m.put("history", true, j.History)
-	data := j.Data
-	if s, isText := data.(string); isText && j.ContentType != "" && !jsonType.MatchString(j.ContentType) {
-		data = []byte(s)
-	}
-	m.payload("data", data)
+	m.data(j.Data, j.ContentType)
 	return encode(m)
 }
 
@@ -165,6 +173,15 @@ func (u UniqueKey) MarshalJSON() ([]byte, error) {
 	m.text("mode", u.Mode)
 	m.duration("window_ms", u.Window)
 	return encode(m)
+}
+
+// data adds data and its content type, if they are given: text of a type that is not JSON is stored as bytes.
+func (m members) data(data any, contentType string) {
+	m.text("content_type", contentType)
+	if s, isText := data.(string); isText && contentType != "" && !jsonType.MatchString(contentType) {
+		data = []byte(s)
+	}
+	m.payload("data", data)
 }
 
 // payload adds data, if there is some: bytes as base64, everything else as JSON.
@@ -305,10 +322,10 @@ type CancelledJob struct {
 	RevokedAt *time.Time `json:"revoked_at"`
 }
 
-// JobPage is a page of a list. NextCursor is where it goes on; "" at its end. A page may be short, or empty, before that.
-type JobPage struct {
-	Items      []JobDetails `json:"items"`
-	NextCursor string       `json:"next_cursor"`
+// Page is a page of a list. NextCursor is where it goes on; "" at its end. A page may be short, or empty, before that.
+type Page[Item any] struct {
+	Items      []Item `json:"items"`
+	NextCursor string `json:"next_cursor"`
 }
 
 // Next is returned by a handler as its result: the job goes on in another queue, with its id, its timeline and fresh tries.

@@ -23,6 +23,10 @@ const LEASE = { queues: ['orders'], worker: 'host-1', ttr_ms: 3_600_000 };
 const lease = (body: object = {}): Calls[number] => ['POST', 'leases', { ...LEASE, ...body }];
 /** `<lease>` is the lease number of the job that the call before it has leased. */
 const SETUP: Readonly<Record<string, Calls>> = {
+  'Why, in one sentence': [
+    ['POST', 'jobs', JOB],
+    ['POST', 'queues/orders/pause'],
+  ],
   'It is not due': [['POST', 'jobs', { ...JOB, delay_ms: 3_600_000 }]],
   'It waits for other jobs': [
     ['POST', 'jobs', { queue: 'payments', id: 'payment-17' }],

@@ -93,7 +93,7 @@ describe('the code of the READMEs of packages', () => {
         join(dir, 'main.go'),
         [
           'package main\n',
-          'import (\n\t"context"\n\t"net/http"\n)\n',
+          'import (\n\t"context"\n\t"fmt"\n\t"net/http"\n)\n',
           statement,
           'type Mail struct{ To string }\n',
           'func deliver(ctx context.Context, mail Mail) error { return ctx.Err() }\n',

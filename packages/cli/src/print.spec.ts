@@ -1,4 +1,4 @@
-import { columns, counted, fieldLines, json, plainJson, printable, table } from './print.js';
+import { columns, counted, factsOf, fieldLines, json, plainJson, printable, table } from './print.js';
 
 const ESCAPES = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202egnp.exe\u2066\u2028\r\n\t\u007f';
 
@@ -48,6 +48,9 @@ describe('the output of the command line', () => {
     );
     expect(fieldLines(job)).toBe(
       'tries_left  2\nretry       {"delay_ms":1}\ndata        {"userId":1}\nattributes  {"shopName":"a"}\n',
+    );
+    expect(factsOf({ ...job, note: null })).toBe(
+      'tries_left=2 retry={"delay_ms":1} data={"userId":1} attributes={"shopName":"a"}',
     );
     expect(plainJson({ 'Token-With-Capitals': { aB: 1 } })).toBe('{"Token-With-Capitals":{"aB":1}}\n');
   });

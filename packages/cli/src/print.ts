@@ -132,21 +132,23 @@ function apiName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A value of an answer as the cell of a table. */
+/** A value of a field in the form of the API as the cell of a table. */
 export function cell(value: unknown): string {
-  return cellOf(value, json);
-}
-
-function cellOf(value: unknown, jsonOf: (part: unknown) => string): string {
   if (value === null || value === undefined || value === '') return '-';
   if (Array.isArray(value) && value.length === 0) return '-';
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(',');
-  return typeof value === 'string' ? value : jsonOf(value).trimEnd();
+  return typeof value === 'string' ? value : plainJson(value).trimEnd();
 }
 
 /** The fields of an answer by their names in the API, one a line. */
 export function fieldLines(value: object): string {
-  return columns(entriesOf(apiNames(value)).map(([name, part]) => [name, cellOf(part, plainJson)]));
+  return columns(entriesOf(apiNames(value)).map(([name, part]) => [name, cell(part)]));
+}
+
+/** The fields of a part of an answer by their names in the API, on one line: `tries_left=2 group=smtp`. */
+export function factsOf(value: object): string {
+  const known = entriesOf(apiNames(value)).filter(([, part]) => part !== null && part !== undefined);
+  return known.map(([name, part]) => `${name}=${cell(part)}`).join(' ');
 }
 
 /** `3 jobs`, `1 job`. */

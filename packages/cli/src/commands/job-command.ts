@@ -20,7 +20,7 @@ import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
 import { known } from '../parse.js';
-import { cell, columns, counted, fieldLines, json, printable } from '../print.js';
+import { cell, columns, counted, factsOf, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
@@ -234,12 +234,6 @@ function showCommand(open: OpenSession): Command {
 function detailsOf({ timeline, ...fields }: JobDetails): string {
   const rows = timeline.map(({ at, what, ...facts }) => [at, what, factsOf(facts)]);
   return fieldLines(fields) + (rows.length === 0 ? '' : `\n${columns(rows)}`);
-}
-
-/** `name=value` of each fact. */
-export function factsOf(facts: Readonly<Record<string, unknown>>): string {
-  const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
-  return known.map(([name, value]) => `${name}=${cell(value)}`).join(' ');
 }
 
 const FILTER = new FieldFlags(JobFilterFields);

@@ -1,8 +1,7 @@
 import type { PlacedEvent } from '@pumphouse/client';
 import { Command } from 'commander';
-import { factsOf } from './job-command.js';
 import { known, list, positiveNumber } from '../parse.js';
-import { cell, json, printable } from '../print.js';
+import { cell, factsOf, json, printable } from '../print.js';
 import type { OpenSession } from '../session.js';
 
 interface TailOptions {

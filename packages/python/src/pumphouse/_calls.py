@@ -1,24 +1,13 @@
-"""The calls of the producer and about jobs: what each sends, and how its answer is read."""
+"""Publishes, and what all calls have in common: what each sends, and how its answer is read."""
 
-import json
 import re
 import secrets
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
 from urllib.parse import quote
 
 from ._http import Call, Response, answer_of, nothing
-from .errors import PumphouseError
-from .jobs import (
-    CancelledJob,
-    EndedJob,
-    JobDetails,
-    JobPage,
-    NewJob,
-    PublishedJob,
-    from_wire,
-    rounded_up,
-    to_json,
-)
+from .answers import Page
+from .jobs import EndedJob, NewJob, PublishedJob, from_wire, to_json
 from .outcomes import whole_delay
 
 # Longer than all retries of one call.
@@ -69,32 +58,6 @@ def publish_call(
     return Call("POST", "jobs", read, body, True, query, headers, wait_ms)
 
 
-def get_job(job_id: str) -> Call[JobDetails]:
-    return Call("GET", f"jobs/{part_of(job_id)}", reads(JobDetails), repeatable=True)
-
-
-def list_jobs(filters: Mapping[str, Any]) -> Call[JobPage]:
-    return Call("GET", "jobs", read_page, repeatable=True, query=filters)
-
-
-def cancel_job(job_id: str, cascade: bool, grace_ms: Optional[float]) -> Call[CancelledJob]:
-    body: Dict[str, Any] = {"cascade": cascade}
-    if grace_ms is not None:
-        body["grace_ms"] = rounded_up("grace_ms", grace_ms)
-    return Call("POST", f"jobs/{part_of(job_id)}/cancel", reads(CancelledJob), to_json(body), True)
-
-
-def delete_job(job_id: str, force: bool) -> Call[None]:
-    query = {"force": True} if force else None
-    return Call("DELETE", f"jobs/{part_of(job_id)}", nothing, repeatable=True, query=query)
-
-
-def check_deleted(error: PumphouseError) -> None:
-    """Raises: the error of a delete, unless an earlier attempt, whose answer was lost, has done it."""
-    if error.status != 404 or error.attempts == 1:
-        raise error
-
-
 def other(
     method: str,
     path: str,
@@ -127,9 +90,24 @@ def replay_of(response: Response, key: Optional[str]) -> Dict[str, bool]:
     return {"replayed": bool(key) and response.headers.get("idempotency-replayed") == "true"}
 
 
-def read_page(response: Response) -> JobPage:
-    answer = json.loads(response.body)
-    return JobPage([from_wire(JobDetails, item) for item in answer["items"]], answer["next_cursor"])
+def reads_page(kind: Type[T]) -> Callable[[Response], Page[T]]:
+    def read(response: Response) -> Page[T]:
+        answer = answer_of(response)
+        return Page([from_wire(kind, item) for item in answer["items"]], answer["next_cursor"])
+
+    return read
+
+
+def page_call(kind: Type[T], path: str, query: Mapping[str, Any]) -> Call[Page[T]]:
+    return Call("GET", path, reads_page(kind), repeatable=True, query=query)
+
+
+def get_call(kind: Type[T], path: str, query: Optional[Mapping[str, Any]] = None) -> Call[T]:
+    return Call("GET", path, reads(kind), repeatable=True, query=query)
+
+
+def delete_call(path: str, query: Optional[Mapping[str, Any]] = None) -> Call[None]:
+    return Call("DELETE", path, nothing, repeatable=True, query=query, removes=True)
 
 
 def part_of(text: str) -> str:

@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
@@ -17,6 +18,7 @@ from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from ._texts import broken_text, no_answer_text, no_connection_text, not_json_text, refusal_text
 from .errors import PumphouseError
+from .jobs import moment_text
 
 T = TypeVar("T")
 
@@ -288,6 +290,8 @@ class Call(Generic[T]):
     #: How long the server may wait before it answers.
     wait_ms: int = 0
     limits: Optional[Limits] = None
+    #: After it what it names is gone.
+    removes: bool = False
 
 
 #: What a call does next: a request, or a pause in seconds. It gets the answer, or whether it is to end.
@@ -329,6 +333,8 @@ class Api:
             if isinstance(reply, Response):
                 if reply.status < 300:
                     return self._result(call, reply, place, attempt)
+                if call.removes and reply.status == 404 and attempt > 1:
+                    return call.read(reply)  # An earlier attempt, whose answer was lost, has done it.
                 error = refusal_of(reply, f"{call.method} {place}", self.namespace, attempt)
                 may_repeat = error.retryable and (
                     call.repeatable or error.status == 429 or error.code in NOTHING_DONE
@@ -440,4 +446,6 @@ def query_text(query: Optional[Mapping[str, Any]]) -> str:
 def query_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return moment_text(value)
     return str(value) if isinstance(value, (str, int)) else ",".join(value)

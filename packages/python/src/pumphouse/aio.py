@@ -11,7 +11,6 @@ import threading
 import time
 from typing import (
     Any,
-    AsyncIterator,
     Awaitable,
     Callable,
     Dict,
@@ -24,11 +23,12 @@ from typing import (
     Tuple,
 )
 
-from . import _calls, client, worker
+from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, client, worker
 from ._aio_http import LoopApi
 from ._http import Limits
+from ._methods import each_in_loop, sends_in_loop
 from .errors import PumphouseError
-from .jobs import CancelledJob, EndedJob, Job, JobDetails, JobPage, NewJob, PublishedJob
+from .jobs import EndedJob, Job, NewJob, PublishedJob
 from .outcomes import Release
 
 __all__ = ["JobContext", "Pumphouse", "Worker"]
@@ -83,52 +83,55 @@ class Pumphouse:
         """Publishes a job and waits for its end, or for ``wait_ms``, a day at most."""
         return await self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
 
-    async def get_job(self, job_id: str) -> JobDetails:
-        """All that is known of a job."""
-        return await self._api.send(_calls.get_job(job_id))
+    get_job = sends_in_loop(_job_calls.get_job)
+    list_jobs = sends_in_loop(_job_calls.list_jobs)
+    each_job = each_in_loop(_job_calls.list_jobs)
+    explain_job = sends_in_loop(_job_calls.explain_job)
+    put_job = sends_in_loop(_job_calls.put_job)
+    update_job = sends_in_loop(_job_calls.update_job)
+    cancel_job = sends_in_loop(_job_calls.cancel_job)
+    revoke_job = sends_in_loop(_job_calls.revoke_job)
+    delete_job = sends_in_loop(_job_calls.delete_job)
+    log_job = sends_in_loop(_job_calls.log_job)
 
-    async def list_jobs(
-        self,
-        *,
-        queue: Optional[str] = None,
-        state: Optional[Sequence[str]] = None,
-        tag: Optional[str] = None,
-        type: Optional[str] = None,
-        group: Optional[str] = None,
-        worker: Optional[str] = None,
-        order: Optional[str] = None,
-        ids: Optional[Sequence[str]] = None,
-        fields: Optional[Sequence[str]] = None,
-        limit: Optional[int] = None,
-        cursor: Optional[str] = None,
-    ) -> JobPage:
-        """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
-        filters = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
-        more = {"order": order, "ids": ids, "fields": fields, "limit": limit, "cursor": cursor}
-        return await self._api.send(_calls.list_jobs({**filters, **more}))
+    list_queues = sends_in_loop(_queue_calls.list_queues)
+    each_queue = each_in_loop(_queue_calls.list_queues)
+    get_queue = sends_in_loop(_queue_calls.get_queue)
+    explain_queue = sends_in_loop(_queue_calls.explain_queue)
+    update_queue = sends_in_loop(_queue_calls.update_queue)
+    delete_queue = sends_in_loop(_queue_calls.delete_queue)
+    pause_queue = sends_in_loop(_queue_calls.pause_queue)
+    resume_queue = sends_in_loop(_queue_calls.resume_queue)
+    drain_queue = sends_in_loop(_queue_calls.drain_queue)
+    purge_queue = sends_in_loop(_queue_calls.purge_queue)
 
-    async def each_job(self, **filters: Any) -> AsyncIterator[JobDetails]:
-        """The jobs of all pages; it takes what :meth:`list_jobs` takes."""
-        while True:
-            page = await self.list_jobs(**filters)
-            for job in page.items:
-                yield job
-            if page.next_cursor is None:
-                return
-            filters["cursor"] = page.next_cursor
+    list_dead_jobs = sends_in_loop(_dead_calls.list_dead_jobs)
+    each_dead_job = each_in_loop(_dead_calls.list_dead_jobs)
+    list_failure_groups = sends_in_loop(_dead_calls.list_failure_groups)
+    each_failure_group = each_in_loop(_dead_calls.list_failure_groups)
+    respawn_dead_jobs = sends_in_loop(_dead_calls.respawn_dead_jobs)
+    move_dead_jobs = sends_in_loop(_dead_calls.move_dead_jobs)
+    delete_dead_jobs = sends_in_loop(_dead_calls.delete_dead_jobs)
 
-    async def cancel_job(
-        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[float] = None
-    ) -> CancelledJob:
-        """Ends a job before it is done. The worker of a leased one learns it from its next heartbeat."""
-        return await self._api.send(_calls.cancel_job(job_id, cascade, grace_ms))
+    list_recurring_jobs = sends_in_loop(_recurring_calls.list_recurring_jobs)
+    each_recurring_job = each_in_loop(_recurring_calls.list_recurring_jobs)
+    get_recurring_job = sends_in_loop(_recurring_calls.get_recurring_job)
+    put_recurring_job = sends_in_loop(_recurring_calls.put_recurring_job)
+    update_recurring_job = sends_in_loop(_recurring_calls.update_recurring_job)
+    delete_recurring_job = sends_in_loop(_recurring_calls.delete_recurring_job)
+    pause_recurring_job = sends_in_loop(_recurring_calls.pause_recurring_job)
+    resume_recurring_job = sends_in_loop(_recurring_calls.resume_recurring_job)
+    run_recurring_job = sends_in_loop(_recurring_calls.run_recurring_job)
+    list_upcoming_slots = sends_in_loop(_recurring_calls.list_upcoming_slots)
+    preview_schedule = sends_in_loop(_recurring_calls.preview_schedule)
 
-    async def delete_job(self, job_id: str, *, force: bool = False) -> None:
-        """Deletes a job in any state but leased; with ``force`` a leased one, too."""
-        try:
-            await self._api.send(_calls.delete_job(job_id, force))
-        except PumphouseError as error:
-            _calls.check_deleted(error)
+    list_workers = sends_in_loop(_queue_calls.list_workers)
+    each_worker = each_in_loop(_queue_calls.list_workers)
+    get_worker = sends_in_loop(_queue_calls.get_worker)
+    quiet_worker = sends_in_loop(_queue_calls.quiet_worker)
+    stop_worker = sends_in_loop(_queue_calls.stop_worker)
+    delete_worker = sends_in_loop(_queue_calls.delete_worker)
+    get_statistics = sends_in_loop(_queue_calls.get_statistics)
 
     async def call(
         self,

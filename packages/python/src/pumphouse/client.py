@@ -1,14 +1,14 @@
-"""The producer, and calls about jobs."""
+"""The producer, and calls about jobs, queues, dead jobs, recurring jobs and workers."""
 
 import os
 import re
 import ssl
-from typing import Any, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence
 
-from . import _calls
+from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls
 from ._http import Limits, Server, ThreadApi
-from .errors import PumphouseError
-from .jobs import CancelledJob, EndedJob, JobDetails, JobPage, NewJob, PublishedJob
+from ._methods import each, sends
+from .jobs import EndedJob, NewJob, PublishedJob
 
 
 class Pumphouse:
@@ -83,59 +83,55 @@ class Pumphouse:
         """
         return self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
 
-    def get_job(self, job_id: str) -> JobDetails:
-        """All that is known of a job.
+    get_job = sends(_job_calls.get_job)
+    list_jobs = sends(_job_calls.list_jobs)
+    each_job = each(_job_calls.list_jobs)
+    explain_job = sends(_job_calls.explain_job)
+    put_job = sends(_job_calls.put_job)
+    update_job = sends(_job_calls.update_job)
+    cancel_job = sends(_job_calls.cancel_job)
+    revoke_job = sends(_job_calls.revoke_job)
+    delete_job = sends(_job_calls.delete_job)
+    log_job = sends(_job_calls.log_job)
 
-        Raises:
-            PumphouseError: ``job_not_found``.
-        """
-        return self._api.send(_calls.get_job(job_id))
+    list_queues = sends(_queue_calls.list_queues)
+    each_queue = each(_queue_calls.list_queues)
+    get_queue = sends(_queue_calls.get_queue)
+    explain_queue = sends(_queue_calls.explain_queue)
+    update_queue = sends(_queue_calls.update_queue)
+    delete_queue = sends(_queue_calls.delete_queue)
+    pause_queue = sends(_queue_calls.pause_queue)
+    resume_queue = sends(_queue_calls.resume_queue)
+    drain_queue = sends(_queue_calls.drain_queue)
+    purge_queue = sends(_queue_calls.purge_queue)
 
-    def list_jobs(
-        self,
-        *,
-        queue: Optional[str] = None,
-        state: Optional[Sequence[str]] = None,
-        tag: Optional[str] = None,
-        type: Optional[str] = None,
-        group: Optional[str] = None,
-        worker: Optional[str] = None,
-        order: Optional[str] = None,
-        ids: Optional[Sequence[str]] = None,
-        fields: Optional[Sequence[str]] = None,
-        limit: Optional[int] = None,
-        cursor: Optional[str] = None,
-    ) -> JobPage:
-        """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
-        filters = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
-        more = {"order": order, "ids": ids, "fields": fields, "limit": limit, "cursor": cursor}
-        return self._api.send(_calls.list_jobs({**filters, **more}))
+    list_dead_jobs = sends(_dead_calls.list_dead_jobs)
+    each_dead_job = each(_dead_calls.list_dead_jobs)
+    list_failure_groups = sends(_dead_calls.list_failure_groups)
+    each_failure_group = each(_dead_calls.list_failure_groups)
+    respawn_dead_jobs = sends(_dead_calls.respawn_dead_jobs)
+    move_dead_jobs = sends(_dead_calls.move_dead_jobs)
+    delete_dead_jobs = sends(_dead_calls.delete_dead_jobs)
 
-    def each_job(self, **filters: Any) -> Iterator[JobDetails]:
-        """The jobs of all pages; it takes what :meth:`list_jobs` takes."""
-        while True:
-            page = self.list_jobs(**filters)
-            yield from page.items
-            if page.next_cursor is None:
-                return
-            filters["cursor"] = page.next_cursor
+    list_recurring_jobs = sends(_recurring_calls.list_recurring_jobs)
+    each_recurring_job = each(_recurring_calls.list_recurring_jobs)
+    get_recurring_job = sends(_recurring_calls.get_recurring_job)
+    put_recurring_job = sends(_recurring_calls.put_recurring_job)
+    update_recurring_job = sends(_recurring_calls.update_recurring_job)
+    delete_recurring_job = sends(_recurring_calls.delete_recurring_job)
+    pause_recurring_job = sends(_recurring_calls.pause_recurring_job)
+    resume_recurring_job = sends(_recurring_calls.resume_recurring_job)
+    run_recurring_job = sends(_recurring_calls.run_recurring_job)
+    list_upcoming_slots = sends(_recurring_calls.list_upcoming_slots)
+    preview_schedule = sends(_recurring_calls.preview_schedule)
 
-    def cancel_job(
-        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[float] = None
-    ) -> CancelledJob:
-        """Ends a job before it is done. The worker of a leased one learns it from its next heartbeat.
-
-        Raises:
-            PumphouseError: ``job_not_found``, ``has_dependents``, ``job_done``.
-        """
-        return self._api.send(_calls.cancel_job(job_id, cascade, grace_ms))
-
-    def delete_job(self, job_id: str, *, force: bool = False) -> None:
-        """Deletes a job in any state but leased; with ``force`` a leased one, too."""
-        try:
-            self._api.send(_calls.delete_job(job_id, force))
-        except PumphouseError as error:
-            _calls.check_deleted(error)
+    list_workers = sends(_queue_calls.list_workers)
+    each_worker = each(_queue_calls.list_workers)
+    get_worker = sends(_queue_calls.get_worker)
+    quiet_worker = sends(_queue_calls.quiet_worker)
+    stop_worker = sends(_queue_calls.stop_worker)
+    delete_worker = sends(_queue_calls.delete_worker)
+    get_statistics = sends(_queue_calls.get_statistics)
 
     def call(
         self,
@@ -146,7 +142,7 @@ class Pumphouse:
         query: Optional[Mapping[str, Any]] = None,
         repeatable: Optional[bool] = None,
     ) -> Any:
-        """Any other call of the v1 API: ``client.call("POST", "queues/mail/pause")``.
+        """Any other call of the v1 API: ``client.call("POST", "targets/billing/pause")``.
 
         Args:
             path: below ``/v1/NAMESPACE/``, its parts encoded.

@@ -4,7 +4,7 @@ import base64
 import json
 import math
 import re
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
@@ -44,6 +44,31 @@ class UniqueKey:
     mode: Optional[Literal["reject", "existing", "replace", "debounce"]] = None
     #: How long the key is held, from publish, in milliseconds; 0 or None: while the job is live.
     window_ms: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A schedule by interval. Durations are in milliseconds. A fraction is rounded up."""
+
+    every_ms: float
+    #: From now to the first slot; 0 if it is None.
+    offset_ms: Optional[float] = None
+    #: The first slot, in place of ``offset_ms``; it may be in the past.
+    first_at: Union[datetime, str, None] = None
+
+
+@dataclass(frozen=True)
+class Cron:
+    """A schedule by a cron expression of five fields, or six with the seconds first, in the local time of a time zone."""
+
+    cron: str
+    #: ``Europe/Berlin``, ``UTC`` …
+    tz: str
+    #: Each job is made up to so much later than its slot.
+    jitter_ms: Optional[float] = None
+    #: No slot before, and none from then on.
+    start_at: Union[datetime, str, None] = None
+    end_at: Union[datetime, str, None] = None
 
 
 @dataclass
@@ -93,23 +118,33 @@ class NewJob:
         Raises:
             TypeError, ValueError: the data does not fit its content type, or is no JSON; a duration is infinite or no number.
         """
-        members = {
-            name: value for name, value in members_of(self).items() if name not in ("data", "json", "run_at")
-        }
-        if self.run_at is not None:
-            moment = self.run_at.astimezone(timezone.utc).isoformat(timespec="milliseconds")
-            members["run_at"] = moment.replace("+00:00", "Z")
-        if self.json is not None:
-            if self.data is not None:
-                raise TypeError("give one of `data` and `json`")
-            json.loads(self.json)  # Text that is no JSON could add members of its own.
-            return f'{to_json(members)[:-1]},"data":{self.json}}}'
-        data = self.data
-        if self.content_type is not None and not JSON_TYPE.match(self.content_type) and not is_bytes(data):
-            if not isinstance(data, str):
-                raise TypeError(f"data of the type {self.content_type} must be bytes or text")
-            data = data.encode()
-        return to_json({**members, **payload("data", data)})
+        members = {name: value for name, value in members_of(self).items() if name not in ("data", "json")}
+        return with_payload(members, self.data, self.json)
+
+
+def with_payload(members: Mapping[str, Any], data: Any, json_text: Optional[str]) -> str:
+    """The JSON of members, of which ``content_type`` may say what the data is, with the data.
+
+    Raises:
+        TypeError, ValueError: as :meth:`NewJob.to_json`.
+    """
+    if json_text is not None:
+        if data is not None:
+            raise TypeError("give one of `data` and `json`")
+        json.loads(json_text)  # Text that is no JSON could add members of its own.
+        before = to_json(members)[:-1]
+        return f'{before}{"," if members else ""}"data":{json_text}}}'
+    content_type = members.get("content_type")
+    if content_type is not None and not JSON_TYPE.match(content_type) and not is_bytes(data):
+        if not isinstance(data, str):
+            raise TypeError(f"data of the type {content_type} must be bytes or text")
+        data = data.encode()
+    return to_json({**members, **payload("data", data)})
+
+
+def moment_text(moment: datetime) -> str:
+    """A time as the API takes it. Without a time zone it is a local time."""
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def members_of(options: Any) -> Dict[str, Any]:
@@ -176,7 +211,7 @@ class EndedJob:
     state: Optional[str]
     existing: bool
     result: Any
-    failure: Optional[JobFailure]
+    failure: Optional[JobFailure] = field(metadata={"of": JobFailure})
     #: True: an earlier publish with the same idempotency key has stored it.
     replayed: bool = False
     #: Ids of ``depends_on`` that no job has: they count as done.
@@ -235,7 +270,7 @@ class JobDetails(JobFields):
     ended_at: Optional[str]
     lease_ends_at: Optional[str]
     leased_by: Optional[str]
-    failure: Optional[JobFailure]
+    failure: Optional[JobFailure] = field(metadata={"of": JobFailure})
     cancel_requested: Optional[bool]
     result: Any = field(repr=False)
     depends_on: Optional[List[str]]
@@ -245,23 +280,29 @@ class JobDetails(JobFields):
     timeline: Optional[List[Dict[str, Any]]]
 
 
-@dataclass(frozen=True)
-class JobPage:
-    items: List[JobDetails]
-    #: Where the list goes on; None at its end. A page may be short, or empty, before that.
-    next_cursor: Optional[str]
-
-
 def from_wire(kind: Type[T], wire: Mapping[str, Any]) -> T:
-    """An answer of the API as a dataclass. Fields that this version does not know are ignored."""
-    known = {f.name: wire.get(f.name, None if f.default is MISSING else f.default) for f in fields(kind)}
+    """An answer of the API as a dataclass. Fields that this version does not know are ignored.
+
+    A field whose metadata has ``of`` is such a dataclass, a list of them, or None.
+    """
+    known = {f.name: part_of_wire(f.metadata.get("of"), wire.get(f.name, default_of(f))) for f in fields(kind)}
     if "data" in known:
         known["data"] = data_of(wire)
     if isinstance(known.get("result"), dict):
         known["result"] = data_of(wire["result"])
-    if isinstance(known.get("failure"), dict):
-        known["failure"] = from_wire(JobFailure, wire["failure"])
     return kind(**known)
+
+
+def default_of(field: "Field[Any]") -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if field.default is MISSING else field.default
+
+
+def part_of_wire(of: Any, wire: Any) -> Any:
+    if of is not None and isinstance(wire, list):
+        return [from_wire(of, one) for one in wire]
+    return from_wire(of, wire) if of is not None and isinstance(wire, dict) else wire
 
 
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]', re.DOTALL)
@@ -390,6 +431,8 @@ def to_json(value: Any) -> str:
 
 
 def wire_of(value: Any) -> Any:
-    if isinstance(value, (RetryPolicy, UniqueKey)):
+    if isinstance(value, (RetryPolicy, UniqueKey, Interval, Cron)):
         return members_of(value)
+    if isinstance(value, datetime):
+        return moment_text(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")

@@ -1,0 +1,120 @@
+"""Calls about queues, workers and statistics."""
+
+from typing import Any, Mapping, Optional, Sequence
+
+from ._calls import delete_call, get_call, page_call, part_of, reads
+from ._http import Call, nothing
+from .answers import DayStats, Explanation, Page, PurgedQueue, QueueDetails, QueueSettings, WorkerSession
+from .jobs import rounded_up, to_json
+
+# Longest wait of a drain that the server takes, and how long a purge may work, in milliseconds.
+MAX_DRAIN_WAIT_MS = 60_000
+PURGE_MS = 5_000
+
+
+def list_queues(*, limit: Optional[int] = None, cursor: Optional[str] = None) -> Call[Page[QueueDetails]]:
+    """A page of the queues, with their jobs by state and their settings."""
+    return page_call(QueueDetails, "queues", {"limit": limit, "cursor": cursor})
+
+
+def get_queue(queue: str) -> Call[QueueDetails]:
+    """A queue. Any legal name has an answer: ``exists`` says whether there is such a queue."""
+    return get_call(QueueDetails, path_of(queue))
+
+
+def explain_queue(queue: str) -> Call[Explanation]:
+    """Says why a queue gives no jobs; ``flowing``: nothing holds them back."""
+    return get_call(Explanation, f"{path_of(queue)}/explain")
+
+
+def update_queue(queue: str, settings: QueueSettings) -> Call[QueueDetails]:
+    """Changes settings: ``update_queue("mail", {"max_running": 20, "rate": None})``. What is left out stays, None sets the default."""
+    return Call("PATCH", path_of(queue), reads(QueueDetails), to_json(settings), True)
+
+
+def delete_queue(queue: str) -> Call[None]:
+    """Forgets an empty queue and its settings.
+
+    Raises:
+        PumphouseError: ``queue_not_empty``, ``queue_not_found``.
+    """
+    return delete_call(path_of(queue))
+
+
+def pause_queue(queue: str) -> Call[QueueDetails]:
+    """Its jobs are not leased until it is resumed; publishes continue."""
+    return command(queue, "pause")
+
+
+def resume_queue(queue: str) -> Call[QueueDetails]:
+    """Ends a pause or a drain."""
+    return command(queue, "resume")
+
+
+def drain_queue(queue: str, *, wait_ms: float = 0) -> Call[QueueDetails]:
+    """Refuses new jobs until the queue is empty; waits up to ``wait_ms`` (a minute at most) for that."""
+    whole = rounded_up("wait_ms", min(wait_ms, MAX_DRAIN_WAIT_MS))
+    return command(queue, "drain", {"wait_ms": whole}, wait_ms=whole)
+
+
+def purge_queue(queue: str, states: Sequence[str], *, dry_run: bool = False) -> Call[PurgedQueue]:
+    """Deletes all jobs in these states; call it again while ``complete`` is False.
+
+    Args:
+        dry_run: only counts them.
+    """
+    body = {"states": list(states), "dry_run": dry_run}
+    path = f"{path_of(queue)}/purge"
+    return Call("POST", path, reads(PurgedQueue), to_json(body), True, wait_ms=PURGE_MS)
+
+
+def list_workers(*, limit: Optional[int] = None, cursor: Optional[str] = None) -> Call[Page[WorkerSession]]:
+    """A page of the worker sessions, and of other workers that lease jobs under a name."""
+    return page_call(WorkerSession, "workers", {"limit": limit, "cursor": cursor})
+
+
+def get_worker(name: str) -> Call[WorkerSession]:
+    """A worker by its name; a session by its id.
+
+    Raises:
+        PumphouseError: ``worker_not_found``.
+    """
+    return get_call(WorkerSession, f"workers/{part_of(name)}")
+
+
+def quiet_worker(name: str) -> Call[None]:
+    """Asks a session to lease nothing more. Its next heartbeat tells it.
+
+    Raises:
+        PumphouseError: ``worker_not_found``.
+    """
+    return Call("POST", f"workers/{part_of(name)}/quiet", nothing, repeatable=True)
+
+
+def stop_worker(name: str) -> Call[None]:
+    """Asks a session to shut down: ``Worker.stop`` of that worker.
+
+    Raises:
+        PumphouseError: ``worker_not_found``.
+    """
+    return Call("POST", f"workers/{part_of(name)}/stop", nothing, repeatable=True)
+
+
+def delete_worker(name: str) -> Call[None]:
+    """Forgets a worker until it is heard of again; its leases stay."""
+    return delete_call(f"workers/{part_of(name)}")
+
+
+def get_statistics(*, queue: Optional[str] = None, day: Optional[str] = None) -> Call[DayStats]:
+    """Statistics of a queue, or of all together; of a day as ``2026-11-21`` (UTC), or of today."""
+    return get_call(DayStats, "stats", {"queue": queue, "day": day})
+
+
+def path_of(queue: str) -> str:
+    return f"queues/{part_of(queue)}"
+
+
+def command(
+    queue: str, what: str, body: Optional[Mapping[str, Any]] = None, wait_ms: int = 0
+) -> Call[QueueDetails]:
+    return Call("POST", f"{path_of(queue)}/{what}", reads(QueueDetails), to_json(body or {}), True, wait_ms=wait_ms)
