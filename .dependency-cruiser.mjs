@@ -26,7 +26,7 @@ const RANKS = [
       'settings',
       'explain',
     ],
-    ...['admin', 'health', 'openapi', 'push'],
+    ...['admin', 'console', 'health', 'openapi', 'push'],
   ],
   ['later'],
   ['app'],

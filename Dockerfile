@@ -7,6 +7,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY packages/cli/package.json packages/cli/
 COPY packages/client/package.json packages/client/
+COPY packages/console/package.json packages/console/
 COPY packages/engine/package.json packages/engine/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .

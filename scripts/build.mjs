@@ -1,6 +1,6 @@
 /**
  * `npm run build`: compiles the sources of the server into dist, those of packages/engine and packages/cli beside them (dist/worker,
- * dist/cli), and makes the packages @pumphouse/client and @pumphouse/engine.
+ * dist/cli), the console (dist/console/page), and makes the packages @pumphouse/client and @pumphouse/engine.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,6 +23,7 @@ cpSync(join(TYPES, 'packages', 'engine', 'src'), join(DIST, 'worker'), { recursi
 rmSync(TYPES, { recursive: true });
 script('engine-package');
 script('docs-page');
+script('console');
 chmodSync(join(DIST, 'cli', 'pumphouse.js'), 0o755);
 const commit = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
 writeFileSync(join(DIST, 'commit'), spawnSync('git', commit, { cwd: ROOT, encoding: 'utf8' }).stdout ?? '');

@@ -48,6 +48,7 @@ const TOOLS = [
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
   { program: 'zsh', specs: 'the spec of its completion', packages: ['zsh'] },
   { program: 'fish', specs: 'the spec of its completion', packages: ['fish'] },
+  { program: 'chromium', specs: 'specs of the console in a browser', packages: ['chromium'] },
 ];
 
 /** Fail-overs and other long forms are for `npm run test:full`. */
@@ -69,6 +70,8 @@ const STAGES = [
     [
       { name: 'rules', group: 'lint', run: () => quietly(['oxlint', '--config', 'oxlint.config.mjs']) },
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
+      { name: 'console types', group: 'lint', run: () => quietly(['tsc', '-p', 'packages/console']) },
+      { name: 'its test types', group: 'lint', run: () => quietly(['tsc', '-p', 'packages/console/test']) },
       { name: 'format', group: 'lint', run: () => quietly(['oxfmt', '--check']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },
       { name: 'prose', group: 'lint', run: () => silently(['npm', 'run', '--silent', 'lint:prose']) },

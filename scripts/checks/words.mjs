@@ -26,6 +26,8 @@ const FOLDERS = [
   'packages/cli/src',
   'packages/client/src',
   'packages/client/test',
+  'packages/console/src',
+  'packages/console/test',
   'packages/engine/src',
   'packages/python',
   'packages/go',

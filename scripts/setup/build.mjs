@@ -17,6 +17,9 @@ const SETTINGS = [
   'packages/client/package.json',
   'packages/client/tsconfig.json',
   'packages/engine/package.json',
+  'packages/console/package.json',
+  'packages/console/index.html',
+  'packages/console/vite.config.mjs',
   'scripts/build.mjs',
 ];
 
@@ -49,7 +52,7 @@ function fingerprint() {
     'src',
     'lua',
     'scripts/build',
-    ...['cli', 'client', 'engine'].map((name) => `packages/${name}/src`),
+    ...['cli', 'client', 'console', 'engine'].map((name) => `packages/${name}/src`),
   ]
     .filter((folder) => existsSync(join(ROOT, folder)))
     .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))

@@ -4,6 +4,7 @@ import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
 import { AuthModule } from '../auth/auth.module.js';
+import { ConsoleModule } from '../console/console.module.js';
 import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { PumpAdminModule } from '../pump/pump-admin.module.js';
@@ -28,6 +29,7 @@ export class AdminAppModule {
         CommandsModule.forRoot(commands),
         AuthModule,
         AdminModule,
+        ConsoleModule,
         PumpAdminModule,
         HealthModule,
       ],

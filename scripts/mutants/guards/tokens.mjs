@@ -87,6 +87,13 @@ export const TOKENS = [
     test: 'T51: the admin port against other sites and guessed passwords › refuses a request of another site with 403, and logs it in the audit log: %s',
   },
   {
+    id: 'console-serves-own-files',
+    name: 'admin: the console serves its own files only',
+    off: 'false',
+    spec: 'src/console/console-files.spec.ts',
+    test: 'the files of the console › do not contain %s',
+  },
+  {
     id: 'admin-refuses-other-sites',
     name: 'admin: a request that another site sends is refused',
     off: 'false',

@@ -2,34 +2,18 @@ import { isPumphouseError } from '@pumphouse/client';
 import { Command } from 'commander';
 import { version } from '#src/domain/version';
 import { Refused, Unreachable } from '../admin-client.js';
+import { clock, type Finding, loopFindings, ok, poolFindings, problem, warning } from '../findings.js';
 import { entriesOf, field, json, type Output, printable, styled } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
-
-/** What one check found. */
-export interface Finding {
-  readonly status: 'ok' | 'warning' | 'problem';
-  /** What was checked. */
-  readonly check: string;
-  readonly found: string;
-  /** What to do; missing where all is well. */
-  readonly action?: string;
-}
 
 type Check = (session: Session) => Promise<readonly Finding[]>;
 
 /** Milliseconds that are too long for the middle one of some round trips. */
-const SLOW_REDIS_MS = 5;
 const SLOW_API_MS = 50;
-/** Clocks may differ by so much, in milliseconds. */
-const CLOCK_MS = 1_000;
-/** Part of `maxmemory`, of `maxclients`. */
-const NEARLY_FULL = 0.8;
 const TRIPS = 5;
 const DAY_MS = 86_400_000;
 /** A token that ends so soon is worth a warning. */
 const EXPIRES_SOON_MS = 7 * DAY_MS;
-/** A loop that begins so late does not keep up. */
-const LATE_LOOP_MS = 5_000;
 const SHOWN_CHARACTERS = 4;
 /** Width of the first column. */
 const MARK = 7;
@@ -76,14 +60,6 @@ function lineOf(output: Output, { status, check, found, action }: Finding): stri
   return action === undefined ? first : `${first}${' '.repeat(MARK + 2)}${printable(action)}\n`;
 }
 
-const ok = (check: string, found: string): Finding => ({ status: 'ok', check, found });
-const warning = (check: string, found: string, action: string): Finding => ({
-  ...{ status: 'warning', check, found, action },
-});
-const problem = (check: string, found: string, action: string): Finding => ({
-  ...{ status: 'problem', check, found, action },
-});
-
 async function checkApi(session: Session): Promise<Finding[]> {
   let client;
   try {
@@ -127,16 +103,6 @@ async function checkServer({ admin }: Session): Promise<Finding[]> {
   return [running === version.number ? ok('version', found) : warning('version', found, action)];
 }
 
-/** What the server says that it lacks, by the reasons of `/readyz`. */
-const REASONS = new Map([
-  ['maxmemory_policy', 'Set maxmemory-policy noeviction: otherwise Redis deletes jobs.'],
-  ['aof_off', 'Set appendonly yes: otherwise a restart of Redis loses jobs.'],
-  ['full', 'Memory is full: raise maxmemory, or let workers empty the queues, or purge jobs.'],
-  ['disk', 'Redis cannot write its AOF: free space on its disk, and read its log.'],
-  ['node_down', 'A node of the Cluster does not answer: see CLUSTER NODES.'],
-  ['durability', 'Fewer replicas are connected than the durability needs: see INFO replication.'],
-]);
-
 async function checkRedis({ admin }: Session): Promise<Finding[]> {
   const begunMs = Date.now();
   const answer = await admin.call({ method: 'GET', path: ['redis'] });
@@ -149,93 +115,8 @@ async function checkRedis({ admin }: Session): Promise<Finding[]> {
   ];
 }
 
-/** @param spreadMs how wrong the measurement may be */
-function clock(check: string, offMs: number, than: string, spreadMs = 0): Finding {
-  const off = `${String(Math.abs(Math.round(offMs)))} ms ${offMs < 0 ? 'behind' : 'ahead of'} ${than}`;
-  if (Math.abs(offMs) <= CLOCK_MS + spreadMs) return ok(check, off);
-  return warning(check, off, 'Set the clocks by NTP. Leases and delays use the clock of Redis only.');
-}
-
-function poolFindings(pool: unknown): Finding[] {
-  const check = `Redis of pool ${String(field(pool, 'pool'))}`;
-  const facts = field(pool, 'facts');
-  const error = field(pool, 'error');
-  if (typeof error === 'string')
-    return [problem(check, error, 'Is Redis running, and is the address of the pool right?')];
-  const degraded = field(pool, 'degraded');
-  const reasons = (Array.isArray(degraded) ? degraded : []).map(String);
-  const number = (name: string): number => Number(field(facts, name) ?? 0);
-  return [
-    ok(check, `version ${String(field(facts, 'version'))}, ${String(field(facts, 'mode'))}`),
-    ...reasons.map((reason) => problem(check, reason, REASONS.get(reason) ?? 'See docs/operations.md.')),
-    persistence(check, facts),
-    memory(check, number('used_memory'), number('maxmemory')),
-    connections(check, number('connected_clients'), number('maxclients')),
-    latency(check, number('latency_ms'), number('max_latency_ms')),
-    clock(`clock of ${check}`, number('clock_offset_ms'), 'the server'),
-  ];
-}
-
-function persistence(check: string, facts: unknown): Finding {
-  const [write, rewrite] = [field(facts, 'aof_last_write_status'), field(facts, 'aof_last_bgrewrite_status')];
-  const fsync = field(facts, 'appendfsync');
-  if (field(facts, 'aof_enabled') !== true)
-    return problem(check, 'AOF is off', 'Set appendonly yes: otherwise a restart of Redis loses jobs.');
-  if (write === 'err' || rewrite === 'err')
-    return problem(check, 'the AOF cannot be written', 'Free space on the disk of Redis, and see its log.');
-  if (fsync === 'no')
-    return warning(
-      check,
-      'appendfsync no',
-      'Set appendfsync everysec: otherwise a crash loses the writes of more than a second.',
-    );
-  return ok(check, `AOF is on${typeof fsync === 'string' ? `, appendfsync ${fsync}` : ''}`);
-}
-
-const MIB = 1_048_576;
-
-function memory(check: string, used: number, max: number): Finding {
-  const usedText = `${(used / MIB).toFixed(0)} MiB used`;
-  if (max === 0)
-    return warning(
-      check,
-      `${usedText}, no maxmemory`,
-      'Set maxmemory below the memory of the machine: otherwise the system may kill Redis.',
-    );
-  const found = `${usedText} of ${(max / MIB).toFixed(0)} MiB`;
-  if (used < max * NEARLY_FULL) return ok(check, found);
-  return warning(check, found, 'Raise maxmemory, let workers empty the queues, or set quotas (limits.*).');
-}
-
-function connections(check: string, used: number, max: number): Finding {
-  const found = `${String(used)} of ${String(max)} connections`;
-  if (max === 0 || used < max * NEARLY_FULL) return ok(check, found);
-  return warning(check, found, 'Raise maxclients of Redis.');
-}
-
-function latency(check: string, middleMs: number, longestMs: number): Finding {
-  const found = `round trip ${String(middleMs)} ms, at most ${String(longestMs)} ms`;
-  if (middleMs <= SLOW_REDIS_MS) return ok(check, found);
-  return warning(check, found, 'Put the server near its Redis; see SLOWLOG GET and LATENCY DOCTOR of Redis.');
-}
-
 async function checkLoops({ admin }: Session): Promise<Finding[]> {
-  const loops = field(await admin.call({ method: 'GET', path: ['loops'] }), 'loops');
-  const findings = (Array.isArray(loops) ? loops : []).flatMap((loop) => {
-    const [pid, pool, name] = ['pid', 'pool', 'name'].map((one) => String(field(loop, one)));
-    const check = `loop ${String(name)} of pool ${String(pool)} (pid ${String(pid)})`;
-    const [error, lateMs] = [field(loop, 'last_error'), Number(field(loop, 'lag_ms') ?? 0)];
-    // An error stays when later runs succeed.
-    const isLast = String(field(loop, 'last_error_at')) >= String(field(loop, 'last_run_at'));
-    if (typeof error === 'string' && isLast)
-      return [problem(check, error, "See the server's log, and the checks of Redis.")];
-    if (lateMs > LATE_LOOP_MS)
-      return [
-        warning(check, `${String(Math.round(lateMs))} ms late`, 'The server has too little processor time.'),
-      ];
-    return [];
-  });
-  return findings.length > 0 ? findings : [ok('loops', 'none is late or fails')];
+  return loopFindings(field(await admin.call({ method: 'GET', path: ['loops'] }), 'loops'));
 }
 
 async function checkTokens({ admin, namespace }: Session): Promise<Finding[]> {

@@ -1,0 +1,101 @@
+import { signal } from '@preact/signals';
+import type { Call } from './lines.js';
+import { DEFAULT_POOL, type Place, v1 } from './place.js';
+
+/* Every request of the console goes through `call`. The page is at PREFIX/ui/, and the calls of the admin port beside it. */
+
+/** An answer that is no success; status 0 = no answer. */
+export class CallError extends Error {
+  constructor(
+    readonly status: number,
+    /** The code of the API; empty if the answer has none. */
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** An answer with its text as it came. */
+export interface Reply<Body> {
+  readonly body: Body;
+  readonly text: string;
+}
+
+/** True: the server wants a sign-in before it answers. */
+export const needsSignIn = signal(false);
+
+/** Longest time that a call may take, in milliseconds: a purge answers after five seconds. */
+const LIMIT_MS = 20_000;
+
+/** The header that shows the server that this page made the request, and no other site. */
+const OWN_HEADER = 'X-Pumphouse-Console';
+
+/** Makes a call. @param pool of the namespace in a path of the API @throws {CallError} */
+export async function call<Body>(
+  { method, path, body }: Call,
+  pool = DEFAULT_POOL,
+  signal?: AbortSignal,
+): Promise<Reply<Body>> {
+  const url = new URL(`..${path}`, document.baseURI);
+  const limit = AbortSignal.timeout(LIMIT_MS);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method,
+      headers: {
+        [OWN_HEADER]: '1',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(pool === DEFAULT_POOL ? {} : { 'X-Pool': pool }),
+      },
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'error',
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      ...(body === undefined ? {} : { body }),
+    });
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new CallError(
+      0,
+      '',
+      limit.aborted ? 'the server did not answer within 20 s' : 'the server does not answer',
+    );
+  }
+  if (response.status === 401) needsSignIn.value = true;
+  const json = parsed(text);
+  if (!response.ok) throw failureOf(response.status, json, text);
+  return { body: json as Body, text };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(status: number, json: unknown, text: string): CallError {
+  const fields = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  const { error, code, errors } = fields;
+  const details = Array.isArray(errors) ? errors.map(problemOf).filter((one) => one !== '') : [];
+  const message = typeof error === 'string' ? error : text.slice(0, 300) || `status ${status}`;
+  return new CallError(status, typeof code === 'string' ? code : '', [message, ...details].join('\n'));
+}
+
+function problemOf(problem: unknown): string {
+  const { field, message, error } = (problem ?? {}) as Record<string, unknown>;
+  const reason = typeof message === 'string' ? message : typeof error === 'string' ? error : '';
+  return typeof field === 'string' && !reason.includes(field) ? `${field}: ${reason}` : reason;
+}
+
+/** A `GET` of the admin port. */
+export const read = async <Body>(path: string, signal?: AbortSignal): Promise<Body> =>
+  (await call<Body>({ method: 'GET', path }, DEFAULT_POOL, signal)).body;
+
+/** A `GET` of the API in a namespace. */
+export const readIn = async <Body>(place: Place, path: string, signal?: AbortSignal): Promise<Body> =>
+  (await call<Body>({ method: 'GET', path: v1(place, path) }, place.pool, signal)).body;

@@ -1,0 +1,54 @@
+import type { Place } from './place.js';
+
+/* What a view or an action is on the command line: a curl line and a `pumphouse` line. Never a secret: variables name them. */
+
+/** A call of the API or of the admin port. */
+export interface Call {
+  readonly method: string;
+  /** From the root of its port: `/v1/demo/queues`, `/redis`. */
+  readonly path: string;
+  /** JSON, as it is sent. */
+  readonly body?: string | undefined;
+}
+
+/** The lines of a view or an action; `cli` is null where the command line has no command for it. */
+export interface Lines {
+  readonly curl: string;
+  readonly cli: string | null;
+}
+
+const SAFE = /^[\w@%+=:,./-]+$/;
+
+/** A text as one argument of a POSIX shell. */
+export function quoted(text: string): string {
+  if (text !== '' && SAFE.test(text)) return text;
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The curl line of a call. Calls of the API need a token, those of the admin port an account. */
+export function curlOf({ method, path, body }: Call): string {
+  const isApi = path.startsWith('/v1/');
+  const base = isApi ? '$PUMPHOUSE_URL' : '$PUMPHOUSE_ADMIN_URL';
+  const secret = isApi ? '-H "X-Token: $PUMPHOUSE_TOKEN"' : '-u "$PUMPHOUSE_ADMIN_AUTH"';
+  const verb = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`;
+  const sent = body === undefined ? '' : ` -d ${quoted(body)}`;
+  return `curl -s${verb} ${secret} "${base}"${quoted(path)}${sent}`;
+}
+
+/** @param args of `pumphouse`, before its namespace; null if there is no such command */
+export function linesOf(call: Call, place: Place | null, args: readonly string[] | null): Lines {
+  const where = place === null ? [] : ['--namespace', place.namespace];
+  const cli = args === null ? null : ['pumphouse', ...args, ...where].map(quoted).join(' ');
+  return { curl: curlOf(call), cli };
+}
+
+/** A query with the parameters that are set, in order; empty if none is. */
+export function queryOf(
+  values: Readonly<Record<string, string | number | boolean | null | undefined>>,
+): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== null && value !== undefined && value !== '') search.set(name, String(value));
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}

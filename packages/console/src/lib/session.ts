@@ -1,0 +1,48 @@
+import { signal } from '@preact/signals';
+import { call, CallError, needsSignIn, read } from './api.js';
+
+export type Role = 'viewer' | 'viewer_data' | 'operator' | 'admin';
+
+/** Who uses the console; without accounts anybody on this machine does, as an admin. */
+export interface Session {
+  readonly account: string | null;
+  readonly role: Role;
+  readonly namespaces: readonly string[] | null;
+  /** False: basic auth, or no accounts. */
+  readonly session: boolean;
+  readonly expires_at: string | null;
+}
+
+const ORDER: readonly Role[] = ['viewer', 'viewer_data', 'operator', 'admin'];
+
+/** Null until it is known, and while a sign-in is needed. */
+export const session = signal<Session | null>(null);
+
+/** True if the account may do what needs the role. The server decides; this only hides what it would refuse. */
+export function may(role: Role): boolean {
+  const own = session.value;
+  return own !== null && ORDER.indexOf(own.role) >= ORDER.indexOf(role);
+}
+
+/** Reads the session of this browser. */
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = await read<Session>('/session');
+    needsSignIn.value = false;
+  } catch (error) {
+    if (!(error instanceof CallError && error.status === 401)) throw error;
+  }
+}
+
+/** @throws {CallError} 401: name or password is wrong; 429: too many tries */
+export async function signIn(account: string, password: string): Promise<void> {
+  const body = JSON.stringify({ account, password });
+  session.value = (await call<Session>({ method: 'POST', path: '/session', body })).body;
+  needsSignIn.value = false;
+}
+
+export async function signOut(): Promise<void> {
+  await call({ method: 'DELETE', path: '/session' });
+  session.value = null;
+  needsSignIn.value = true;
+}

@@ -1,0 +1,129 @@
+import { call } from '../lib/api.js';
+import { count } from '../lib/format.js';
+import { type Place, v1 } from '../lib/place.js';
+import { go, hrefIn } from '../lib/router.js';
+import { act } from './action.jsx';
+
+/* Operations: one action over all jobs that match a filter. */
+
+export interface Operation {
+  readonly id: string;
+  readonly action: string;
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly dry_run: boolean;
+  readonly rate_per_s: number | null;
+  readonly state: 'running' | 'done' | 'stopped';
+  readonly message: string | null;
+  readonly matched: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly looked: number;
+  readonly to_look: number;
+  readonly samples: readonly { readonly id: string; readonly queue: string; readonly state: string }[];
+  readonly created_at: string;
+  readonly ended_at: string | null;
+  readonly undo: {
+    readonly state: string;
+    readonly until: string | null;
+    readonly restored: number;
+    readonly failed: number;
+    readonly message: string | null;
+  } | null;
+}
+
+/** The actions of operations, and what they do. */
+export const ACTIONS = [
+  ['respawn', 'Respawn', 'Dead jobs are ready again, with all their tries.'],
+  [
+    'retry',
+    'Retry now',
+    'Jobs that wait for their next attempt are ready now; dead ones get one try at least.',
+  ],
+  ['cancel', 'Cancel', 'Jobs that have not ended are cancelled; workers of leased ones are told.'],
+  ['delete', 'Delete', 'Jobs are deleted for good.'],
+  ['move', 'Move', 'Jobs go to another queue.'],
+] as const;
+export type ActionName = (typeof ACTIONS)[number][0];
+
+/** What an operation may be undone for, in milliseconds. */
+const UNDO_MS = 3_600_000;
+const POLL_MS = 300;
+const MOST_POLLS = 60;
+
+type Filter = Readonly<Record<string, string | readonly string[]>>;
+
+/** Starts a dry run, and waits until it has counted. */
+async function countOf(place: Place, action: ActionName, filter: Filter): Promise<Operation> {
+  const body = JSON.stringify({
+    action,
+    filter,
+    dry_run: true,
+    ...(action === 'move' ? { to: 'dry-run' } : {}),
+  });
+  let { body: operation } = await call<Operation>(
+    { method: 'POST', path: v1(place, '/operations'), body },
+    place.pool,
+  );
+  for (let i = 0; i < MOST_POLLS && operation.state === 'running'; i++) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const path = v1(place, `/operations/${operation.id}`);
+    ({ body: operation } = await call<Operation>({ method: 'GET', path }, place.pool));
+  }
+  return operation;
+}
+
+function countText({ matched, state, samples }: Operation): string {
+  const ids = samples.map(({ id, queue }) => `${id} in ${queue}`).join(', ');
+  const all = state === 'running' ? `More than ${count(matched)}` : count(matched);
+  return `${all} ${matched === 1 ? 'job matches' : 'jobs match'} now${ids === '' ? '' : `; the first: ${ids}`}.`;
+}
+
+/** Opens the dialog of an action over all jobs that match a filter: it counts first. */
+export function startOperation(place: Place, action: ActionName, filter: Filter): void {
+  const [, label = '', about = ''] = ACTIONS.find(([name]) => name === action) ?? [];
+  const path = v1(place, '/operations');
+  const rateOf = (fields: ReadonlyMap<string, string>): number | undefined => {
+    const text = fields.get('rate') ?? '';
+    if (text === '') return undefined;
+    if (!/^\d+$/.test(text) || Number(text) < 1 || Number(text) > 10_000)
+      throw new Error('The rate must be a whole number from 1 to 10000, or empty.');
+    return Number(text);
+  };
+  const hasUndo = action === 'cancel' || action === 'delete';
+  act({
+    ...{ title: `${label} all that match`, place, isDanger: hasUndo },
+    about: `${about} The server works through them; you can stop it.${hasUndo ? ' It can be undone for an hour.' : ''}`,
+    dryRun: async () => countText(await countOf(place, action, filter)),
+    form: (
+      <div class="form">
+        {action === 'move' && (
+          <label>
+            <span>To queue</span>
+            <input name="to" required autocomplete="off" />
+          </label>
+        )}
+        <label>
+          <span>Jobs per second</span>
+          <input name="rate" inputMode="numeric" autocomplete="off" />
+          <small>at most; empty = as fast as Redis allows</small>
+        </label>
+      </div>
+    ),
+    call: (fields) => {
+      const to = fields.get('to');
+      if (action === 'move' && (to === undefined || to === ''))
+        throw new Error('Name the queue that they go to.');
+      const body = {
+        ...{ action, filter, rate_per_s: rateOf(fields) },
+        ...(to === undefined ? {} : { to }),
+        ...(hasUndo ? { undo_ms: UNDO_MS } : {}),
+      };
+      return { method: 'POST', path, body: JSON.stringify(body) };
+    },
+    cli: () => null,
+    done: ({ body }) => `Operation ${(body as Operation).id} has begun.`,
+    after: () => go(hrefIn(place, ['operations'])),
+  });
+}

@@ -1,0 +1,115 @@
+import { CallError, read } from '../lib/api.js';
+import { count } from '../lib/format.js';
+import { linesOf, queryOf } from '../lib/lines.js';
+import { usePoll } from '../lib/poll.js';
+import { route, setQuery } from '../lib/router.js';
+import { Ago, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+
+interface Entry {
+  readonly id: string;
+  readonly at: string;
+  readonly account: string | null;
+  readonly action: string;
+  readonly pool: string | null;
+  readonly namespace: string | null;
+  readonly target: unknown;
+  readonly filter: unknown;
+  readonly count: number | null;
+  readonly status: number | null;
+  readonly remote: string | null;
+}
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+const NAMES = ['account', 'action', 'namespace'] as const;
+
+/** Who changed what. */
+export function AuditView() {
+  const { query } = route.value;
+  const values = Object.fromEntries(NAMES.map((name) => [name, query.get(name)]));
+  const path = `/audit${queryOf({ ...values, limit: 100, cursor: query.get('cursor') })}`;
+  const { data, error } = usePoll(
+    path,
+    (signal) => read<{ entries: readonly Entry[]; next: string | null }>(path, signal),
+    5_000,
+  );
+  const isUnknown = error instanceof CallError && error.status === 404;
+  const isDenied = error instanceof CallError && error.status === 403;
+  return (
+    <>
+      <h1>Audit</h1>
+      {isUnknown ? (
+        <Empty>This server keeps no audit log that can be read: its log lines have it.</Empty>
+      ) : isDenied ? (
+        <Empty>The audit log is for accounts with the role admin.</Empty>
+      ) : (
+        <Problem error={error} hasData={data !== undefined} />
+      )}
+      <search class="filters">
+        {NAMES.map((name) => (
+          <label key={name} class="inline">
+            {name}{' '}
+            <input
+              type="search"
+              value={query.get(name) ?? ''}
+              onChange={({ currentTarget: { value } }) => setQuery({ [name]: value.trim(), cursor: null })}
+            />
+          </label>
+        ))}
+      </search>
+      {data?.entries.length === 0 && <Empty>No entry matches.</Empty>}
+      {data !== undefined && data.entries.length > 0 && (
+        <Table label="Audit log">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Account</th>
+              <th scope="col">Action</th>
+              <th scope="col">Namespace</th>
+              <th scope="col">Of</th>
+              <th scope="col" class="num">
+                Count
+              </th>
+              <th scope="col" class="num">
+                Status
+              </th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.entries.map((entry) => (
+              <tr key={entry.id}>
+                <td>
+                  <Ago at={entry.at} />
+                </td>
+                <th scope="row">
+                  <Text>{entry.account ?? 'none'}</Text>
+                </th>
+                <td>{entry.action}</td>
+                <td>
+                  <Text>{entry.namespace ?? ''}</Text>
+                </td>
+                <td>
+                  <Text>
+                    {[textOf(entry.target), textOf(entry.filter)].filter((one) => one !== '').join(' ')}
+                  </Text>
+                </td>
+                <td class="num">{count(entry.count)}</td>
+                <td class={`num ${(entry.status ?? 0) >= 400 ? 'bad' : ''}`}>{entry.status ?? ''}</td>
+                <td>{entry.remote}</td>
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+      )}
+      {data?.next != null && (
+        <nav class="pages" aria-label="Pages of the list">
+          <button type="button" onClick={() => setQuery({ cursor: data.next }, { keep: true })}>
+            Next page
+          </button>
+        </nav>
+      )}
+      <ShellLines lines={linesOf({ method: 'GET', path }, null, null)} />
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { readIn } from '../lib/api.js';
+import { count } from '../lib/format.js';
+import { linesOf } from '../lib/lines.js';
+import { type Place, v1 } from '../lib/place.js';
+import { usePoll } from '../lib/poll.js';
+import { hrefIn } from '../lib/router.js';
+import { may } from '../lib/session.js';
+import type { Page } from '../lib/types.js';
+import { act } from '../ui/action.jsx';
+import type { Operation } from '../ui/operation.jsx';
+import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+
+/** What was done to many jobs at once: progress, stop, undo. */
+export function OperationsView({ place }: { place: Place }) {
+  const path = '/operations?limit=50';
+  const { data, error, reload } = usePoll(
+    'operations',
+    (signal) => readIn<Page<Operation>>(place, path, signal),
+    1_000,
+  );
+  return (
+    <>
+      <h1>Operations</h1>
+      <p class="dim">
+        One action over all jobs that match a filter. Start one from the jobs or the dead letters.
+      </p>
+      <Problem error={error} hasData={data !== undefined} />
+      {data?.items.length === 0 && <Empty>No operation is kept.</Empty>}
+      {data !== undefined && data.items.length > 0 && (
+        <Table label="Operations">
+          <thead>
+            <tr>
+              <th scope="col">Operation</th>
+              <th scope="col">Jobs that match</th>
+              <th scope="col">Progress</th>
+              <th scope="col" class="num">
+                Done
+              </th>
+              <th scope="col" class="num">
+                Refused
+              </th>
+              <th scope="col">Began</th>
+              <th scope="col">Actions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.items.map((one) => (
+              <OperationLine key={one.id} place={place} operation={one} onChange={reload} />
+            ))}
+          </tbody>
+        </Table>
+      )}
+      <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, null)} />
+    </>
+  );
+}
+
+function OperationLine({
+  place,
+  operation,
+  onChange,
+}: {
+  place: Place;
+  operation: Operation;
+  onChange: () => void;
+}) {
+  const { id, action, dry_run, filter, state, matched, done, failed, skipped, looked, to_look, undo } =
+    operation;
+  const part = state === 'running' ? Math.min(1, to_look === 0 ? 0 : looked / to_look) : 1;
+  const refused = operation.refusals.map(({ reason, jobs }) => `${count(jobs)} ${reason}`).join(', ');
+  const stop = (verb: 'stop' | 'undo', about: string): void =>
+    act({
+      ...{ title: `${verb === 'stop' ? 'Stop' : 'Undo'} operation ${id}`, about, place, after: onChange },
+      call: () => ({ method: 'POST', path: v1(place, `/operations/${id}/${verb}`) }),
+      cli: () => null,
+      done: () => (verb === 'stop' ? 'It is stopped.' : 'The undo has begun.'),
+    });
+  return (
+    <tr>
+      <th scope="row">
+        {action}
+        {dry_run && <span class="dim"> dry run</span>}
+      </th>
+      <td>
+        <Text>{JSON.stringify(filter)}</Text>
+      </td>
+      <td>
+        <progress value={part} aria-label="Progress" /> {state}
+        {operation.message !== null && <Text>{`: ${operation.message}`}</Text>}
+        {undo !== null && (
+          <div class="dim">
+            undo: {undo.state}
+            {undo.restored > 0 && `, ${count(undo.restored)} restored`}
+          </div>
+        )}
+      </td>
+      <td class="num">{count(dry_run ? matched : done)}</td>
+      <td class="num" title={refused}>
+        {count(failed + skipped)}
+      </td>
+      <td>
+        <Ago at={operation.created_at} />
+      </td>
+      <td class="buttons">
+        {state === 'running' && may('operator') && (
+          <button type="button" onClick={() => stop('stop', 'What was done so far stays.')}>
+            Stop
+          </button>
+        )}
+        {undo?.state === 'kept' && may('operator') && (
+          <button type="button" onClick={() => stop('undo', 'Restores the jobs as they were.')}>
+            Undo
+          </button>
+        )}
+        {operation.samples[0] !== undefined && (
+          <a href={hrefIn(place, ['jobs', operation.samples[0].id])}>a sample</a>
+        )}
+        {state !== 'running' && <Badge state={state === 'done' ? 'done' : 'stopping'}>{state}</Badge>}
+      </td>
+    </tr>
+  );
+}

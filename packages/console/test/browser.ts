@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { onPath } from '../../../scripts/setup/run.mjs';
+
+/** Debian's browser; null where it is not installed. */
+export const CHROMIUM = onPath('chromium');
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** A page that takes longer than this to show something is broken. */
+const SHOWN_WITHIN_MS = 20_000;
+
+export interface Looks {
+  readonly width?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+/** A browser with pages of the console. */
+export class Console {
+  private readonly problems: string[] = [];
+
+  private constructor(
+    private readonly browser: Browser,
+    /** Of the page, with its slash. */
+    readonly url: string,
+  ) {}
+
+  static async open(url: string): Promise<Console> {
+    const browser = await chromium.launch({
+      executablePath: CHROMIUM ?? '',
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    });
+    return new Console(browser, url);
+  }
+
+  /** What went wrong in any page: exceptions, errors of its console, broken rules of its policy. */
+  get failures(): readonly string[] {
+    return this.problems;
+  }
+
+  /** A page of its own, without cookies of others. @param route behind the `#` */
+  async page(route = '/', { width = 1_280, scheme = 'light' }: Looks = {}): Promise<Page> {
+    const context: BrowserContext = await this.browser.newContext({
+      viewport: { width, height: 860 },
+      colorScheme: scheme,
+    });
+    context.setDefaultTimeout(SHOWN_WITHIN_MS);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => void this.problems.push(error.message));
+    page.on('console', (message) => {
+      // Answers that are no success are shown by the page, and logged by the browser.
+      const isAnswer = message.text().startsWith('Failed to load resource');
+      if (message.type() === 'error' && !isAnswer) this.problems.push(message.text());
+    });
+    await page.goto(`${this.url}#${route}`);
+    return page;
+  }
+
+  close(): Promise<void> {
+    return this.browser.close();
+  }
+}
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** The rules of WCAG 2.2 AA that a page breaks, with the elements that do. */
+export async function brokenRules(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run: (options: object) => Promise<{ violations: unknown }> };
+    };
+    const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    return (await axe.run({ runOnly: { type: 'tag', values } })).violations;
+  });
+  return (found as Violation[]).flatMap(({ id, nodes }) =>
+    nodes.map(
+      ({ html, failureSummary = '' }) =>
+        `${id}: ${html.slice(0, 160)} ${failureSummary.split('\n').at(-1) ?? ''}`,
+    ),
+  );
+}
+
+/** By how many pixels the page is wider than its window. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
