@@ -22,7 +22,7 @@ export const PAGE_HEADERS: readonly string[] = [
   ...['Cache-Control', 'no-cache'],
 ];
 
-/** The pages of docs/api, by name, in the order of a reader. The server sends them as plain text. */
+/** The pages of docs/api, by name, in the order of a reader: `docs/guides/publish` is a page, with `.md` its source. */
 export const GUIDES: ReadonlyMap<string, string> = new Map([
   ['publish', 'publish'],
   ['leases', 'lease and work'],
@@ -42,7 +42,7 @@ export const GUIDES: ReadonlyMap<string, string> = new Map([
   ['limits', 'limits and quotas'],
 ]);
 
-const LINKS = [...GUIDES].map(([name, title]) => `<a href="docs/guides/${name}.md">${title}</a>`);
+const LINKS = [...GUIDES].map(([name, title]) => `<a href="docs/guides/${name}">${title}</a>`);
 
 /**
  * Links are relative, so that a proxy may serve the page under a path. The icon link stops browsers from asking for
@@ -120,10 +120,18 @@ const SOURCES = {
 /** The files of the page; `page` is the HTML itself. */
 export type PageFileName = keyof typeof SOURCES;
 
-/** Reads a guide: from the build, or without one from the repository. */
-function guideFile(name: string): Buffer {
+/** Reads the source of a guide, `publish.md`: from the build, or without one from the repository. */
+function guideSource(name: string): Buffer {
   const built = join(BUILT_GUIDES, name);
   return readFileSync(existsSync(built) ? built : join(GUIDES_FOLDER, name));
+}
+
+/** Reads the page of a guide: from the build, or without one it is made by a package that only developers have. */
+async function guideHtml(name: string): Promise<Buffer> {
+  const built = join(BUILT_GUIDES, `${name}.html`);
+  if (existsSync(built)) return readFileSync(built);
+  const { guidePage } = await import('./guide-page.js');
+  return Buffer.from(guidePage(GUIDES.get(name) ?? name, guideSource(`${name}.md`).toString()));
 }
 
 /** The files of the page, read at the first request: most servers never serve it. */
@@ -134,12 +142,10 @@ export class DocsPage {
     return this.files.get(name) ?? this.keep(name, { type: SOURCES[name].type, bytes: SOURCES[name].read() });
   }
 
-  /** A guide by the name of its file, such as `publish.md`; undefined if there is none. */
-  guide(name: string): PageFile | undefined {
-    if (!GUIDES.has(name.replace(/\.md$/, '')) || !name.endsWith('.md')) return undefined;
-    return (
-      this.files.get(name) ?? this.keep(name, { type: 'text/plain; charset=utf-8', bytes: guideFile(name) })
-    );
+  /** A guide by its name, such as `publish`, or the name of its source, `publish.md`; undefined if there is none. */
+  async guide(name: string): Promise<PageFile | undefined> {
+    if (!GUIDES.has(name.replace(/\.md$/, ''))) return undefined;
+    return this.files.get(name) ?? this.keep(name, await guideFile(name));
   }
 
   private keep(name: string, file: PageFile): PageFile {
@@ -147,4 +153,9 @@ export class DocsPage {
     this.files.set(name, file);
     return file;
   }
+}
+
+async function guideFile(name: string): Promise<PageFile> {
+  if (name.endsWith('.md')) return { type: 'text/plain; charset=utf-8', bytes: guideSource(name) };
+  return { type: 'text/html; charset=utf-8', bytes: await guideHtml(name) };
 }

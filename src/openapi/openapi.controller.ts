@@ -47,14 +47,19 @@ export class V1OpenApiController {
   }
 
   @Get('docs/guides/:name')
-  guide(@CurrentRequest() context: RequestContext, @Param('name') name: string): WithHeaders {
-    const file = this.page.guide(name);
+  async guide(@CurrentRequest() context: RequestContext, @Param('name') name: string): Promise<WithHeaders> {
+    context.acquire(false);
+    const file = await this.page.guide(name);
     if (file === undefined) throw new NotFoundException();
-    return this.send(context, file);
+    return answerOf(file);
   }
 
-  private send(context: RequestContext, { type, bytes }: PageFile): WithHeaders {
+  private send(context: RequestContext, file: PageFile): WithHeaders {
     context.acquire(false);
-    return new WithHeaders(bytes, PAGE_HEADERS, { type });
+    return answerOf(file);
   }
+}
+
+function answerOf({ type, bytes }: PageFile): WithHeaders {
+  return new WithHeaders(bytes, PAGE_HEADERS, { type });
 }

@@ -275,6 +275,9 @@ describe('the OpenAPI document', () => {
   });
 
   describe('the page of the document', () => {
+    const guides = readdirSync(join(import.meta.dirname, '..', '..', 'docs', 'api'))
+      .map((file) => file.replace(/\.md$/, ''))
+      .sort();
     let app: TestApp;
     beforeAll(async () => {
       app = await TestApp.start();
@@ -300,15 +303,33 @@ describe('the OpenAPI document', () => {
       const { text } = await app.get('/docs', { token: null });
       expect(text).toContain('Pumphouse is a job queue server over HTTP');
       const linked = [...text.matchAll(/href="docs\/guides\/([^"]+)"/g)].map(([, name]) => name);
-      const folder = join(import.meta.dirname, '..', '..', 'docs', 'api');
-      expect(linked.sort()).toEqual(readdirSync(folder).sort());
+      expect(linked.sort()).toEqual(guides);
     });
 
-    it('has the guides as plain text, and no other file', async () => {
+    it('shows each guide as a page whose links lead to pages and headings of this server', async () => {
+      const page = async (path: string): Promise<string> => {
+        const { status, headers, text } = await app.get(path, { token: null });
+        expect([path, status, headers['content-type']]).toEqual([path, 200, 'text/html; charset=utf-8']);
+        return text;
+      };
+      for (const name of guides) {
+        const text = await page(`/docs/guides/${name}`);
+        expect(text).toMatch(/<h1 id="[^"]+">/);
+        expect(text).not.toMatch(/^ *(#|```|\|)/m);
+        const links = [...text.matchAll(/href="(?!data:|https:)([^"]*)"/g)].map(([, link]) => link!);
+        for (const link of links) {
+          const { pathname, hash } = new URL(link, `http://server/docs/guides/${name}`);
+          const heading = hash === '' ? '<html' : ` id="${hash.slice(1)}"`;
+          expect([name, link, (await page(pathname)).includes(heading)]).toEqual([name, link, true]);
+        }
+      }
+    });
+
+    it('has the sources of the guides as plain text, and no other file', async () => {
       const guide = await app.get('/docs/guides/publish.md', { token: null });
       expect(guide.headers['content-type']).toBe('text/plain; charset=utf-8');
       expect(guide.text).toBe(readFileSync('docs/api/publish.md', 'utf8'));
-      for (const name of ['publish', 'none.md', '..%2fapi.md', '%2e%2e%2fswagger-ui.css', 'LICENSE'])
+      for (const name of ['none', 'none.md', '..%2fapi.md', '%2e%2e%2fswagger-ui.css', 'LICENSE'])
         expect([name, (await app.get(`/docs/guides/${name}`, { token: null })).status]).toEqual([name, 404]);
     });
 
