@@ -36,7 +36,7 @@ const linked = (text) =>
     .replaceAll(/\["[^\]]*"\]/g, (list) => `\`${list}\``);
 
 /**
- * @typedef {{ type: string, rule?: string, of?: unknown }} Kind
+ * @typedef {{ type: string, rule?: string, of?: unknown, orText?: boolean }} Kind
  * @param {{ toml: string, config: unknown, keysOf: (type: unknown) => ReadonlyMap<string, Kind> }} sources
  */
 export function configurationPage({ toml, config, keysOf }) {
@@ -46,8 +46,8 @@ export function configurationPage({ toml, config, keysOf }) {
   /** @param {string} name @param {Kind} kind */
   function section(name, kind) {
     // Sections with names of the operator's choice: default.toml shows the pool `default`.
-    const path = kind.type === 'named' && kind.of !== null ? `${name}.default` : name;
-    const title = kind.type === 'named' && kind.of !== null ? `[${name}.NAME]` : `[${name}]`;
+    const path = kind.type === 'named' ? `${name}.default` : name;
+    const title = kind.type === 'named' ? `[${name}.NAME]` : `[${name}]`;
     const about = sections.get(path) ?? '';
     const found = [...keysOf(kind.of)].map(([key, one]) =>
       one.type === 'named' ? named(`${name}.${key}`, one) : entry(path, key, one),
@@ -63,7 +63,7 @@ export function configurationPage({ toml, config, keysOf }) {
   }
 
   function named(path, { rule }) {
-    return described(`${path}.NAME`, 'text', 'none', rule, sections.get(path) ?? '');
+    return described(`${path}.NAME`, 'text or section', 'none', rule, sections.get(path) ?? '');
   }
 
   function described(path, type, value, rule, about) {

@@ -1,3 +1,4 @@
+import { ACCOUNTS } from './guards/accounts.mjs';
 import { BATCHES } from './guards/batches.mjs';
 import { CLIENT } from './guards/client.mjs';
 import { CLUSTER } from './guards/cluster.mjs';
@@ -67,6 +68,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...ACCOUNTS,
   ...TOKEN_SCOPES,
   ...PAYLOADS,
   ...RECORD_GUARDS,

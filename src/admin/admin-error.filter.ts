@@ -13,7 +13,7 @@ import { LOG, type Log } from '../domain/log.js';
 /** `Retry-After`, in seconds, while Redis is unreachable. */
 const RETRY_AFTER_S = 1;
 
-/** lmstfy has no paths of this kind. */
+/** Of a call with a token. lmstfy has no paths of this kind. */
 const OTHER_PORT = ': this is the admin port; the API is at server.port, 7777 by default\n';
 
 /** HTTP status of each error code on the admin port. */
@@ -51,6 +51,8 @@ const STATUS: Record<ErrorCode, number> = {
   token_invalid: 404,
   verb_missing: 403,
   queue_not_allowed: 403,
+  role_missing: 403,
+  namespace_not_found: 404,
   rate_limited: 429,
   too_many_waiters: 429,
   too_many_streams: 429,

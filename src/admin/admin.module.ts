@@ -3,11 +3,16 @@ import { APP_FILTER } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
-import { Audit } from './audit.js';
+import { Audit } from './audit/audit.js';
+import { AuditController } from './audit/audit.controller.js';
 import { LimitsController } from './limits.controller.js';
 import { NamespacesController } from './namespaces.controller.js';
 import { QuotasController } from './quotas.controller.js';
 import { RedisController } from './redis.controller.js';
+import { SessionStore } from '../auth/session-store.js';
+import { Sessions } from './sessions/sessions.js';
+import { SessionsController } from './sessions/sessions.controller.js';
+import { SignIn } from './sessions/sign-in.js';
 import { ServerController } from './server.controller.js';
 import { TokenLifecycleController } from './tokens/token-lifecycle.controller.js';
 import { TokenLifecycle } from './tokens/token-lifecycle.service.js';
@@ -16,7 +21,7 @@ import { TokensController } from './tokens/tokens.controller.js';
 
 /**
  * The admin port: tokens, limits and information about the server. It is the root of its own Nest application and
- * answers its errors. Needs the global Config, LOG, pools, Engines and PROCESS_COMMANDS.
+ * answers its errors. Needs the global Config, LOG, pools, Engines, PROCESS_COMMANDS, SignIn and AuditTrail.
  */
 @Module({
   imports: [AuthModule, MetricsModule.route()],
@@ -28,7 +33,20 @@ import { TokensController } from './tokens/tokens.controller.js';
     QuotasController,
     ServerController,
     RedisController,
+    SessionsController,
+    AuditController,
   ],
-  providers: [Audit, TokenAdmin, TokenLifecycle, { provide: APP_FILTER, useClass: AdminErrorFilter }],
+  providers: [
+    Audit,
+    TokenAdmin,
+    TokenLifecycle,
+    {
+      provide: Sessions,
+      inject: [SignIn, SessionStore],
+      useFactory: ({ accounts, cookie }: SignIn, store: SessionStore) =>
+        new Sessions(accounts, cookie, store),
+    },
+    { provide: APP_FILTER, useClass: AdminErrorFilter },
+  ],
 })
 export class AdminModule {}

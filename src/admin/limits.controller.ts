@@ -1,9 +1,10 @@
 import { Body, Controller, Delete, Get, HttpStatus, Param, Post, Put } from '@nestjs/common';
 import { parseToken, spellToken, tokenHint } from '../auth/credentials.js';
+import { Actor } from '../domain/actor.js';
 import { AdminException } from './admin-error.filter.js';
 import { LimiterDto, TokenParams } from './dto.js';
 import { toLimiterDto, toLimit } from './forms.js';
-import { Account } from './parameters.js';
+import { Account, CurrentActor } from './parameters.js';
 import { LimiterPipe } from './pipes.js';
 import { TokenAdmin } from './tokens/token-admin.service.js';
 
@@ -22,10 +23,12 @@ export class LimitsController {
 
   /** Always read from the store; lmstfy's `force_update` has no effect. */
   @Get('limits')
-  async list(): Promise<ListedLimit[]> {
+  async list(@CurrentActor() actor: Actor): Promise<ListedLimit[]> {
     const records = await this.tokens.limits();
     return records.flatMap(({ pool, namespace, token, limit }) =>
-      limit === null ? [] : [{ limiter: toLimiterDto(limit), namespace, token: spellToken({ pool, token }) }],
+      limit === null || /* guard: limits-shows-own-namespaces */ !actor.allows(namespace)
+        ? []
+        : [{ limiter: toLimiterDto(limit), namespace, token: spellToken({ pool, token }) }],
     );
   }
 

@@ -1,6 +1,6 @@
 import { Controller, Delete, Param, Query } from '@nestjs/common';
 import { Engines } from '../engine/engines.js';
-import { Audit } from './audit.js';
+import { Audit } from './audit/audit.js';
 import { PurgeQuery } from './dto.js';
 import { Account } from './parameters.js';
 import { PurgePipe } from './pipes.js';

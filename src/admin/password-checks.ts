@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Actor } from '../domain/actor.js';
 import type { Accounts } from './accounts.js';
 
 /** Pause after a wrong password, before the next one of its address is checked, in milliseconds. */
@@ -32,6 +33,7 @@ interface Address {
 
 /** The last right password of an account. */
 interface Known {
+  readonly actor: Actor;
   /** Keyed hash of its header. */
   readonly hash: Buffer;
   readonly rightMs: number;
@@ -41,7 +43,7 @@ interface Known {
  * The account of a right password; the number of recent failures of the address after a wrong one; `busy`: not checked, too many wait;
  * `flood`: not even the answer to that can wait.
  */
-export type PasswordVerdict = { readonly account: string } | { readonly failures: number } | 'busy' | 'flood';
+export type PasswordVerdict = { readonly actor: Actor } | { readonly failures: number } | 'busy' | 'flood';
 
 /**
  * Checks passwords so that guessing is slow, and does not keep out whom the server knows: an account whose password was right from the same
@@ -53,6 +55,8 @@ export class PasswordChecks {
   /** Address → its accounts. */
   private readonly known = new Map<string, Map<string, Known>>();
   private readonly hashKey = randomBytes(32);
+  /** Verdicts on passwords that are being compared, by address and header. */
+  private readonly compared = new Map<string, Promise<PasswordVerdict>>();
 
   constructor(
     private readonly accounts: Pick<Accounts, 'whose'>,
@@ -70,6 +74,9 @@ export class PasswordChecks {
     const group = groupOf(address);
     const friend = /* guard: known-account-passes */ this.knownOf(group, authorization);
     if (friend !== null) return this.right(group, friend, authorization);
+    // A page sends several requests at once.
+    const shared = this.compared.size > 0 ? await this.sharedVerdict(group, authorization) : null;
+    if (shared !== null) return shared;
     const state = this.stateOf(group);
     if (/* guard: passwords-wait-bounded */ state.waiting >= MAX_WAITING) return this.refuse(state);
     const waitMs = state.turnMs - this.now();
@@ -80,31 +87,66 @@ export class PasswordChecks {
       await this.wait(waitMs);
       state.waiting -= 1;
     }
-    const account = this.accounts.whose(authorization);
-    if (account !== null) return this.right(group, account, authorization);
-    return this.wrong(group, state);
+    return this.compare(group, state, authorization);
+  }
+
+  /** While a password is compared, the next one of its address waits as behind a wrong one: a hash takes long. */
+  private async compare(group: string, state: Address, authorization: string): Promise<PasswordVerdict> {
+    const found = this.accounts.whose(authorization);
+    if (!(found instanceof Promise)) return this.verdict(group, state, authorization, found);
+    const { turnMs } = state;
+    // guard: compared-password-holds-its-turn
+    state.turnMs = Math.max(turnMs, this.now() + TURN_MS);
+    keep(this.byAddress, group, state);
+    const key = `${group} ${this.hashOf(authorization).toString('base64')}`;
+    const verdict = found.then((actor) => {
+      // Those that began to wait meanwhile keep their turns.
+      if (actor !== null && state.waiting === 0) state.turnMs = turnMs;
+      return this.verdict(group, state, authorization, actor);
+    });
+    this.compared.set(key, verdict);
+    try {
+      return await verdict;
+    } finally {
+      this.compared.delete(key);
+    }
+  }
+
+  private verdict(
+    group: string,
+    state: Address,
+    authorization: string,
+    actor: Actor | null,
+  ): PasswordVerdict {
+    return actor === null ? this.wrong(group, state) : this.right(group, actor, authorization);
+  }
+
+  /** The verdict on the same header of the same address that is being compared, if it is right. */
+  private async sharedVerdict(group: string, authorization: string): Promise<PasswordVerdict | null> {
+    const verdict = await this.compared.get(`${group} ${this.hashOf(authorization).toString('base64')}`);
+    return typeof verdict === 'object' && 'actor' in verdict ? verdict : null;
   }
 
   /** The account of a header that was right from there before. No other account is compared: that is what a flood would cost. */
-  private knownOf(group: string, authorization: string): string | null {
+  private knownOf(group: string, authorization: string): Actor | null {
     const accounts = this.known.get(group);
     if (accounts === undefined) return null;
     const sent = this.hashOf(authorization);
-    for (const [account, { hash, rightMs }] of accounts) {
+    for (const { actor, hash, rightMs } of accounts.values()) {
       if (
         /* guard: known-header-is-compared */ timingSafeEqual(hash, sent) &&
         this.now() - rightMs < KNOWN_MS
       )
-        return account;
+        return actor;
     }
     return null;
   }
 
-  private right(group: string, account: string, authorization: string): PasswordVerdict {
+  private right(group: string, actor: Actor, authorization: string): PasswordVerdict {
     const accounts = this.known.get(group) ?? new Map<string, Known>();
-    accounts.set(account, { hash: this.hashOf(authorization), rightMs: this.now() });
+    accounts.set(actor.account ?? '', { actor, hash: this.hashOf(authorization), rightMs: this.now() });
     keep(this.known, group, accounts);
-    return { account };
+    return { actor };
   }
 
   private hashOf(authorization: string): Buffer {

@@ -3,7 +3,7 @@ import { NamespaceQuotas } from '../auth/namespace-quotas.js';
 import type { Tenant } from '../auth/quota-store.js';
 import { checkNames } from '../domain/ids.js';
 import { QUOTA_FIELDS, QUOTA_NAMES, type QuotaName } from '../domain/job/quotas.js';
-import { Audit } from './audit.js';
+import { Audit } from './audit/audit.js';
 import { readQuotas } from './forms.js';
 import { Account } from './parameters.js';
 import { PoolPipe } from './pipes.js';

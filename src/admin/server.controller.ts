@@ -9,11 +9,13 @@ import {
   Post,
   Query,
 } from '@nestjs/common';
+import { Actor } from '../domain/actor.js';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
 import { Engines } from '../engine/engines.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { version } from '../domain/version.js';
+import { CurrentActor } from './parameters.js';
 import { AccessLogPipe, PoolPipe } from './pipes.js';
 
 interface AccessLogStatus {
@@ -29,12 +31,13 @@ export class ServerController {
     @Inject(PROCESS_COMMANDS) private readonly processes: ProcessCommands,
   ) {}
 
-  /** The existing queues of a pool by namespace: `{namespace: [queue]}`, indented, sorted by name. */
+  /** The existing queues of a pool by namespace: `{namespace: [queue]}`, indented, sorted by name; those of the account. */
   @Get('info')
   @Header('Content-Type', 'text/plain; charset=utf-8')
-  async info(@Query('pool', PoolPipe) pool: string): Promise<string> {
+  async info(@CurrentActor() actor: Actor, @Query('pool', PoolPipe) pool: string): Promise<string> {
     const engine = this.engines.of(pool);
-    const namespaces = (await engine.namespaces()).sort();
+    const all = await engine.namespaces();
+    const namespaces = all.filter((one) => /* guard: info-shows-own-namespaces */ actor.allows(one)).sort();
     const queues: [string, string[]][] = [];
     // Sequential, to keep the load on Redis low: a pool may have thousands of namespaces, and this call is not urgent.
     for (const namespace of namespaces)

@@ -1,6 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AdminHttp } from '../admin/admin-http.js';
-import { Audit } from '../admin/audit.js';
+import { AdminHttp, type NativeCalls } from '../admin/admin-http.js';
+import { AuditStore } from '../auth/audit-store.js';
+import { AuditTrail } from '../admin/audit/audit-trail.js';
+import { Audit } from '../admin/audit/audit.js';
+import { Sessions } from '../admin/sessions/sessions.js';
+import { SignIn } from '../admin/sessions/sign-in.js';
 import { AdminAppModule } from './admin-app.module.js';
 import { AdminContext } from './admin-context.js';
 import type { AppParts } from './core.module.js';
@@ -28,13 +32,19 @@ export class AdminServer {
   /**
    * @throws {Error} a pool is unsuitable or unreachable, the port is taken, or it would be open to other machines
    * without accounts
+   * @param calls serves the calls of the native API that accounts make
    */
-  static async start(parts: AppParts, commands: ProcessCommands): Promise<AdminServer> {
+  static async start(parts: AppParts, commands: ProcessCommands, calls: NativeCalls): Promise<AdminServer> {
     const { config, log } = parts;
     const tls = TlsFiles.of('admin', config.admin);
     const adapter = adminAdapter({ settings: config.server, tls: tls?.options });
-    new AdminHttp(config, new Audit(log)).setUp(adapter.getInstance());
-    const app = await createApplication(AdminAppModule.forRoot(parts, commands), adapter);
+    const signIn = new SignIn(config.admin);
+    const trail = new AuditTrail(log);
+    const http = new AdminHttp({ config, log, audit: new Audit(log), trail, signIn, calls });
+    http.setUp(adapter.getInstance());
+    const app = await createApplication(AdminAppModule.forRoot(parts, commands, { signIn, trail }), adapter);
+    http.useSessions(app.get(Sessions, { strict: false }));
+    trail.useStore(app.get(AuditStore, { strict: false }));
     const server = new AdminServer(
       app,
       app.get(AdminContext),

@@ -1,3 +1,4 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiAppModule } from './api-app.module.js';
 import { ApiContext } from './api-context.js';
@@ -32,6 +33,7 @@ export class ApiServer {
     private readonly parts: AppParts,
     private readonly context: ApiContext,
     private readonly listener: Listener,
+    private readonly takers: readonly RequestListener[],
   ) {}
 
   /**
@@ -41,28 +43,48 @@ export class ApiServer {
    */
   static async start(parts: AppParts): Promise<ApiServer> {
     const { config } = parts;
+    const server = await ApiServer.create(parts);
+    try {
+      const { port, host } = config.later;
+      if (port !== undefined) {
+        server.later = await LaterServer.start(server.context.laterHttp, parts, host, port);
+      }
+      await server.app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
+    } catch (error) {
+      await server.later?.stop(0);
+      await server.app.close();
+      throw error;
+    }
+    return server;
+  }
+
+  /** Connects the pools and starts the engines for requests of the admin port only. @throws {Error} as `start` */
+  static async startUnheard(parts: AppParts): Promise<ApiServer> {
+    const server = await ApiServer.create(parts);
+    await server.app.init();
+    await server.app.getHttpAdapter().getInstance().ready();
+    return server;
+  }
+
+  private static async create(parts: AppParts): Promise<ApiServer> {
+    const { config } = parts;
     const tls = TlsFiles.of('server', config.server);
     const adapter = apiAdapter({ settings: config.server, tls: tls?.options });
     const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
     const context = app.get(ApiContext);
     const listener = new Listener(app.getHttpServer(), parts, tls, context.metrics.floods);
-    const server = new ApiServer(app, parts, context, listener);
     installFastPath(app.getHttpServer(), context.fastPath);
+    // The admin port has rules of its own for browsers and pipelines.
+    const takers = app.getHttpServer().listeners('request') as RequestListener[];
     const { cors_origins } = config.server;
     if (cors_origins.length > 0) installCors(app.getHttpServer(), cors_origins, context.server);
     boundPipelines(app.getHttpServer());
-    try {
-      const { port, host } = config.later;
-      if (port !== undefined) {
-        server.later = await LaterServer.start(context.laterHttp, parts, host, port);
-      }
-      await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
-    } catch (error) {
-      await server.later?.stop(0);
-      await app.close();
-      throw error;
-    }
-    return server;
+    return new ApiServer(app, parts, context, listener, takers);
+  }
+
+  /** Serves a request of the admin port, which has authenticated its account. */
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    for (const take of this.takers) take.call(this.app.getHttpServer(), request, response);
   }
 
   get port(): number {

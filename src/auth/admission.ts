@@ -3,13 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
+import { type AccountClient, accountOf } from '../http/request/account-client.js';
 import { sentToken } from '../http/request/head.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import type { AccessRules } from './access.js';
-import { parseToken, tokenDigest, tokenHint } from './credentials.js';
+import { DEFAULT_POOL, parseToken, tokenDigest, tokenHint } from './credentials.js';
 import { refundUnlessServed } from './refund.js';
 import { checkRights } from './rights.js';
+import { rightsOfAccount } from './roles.js';
 import { checkListedNames, checkNames } from '../domain/ids.js';
 import { allowedBy, Throttle } from './throttle.js';
 import { type KnownToken, TokenCache } from './token-cache.js';
@@ -21,13 +23,16 @@ const BAD_TOKEN =
   'there is no such token for the namespace in the path, or it has expired: use a token of this namespace';
 const NO_POOL =
   'the server has no pool with the name before the colon of the token: check the token, and pools in the configuration of the server';
+const NO_SUCH_POOL =
+  'the server has no pool with the name in X-Pool: check the header, and pools in the configuration of the server';
 
 /**
  * Admits a request to its queue. Checks in this order: there is capacity for it (503), its names are legal (400), its
  * pool exists (404), its token is one of its namespace (401), permits the call there (403), and has not used up its
  * limit (429). Sets `context.admitted`.
  *
- * A request with a cached token and no limit is admitted without waiting.
+ * A request with a cached token and no limit is admitted without waiting. An account of the admin port needs no token: its role permits the
+ * call (403), in its namespaces (404).
  */
 @Injectable()
 export class Admission {
@@ -41,7 +46,8 @@ export class Admission {
   /**
    * @returns undefined if the request is admitted at once, else a promise, which rejects with the same errors
    * @throws {QueueError} `invalid_argument`, `pool_not_found`, `token_missing`, `token_invalid`, `rate_limited`, with
-   *   lmstfy's messages; `verb_missing`, `queue_not_allowed`; `overloaded`, `pool_unavailable`
+   *   lmstfy's messages; `verb_missing`, `queue_not_allowed`; `role_missing`, `namespace_not_found`; `overloaded`,
+   *   `pool_unavailable`
    */
   admit(context: RequestContext, rules: AccessRules): Promise<void> | undefined {
     const { namespace, queue } = context;
@@ -49,6 +55,8 @@ export class Admission {
     if (rules.queues === 'list') checkListedNames(namespace, queue);
     else checkNames(namespace, rules.queues === 'one' ? queue : undefined);
 
+    const client = accountOf(context.request);
+    if (client !== undefined) return this.admitAccount(context, client);
     const text = sentToken(context.request, context.query, context.route);
     const proof = provenOn(context.request.socket, namespace, text);
     if (proof === undefined || rules.isSize === true) return this.admitUnknown(context, rules, text);
@@ -65,14 +73,35 @@ export class Admission {
    * @throws {QueueError} `token_invalid`, `verb_missing`, `queue_not_allowed`; `pool_unavailable`
    */
   async confirm(
-    { caller, queue }: Pick<RequestContext, 'caller' | 'queue'>,
+    { caller, queue, request }: Pick<RequestContext, 'caller' | 'queue' | 'request'>,
     rules: AccessRules,
   ): Promise<void> {
+    const client = accountOf(request);
+    if (client !== undefined) {
+      // guard: stream-ends-with-its-session
+      if (!(await client.isSignedIn())) throw invalidToken();
+      return;
+    }
     // Digest lookup suffices: the secret was compared when the connection authenticated.
     const known = await this.tokens.get(caller.tokenId);
     if (known === null) throw invalidToken();
     const { rights } = known.record;
     if (rights !== null) checkRights(rights, rules, queue);
+  }
+
+  /** Admits an account of the admin port, as its role says. What it may change is in the audit log before it runs. */
+  private admitAccount(context: RequestContext, client: AccountClient): Promise<void> | undefined {
+    const { actor } = client;
+    const { request, route, namespace } = context;
+    const action = `${request.method ?? ''} ${route}`;
+    const rights = rightsOfAccount(actor, action, namespace);
+    const sent = request.headers['x-pool'];
+    const pool = typeof sent === 'string' && sent !== '' ? sent : DEFAULT_POOL;
+    if (!this.pools.get(pool))
+      throw new QueueError('pool_not_found', 'pool not found', { detail: NO_SUCH_POOL });
+    const tokenId = `account:${actor.account ?? ''}`;
+    context.admitted = { pool, namespace, tokenId, tokenHint: '', limits: null, rights, actor };
+    return client.admitted({ action, pool, namespace, names: namesIn(route, request.url ?? '') });
   }
 
   /** Admits a token that this connection has not sent before. */
@@ -127,6 +156,16 @@ export class Admission {
       if (counted) refundUnlessServed(context, () => void this.throttle.refund(counted));
     });
   }
+}
+
+/** The names in a path besides the namespace, as they were sent. */
+function namesIn(route: string, url: string): Record<string, string> {
+  const parts = (url.split('?', 1)[0] ?? '').split('/');
+  const named = route
+    .split('/')
+    .flatMap((part, i) => (part.startsWith(':') ? [[part.slice(1), parts[i] ?? '']] : []));
+  const { namespace: _namespace, ...names } = Object.fromEntries(named) as Record<string, string>;
+  return names;
 }
 
 function invalidToken(): QueueError {

@@ -12,16 +12,20 @@ import { MetricsService } from '../metrics/metrics.service.js';
 import { RedisPool } from '../redis/pool.js';
 import { InjectPool, poolToken } from '../redis/redis.module.js';
 import { Admission } from './admission.js';
+import { AuditStore } from './audit-store.js';
 import { DEFAULT_POOL } from './credentials.js';
 import { LastUsed, USE_PAUSE_MS } from './last-used.js';
 import { NamespaceQuotas } from './namespace-quotas.js';
 import { QuotaStore } from './quota-store.js';
+import { SessionStore } from './session-store.js';
 import { Throttle } from './throttle.js';
 import { TokenCache } from './token-cache.js';
 import { TokenGuard } from './token.guard.js';
 import { TokenKeys } from './token-keys.js';
 import { TokenInventory } from './token-inventory.js';
 import { TokenStore } from './token-store.js';
+
+const DAY_MS = 86_400_000;
 
 /** Injection token of the Redis that stores the tokens. */
 const TOKEN_REDIS = Symbol('TokenRedis');
@@ -72,6 +76,17 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
       useFactory: (redis: RedisPool) => new TokenInventory(redis),
     },
     { provide: QuotaStore, inject: [TOKEN_REDIS], useFactory: (redis: RedisPool) => new QuotaStore(redis) },
+    {
+      provide: AuditStore,
+      inject: [TOKEN_REDIS, Config],
+      useFactory: (redis: RedisPool, { admin }: Config) =>
+        new AuditStore(redis, { keepMs: admin.audit_days * DAY_MS, max: admin.audit_max }),
+    },
+    {
+      provide: SessionStore,
+      inject: [TOKEN_REDIS],
+      useFactory: (redis: RedisPool) => new SessionStore(redis),
+    },
     NamespaceQuotas,
     {
       provide: LastUsed,
@@ -99,6 +114,8 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
   ],
   exports: [
     NamespaceQuotas,
+    SessionStore,
+    AuditStore,
     TokenStore,
     TokenInventory,
     TokenCache,

@@ -35,6 +35,16 @@ export class TokenKeys {
     return `${this.base}quotas`;
   }
 
+  /** Zset: the audit log, "<number> <JSON>" → number (Unix µs). */
+  get audit(): string {
+    return `${this.base}audit`;
+  }
+
+  /** Zset: digests of the sessions of an account of the admin port → when they end, Unix ms. */
+  sessions(account: string): string {
+    return `${this.base}sessions:${account}`;
+  }
+
   /** Hash: the current window, if there is one. */
   window(digest: string, kind: ThrottleKind): string {
     return `${this.base}w:${digest}:${kind}`;

@@ -6,6 +6,12 @@ function flag(raw: unknown): boolean {
   return raw === 1;
 }
 
+/** Decodes an integer. */
+function whole(raw: unknown): number {
+  if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
+  return raw;
+}
+
 /** Decodes a number as an index of the outcomes. */
 function outcomeOf<T extends string>(outcomes: readonly T[], raw: unknown): T {
   const outcome = typeof raw === 'number' ? outcomes[raw] : undefined;
@@ -41,10 +47,7 @@ export const tokenPrune = script('tokens/prune', { repeatable: true, reply: flag
 /** For how many tokens the use was written. */
 export const tokenUsed = script('tokens/record_use', {
   repeatable: true,
-  reply: (raw) => {
-    if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
-    return raw;
-  },
+  reply: whole,
 });
 
 /** True if there was such a token. */
@@ -65,14 +68,27 @@ export const quotasSet = script('tokens/set_quotas', {
   reply: Number,
 });
 
+/** The member as it is stored; empty if the one to complete is gone. */
+export const auditRecord = script('tokens/record_audit', {
+  // Sending it twice would store two entries.
+  repeatable: false,
+  reply: String,
+});
+
+/** When the session ends, Unix ms. */
+export const sessionCreate = script('tokens/create_session', { repeatable: true, reply: whole });
+
+/** When the session ends, Unix ms; 0 = there is none. */
+export const sessionFind = script('tokens/find_session', { repeatable: true, reply: whole });
+
+/** How many sessions have ended. */
+export const sessionsEnd = script('tokens/end_sessions', { repeatable: true, reply: whole });
+
 /** Start of the window that counted the request, Unix ms; 0 = the window is used up. */
 export const throttle = script('tokens/count_request', {
   // Sending it twice would count twice.
   repeatable: false,
-  reply: (raw) => {
-    if (typeof raw !== 'number') throw new TypeError('the reply is no integer');
-    return raw;
-  },
+  reply: whole,
 });
 
 /** True if the request was refunded. */
@@ -92,6 +108,10 @@ export const TOKEN_SCRIPTS = [
   limitSet,
   limitDelete,
   quotasSet,
+  auditRecord,
+  sessionCreate,
+  sessionFind,
+  sessionsEnd,
   throttle,
   refund,
 ] as const;

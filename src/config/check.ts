@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback, parseMapping, REDIS_PORT } from './addresses.js';
-import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
+import { AccountConfig, type Config, type RedisTarget, type TlsListenerConfig } from './config.js';
 import { migrationProblems } from './migrations.js';
 import type { Problem } from './problems.js';
 import { below } from './tree.js';
@@ -12,6 +12,9 @@ export function problemsOf(config: Config): Problem[] {
   const problems = [
     ...valueProblems(config),
     ...Object.entries(config.pools).flatMap(([name, pool]) => valueProblems(pool, below('pools', name))),
+    ...Object.entries(config.admin.accounts).flatMap(([name, account]) =>
+      account instanceof AccountConfig ? valueProblems(account, below('admin.accounts', name)) : [],
+    ),
   ];
   const isSound = (path: string): boolean =>
     !problems.some((problem) => `${problem.path}.`.startsWith(`${path}.`));

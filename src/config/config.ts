@@ -9,6 +9,8 @@ import {
   MAX_TRIES,
   MAX_UINT32,
 } from '../domain/limits.js';
+import { parsePasswordHash, PASSWORD_HASH_RULE } from '../domain/password-hash.js';
+import { ROLES, type Role } from '../domain/roles.js';
 import {
   EMBEDDED,
   isAddressRange,
@@ -21,7 +23,7 @@ import {
 import {
   Flag,
   NamedSections,
-  NamedTexts,
+  NamedTextsOrSections,
   OneOf,
   Optional,
   RedisUrl,
@@ -56,6 +58,10 @@ const PUBLIC_URL_MESSAGE = 'must be a URL such as "https://queue.example", witho
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
 /** Basic authentication separates name and password with a colon. */
 const ACCOUNT_NAME = /^[^:\s]+$/;
+const PASSWORD_HASH = { test: (text: string): boolean => parsePasswordHash(text) !== null };
+const NAMESPACE_PATTERNS =
+  'must be a non-empty list of names of namespaces; * in a name matches any characters';
+const isNamespacePattern = (text: string): boolean => /^[-_*A-Za-z0-9]{1,255}$/.test(text);
 /** Names of queues and namespaces are parts of Redis keys. */
 const QUEUE_NAME = /^[-A-Za-z0-9][-_A-Za-z0-9]{0,254}$/;
 const NAME_MESSAGE = 'must be 1 to 255 letters, digits, - and _, not beginning with _';
@@ -100,15 +106,32 @@ export class ServerConfig extends TlsListenerConfig {
   @WholeNumber(1_024, MAX_QUOTA_BYTES) max_body_bytes_in_flight = 268_435_456;
 }
 
+/** An account of the admin port with a hashed password and a role. */
+export class AccountConfig {
+  @Text(PASSWORD_HASH_RULE, PASSWORD_HASH) password_hash = '';
+  @OneOf(ROLES) role: Role | '' = '';
+  /** Patterns of the namespaces that it sees; left out = all. */
+  @Optional() @TextList(NAMESPACE_PATTERNS, isNamespacePattern) namespaces?: string[];
+}
+
 /** The admin port. */
 export class AdminConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '127.0.0.1';
   @WholeNumber(0, MAX_PORT) port = 7778;
+  /** Where browsers reach the admin port, if not at its address: behind a proxy. */
+  @Optional() @Text(PUBLIC_URL_MESSAGE, PUBLIC_URL) public_url?: string;
+  /** How long the audit log keeps an entry, and how many at most. */
+  @WholeNumber(1, 3_650) audit_days = 90;
+  @WholeNumber(100, MILLION) audit_max = 10_000;
   /** Names of this server in the `Host` header, in addition to its own. */
   @TextList(HOST_NAMES, isHostName, 0) hosts: string[] = [];
-  /** Passwords by account name. */
-  @NamedTexts('must be passwords by account name, neither empty; no colons in names', ACCOUNT_NAME)
-  accounts: Record<string, string> = {};
+  /** By account name; a text is the password of an account that may do everything. */
+  @NamedTextsOrSections(
+    AccountConfig,
+    'must be passwords or sections by account name, neither empty; no colons in names',
+    ACCOUNT_NAME,
+  )
+  accounts: Record<string, string | AccountConfig> = {};
 }
 
 /** Address and credentials of a Redis: exactly one of `url`, `sentinels` (with `master_name`) or `cluster`. */

@@ -15,7 +15,8 @@ function documentable(type: KeyClass, section = ''): [section: string, key: stri
     const at = section === '' ? key : `${section}.${key}`;
     if (kind.type === 'section') return documentable(kind.of, at);
     if (kind.type !== 'named') return [[section, key] satisfies [string, string]];
-    return kind.of === null ? [] : documentable(kind.of, `${at}.${EXAMPLE}`);
+    // An example of an account is a line of its section.
+    return kind.orText ? [] : documentable(kind.of, `${at}.${EXAMPLE}`);
   });
 }
 
@@ -92,6 +93,8 @@ describe('the example configurations', () => {
       host: '0.0.0.0',
       port: 7778,
       hosts: [],
+      audit_days: 90,
+      audit_max: 10_000,
       accounts: { ops: 'secret' },
     });
     expect(config.pools['default']).toMatchObject({ master_name: 'pumphouse', password: 'secret' });

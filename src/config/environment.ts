@@ -4,6 +4,8 @@ import { below, emptyTree, isTree, type Layer, type Tree } from './tree.js';
 const PREFIX = 'PUMPHOUSE_';
 const SEPARATOR = '__';
 
+type NamedKind = Extract<Kind, { type: 'named' }>;
+
 /** The key for a variable, and its kind. */
 interface Place {
   readonly path: readonly string[];
@@ -52,11 +54,16 @@ function placeOf(segments: readonly string[], type: KeyClass, known: Tree): Plac
   if (!kind) return null;
   if (kind.type === 'section') return under([key], placeOf(rest, kind.of, inside));
   if (kind.type !== 'named') return rest.length === 0 ? { path: [key], kind } : null;
-  // Such a name may contain the separator itself; the key below it may not.
-  const nameSegments = kind.of === null ? rest : rest.slice(0, -1);
-  const name = spelling(nameSegments.join(SEPARATOR), inside);
+  return namedPlace(key, rest, kind, inside);
+}
+
+/** Such a name may contain the separator itself; the key below it may not. */
+function namedPlace(key: string, rest: readonly string[], kind: NamedKind, known: Tree): Place | null {
+  const last = rest.at(-1)?.toLowerCase() ?? '';
+  const isText = kind.orText && (rest.length < 2 || !keysOf(kind.of).has(last));
+  const name = spelling((isText ? rest : rest.slice(0, -1)).join(SEPARATOR), known);
   if (name === '') return null;
-  if (kind.of === null) return { path: [key, name], kind: { type: 'text', rule: kind.rule } };
+  if (isText) return { path: [key, name], kind: { type: 'text', rule: kind.rule } };
   return under([key, name], placeOf(rest.slice(-1), kind.of, emptyTree()));
 }
 

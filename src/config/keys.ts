@@ -9,8 +9,8 @@ export type Kind =
   /** The rule is for people: "must be …". */
   | { readonly type: 'number' | 'boolean' | 'text' | 'list'; readonly rule: string }
   | { readonly type: 'section'; readonly of: KeyClass }
-  /** Names chosen by the operator, with sections (pools) or texts (accounts) under them. */
-  | { readonly type: 'named'; readonly of: KeyClass | null; readonly rule: string };
+  /** Names chosen by the operator, with sections under them; with `orText` also texts (accounts). */
+  | { readonly type: 'named'; readonly of: KeyClass; readonly rule: string; readonly orText: boolean };
 
 const DECLARED = new Map<object, Map<string, Kind>>();
 
@@ -60,7 +60,10 @@ export function Flag(): PropertyDecorator {
 }
 
 /** @param message the rule, for people: "must be …" */
-export function Text(message = 'must be a non-empty text', pattern = /^.+$/s): PropertyDecorator {
+export function Text(
+  message = 'must be a non-empty text',
+  pattern: Pick<RegExp, 'test'> = /^.+$/s,
+): PropertyDecorator {
   return key(
     { type: 'text', rule: message },
     check(message, (value) => typeof value === 'string' && pattern.test(value)),
@@ -113,18 +116,18 @@ export function Section(of: KeyClass): PropertyDecorator {
  */
 export function NamedSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
   return key(
-    { type: 'named', of, rule: message },
+    { type: 'named', of, rule: message, orText: false },
     check(message, (value) => Object.keys(Object(value) as object).every((one) => name.test(one))),
   );
 }
 
-/** Texts under names chosen by the operator; none may be empty. */
-export function NamedTexts(message: string, name: RegExp): PropertyDecorator {
+/** Texts or sections under names chosen by the operator; no text may be empty. Sections likewise. */
+export function NamedTextsOrSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
   return key(
-    { type: 'named', of: null, rule: message },
+    { type: 'named', of, rule: message, orText: true },
     check(message, (value) =>
       Object.entries(Object(value) as object).every(
-        ([one, text]) => name.test(one) && typeof text === 'string' && text !== '',
+        ([one, entry]) => name.test(one) && (typeof entry === 'string' ? entry !== '' : entry instanceof of),
       ),
     ),
   );

@@ -5,6 +5,8 @@ import type { Config } from './config.js';
 import { loadConfig } from './load.js';
 import { ConfigError } from './problems.js';
 
+const HASH = `scrypt:15:8:3:${'A'.repeat(22)}:${'A'.repeat(43)}`;
+
 let folder: string;
 let file: string;
 beforeEach(() => {
@@ -128,6 +130,27 @@ describe('errors in the configuration', () => {
     ],
     ['an account without a password', '[admin.accounts]\nann = ""', /^admin\.accounts must be passwords/],
     ['an account with a colon', '[admin.accounts]\n"a:b" = "x"', /^admin\.accounts must be passwords/],
+    ['an account that is a list', '[admin.accounts]\nann = ["x"]', /^admin\.accounts must be passwords/],
+    [
+      'an account without a role',
+      `[admin.accounts.ann]\npassword_hash = "${HASH}"`,
+      'admin.accounts.ann.role must be one of viewer, viewer_data, operator, admin',
+    ],
+    [
+      'an account with a password in place of its hash',
+      '[admin.accounts.ann]\nrole = "viewer"\npassword_hash = "secret"',
+      /^admin\.accounts\.ann\.password_hash must be what `pumphouse account hash` prints/,
+    ],
+    [
+      'an account without a namespace',
+      `[admin.accounts.ann]\nrole = "viewer"\nnamespaces = []\npassword_hash = "${HASH}"`,
+      /^admin\.accounts\.ann\.namespaces must be a non-empty list/,
+    ],
+    [
+      'an unknown key of an account',
+      `[admin.accounts.ann]\nrole = "viewer"\nnamespace = "x"\npassword_hash = "${HASH}"`,
+      /^admin\.accounts\.ann\.namespace: unknown key .*did you mean namespaces/,
+    ],
     ['a key prefix that moves the hash tag', '[redis]\nkey_prefix = "{x}"', /^redis\.key_prefix must be/],
     ['warnings as a key', 'warnings = []', /^warnings: unknown key/],
   ])('are reported for %s', (_, toml, problem) => {
@@ -296,6 +319,21 @@ describe('settings that belong together', () => {
     const env = { PUMPHOUSE_ADMIN__HOST: '0.0.0.0', PUMPHOUSE_ADMIN__ACCOUNTS__ALICE: 'secret' };
 
     expect(loadConfig({ env }).admin).toMatchObject({ host: '0.0.0.0', accounts: { alice: 'secret' } });
+  });
+
+  it('may have accounts with a hashed password, a role and namespaces', () => {
+    const toml = `[admin.accounts]\nops = "secret"\n[admin.accounts.ann]\npassword_hash = "${HASH}"\nrole = "viewer"`;
+    const env = {
+      PUMPHOUSE_ADMIN__ACCOUNTS__ANN__NAMESPACES: 'shop,mail-*',
+      PUMPHOUSE_ADMIN__ACCOUNTS__BOB__PASSWORD_HASH: HASH,
+      PUMPHOUSE_ADMIN__ACCOUNTS__BOB__ROLE: 'admin',
+    };
+    const { accounts } = load(toml, env).admin;
+    expect(accounts).toEqual({
+      ops: 'secret',
+      ann: { password_hash: HASH, role: 'viewer', namespaces: ['shop', 'mail-*'] },
+      bob: { password_hash: HASH, role: 'admin' },
+    });
   });
 
   it.each([

@@ -1,8 +1,10 @@
 import { didYouMean } from '../domain/similar-name.js';
-import { keysOf, type KeyClass } from './keys.js';
+import { keysOf, type KeyClass, type Kind } from './keys.js';
 
 /** A parsed TOML table. */
 export type Tree = Record<string, unknown>;
+
+type NamedKind = Extract<Kind, { type: 'named' }>;
 
 /** One source of configuration. */
 export interface Layer {
@@ -60,15 +62,16 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
       problems.push(`${at} must be a section (${layer.origin(at)})`);
     } else {
       admitted[key] =
-        kind.type === 'section' ? admit(layer, kind.of, problems, value, at) : admitNamed(value, kind.of, at);
+        kind.type === 'section' ? admit(layer, kind.of, problems, value, at) : admitNamed(value, kind, at);
     }
   }
   return admitted;
 
-  function admitNamed(named: Tree, of: KeyClass | null, at: string): Tree {
+  function admitNamed(named: Tree, { of, orText }: NamedKind, at: string): Tree {
     const entries = emptyTree();
     for (const [name, value] of Object.entries(named)) {
-      if (of === null) entries[name] = value;
+      // A list or a date is no text: the check of the values reports it.
+      if (orText && !isTree(value)) entries[name] = value;
       else if (isTree(value)) entries[name] = admit(layer, of, problems, value, below(at, name));
       else problems.push(`${below(at, name)} must be a section (${layer.origin(below(at, name))})`);
     }
@@ -103,9 +106,11 @@ export function build<T extends object>(type: new () => T, tree: Tree): T {
   for (const [key, kind] of keysOf(type)) {
     const value = tree[key];
     if (value === undefined) continue;
-    const { of } = 'of' in kind ? kind : { of: null };
-    if (of === null || !isTree(value)) Object.assign(made, { [key]: value });
-    else Object.assign(made, { [key]: kind.type === 'section' ? build(of, value) : buildNamed(of, value) });
+    if (!('of' in kind) || !isTree(value)) Object.assign(made, { [key]: value });
+    else {
+      const { type, of } = kind;
+      Object.assign(made, { [key]: type === 'section' ? build(of, value) : buildNamed(of, value) });
+    }
   }
   return made;
 }

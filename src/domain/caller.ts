@@ -1,3 +1,4 @@
+import type { Actor } from './actor.js';
 import type { Rights } from './rights.js';
 
 /** Rate limits of a token per window; 0 or less = no limit. */
@@ -10,15 +11,17 @@ export interface Limit {
   readonly intervalS: number;
 }
 
-/** The client of a request, as authenticated by its token. */
+/** The client of a request, as authenticated by its token; or an account of the admin port. */
 export interface Caller {
   readonly pool: string;
   readonly namespace: string;
-  /** The token's digest; empty on a size route that needs no token. */
+  /** The token's digest, or the account behind `account:`; empty on a size route that needs no token. */
   readonly tokenId: string;
   /** The token's first characters, for the audit log; empty as `tokenId`. */
   readonly tokenHint: string;
   readonly limits: Limit | null;
   /** Null: everything in its namespace. */
   readonly rights: Rights | null;
+  /** Left out for a token. */
+  readonly actor?: Actor;
 }

@@ -37,6 +37,8 @@ export type ErrorCode =
   | 'token_invalid'
   | 'verb_missing'
   | 'queue_not_allowed'
+  | 'role_missing'
+  | 'namespace_not_found'
   | 'rate_limited'
   | 'too_many_waiters'
   | 'too_many_streams'

@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import type { FieldsClass } from '../contract/fields/field.js';
 import { toWire } from '../contract/fields/wire.js';
 import { WithHeaders } from './answer/with-headers.js';
 import { CALL, type CallDescription } from './describe.js';
+import { accountOf } from './request/account-client.js';
 import { refuseParameters } from './request/query-fields.js';
 import { contextIn } from './request/context-of.js';
 
@@ -20,7 +22,9 @@ export class CallInterceptor implements NestInterceptor {
     if (call !== undefined && /* guard: unknown-parameters-are-refused */ call.query === undefined)
       refuseParameters(contextIn(execution).query);
     const of = call && answerOf(call);
-    return of === undefined ? next.handle() : next.handle().pipe(map((result) => written(of, result)));
+    if (of === undefined) return next.handle();
+    const { request } = contextIn(execution);
+    return next.handle().pipe(map((result) => recorded(request, written(of, result))));
   }
 }
 
@@ -28,6 +32,12 @@ export class CallInterceptor implements NestInterceptor {
 function answerOf({ answers }: CallDescription): FieldsClass | undefined {
   const of = Object.values(answers).flatMap((answer) => answer.of ?? []);
   return of.every((one) => one === of[0]) ? of[0] : undefined;
+}
+
+/** Tells the audit log of the admin port. */
+function recorded(request: IncomingMessage, wire: unknown): unknown {
+  accountOf(request)?.recordAnswer(wire instanceof WithHeaders ? wire.body : wire);
+  return wire;
 }
 
 /** @param result undefined: the handler has answered itself */

@@ -1,5 +1,6 @@
 import { AdminServer } from '../../src/app/admin-server.js';
 import { ApiServer } from '../../src/app/api-server.js';
+import { OwnNativeCalls } from '../../src/app/native-calls.js';
 import { Config } from '../../src/config/config.js';
 import type { AppParts } from '../../src/app/core.module.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
@@ -95,9 +96,15 @@ export function testParts(
   return { parts, log };
 }
 
-/** Starts an admin port for a test. */
+/** Starts an admin port for a test, as the primary of a cluster has it. */
 export async function startAdmin(parts: AppParts): Promise<{ server: AdminServer; url: string }> {
-  const server = await AdminServer.start(parts, new FakeProcesses());
+  const calls = new OwnNativeCalls(parts);
+  const server = await AdminServer.start(parts, new FakeProcesses(), calls);
+  const stop = server.stop.bind(server);
+  server.stop = async () => {
+    await calls.stop();
+    await stop();
+  };
   return { server, url: `http://127.0.0.1:${server.port}` };
 }
 

@@ -11,6 +11,7 @@ import type { TokenRecord } from '../../src/auth/token-store.js';
 import type { Config } from '../../src/config/config.js';
 import type { RequestContext } from '../../src/http/request/request-context.js';
 import type { PoolRegistry } from '../../src/redis/redis.module.js';
+import { testAccounts } from '../support/accounts.js';
 
 /** Of the way that a secret takes through the code, not of a clock: that would say more about the machine. */
 describe('the comparison of secrets', () => {
@@ -40,7 +41,9 @@ describe('the comparison of secrets', () => {
     ['something very long', `a:${'x'.repeat(10_000)}`, null],
   ])('compares digests of one length with every account, for %s', (_what, sent, name) => {
     const accounts = new Accounts({ a: 'secret-of-a', b: 'secret-of-b', c: 'secret-of-c' });
-    expect(accounts.whose(`Basic ${Buffer.from(sent).toString('base64')}`)).toBe(name);
+    expect(accounts.whose(`Basic ${Buffer.from(sent).toString('base64')}`)).toEqual(
+      name === null ? null : accounts.named(name),
+    );
     expect(compared).toEqual([
       [32, 32],
       [32, 32],
@@ -53,6 +56,30 @@ describe('the comparison of secrets', () => {
     for (const header of [undefined, '', 'Basic', 'Basic !', 'Bearer x'])
       expect(accounts.whose(header)).toBeNull();
     expect(compared).toHaveLength(10);
+  });
+
+  it.each([
+    ['a wrong password', 'vera:x'],
+    ['the password of another account', 'vera:secret-of-olga'],
+    ['an unknown user', 'unknown:x'],
+    ['an account without a hash', 'ops:x'],
+    ['an empty name', ':'],
+    ['no colon', 'vera'],
+  ])('computes one hash of the same cost before it refuses %s', async (_what, sent) => {
+    const costs: unknown[] = [];
+    const { scrypt } = crypto;
+    jest.spyOn(crypto, 'scrypt').mockImplementation((...args) => {
+      costs.push([args[2], args[3]]);
+      scrypt(...args);
+    });
+    syncBuiltinESMExports();
+    const accounts = new Accounts({ ops: 'secret', ...testAccounts() });
+    expect(await accounts.whose(`Basic ${Buffer.from(sent).toString('base64')}`)).toBeNull();
+    expect(costs).toEqual([[32, { N: 16_384, r: 8, p: 1, maxmem: 33_554_432 }]]);
+    expect(compared).toEqual([
+      [32, 32],
+      [32, 32],
+    ]);
   });
 
   it('finds a token by its digest, and compares it once', async () => {

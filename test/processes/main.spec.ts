@@ -147,6 +147,34 @@ describe('the program', () => {
     },
   );
 
+  it.each(['1', '2'])(
+    'serves the native API to accounts on the admin port with %s API processes',
+    async (workers) => {
+      const server = await BuiltServer.create({
+        PUMPHOUSE_SERVER__WORKERS: workers,
+        PUMPHOUSE_ADMIN__ACCOUNTS__OPS: 'secret',
+      });
+      try {
+        await server.start();
+        const { url: api, adminUrl: admin } = server;
+        const headers = { authorization: `Basic ${Buffer.from('ops:secret').toString('base64')}` };
+        const made = await fetch(`${admin}/token/shop?description=d`, { method: 'POST', headers });
+        const { token } = (await made.json()) as { token: string };
+        const call = { method: 'POST', headers, body: '{"queue":"mail","id":"one"}' };
+        expect((await fetch(`${admin}/v1/shop/jobs`, call)).status).toBe(201);
+        const shown = await fetch(`${api}/v1/shop/jobs/one`, { headers: { 'x-token': token } });
+        expect(await shown.json()).toMatchObject({ id: 'one', state: 'ready' });
+        const { loops } = (await (await fetch(`${admin}/loops`, { headers })).json()) as {
+          loops: { pid: number }[];
+        };
+        // The primary has loops since the first call.
+        expect(new Set(loops.map(({ pid }) => pid)).size).toBe(workers === '1' ? 1 : 3);
+      } finally {
+        await server.remove();
+      }
+    },
+  );
+
   it('prints example calls on its first start on a terminal, and not on the second', async () => {
     const cores = availableParallelism();
     const server = await BuiltServer.create({

@@ -1,5 +1,8 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { fileProblem, readTextFile, utf8Text } from '#src/config/text-files';
 import { Unreachable } from './admin-client.js';
+import type { Output } from './print.js';
 
 /* What a user gives: files, the standard input, arguments. Node.js replaces bytes that are not UTF-8 without a word. */
 
@@ -38,6 +41,22 @@ export function argumentBytes(text: string, where: string): Buffer {
   if (text.includes(REPLACED))
     throw new Unreachable(`cannot read ${where}: it is not UTF-8. Pipe it in to publish it as it is.`);
   return Buffer.from(text);
+}
+
+/** A line typed at the terminal, which does not show it; empty at its end. */
+export async function typedSecret(err: Output['err'], prompt: string): Promise<string> {
+  err(prompt);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    return await new Promise<string>((resolve) => {
+      reader.once('line', resolve);
+      reader.once('close', () => resolve(''));
+    });
+  } finally {
+    reader.close();
+    err('\n');
+  }
 }
 
 /** The lines of an input, without their ends; an empty one at the end is none. */

@@ -1,5 +1,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { version } from '#src/domain/version';
+import { accountCommand } from './commands/account-command.js';
+import { auditCommand } from './commands/audit-command.js';
 import { benchCommand } from './commands/bench-command.js';
 import { COMPLETE, completeCommand, completionCommand } from './commands/completion-command.js';
 import { deadCommand } from './commands/dead-command.js';
@@ -26,7 +28,7 @@ import { whyCommand } from './commands/why-command.js';
 import { workerCommand } from './commands/worker-command.js';
 
 /** Commands that call no server, or have those options of their own. */
-const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', COMPLETE];
+const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', 'hash', COMPLETE];
 const EXAMPLES = `
 Examples:
   pumphouse serve -c /etc/pumphouse.toml
@@ -94,7 +96,15 @@ export function program(output: Output, isJson = false): Command {
     ],
     ['Push and workers:', targetCommand(open), workerCommand(open)],
     ['Monitoring:', statsCommand(open), tailCommand(open)],
-    ['Access:', tokenCommand(open), limitCommand(open), quotaCommand(open), namespaceCommand(open)],
+    [
+      'Access:',
+      accountCommand(output),
+      auditCommand(open),
+      tokenCommand(open),
+      limitCommand(open),
+      quotaCommand(open),
+      namespaceCommand(open),
+    ],
     ['Operation:', poolCommand(open), loopCommand(open)],
     ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
   ];

@@ -7,7 +7,7 @@ import { MAX_NAME_LENGTH, MIN_TOKEN_LENGTH } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../../domain/process-commands.js';
 import { PoolRegistry } from '../../redis/redis.module.js';
-import { Audit } from '../audit.js';
+import { Audit } from '../audit/audit.js';
 import { readExpiry, readRights } from './grants.js';
 
 /** A token to create. */

@@ -6,7 +6,7 @@ import { EXPIRED } from '../../auth/token-store.js';
 import { QueueError } from '../../domain/errors.js';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../../domain/process-commands.js';
 import { PoolRegistry } from '../../redis/redis.module.js';
-import { Audit } from '../audit.js';
+import { Audit } from '../audit/audit.js';
 import { readExpiry, readGraceMs } from './grants.js';
 import { checkChosen, checkPool, idOf, poolOr } from './token-admin.service.js';
 

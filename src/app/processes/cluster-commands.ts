@@ -3,11 +3,14 @@ import type { ProcessLoop } from '../../domain/loop.js';
 import type { ProcessCommands } from '../../domain/process-commands.js';
 import type { ClusterTotals } from '../../metrics/cluster-totals.js';
 import type { MetricsService } from '../../metrics/metrics.service.js';
+import type { OwnNativeCalls } from '../native-calls.js';
 import { Collector } from './collector.js';
 import type { ToPrimary, ToApiProcess } from './process-messages.js';
 
 /** Number of the primary among the processes of a cluster; those of API processes begin at 1. */
 const PRIMARY = 0;
+/** Number of the calls that the admin port makes in the primary. */
+const CALLS = -1;
 
 /** Sends the admin port's commands to all API processes of a cluster. */
 export class ClusterCommands implements ProcessCommands {
@@ -15,6 +18,8 @@ export class ClusterCommands implements ProcessCommands {
   accessLogOn = false;
   /** The primary's own metrics. */
   own: MetricsService | undefined;
+  /** Serves the native API on the admin port. */
+  calls: OwnNativeCalls | undefined;
   private totals: ClusterTotals | undefined;
   private scrapes = 0;
   /** Waits for the snapshots of all API processes; `totals` takes them, also those that are late. */
@@ -31,6 +36,7 @@ export class ClusterCommands implements ProcessCommands {
 
   setAccessLog(on: boolean): void {
     this.accessLogOn = on;
+    if (this.calls?.api) this.calls.api.accessLog.on = on;
     this.send({ type: 'access_log', on });
   }
 
@@ -47,12 +53,13 @@ export class ClusterCommands implements ProcessCommands {
     const totals = (this.totals ??= new Totals(this.maxQueues));
     const scrape = ++this.scrapes;
     if (this.own) totals.add(PRIMARY, scrape, await this.own.snapshot());
+    if (this.calls?.api) totals.add(CALLS, scrape, await this.calls.api.metrics.snapshot());
     await this.snapshots.collect();
     return totals.text();
   }
 
   async loops(): Promise<ProcessLoop[]> {
-    return (await this.loopLists.collect()).flat();
+    return [...(this.calls?.api?.loops() ?? []), ...(await this.loopLists.collect()).flat()];
   }
 
   /** Handles a message from an API process. */

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { AdminServer } from '../admin-server.js';
 import { ClusterCommands } from './cluster-commands.js';
+import { OwnNativeCalls } from '../native-calls.js';
 import type { Config } from '../../config/config.js';
 import type { Log } from '../../domain/log.js';
 import { poolsOf, type Sockets } from '../embedded-pools.js';
@@ -90,6 +91,7 @@ export class Primary implements RunningServer {
         }),
     );
     await Promise.all(ended);
+    await this.commands.calls?.stop();
     await this.adminServer?.stop();
   }
 
@@ -117,7 +119,8 @@ export class Primary implements RunningServer {
     // others. Do not wait for all: an API process that hangs must not keep the admin port closed.
     await Promise.race([this.firstServes, processes]);
     const admin = await import('../admin-server.js');
-    this.adminServer = await admin.AdminServer.start(parts, commands);
+    commands.calls = new OwnNativeCalls(parts);
+    this.adminServer = await admin.AdminServer.start(parts, commands, commands.calls);
     commands.own = this.adminServer.metrics;
     for (const child of this.processes()) send(child, { type: 'end_start' });
     cluster.on('message', (child, message: unknown) => {

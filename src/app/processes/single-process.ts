@@ -28,7 +28,7 @@ export class SingleProcess implements RunningServer {
     const api = await ApiServer.start({ ...shared, drain, metrics: { reads: true } });
     try {
       const parts = { ...shared, drain: new Drain() };
-      const admin = await AdminServer.start(parts, new LocalCommands(api));
+      const admin = await AdminServer.start(parts, new LocalCommands(api), api);
       api.endStart();
       return new SingleProcess(api, admin);
     } catch (error) {

@@ -138,6 +138,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The token is not for this queue.',
     action: 'Use a token for the queue.',
   },
+  role_missing: {
+    about: 'The role of the account does not include this call. Only calls of the admin port have it.',
+    action: 'Use an account with the role that `detail` names, or a token on the API port.',
+  },
+  namespace_not_found: {
+    about:
+      'The account is not for this namespace, or the name is wrong. Only calls of the admin port have it.',
+    action: 'Check the name, and `namespaces` of the account in the configuration.',
+  },
   rate_limited: {
     about: 'The token has used up its rate limit for this interval.',
     action: 'Repeat the request in the next interval.',

@@ -60,6 +60,9 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   // lmstfy's tokens may do everything: its clients get these only with tokens that were restricted on purpose.
   verb_missing: (message) => coded(403, 'verb_missing', message),
   queue_not_allowed: (message) => coded(403, 'queue_not_allowed', message),
+  // Accounts make no calls of lmstfy's API.
+  role_missing: (message) => coded(403, 'role_missing', message),
+  namespace_not_found: (message) => coded(404, 'namespace_not_found', message),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
   too_many_waiters: (message) => ({
     status: 429,

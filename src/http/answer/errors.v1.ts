@@ -80,6 +80,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   token_invalid: { status: 401 },
   verb_missing: { status: 403 },
   queue_not_allowed: { status: 403 },
+  role_missing: { status: 403 },
+  namespace_not_found: { status: 404 },
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
   too_many_streams: { status: 429 },

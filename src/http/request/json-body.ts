@@ -1,6 +1,7 @@
 import type { FieldsClass } from '../../contract/fields/field.js';
 import { readFields } from '../../contract/fields/read.js';
 import { jsonOf } from '../../contract/json/body-json.js';
+import { accountOf } from './account-client.js';
 import { type BodyLimit, readBody, wholeBody } from './body.js';
 import type { RequestContext } from './request-context.js';
 
@@ -16,7 +17,7 @@ export function readJson<T extends object>(
   of: FieldsClass<T>,
   take: (fields: T) => void,
 ): void {
-  readBody(context, limit, (body) => take(readFields(of, jsonOf(body, context.server.maxJsonDepth, of))));
+  readBody(context, limit, (body) => take(fieldsOf(context, body, of)));
 }
 
 /** Like `readJson`, as a promise; see `wholeBody`. @throws {InputError} naming each invalid field */
@@ -25,5 +26,11 @@ export async function fieldsIn<T extends object>(
   limit: BodyLimit,
   of: FieldsClass<T>,
 ): Promise<T> {
-  return readFields(of, jsonOf(await wholeBody(context, limit), context.server.maxJsonDepth, of));
+  return fieldsOf(context, await wholeBody(context, limit), of);
+}
+
+function fieldsOf<T extends object>(context: RequestContext, body: Buffer, of: FieldsClass<T>): T {
+  const fields = readFields(of, jsonOf(body, context.server.maxJsonDepth, of));
+  accountOf(context.request)?.recordRequest(fields);
+  return fields;
 }

@@ -28,13 +28,13 @@ export class V1Leasing {
   lease(context: RequestContext): void {
     refuseParameters(context.query);
     readJson(context, LIMIT, LeasesFields, (body) => {
-      const { caller } = context;
+      const { caller, request } = context;
       const { queues } = body;
       if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);
       const waitMs = context.mayWait ? (body.wait_ms ?? 0) : 0;
       this.delivery.lease(context, requestOf(body, waitMs), {
         write: (jobs) => answer(context, 200, leasedJson(jobs, context.server.maxJsonDepth)),
-        confirm: () => this.admission.confirm({ caller, queue: queues.join(',') }, CONFIRM_ACCESS),
+        confirm: () => this.admission.confirm({ caller, request, queue: queues.join(',') }, CONFIRM_ACCESS),
       });
     });
   }

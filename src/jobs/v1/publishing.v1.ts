@@ -7,6 +7,7 @@ import type { PublishedJob } from '../../domain/job/extended-job.js';
 import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
 import type { JobState } from '../../domain/job/states.js';
+import { accountOf } from '../../http/request/account-client.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
 import { InputError } from '../../contract/fields/problems.js';
 import type { RequestContext } from '../../http/request/request-context.js';
@@ -36,6 +37,13 @@ const NO_KEY_RULE =
 const NO_HEADERS: readonly string[] = [];
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
+/** Tells the audit log of the admin port where an account publishes, and how many jobs. */
+function recordJobs({ request }: RequestContext, jobs: readonly NewExtendedJob[]): void {
+  const client = accountOf(request);
+  client?.recordRequest({ queues: [...new Set(jobs.map(({ queue }) => queue))] });
+  client?.recordAnswer({ jobs: jobs.length });
+}
+
 /** Publishing through the native API, for the router and the fast path. */
 @Injectable()
 export class V1Publishing {
@@ -59,6 +67,7 @@ export class V1Publishing {
         limits.max_body_bytes,
       );
       if (caller.rights !== null) for (const { queue } of jobs) checkQueue(caller.rights, queue);
+      if (caller.actor !== undefined) recordJobs(context, jobs);
       checkIdCount(options, jobs.length);
       if (wait_ms !== undefined) this.publishAndWait(context, alone(jobs, isOne), wait_ms, options);
       else {

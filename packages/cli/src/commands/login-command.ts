@@ -1,9 +1,7 @@
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import { Command } from 'commander';
 import { AdminClient } from '../admin-client.js';
 import { type Context, contextFile, deleteContext, writeContext } from '../context.js';
-import { textIn } from '../input.js';
+import { textIn, typedSecret } from '../input.js';
 import { json, type Output, printable } from '../print.js';
 import {
   accountOf,
@@ -82,23 +80,8 @@ function isRightsError(error: unknown): boolean {
 
 /** From the standard input; at a terminal it is typed, and not shown. */
 async function tokenFrom({ input, err }: Output): Promise<string> {
-  if (input === undefined) return typed(err);
+  if (input === undefined) return typedSecret(err, 'Token: ');
   return textIn(await input(), 'the token', 'A token has ASCII characters only.');
-}
-
-async function typed(err: Output['err']): Promise<string> {
-  err('Token: ');
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const reader = createInterface({ input: process.stdin, output: silent, terminal: true });
-  try {
-    return await new Promise<string>((resolve) => {
-      reader.once('line', resolve);
-      reader.once('close', () => resolve(''));
-    });
-  } finally {
-    reader.close();
-    err('\n');
-  }
 }
 
 /** `pumphouse logout` */

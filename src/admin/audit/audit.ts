@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { tokenHint } from '../auth/credentials.js';
-import type { TokenId } from '../auth/token-store.js';
-import { LOG, type Log } from '../domain/log.js';
-import type { BrowserRefusal } from './browser-rules.js';
+import { tokenHint } from '../../auth/credentials.js';
+import type { TokenId } from '../../auth/token-store.js';
+import { LOG, type Log } from '../../domain/log.js';
+import type { BrowserRefusal } from '../browser-rules.js';
 
 /** Audited actions on tokens and limits. */
 export type AuditedAction = 'token.create' | 'token.delete' | 'token.rotate' | 'limit.set' | 'limit.delete';

@@ -1,0 +1,154 @@
+const ROLES = 'test/api/roles.spec.ts';
+const SESSIONS = 'test/api/admin-sessions.spec.ts';
+const AUDIT = 'test/api/admin-audit.spec.ts';
+const [OF_ADMIN, OF_NATIVE] = ['accounts of the admin port', 'the native API on the admin port'];
+const SESSION = 'a session of the admin port';
+const LOG = 'the audit log of the admin port';
+
+/**
+ * What accounts of the admin port may do, their sessions, and the audit log.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const ACCOUNTS = [
+  {
+    id: 'roles-in-order',
+    name: 'accounts: a role does not include a higher one',
+    off: { with: '0' },
+    spec: ROLES,
+    test: `${OF_ADMIN} › have roles that include each other: %s includes %s: %j`,
+  },
+  {
+    id: 'account-calls-need-a-role',
+    name: 'accounts: a call needs its role',
+    off: 'true',
+    spec: ROLES,
+    test: `${OF_NATIVE} › refuses %s, %s, the calls beyond the role, and no others`,
+  },
+  {
+    id: 'account-calls-in-its-namespaces',
+    name: 'accounts: a call in another namespace is not found',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_NATIVE} › knows no namespace beyond those of the account, whether it exists or not`,
+  },
+  {
+    id: 'admin-call-for-all-namespaces',
+    name: 'accounts: one for some namespaces sees no metrics of all',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
+  },
+  {
+    id: 'limits-shows-own-namespaces',
+    name: 'accounts: the list of limits has only their namespaces',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
+  },
+  {
+    id: 'info-shows-own-namespaces',
+    name: 'accounts: the list of queues has only their namespaces',
+    off: 'true',
+    spec: ROLES,
+    test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
+  },
+  {
+    id: 'stream-ends-with-its-session',
+    name: 'accounts: a stream of events ends with the session',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_NATIVE} › sends events until the session of the account ends`,
+  },
+  {
+    id: 'admin-takes-no-token',
+    name: 'accounts: a call with a token that reaches the admin port is not made',
+    off: 'false',
+    spec: 'test/api/intruders.spec.ts',
+    test: 'intruders › intruders on the wrong port › find no API call on the admin port',
+  },
+  {
+    id: 'compared-password-holds-its-turn',
+    name: 'admin passwords: hashes of one address are computed one after the other',
+    off: 'remove',
+    spec: 'src/admin/password-checks.spec.ts',
+    test: 'password checks › hashed passwords › are compared one at a time for an address, also before the first of them is known to be wrong',
+  },
+  {
+    id: 'sign-in-ends-the-old-session',
+    name: 'sessions: a sign-in ends the session that the browser had',
+    off: 'remove',
+    spec: SESSIONS,
+    test: `${SESSION} › gets a new secret at sign-in, and the cookie that the browser had before is worth nothing (fixation)`,
+  },
+  {
+    id: 'sessions-of-others-need-admin',
+    name: 'sessions: those of another account are ended by an admin only',
+    off: 'false',
+    spec: SESSIONS,
+    test: `${SESSION} › is over on every server when all sessions of the account end, and those of others go on`,
+  },
+  {
+    id: 'two-session-cookies-are-none',
+    name: 'sessions: of two cookies none counts',
+    off: { with: "secret === ''" },
+    spec: SESSIONS,
+    test: `${SESSION} › is none if the browser sends two: a sibling domain may have set one of them`,
+  },
+  {
+    id: 'session-needs-the-console-header',
+    name: 'sessions: a request that changes something needs the header of the console',
+    off: 'false',
+    spec: SESSIONS,
+    test: `${SESSION} › changes nothing for a request of %s`,
+  },
+  {
+    id: 'sessions-of-an-account-bounded',
+    name: 'sessions: an account has 20',
+    off: 'remove',
+    spec: SESSIONS,
+    test: `${SESSION} › is one of 20 of its account: a further one ends the oldest`,
+  },
+  {
+    id: 'session-ends-in-time',
+    name: 'sessions: one ends by the clock of Redis',
+    off: 'false',
+    spec: SESSIONS,
+    test: `${SESSION} › ends by the clock of Redis`,
+  },
+  {
+    id: 'audit-shows-own-namespaces',
+    name: 'audit: an admin of some namespaces sees no others',
+    off: 'true',
+    spec: AUDIT,
+    test: `${LOG} › shows an admin of some namespaces only what was done in them`,
+  },
+  {
+    id: 'audit-has-no-secrets',
+    name: 'audit: only listed fields of a request are recorded',
+    off: { with: 'value !== undefined' },
+    spec: AUDIT,
+    test: `${LOG} › has no secret and no data of a job`,
+  },
+  {
+    id: 'audit-hides-tokens',
+    name: 'audit: of a token in a path the first characters are recorded',
+    off: 'false',
+    spec: AUDIT,
+    test: `${LOG} › has no secret and no data of a job`,
+  },
+  {
+    id: 'audit-bounded-in-time',
+    name: 'audit: old entries are removed',
+    off: 'remove',
+    spec: AUDIT,
+    test: `${LOG} › keeps as many entries as it may, and none that is too old`,
+  },
+  {
+    id: 'audit-bounded-in-count',
+    name: 'audit: entries beyond the number are removed',
+    off: 'remove',
+    spec: AUDIT,
+    test: `${LOG} › keeps as many entries as it may, and none that is too old`,
+  },
+];
