@@ -12,7 +12,7 @@ import { PumphouseError as SameError } from '@pumphouse/client';
 
 const [, , url = '', namespace = ''] = process.argv;
 const pumphouse: EnginePumphouse = await connect({ redis: url, namespace });
-const mail = defineJob<{ n: number }, { n: number }, string>({ queue: 'mail', type: 'welcome', tries: 2 });
+const mail = defineJob<{ n: number }, string>({ queue: 'mail', type: 'welcome', tries: 2 });
 const ran: number[] = [];
 const worker = pumphouse.worker({ queues: ['mail'], concurrency: 4 });
 worker.handle(mail, ({ data, attempts }: Job<{ n: number }>) => {

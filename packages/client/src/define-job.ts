@@ -3,7 +3,7 @@ import type { JobOptions } from './producer/new-job.js';
 import { issuesText, type StandardSchema } from './standard-schema.js';
 
 /** What `defineJob` takes. Options are those of each publish, which may give others. */
-export interface JobDefinitionFields<In, InParsed, Out, OutParsed> extends Omit<JobOptions, 'id' | 'runAt'> {
+export interface JobDefinitionFields<In, Out, InParsed, OutParsed> extends Omit<JobOptions, 'id' | 'runAt'> {
   readonly queue: string;
   /** What kind of work it is: tells the kinds of one queue apart. Jobs without a type are the cheapest. */
   readonly type?: string | undefined;
@@ -14,10 +14,10 @@ export interface JobDefinitionFields<In, InParsed, Out, OutParsed> extends Omit<
 }
 
 /**
- * A kind of job, for producers and workers. `In`: what a producer gives; `InParsed`: what the handler gets; `Out`: what
- * the handler returns; `OutParsed`: what `publishAndWait` gives.
+ * A kind of job, for producers and workers. `In`: what a producer gives; `Out`: what the handler returns. A schema may
+ * change them: `InParsed` is what the handler gets, `OutParsed` what `publishAndWait` gives.
  */
-export interface JobDefinition<In = unknown, InParsed = In, Out = unknown, OutParsed = Out> {
+export interface JobDefinition<In = unknown, Out = unknown, InParsed = In, OutParsed = Out> {
   readonly queue: string;
   readonly type: string | undefined;
   readonly input: StandardSchema<In, InParsed> | undefined;
@@ -50,9 +50,13 @@ export interface HandledAs<InParsed, Out> extends AnyJobDefinition {
   readonly output: StandardSchema<Out, unknown> | undefined;
 }
 
-export function defineJob<In = unknown, InParsed = In, Out = unknown, OutParsed = Out>(
-  fields: JobDefinitionFields<In, InParsed, Out, OutParsed>,
-): JobDefinition<In, InParsed, Out, OutParsed> {
+/**
+ * Defines a kind of job once, for its producer and its worker. The types come from the schemas; without schemas, from
+ * `defineJob<Input, Result>`.
+ */
+export function defineJob<In = unknown, Out = unknown, InParsed = In, OutParsed = Out>(
+  fields: JobDefinitionFields<In, Out, InParsed, OutParsed>,
+): JobDefinition<In, Out, InParsed, OutParsed> {
   const { queue, type, input, output, ...options } = fields;
   return Object.freeze({ queue, type, input, output, options });
 }

@@ -51,7 +51,7 @@ const arktypeJob = (queue: string) =>
   });
 
 type Parts<D> =
-  D extends JobDefinition<infer In, infer InParsed, infer Out, infer OutParsed>
+  D extends JobDefinition<infer In, infer Out, infer InParsed, infer OutParsed>
     ? { in: In; inParsed: InParsed; out: Out; outParsed: OutParsed }
     : never;
 type Zod = Parts<ReturnType<typeof zodJob>>;
@@ -70,6 +70,18 @@ it('typed jobs: a definition has the types of its schemas', () => {
   isTrue(true satisfies Equal<Arktype['in'], { file: string; width?: number }>);
   isTrue(true satisfies Equal<Arktype['inParsed'], Parsed>);
   isTrue(true satisfies Equal<Arktype['out'], Sized>);
+});
+
+it('typed jobs: a definition without schemas takes the types of its input and its result, in this order', async () => {
+  const queue = fresh('types');
+  const label = defineJob<{ order: number }, { label: string }>({ queue });
+  const { worker } = workerOf(queue);
+  worker.handle(label, ({ data }) => ({ label: `L${String(data.order)}` }));
+  void worker.run();
+  const { result } = await client.publishAndWait(label, { order: 7 }, { waitMs: 10_000 });
+  isTrue(true satisfies Equal<typeof result, { label: string } | undefined>);
+  expect(result).toEqual({ label: 'L7' });
+  await worker.stop();
 });
 
 describe.each([

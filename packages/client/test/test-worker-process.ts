@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defineJob } from '../src/node.js';
 import { testWorker } from '../src/testing/index.js';
 
-const mail = defineJob<string, string, string>({ queue: 'mail' });
+const mail = defineJob<string, string>({ queue: 'mail' });
 const test = testWorker((worker) =>
   worker.handle(mail, async ({ data }) => {
     await sleep(50);

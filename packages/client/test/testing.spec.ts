@@ -6,7 +6,7 @@ import { defineJob, type LeasedJob, type NewJob, Pumphouse, Retry } from '../src
 import { MemoryDriver, startTestServer, testWorker, type TestWorker } from '../src/testing/index.js';
 import { aborted } from './fixture.js';
 
-const mail = defineJob<{ to: string }, { to: string }, string>({
+const mail = defineJob<{ to: string }, string>({
   queue: 'mail',
   type: 'welcome',
   tries: 3,
