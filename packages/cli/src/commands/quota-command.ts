@@ -95,8 +95,12 @@ function quotaValue(text: string): number | 'default' {
 function table(answer: unknown): string {
   const rows = entriesOf(field(answer, 'quotas')).map(([name, quota]) => [
     name,
-    String(field(quota, 'value')),
-    `default ${String(field(quota, 'default'))}`,
+    boundOf(field(quota, 'value')),
+    `default ${boundOf(field(quota, 'default'))}`,
   ]);
   return columns(rows);
+}
+
+function boundOf(value: unknown): string {
+  return value === 0 ? 'no limit' : String(value);
 }
