@@ -37,8 +37,8 @@ describe('curl commands of the documents', () => {
       .replace(/^TOKEN=….*$/m, `TOKEN=${app.token}`)
       .replaceAll('X-Token: TOKEN', `X-Token: ${app.token}`)
       .replaceAll('127.0.0.1:7777', `127.0.0.1:${String(app.port)}`)
-      .replaceAll(/\/(demo|shop)(?=\/)/g, `/${app.namespace}`);
-    const env = { ...process.env, TOKEN: app.token };
+      .replaceAll(/\/(demo|shop)(?=\/|$)/gm, `/${app.namespace}`);
+    const env = { ...process.env, TOKEN: app.token, PUMPHOUSE_TOKEN: app.token };
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', CURL + script], {
       timeout: LIMIT_MS,
       env,
@@ -62,7 +62,10 @@ describe('curl commands of the documents', () => {
       ],
     ],
     ['how-to/upgrade.md', [/^\{"jobs":0,/]],
-    ['how-to/webhooks.md', [/"name":"billing".*"secret":"whsec_.*"push":\{"target":"billing"\}/s]],
+    [
+      'how-to/webhooks.md',
+      [/"name":"billing".*"secret":"whsec_.*"push":\{"target":"billing"\}.*"state":"ready"/s],
+    ],
     [
       'how-to/from-qstash.md',
       [/"name":"hooks".*"max_running_per_key":10.*"state":"scheduled","existing":false/s],

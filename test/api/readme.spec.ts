@@ -22,7 +22,7 @@ describe('the quick start of the README', () => {
     'runs as written',
     async () => {
       const script = block
-        .replace(/^export PUMPHOUSE_TOKEN=….*$/m, `PUMPHOUSE_TOKEN=${app.token}`)
+        .replace(/^export PUMPHOUSE_NAMESPACE=demo PUMPHOUSE_TOKEN=….*$/m, `PUMPHOUSE_TOKEN=${app.token}`)
         .replaceAll('127.0.0.1:7777', `127.0.0.1:${String(app.port)}`)
         .replaceAll('127.0.0.1:7778', `127.0.0.1:${String(app.server.admin.port)}`)
         .replaceAll('/demo', `/${app.namespace}`);

@@ -12,7 +12,7 @@ import { writeGoModule } from '../support/samples.js';
 const LIMIT_MS = 600_000;
 const page = readFileSync(join(ROOT, 'docs/how-to/webhooks.md'), 'utf8');
 const [{ tabs } = { tabs: [] }] = tabGroupsOf(page);
-const bodies = [...page.matchAll(/curl -X (\w+) http:\/\/127\.0\.0\.1:7777(\S+) .*\\\n +-d '(.*)'$/gm)];
+const bodies = [...page.matchAll(/^v1 -X (\w+) "\$V1(\/\S+)" -d '(.*)'$/gm)];
 
 describe('docs/how-to/webhooks.md', () => {
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-webhooks-'));
@@ -93,9 +93,11 @@ describe('docs/how-to/webhooks.md', () => {
       for (const [, method = '', path = '', text = ''] of bodies) {
         const given = JSON.parse(text) as { url?: string };
         const body = JSON.stringify(given.url === undefined ? given : { ...given, url, secret });
-        const { status } = await app.call(method, path.replace('/demo/', `/${app.namespace}/`), { body });
+        const { status } = await app.call(method, `/v1/${app.namespace}${path}`, { body });
         expect(status).toBe(200);
       }
+      const tested = await app.call('POST', `/v1/${app.namespace}/targets/billing/test`);
+      expect(tested.json).toMatchObject({ status: 204, action: 'ack' });
       const body = JSON.stringify({ queue: 'invoices', data: { number: 17 } });
       await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
       await endpoint.until((printed) => printed.includes('invoice 17\n'));
