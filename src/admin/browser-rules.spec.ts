@@ -53,6 +53,18 @@ describe('the rules for browsers on the admin port', () => {
     expect(ruleOf(headers, 'GET', '/metrics/')).toBe(rule);
   });
 
+  it('allow a link of any page to open the console, and nothing else below its name', () => {
+    const headers = { host: 'evil.example', 'sec-fetch-site': 'cross-site' };
+    for (const url of ['/ui', '/ui/', '/ui/?a=1', '/ui/assets/index.js'])
+      expect([url, ruleOf(headers, 'GET', url), ruleOf(headers, 'POST', url)]).toEqual([
+        url,
+        undefined,
+        'sec_fetch_site',
+      ]);
+    for (const url of ['/uid', '/v1/ui/', '//ui/', '/UI/'])
+      expect(ruleOf(headers, 'GET', url)).toBe('sec_fetch_site');
+  });
+
   it('give an error of less than 300 characters that names the setting admin.hosts', () => {
     const refused = rules.refusalOf({ method: 'GET', url: '/info', headers: { host: 'x'.repeat(9_000) } });
     expect(refused?.error).toContain('admin.hosts');

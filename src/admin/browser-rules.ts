@@ -7,6 +7,8 @@ const OPEN_TO_ALL: ReadonlySet<string> = new Set([
   // guard: probes-by-head-under-any-name
   ...['HEAD /healthz', 'HEAD /readyz', 'OPTIONS /'],
 ]);
+/** The files of the console, which a link of any page may open. They have no secret; the calls that they make are checked. */
+const CONSOLE = /^\/ui(?:[/?]|$)/;
 const OWN_SITE: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none']);
 /** The machine itself resolves `localhost`, without DNS. */
 const LOCALHOST = 'localhost';
@@ -44,6 +46,7 @@ export class BrowserRules {
   /** @returns undefined if the request is allowed */
   refusalOf({ method, url, headers }: BrowserRequest): BrowserRefusal | undefined {
     if (OPEN_TO_ALL.has(`${method} ${url.split('?', 1)[0] ?? ''}`)) return undefined;
+    if (method === 'GET' && CONSOLE.test(url)) return undefined;
     const { host = '', origin } = headers;
     // guard: admin-refuses-other-sites
     if (!OWN_SITE.has(headers['sec-fetch-site']))

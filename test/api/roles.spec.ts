@@ -12,7 +12,7 @@ const mayMake = (role: Role, needed: NeededRole): boolean =>
   needed === 'open' || (needed !== null && includesRole(role, needed));
 const NAMES = { namespace: 'shop', token: 'a-token-that-does-not-exist' };
 /** Their path is not that of their template. */
-const PATHS: Readonly<Record<string, string>> = { 'GET /pools/*': '/pools/' };
+const PATHS: Readonly<Record<string, string>> = { 'GET /pools/*': '/pools/', 'GET /ui/*': '/ui/' };
 
 describe('accounts of the admin port', () => {
   let admin: Awaited<ReturnType<typeof startAdmin>>;
