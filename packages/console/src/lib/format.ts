@@ -39,9 +39,11 @@ export function duration(ms: number): string {
 /** How long ago or until: `3 m ago`, `in 2 h`. */
 export function relative(at: string | number | null | undefined, nowMs: number): string {
   if (at === null || at === undefined) return '–';
-  const ms = (typeof at === 'number' ? at : Date.parse(at)) - nowMs;
-  if (Number.isNaN(ms)) return String(at);
-  if (Math.abs(ms) < 1_000) return 'now';
+  const exact = (typeof at === 'number' ? at : Date.parse(at)) - nowMs;
+  if (Number.isNaN(exact)) return String(at);
+  // Whole seconds: tenths would flicker.
+  const ms = Math.trunc(exact / 1_000) * 1_000;
+  if (ms === 0) return 'now';
   return ms < 0 ? `${duration(ms)} ago` : `in ${duration(ms)}`;
 }
 

@@ -79,7 +79,7 @@ export function TimelinePicture({ segments, end }: { segments: readonly Segment[
             {end === 'done' ? '✓' : end === 'dead' ? '✕' : '⊘'} {end}
           </text>
         )}
-        <text x={WIDTH} y={HEIGHT - 2} class="under right">
+        <text x={room} y={HEIGHT - 2} class="under right">
           {clock(shown.at(-1)?.untilMs ?? 0).slice(0, 8)}
         </text>
       </svg>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, CallError, read } from '../lib/api.js';
+import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { DEFAULT_POOL, type Place } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
@@ -219,8 +220,8 @@ function Quotas({ place }: { place: Place }) {
             {Object.entries(data.quotas).map(([name, quota]) => (
               <tr key={name}>
                 <th scope="row">{name.replaceAll('_', ' ')}</th>
-                <td class="num">{quota.value === 0 ? 'no limit' : quota.value}</td>
-                <td class="num dim">{quota.default === 0 ? 'no limit' : quota.default}</td>
+                <td class="num">{quota.value === 0 ? 'no limit' : count(quota.value)}</td>
+                <td class="num dim">{quota.default === 0 ? 'no limit' : count(quota.default)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { curlOf, linesOf, quoted } from './lines.js';
+
+/** The arguments that a shell makes of a line. */
+function argumentsOf(line: string): string[] {
+  const { stdout } = spawnSync('sh', ['-c', `printf '%s\\0' ${line}`], {
+    encoding: 'utf8',
+    env: { PUMPHOUSE_URL: 'U', PUMPHOUSE_TOKEN: 'T' },
+  });
+  return stdout.split('\0').slice(0, -1);
+}
+
+describe('lines for the shell', () => {
+  it.each(['a b', "it's", '$HOME', '`id`', '', 'a\nb', '"', '\\', '*', '; rm -rf /', '{"a":"$(id)"}'])(
+    'keep the text %j',
+    (text) => {
+      expect(argumentsOf(quoted(text))).toEqual([text]);
+    },
+  );
+
+  it('name the token by a variable, and have the whole call', () => {
+    const line = curlOf({ method: 'POST', path: "/v1/demo/jobs?tag=it's", body: '{"data":"$(id)"}' });
+    expect(argumentsOf(line)).toEqual([
+      'curl',
+      '-s',
+      '-H',
+      'X-Token: T',
+      "U/v1/demo/jobs?tag=it's",
+      '-d',
+      '{"data":"$(id)"}',
+    ]);
+    expect(curlOf({ method: 'DELETE', path: '/v1/demo/jobs/1' })).toContain(' -X DELETE ');
+    expect(curlOf({ method: 'GET', path: '/redis' })).toContain('"$PUMPHOUSE_ADMIN_URL"/redis');
+  });
+
+  it('have the namespace behind the command', () => {
+    const call = { method: 'GET', path: '/v1/demo/queues/mail' };
+    expect(linesOf(call, { pool: 'default', namespace: 'demo' }, ['queue', 'show', 'mail']).cli).toBe(
+      'pumphouse queue show mail --namespace demo',
+    );
+    expect(linesOf(call, null, null).cli).toBeNull();
+  });
+});

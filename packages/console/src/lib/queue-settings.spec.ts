@@ -1,0 +1,67 @@
+import { changesOf, fieldOf, SETTINGS } from './queue-settings.js';
+import type { Queue } from './types.js';
+
+const QUEUE = {
+  ...{
+    queue: 'mail',
+    max_running: 20,
+    max_running_per_key: null,
+    rate: { rate: 100, period_ms: 1_000, burst: 20 },
+  },
+  ...{
+    rate_per_key: null,
+    max_kept: null,
+    lease_grace_ms: null,
+    expired: 'back',
+    index_tags: true,
+    defaults: {},
+  },
+} as unknown as Queue;
+
+describe('the form of the settings of a queue', () => {
+  const before = new Map(
+    SETTINGS.map((setting) => [setting.name as string, fieldOf(setting, QUEUE, '{"tries":5}')]),
+  );
+  const changed = (name: string, text: string) => () =>
+    changesOf(new Map([...before, [name, text]]), before).get(name);
+
+  it('shows the values as text', () => {
+    expect(Object.fromEntries(before)).toMatchObject({
+      max_running: '20',
+      rate: '100/1 burst 20',
+      expired: 'back',
+      index_tags: 'on',
+      defaults: '{"tries":5}',
+    });
+  });
+
+  it.each([
+    ['max_running', '5', '5'],
+    ['max_running', '', 'null'],
+    ['rate', '10/60', '{"rate":10,"period_ms":60000}'],
+    ['rate', '5 / 0.5 burst 2', '{"rate":5,"period_ms":500,"burst":2}'],
+    ['index_tags', 'off', 'false'],
+    ['expired', 'front', '"front"'],
+    ['defaults', '{"ttr_ms":60000}', '{"ttr_ms":60000}'],
+  ])('sends %s %j as %s', (name, text, expected) => {
+    expect(changed(name, text)()).toBe(expected);
+  });
+
+  it.each([
+    ['max_running', '0'],
+    ['max_running', '1.5'],
+    ['max_running', 'x'],
+    ['rate', '100'],
+    ['rate', '0/1'],
+    ['rate', '100000/1'],
+    ['expired', 'middle'],
+    ['defaults', '[1]'],
+    ['defaults', '{"a":}'],
+  ])('refuses %s %j', (name, text) => {
+    expect(changed(name, text)).toThrow(/must be/);
+  });
+
+  it('refuses to send nothing', () => {
+    expect(() => changesOf(before, before)).toThrow('No setting has changed.');
+  });
+});
