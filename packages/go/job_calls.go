@@ -14,7 +14,8 @@ func (c *Client) Job(ctx context.Context, id string) (*JobDetails, error) {
 // JobFilter says which jobs a list has; zero fields do not count.
 type JobFilter struct {
 	Queue, Tag, Type, Group, Worker string
-	State                           []string
+	// State has states, or "stalled" alone: the last lease ended unsettled, and no worker has leased the job since.
+	State []string
 	// Order is oldest or newest.
 	Order string
 	// IDs stand alone, or with WithData.

@@ -207,7 +207,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     jobReader,
     jobCanceller,
     jobUpdater,
-    lists: new Lists(runner, queuesOf),
+    lists: new Lists(runner, queuesOf, (namespace) => workers.stalled(namespace)),
     tags: new Tags(pool, runner, quotas),
     endWatch: new EndWatch(runner),
     explainer: new Explainer(runner, requested),

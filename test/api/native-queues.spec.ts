@@ -89,8 +89,15 @@ describe('the native API, queues', () => {
     expect((await call('GET', `queues/${other}`)).json).toMatchObject({
       counts: { stalled: 0, dead: 1, recurring: 1 },
     });
+    const { items } = await given<{ items: object[] }>('GET', `jobs?state=stalled&queue=${queue}`);
+    expect(items).toMatchObject([{ queue, state: 'ready', leased_by: null }]);
+    expect(await call('GET', 'jobs?state=stalled,ready')).toMatchObject({
+      status: 400,
+      json: { errors: [{ field: 'state' }] },
+    });
     // Another worker has it now.
     await lease({ queues: [queue], worker: 'next' });
+    expect(await given('GET', `jobs?state=stalled&queue=${queue}`)).toMatchObject({ items: [] });
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ counts: { stalled: 0, leased: 2 } });
     for (const id of ['r1', 'r2', 'r3']) await call('DELETE', `recurring/${id}`);
   });
@@ -700,7 +707,7 @@ describe('the native API, lists', () => {
       expect(await idsOf(`${of}done,cancelled`)).toEqual([done, cancelled]);
       expect(await idsOf(`${of}done,dead`)).toEqual([done]);
       expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { done: 1, cancelled: 1 } });
-      for (const state of ['', 'ready,ready', 'ready,gone', 'stalled'])
+      for (const state of ['', 'ready,ready', 'ready,gone', 'ready,stalled'])
         expect((await call('GET', of + state)).json).toMatchObject({ errors: [{ field: 'state' }] });
       expect(await given('POST', `queues/${queue}/purge`, { states: ['done', 'cancelled'] })).toMatchObject({
         jobs: { done: 1, cancelled: 1 },

@@ -584,6 +584,83 @@ describe('lists of jobs', () => {
     });
   });
 
+  describe('a list of stalled jobs', () => {
+    /** Leases the first job of a queue for a second, which then passes. */
+    const abandon = async (queue: string, worker: string): Promise<string> => {
+      const [job] = await extended.lease(queue, 1, worker, 1_000);
+      await f.pass(1_001);
+      return job?.id ?? '';
+    };
+
+    it('has those of all queues and workers, page by page, until a worker leases them again', async () => {
+      await inOrder(3, () => extended.put('q'));
+      await inOrder(2, () => extended.put('r', { retry: { kind: 'fixed', delayMs: 60_000 } }));
+      const ofQ = await abandon('q', 'one');
+      await extended.lease('q', 3, 'one', 60_000);
+      const ofR = [await abandon('r', 'one'), await abandon('r', 'two')];
+      await extended.put('q');
+
+      const all = await list({ state: 'stalled' }, 1);
+      expect([...all].sort()).toEqual([...ofR].sort());
+      expect(await list({ state: ['stalled'] })).toEqual(all);
+      expect(await list({ state: 'stalled' }, 1, 'newest')).toEqual([...all].reverse());
+      expect(await list({ state: 'stalled', worker: 'two' })).toEqual([ofR[1]]);
+      expect(await list({ state: 'stalled', queue: 'r', type: 't' }, 1)).toEqual(all);
+      expect(await list({ state: 'stalled', queue: 'q' })).toEqual([]);
+      // The one of queue q is leased again, with those that were never stalled.
+      expect(await list({ state: 'leased' })).toContain(ofQ);
+    });
+
+    it('ends with the ack of a late worker', async () => {
+      const id = await extended.put('q');
+      await abandon('q', 'one');
+      expect(await list({ state: 'stalled' })).toEqual([id]);
+
+      await extended.components.leaseOperations.complete(f.ns, [{ id, lease: 1 }]);
+      expect(await list({ state: 'stalled' })).toEqual([]);
+    });
+
+    it('has no job of another namespace', async () => {
+      const other = await EngineFixture.withClock();
+      const others = new ExtendedFixture(other);
+      await others.put('q');
+      await others.lease('q', 1, 'one', 1_000);
+      await other.pass(1_001);
+      await extended.put('q');
+      await extended.lease('q', 1, 'one', 60_000);
+      f.nowMs = other.nowMs;
+
+      expect(await list({ state: 'stalled' })).toEqual([]);
+      expect(await list({ state: 'stalled', worker: 'one' })).toEqual([]);
+      await other.close();
+    });
+
+    it('is no list of other states, too', async () => {
+      await expect(list({ state: ['ready', 'stalled'] })).rejects.toMatchObject({
+        code: 'invalid_argument',
+        field: 'state',
+      });
+    });
+
+    it('reads none of 300 leased jobs of the worker', async () => {
+      const calls: string[] = [];
+      const observer = { ...silentObserver, script: (name: string) => void calls.push(name) };
+      const own = await EngineFixture.withClock({ observer });
+      const many = new ExtendedFixture(own);
+      await inOrder(300, () => many.put('q'));
+      for (let i = 0; i < 3; i++) await many.lease('q', 100, 'two', 60_000);
+      await many.put('r');
+      await many.lease('r', 1, 'two', 1_000);
+      await own.pass(1_001);
+      calls.length = 0;
+
+      const page = await many.components.lists.list(own.ns, { state: 'stalled' }, { limit: 10 });
+      expect(page).toMatchObject({ items: [{ queue: 'r' }], cursor: null });
+      expect(calls.filter((name) => name === 'queries_list_jobs')).toHaveLength(1);
+      await own.close();
+    });
+  });
+
   describe('the records of workers', () => {
     it('drop a job that is cancelled when its lease expires', async () => {
       const id = await f.put('q', { retentionMs: 60_000 });

@@ -3,7 +3,7 @@ List jobs of one index from a place on, one bounded step; changes nothing.
 
 KEYS meta, queues
 ARGV clock_ms, deadline_ms, kind, name, filter, at, id, limit, scan_limit, order
-kind: text           of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
+kind: text           of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; stalled: of w, those whose lease ended; tracked
 name: text           queue, tag, type, group or worker; "" = none
 filter: text         JSON: what else must hold (jobs/filters); first, to: lowest and highest score
 at: text             score of the last member that was looked at, or its place in the list of kind r; "" = from the first one in this order
@@ -24,7 +24,12 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
+local wanted, number = cjson.decode(filter), nil
+if kind == "stalled" then
+  -- The index is in the order of the ends of leases: what is leased now lies behind, and is never read.
+  kind, wanted.to = "w", --[[ guard: stalled-list-stops-before-leased ]] now_floor
+end
+local is_by_name = string.find("tyFw", kind, 1, true)
 if not is_by_name and kind ~= "tracked" then
   number = registry.find_queue(name)
   if not number then

@@ -214,6 +214,8 @@ describe('pumphouse job, queue and dead', () => {
         ['dead', 'ls', '--queue', `${queue}-b`],
       ],
       ['job', 'show', died],
+    const stalled = await cli.call('job', 'ls', '--queue', queue, '--state', 'stalled', '--json');
+    expect(JSON.parse(stalled.out)).toEqual([]);
     ]) {
       const { out } = await cli.call(...args);
       expect(out).toContain('owned');

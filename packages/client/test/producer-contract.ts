@@ -169,6 +169,8 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     it('pauses and resumes a queue', async () => {
       expect(await pumphouse.queues.pause(queue)).toMatchObject({ created: true });
       const ran: unknown[] = [];
+      expect((await pumphouse.jobs.list({ queue, state: ['stalled'] })).items).toEqual([]);
+      expect(await codeOf(pumphouse.jobs.list({ state: ['stalled', 'ready'] }))).toBe('invalid_argument');
       const worker = workerOf(queue).handle('*', ({ data }) => void ran.push(data));
       void worker.run();
       await pumphouse.publish({ queue, data: 1 });

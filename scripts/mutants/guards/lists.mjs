@@ -10,6 +10,20 @@ const E2E = 'test/api/native-queues.spec.ts';
  */
 export const LIST_GUARDS = [
   {
+    id: 'stalled-list-stops-before-leased',
+    name: 'lists: a job that is leased now is not listed as stalled',
+    off: { with: '2 ^ 53' },
+    spec: 'test/engine/lists.spec.ts',
+    test: 'lists of jobs › a list of stalled jobs › has no job of another namespace',
+  },
+  {
+    id: 'variables-are-bounded',
+    name: 'variables: a namespace has at most 256',
+    off: 'false',
+    spec: 'test/engine/variables.spec.ts',
+    test: 'variables of a namespace › are refused beyond their number, while those that are there can be changed',
+  },
+  {
     id: 'group-index-dead-only',
     name: 'lists: the index of a failure group has dead jobs only',
     off: 'remove',

@@ -1,12 +1,17 @@
 import { MAX_GROUP, MAX_LABEL } from '../../domain/limits.js';
-import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
+import { LISTED_STATES, type ListedState } from '../../domain/job/job-lists.js';
 import { Optional } from '../fields/field.js';
 import { Label, QueueName, SomeOf } from '../fields/kinds.js';
 
 /** Filters of a job list; a job must match all of them. */
 export class JobFilterFields {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
-  @Optional() @SomeOf('States, separated by commas.', STATE_NAMES) state?: JobState[];
+  @Optional()
+  @SomeOf(
+    'States, separated by commas. `stalled`, only alone: a worker with a name had the last lease, which ended, and none has leased the job since.',
+    LISTED_STATES,
+  )
+  state?: ListedState[];
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;

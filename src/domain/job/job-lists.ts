@@ -1,10 +1,14 @@
-import type { JobState } from './states.js';
+import { type JobState, STATE_NAMES } from './states.js';
+
+/** States by which jobs are listed. A stalled job is leased, ready, scheduled or held; its last lease ended, unsettled. */
+export type ListedState = JobState | 'stalled';
+export const LISTED_STATES: readonly ListedState[] = [...STATE_NAMES, 'stalled'];
 
 /** Jobs that a list shows: all given conditions must hold. */
 export interface JobFilter {
   readonly queue?: string;
-  /** One of these states; of an empty list, none. */
-  readonly state?: JobState | readonly JobState[];
+  /** One of these states; of an empty list, none. `stalled` only alone. */
+  readonly state?: ListedState | readonly ListedState[];
   readonly tag?: string;
   readonly type?: string;
   /** Failure group of dead jobs. */

@@ -151,7 +151,7 @@ export class DeadJobs {
       const most = Math.min(limit - done, verb === 'count' ? PAGE : ACT);
       const step = await this.step(namespace, bounded, place, most);
       done += step.done;
-      place = step.place ?? (await this.nextQueue(namespace, filter, place.queue));
+      place = step.place ?? (await this.nextQueue(namespace, filter, place.section));
       if (performance.now() > endMs) break;
     }
     return { done, cursor: place === null ? null : `${String(begun.toMs)}/${cursorOf(place)}` };
@@ -172,7 +172,7 @@ export class DeadJobs {
     }
     const toMs = Math.min(filter.toMs ?? Infinity, Math.floor(this.runner.now()));
     const [first] = filter.group === undefined ? await this.queuesOf(namespace, filter) : [''];
-    return { toMs, place: first === undefined ? null : { ...START, queue: first } };
+    return { toMs, place: first === undefined ? null : { ...START, section: first } };
   }
 
   private queuesOf(namespace: string, { queue }: DeadFilter): Promise<string[]> {
@@ -182,13 +182,13 @@ export class DeadJobs {
   private async nextQueue(namespace: string, filter: DeadFilter, queue: string): Promise<Place | null> {
     if (filter.group !== undefined || filter.queue !== undefined) return null;
     const next = (await this.queues(namespace)).find((name) => name > queue);
-    return next === undefined ? null : { ...START, queue: next };
+    return next === undefined ? null : { ...START, section: next };
   }
 
   private async step(
     namespace: string,
     { verb, filter, options }: Order,
-    { queue, at, id }: Place,
+    { section: queue, at, id }: Place,
     limit: number,
     ids: readonly Item[] = [],
   ): Promise<{ readonly done: number; readonly place: Place | null }> {
@@ -218,11 +218,14 @@ export class DeadJobs {
         this.observer.respawned(namespace, bytesAt(raw, i).toString(), integerAt(raw, i + 1));
     }
     const behind = bytesAt(raw, 4).toString();
-    return { done, place: behind === '' ? null : { queue, source: 0, at: behind, id: bytesAt(raw, 5) } };
+    return {
+      done,
+      place: behind === '' ? null : { section: queue, source: 0, at: behind, id: bytesAt(raw, 5) },
+    };
   }
 }
 
-const START: Place = { queue: '', source: 0, at: '', id: NOWHERE };
+const START: Place = { section: '', source: 0, at: '', id: NOWHERE };
 
 function checkRespawn(namespace: string, { ttlMs, tries, queue }: Respawn): void {
   checkNames(namespace, ...(queue === undefined ? [] : [queue]));

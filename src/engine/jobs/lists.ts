@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { DeadFilter, JobFilter, ListedData, JobsRequest, ListPage } from '../../domain/job/job-lists.js';
 import type { JobSummary } from '../../domain/job/extended-job.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
@@ -22,9 +23,17 @@ const FIELDS_OF_DATA = 4;
 /** Codes of lua/commands/queries/read_data.lua. */
 const DATA = { missing: 0, shown: 1 } as const;
 const NOWHERE = Buffer.alloc(0);
+/** Characters of the digest by which a place names a worker: names are too long for a cursor, and not for all to see. */
+const DIGEST = 22;
 
-/** A plan, and whether its indexes are read from their end. */
-type Walk = Plan & { readonly isBack: boolean };
+/** A part of a list: the indexes of a queue, of a worker, or of the namespace. */
+interface Section {
+  readonly place: string;
+  readonly name: string;
+}
+
+/** A plan, its sections in the order of their places, and whether its indexes are read from their end. */
+type Walk = Plan & { readonly isBack: boolean; readonly sections: () => Promise<readonly Section[]> };
 
 /**
  * Lists jobs page by page. Redis is read in bounded steps; a job that moves between two pages may be missed or returned
@@ -35,6 +44,8 @@ export class Lists {
     private readonly runner: ScriptRunner,
     /** The queues of a namespace, sorted. */
     private readonly queues: (namespace: string) => Promise<string[]>,
+    /** The workers of a namespace that have stalled jobs. */
+    private readonly stalledWorkers: (namespace: string) => Promise<string[]>,
   ) {}
 
   /** @throws {QueueError} `invalid_argument`, or an error of the store */
@@ -93,25 +104,22 @@ export class Lists {
   ): Promise<ListPage<JobSummary>> {
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     checkNumber('limit', limit, 1, MOST_ITEMS);
-    const walk: Walk = { ...plan, isBack: order === 'newest' };
+    const sections = once(() => this.sectionsOf(namespace, plan));
+    const walk: Walk = { ...plan, isBack: order === 'newest', sections };
     const items: JobSummary[] = [];
-    let place: Place | null = await this.begin(namespace, walk, cursor);
+    let place: Place | null = await begin(walk, cursor);
     for (let steps = 0; place !== null && items.length < limit && steps < MOST_STEPS; steps++) {
       const behind: Place = await this.step(namespace, filter, walk, place, limit - items.length, items);
-      place = behind.at === '' ? await this.next(namespace, walk, behind) : behind;
+      place = behind.at === '' ? await next(walk, behind) : behind;
     }
     return { items, cursor: place === null ? null : cursorOf(place, walk.isBack) };
   }
 
-  private async begin(namespace: string, walk: Walk, cursor: string | undefined): Promise<Place | null> {
-    if (cursor !== undefined) return placeOf(cursor, walk.isBack);
-    const queues = walk.name === null ? await this.queuesOf(namespace, walk.queue) : [''];
-    const queue = queues.at(walk.isBack ? -1 : 0);
-    return queue === undefined ? null : firstOf(walk, queue);
-  }
-
-  private queuesOf(namespace: string, queue: string | null): Promise<string[]> {
-    return queue === null ? this.queues(namespace) : Promise.resolve([queue]);
+  private async sectionsOf(namespace: string, plan: Plan): Promise<Section[]> {
+    if (plan.of === 'namespace') return [{ place: '', name: plan.name }];
+    if (plan.of === 'workers') return byDigest(await this.stalledWorkers(namespace));
+    const queues = plan.queue === null ? await this.queues(namespace) : [plan.queue];
+    return queues.map((name) => ({ place: name, name }));
   }
 
   /** Reads some jobs. @returns the place after them; `at` '' = the end of the source */
@@ -126,7 +134,7 @@ export class Lists {
     const source = walk.sources[place.source] ?? { kind: 'd' };
     const { raw, nowMs } = await this.runner.run(listJobs, namespace, {
       kind: source.kind,
-      name: walk.name ?? place.queue,
+      name: await nameOf(walk, place),
       filter: filterText(filter, source),
       at: place.at,
       id: place.id,
@@ -137,27 +145,58 @@ export class Lists {
     for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
     return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
   }
-
-  /** The start of the next source: of this queue, or of the next one. */
-  private async next(namespace: string, walk: Walk, { queue, source }: Place): Promise<Place | null> {
-    const next = source + (walk.isBack ? -1 : 1);
-    if (walk.sources[next] !== undefined) return startOf(walk, queue, next);
-    if (walk.name !== null || walk.queue !== null) return null;
-    const queues = await this.queues(namespace);
-    const other = walk.isBack ? queues.findLast((name) => name < queue) : queues.find((name) => name > queue);
-    return other === undefined ? null : firstOf(walk, other);
-  }
 }
 
-/** The start of the first source of a queue. */
-function firstOf(walk: Walk, queue: string): Place {
-  return startOf(walk, queue, walk.isBack ? walk.sources.length - 1 : 0);
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+function byDigest(workers: readonly string[]): Section[] {
+  const sections = workers.map((name) => ({ place: digestOf(name), name }));
+  return sections.sort((one, other) => (one.place < other.place ? -1 : 1));
+}
+
+function digestOf(name: string): string {
+  return createHash('sha256').update(name).digest('base64url').slice(0, DIGEST);
+}
+
+/** '' = the worker has no stalled job any more: its list is at its end. */
+async function nameOf(walk: Walk, { section }: Place): Promise<string> {
+  if (walk.of === 'namespace') return walk.name;
+  if (walk.of === 'queues') return section;
+  return (await walk.sections()).find(({ place }) => place === section)?.name ?? '';
+}
+
+async function begin(walk: Walk, cursor: string | undefined): Promise<Place | null> {
+  if (cursor !== undefined) return placeOf(cursor, walk.isBack);
+  return firstOf(walk, (await walk.sections()).at(walk.isBack ? -1 : 0));
+}
+
+/** The start of the next source: of this section, or of the next one. */
+async function next(walk: Walk, { section, source }: Place): Promise<Place | null> {
+  const other = source + (walk.isBack ? -1 : 1);
+  if (walk.sources[other] !== undefined) return startOf(walk, section, other);
+  const sections = await walk.sections();
+  return firstOf(
+    walk,
+    walk.isBack
+      ? sections.findLast(({ place }) => place < section)
+      : sections.find(({ place }) => place > section),
+  );
+}
+
+/** The start of the first source of a section. */
+function firstOf(walk: Walk, section: Section | undefined): Place | null {
+  return section === undefined
+    ? null
+    : startOf(walk, section.place, walk.isBack ? walk.sources.length - 1 : 0);
 }
 
 /** From its end, a source is read from its last score on, which the script knows. */
-function startOf(walk: Walk, queue: string, source: number): Place {
+function startOf(walk: Walk, section: string, source: number): Place {
   const at = isReadBack(walk, source) ? '' : (walk.sources[source]?.from ?? '');
-  return { queue, source, at, id: NOWHERE };
+  return { section, source, at, id: NOWHERE };
 }
 
 /** True if a source is read from its highest score to its lowest. */

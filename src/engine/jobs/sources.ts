@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../contract/fields/problems.js';
-import type { DeadFilter, JobFilter } from '../../domain/job/job-lists.js';
+import type { DeadFilter, JobFilter, ListedState } from '../../domain/job/job-lists.js';
 import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 
 /** An index that a list reads, as lua/commands/queries/list_jobs.lua names it. */
@@ -38,24 +38,33 @@ const OF_QUEUE = (
   ['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done', 'cancelled'] as const
 ).flatMap((state) => OF_STATE[state]);
 
-/** Indexes that a list reads: one index of the whole namespace, or the indexes of each queue. */
-export type Plan = { readonly name: string; readonly sources: readonly Source[] } | PlanByQueue;
-export interface PlanByQueue {
-  readonly name: null;
-  /** Null: all queues. */
-  readonly queue: string | null;
-  readonly sources: readonly Source[];
-}
+/** Of the jobs of a worker, those whose lease ended. */
+const STALLED: readonly Source[] = [{ kind: 'stalled' }];
 
-/** Chooses the most selective index for a filter. */
+/** Indexes that a list reads: one index of the whole namespace, or the indexes of each queue, or of each worker. */
+export type Plan =
+  | { readonly of: 'namespace'; readonly name: string; readonly sources: readonly Source[] }
+  | {
+      readonly of: 'queues';
+      /** Null: all queues. */ readonly queue: string | null;
+      readonly sources: readonly Source[];
+    }
+  | { readonly of: 'workers'; readonly sources: readonly Source[] };
+
+/** Chooses the most selective index for a filter. @throws {QueueError} `invalid_argument`: `stalled` beside other states */
 export function planOf({ worker, tracked, group, tag, type, queue, state }: JobFilter): Plan {
-  if (worker !== undefined) return { name: worker, sources: [{ kind: 'w' }] };
-  if (tracked === true) return { name: '', sources: [{ kind: 'tracked' }] };
-  if (group !== undefined) return { name: group, sources: [{ kind: 'F' }] };
-  if (tag !== undefined) return { name: tag, sources: [{ kind: 't' }] };
-  if (type !== undefined) return { name: type, sources: [{ kind: 'y' }] };
+  if (isStalled(state)) {
+    return worker === undefined
+      ? { of: 'workers', sources: STALLED }
+      : { of: 'namespace', name: worker, sources: STALLED };
+  }
+  if (worker !== undefined) return { of: 'namespace', name: worker, sources: [{ kind: 'w' }] };
+  if (tracked === true) return { of: 'namespace', name: '', sources: [{ kind: 'tracked' }] };
+  if (group !== undefined) return { of: 'namespace', name: group, sources: [{ kind: 'F' }] };
+  if (tag !== undefined) return { of: 'namespace', name: tag, sources: [{ kind: 't' }] };
+  if (type !== undefined) return { of: 'namespace', name: type, sources: [{ kind: 'y' }] };
   return {
-    name: null,
+    of: 'queues',
     queue: queue ?? null,
     sources: state === undefined ? OF_QUEUE : sourcesOf(statesIn(state)),
   };
@@ -66,8 +75,17 @@ function sourcesOf(states: readonly JobState[]): readonly Source[] {
   return [...new Set(states.flatMap((state) => OF_STATE[state]))];
 }
 
-function statesIn(state: JobState | readonly JobState[]): readonly JobState[] {
-  return typeof state === 'string' ? [state] : state;
+/** @throws {QueueError} `invalid_argument`: beside other states, such a job would be listed twice */
+function isStalled(state: JobFilter['state']): boolean {
+  const states: readonly (ListedState | undefined)[] = typeof state === 'object' ? state : [state];
+  if (!states.includes('stalled')) return false;
+  if (states.length === 1) return true;
+  throw new ArgumentError('state', 'stalled must be the only state: its jobs are in other states, too');
+}
+
+/** The states that a job itself has. */
+function statesIn(state: ListedState | readonly ListedState[]): readonly JobState[] {
+  return (typeof state === 'string' ? [state] : state).filter((one) => one !== 'stalled');
 }
 
 /** Like `planOf`, for dead jobs. */
@@ -76,8 +94,8 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
     ...(fromMs === undefined ? {} : { from: String(fromMs) }),
     ...(toMs === undefined ? {} : { to: toMs }),
   };
-  if (group !== undefined) return { name: group, sources: [{ kind: 'F', ...times }] };
-  return { name: null, queue: queue ?? null, sources: [{ kind: 'd', ...times }] };
+  if (group !== undefined) return { of: 'namespace', name: group, sources: [{ kind: 'F', ...times }] };
+  return { of: 'queues', queue: queue ?? null, sources: [{ kind: 'd', ...times }] };
 }
 
 /** Encodes a filter as lua/modules/jobs/filters.lua reads it. */
@@ -88,7 +106,7 @@ export function filterText(
   const { queue, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
-    states: filter.state && Object.fromEntries(statesIn(filter.state).map((one) => [JOB_STATES[one], true])),
+    states: statesText(filter.state),
     tag,
     type,
     group,
@@ -101,10 +119,15 @@ export function filterText(
   });
 }
 
+function statesText(state: JobFilter['state']): Record<string, true> | undefined {
+  if (state === undefined || isStalled(state)) return undefined;
+  return Object.fromEntries(statesIn(state).map((one) => [JOB_STATES[one], true]));
+}
+
 /** Where a list continues. */
 export interface Place {
-  /** Queue of the index; '' for an index of the namespace. */
-  readonly queue: string;
+  /** Queue of the index, or digest of its worker; '' for an index of the namespace. */
+  readonly section: string;
   /** Index of the plan's source. */
   readonly source: number;
   readonly at: string;
@@ -115,15 +138,15 @@ export interface Place {
 const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,172})\/([-_A-Za-z0-9]{0,255})$/;
 
 /** @param isBack the list is read from its end: the cursor means nothing in the other order */
-export function cursorOf({ queue, source, at, id }: Place, isBack = false): string {
-  return `${isBack ? '-' : ''}${String(source)}/${at}/${id.toString('base64url')}/${queue}`;
+export function cursorOf({ section, source, at, id }: Place, isBack = false): string {
+  return `${isBack ? '-' : ''}${String(source)}/${at}/${id.toString('base64url')}/${section}`;
 }
 
 /** @throws {QueueError} `invalid_argument`: not a cursor, or one of the other order */
 export function placeOf(cursor: string, isBack = false): Place {
-  const [, sign = '', source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
+  const [, sign = '', source = '', at = '', id = '', section = ''] = CURSOR.exec(cursor) ?? [];
   if (source !== '' && isBack !== (sign === '-'))
     throw new ArgumentError('cursor', 'belongs to the other order: use the order of its page');
   if (source === '') throw new ArgumentError('cursor', 'must be the next_cursor of a page');
-  return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
+  return { section, source: Number(source), at, id: Buffer.from(id, 'base64url') };
 }

@@ -229,19 +229,28 @@ export class Workers {
     return [...flags].filter(([, untilMs]) => Number(untilMs) > now).map(([queue]) => queue);
   }
 
+  /** The workers that have stalled jobs, of the 10,000 that were seen last. */
+  async stalled(namespace: string): Promise<string[]> {
+    return (await this.stalledWorkers(namespace)).map(({ name }) => name);
+  }
+
   /**
    * Counts the stalled jobs of each queue that has any: of named workers, as `WorkerFacts.stalled` does. Counts 1,000
    * jobs of one worker at most, and the 10,000 workers that were seen last.
    */
   async stalledByQueue(namespace: string): Promise<ReadonlyMap<string, number>> {
+    const stalled = new Map<string, number>();
+    await this.addStalled(namespace, await this.stalledWorkers(namespace), stalled);
+    return stalled;
+  }
+
+  private async stalledWorkers(namespace: string): Promise<Stalled[]> {
     const { workers } = this.pool.keys.namespace(namespace);
     const seen = Math.min(Number(await this.pool.read('ZCARD', workers)), MOST_WORKERS);
     const pages = Array.from({ length: Math.ceil(seen / PAGE) }, (_, i) =>
       this.stalledOf(namespace, i * PAGE),
     );
-    const stalled = new Map<string, number>();
-    await this.addStalled(namespace, (await Promise.all(pages)).flat(), stalled);
-    return stalled;
+    return (await Promise.all(pages)).flat();
   }
 
   /** Those of a page of workers that have stalled jobs, with their number. */

@@ -82,9 +82,13 @@ export interface TimelineEntry {
   readonly [field: string]: unknown;
 }
 
+/** States by which jobs are listed. `stalled`: their last lease ended unsettled, and none has leased them since. */
+export type ListedState = JobState | 'stalled';
+
 export interface JobFilter extends PageOptions {
   readonly queue?: string | undefined;
-  readonly state?: readonly JobState[] | undefined;
+  /** `stalled` only alone. */
+  readonly state?: readonly ListedState[] | undefined;
   readonly tag?: string | undefined;
   readonly type?: string | undefined;
   readonly group?: string | undefined;

@@ -42,7 +42,11 @@ def list_jobs(
     limit: Optional[int] = None,
     cursor: Optional[str] = None,
 ) -> Call[Page[JobDetails]]:
-    """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
+    """A page of jobs.
+
+    ``state`` may be ``["stalled"]`` alone: the last lease ended unsettled, and no worker has leased them since. ``order`` is
+    ``oldest`` or ``newest``; ``fields`` may be ``["data"]``.
+    """
     filters = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
     more = {"order": order, "ids": ids, "fields": fields, "limit": limit, "cursor": cursor}
     return page_call(JobDetails, "jobs", {**filters, **more})
