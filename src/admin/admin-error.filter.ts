@@ -44,6 +44,7 @@ const STATUS: Record<ErrorCode, number> = {
   queue_not_found: 404,
   queue_not_empty: 409,
   target_not_found: 404,
+  variable_not_found: 404,
   target_in_use: 409,
   push_disabled: 409,
   push_key_mismatch: 409,

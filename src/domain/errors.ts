@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'queue_not_found'
   | 'queue_not_empty'
   | 'target_not_found'
+  | 'variable_not_found'
   | 'target_in_use'
   | 'push_disabled'
   | 'push_key_mismatch'
@@ -186,6 +187,7 @@ const NOT_FOUND = {
   'recurring job': 'recurring_not_found',
   worker: 'worker_not_found',
   target: 'target_not_found',
+  variable: 'variable_not_found',
 } as const satisfies Record<string, ErrorCode>;
 const GONE = ': acknowledged, deleted, expired and replaced jobs leave no record without retention_ms';
 /** Max characters of a name that are repeated: the longest id. */

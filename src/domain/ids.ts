@@ -1,12 +1,13 @@
 import { randomFillSync, randomInt } from 'node:crypto';
 import { encodeTime, monotonicFactory, TIME_MAX, ulid } from 'ulid';
-import { MAX_IDEMPOTENCY_KEY, MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from './limits.js';
+import { MAX_IDEMPOTENCY_KEY, MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH, MAX_VARIABLE_NAME } from './limits.js';
 import { QueueError } from './errors.js';
 
 /** Names of pools, namespaces and queues: they are parts of Redis keys, so no other characters are allowed. */
 const NAME = /^[-_A-Za-z0-9]+$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const VARIABLE = /^[A-Za-z0-9][-._A-Za-z0-9]*$/;
 
 /** True if `name` has only characters that are legal in namespace and queue names. The length is checked separately. */
 export function hasLegalCharacters(name: string): boolean {
@@ -24,6 +25,14 @@ export function isQueueName(name: string): boolean {
 /** True if `id` could be the id of a stored job. Others cannot exist, so Redis need not be asked. */
 export function isJobId(id: string): boolean {
   return id.length <= MAX_JOB_ID_LENGTH && JOB_ID.test(id);
+}
+
+/** What the name of a variable must be, for people. */
+export const VARIABLE_NAME_RULE = `must have 1 to ${String(MAX_VARIABLE_NAME)} letters, digits, -, _ and ., the first a letter or a digit`;
+
+/** True for a name that a variable can be stored under. */
+export function isVariableName(name: string): boolean {
+  return name.length <= MAX_VARIABLE_NAME && VARIABLE.test(name);
 }
 
 /** True if `key` may be an idempotency key. */

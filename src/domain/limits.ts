@@ -80,5 +80,9 @@ export const MAX_CRON = 256;
 export const MAX_JITTER_MS = 86_400_000;
 /** Largest value of `limits.max_json_depth`: deeper data counts as bytes, as Go's JSON reads no more. */
 export const MAX_JSON_DEPTH = 10_000;
+/** Most variables of a namespace; longest name, in characters, and largest value, in bytes of JSON. */
+export const MAX_VARIABLES = 256;
+export const MAX_VARIABLE_NAME = 128;
+export const MAX_VARIABLE_BYTES = 4_096;
 /** A place in a list has at most 473 characters, and base64 makes 631 of them. */
 export const MAX_CURSOR = 640;

@@ -40,6 +40,7 @@ import { Purge } from './maintenance/purge.js';
 import { NamespaceQuotas } from './core/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
+import { Variables } from './queues/variables.js';
 import { SlotRenewal } from './recurring/slot-renewal.js';
 import { CountingObserver } from './stats/counting-observer.js';
 import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
@@ -192,6 +193,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     events,
     stats,
     settings,
+    variables: new Variables(pool, runner),
     queueInspector,
     queuePurger,
     queueControls: new QueueControls(runner, scheduleIfDue, extendedQueues, quotas),

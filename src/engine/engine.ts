@@ -24,6 +24,7 @@ import type { ExtendedPublisher, ExtendedPublishOptions } from './publish/extend
 import type { QueueInspector } from './queues/queue-inspector.js';
 import type { Queues } from './queues/queues.js';
 import type { Settings } from './queues/settings.js';
+import type { Variables } from './queues/variables.js';
 import type { Targets } from './queues/targets.js';
 import type { Workers } from './queues/workers.js';
 import type { Recurrings } from './recurring/recurring.js';
@@ -52,6 +53,7 @@ export interface Engine extends EngineCalls {
   readonly stats: StatisticsReading;
   readonly explain: ExplainCalls;
   readonly settings: SettingCalls;
+  readonly variables: VariableCalls;
   readonly purge: PurgeCalls;
 }
 
@@ -224,6 +226,9 @@ export type EventCalls = Pick<EventFeed, 'subscribe'>;
 
 /** Settings of namespaces. */
 export type SettingCalls = Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;
+
+/** Variables of namespaces. */
+export type VariableCalls = Pick<Variables, 'list' | 'get' | 'set' | 'delete'>;
 
 /** Deletion of whole namespaces. */
 export type PurgeCalls = Pick<Purge, 'census' | 'run'>;

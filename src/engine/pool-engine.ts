@@ -28,6 +28,7 @@ import type { Quotas } from '../domain/job/quotas.js';
 import type { NamespaceQuotas } from './core/quotas.js';
 import { Queues } from './queues/queues.js';
 import type { Settings } from './queues/settings.js';
+import type { Variables } from './queues/variables.js';
 import type { Targets } from './queues/targets.js';
 import type { Workers } from './queues/workers.js';
 import type { Recurrings } from './recurring/recurring.js';
@@ -51,6 +52,7 @@ export class PoolEngine implements Engine {
   readonly stats: Statistics;
   readonly explain: Explainer;
   readonly settings: Settings;
+  readonly variables: Variables;
   readonly purge: Purge;
   /** Quotas of each namespace. */
   readonly quotas: NamespaceQuotas;
@@ -71,6 +73,7 @@ export class PoolEngine implements Engine {
       events: this.events,
       stats: this.stats,
       settings: this.settings,
+      variables: this.variables,
       quotas: this.quotas,
       purge: this.purge,
     } = components);
@@ -120,10 +123,10 @@ export class PoolEngine implements Engine {
   /** This engine as a move between two stores sees it. */
   movingStore(): MovingStore {
     const { movable: records, queueControls: controls } = this.components;
-    const { targets, settings } = this;
+    const { targets, settings, variables } = this;
     const isUp = (): boolean => this.isUp;
     return {
-      ...{ records, controls, targets, settings },
+      ...{ records, controls, targets, settings, variables },
       namespaces: () => this.namespaces(),
       queues: (namespace) => this.queues.names(namespace),
       get isUp() {

@@ -23,13 +23,13 @@ const PLACES: Readonly<Record<string, { readonly description: string; readonly e
   namespace: { description: 'The namespace of the token.', example: 'demo' },
   queue: { description: 'The name of a queue.', example: 'mail' },
   id: { description: 'The id.' },
-  name: { description: 'The name of a worker.', example: 'host-1' },
+  name: { description: 'The name.', example: 'host-1' },
   key: { description: 'The name of a setting.', example: 'grace_ms' },
 };
 /** Groups of calls, in the order of the docs page. */
 const GROUPS = [
   ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Targets', 'Recurring jobs'],
-  ...['Statistics', 'Settings', 'Events', 'About'],
+  ...['Statistics', 'Settings', 'Variables', 'Events', 'About'],
 ];
 
 /** Calls of every producer and worker: the first of the docs page, in this order. */

@@ -35,6 +35,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/queues/{queue}/drain': { wait_ms: 5_000 },
   'POST /v1/{namespace}/queues/{queue}/purge': { states: ['ready'], dry_run: true },
   'PUT /v1/{namespace}/settings/{key}': { value: 5_000 },
+  'PUT /v1/{namespace}/variables/{name}': { value: { from: 'shop@example.com', sandbox: false } },
   'POST /v1/{namespace}/recurring': {
     id: 'hourly',
     schedule: { every_ms: 3_600_000 },

@@ -13,6 +13,7 @@ export interface NamespaceKeys {
   readonly listening: string;
   readonly events: string;
   readonly settings: string;
+  readonly variables: string;
   readonly tags: string;
   readonly groups: string;
   readonly workers: string;
@@ -119,6 +120,7 @@ export class Keys {
         listening: `${base}listening`,
         events: `${base}events`,
         settings: `${base}settings`,
+        variables: `${base}variables`,
         tags: `${base}tags`,
         groups: `${base}groups`,
         workers: `${base}workers`,

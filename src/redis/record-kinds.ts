@@ -8,6 +8,7 @@ export type MoveRule =
   | 'copied'
   /** Kept the same in both stores until the move has ended: both lease jobs by them. */
   | 'settings'
+  | 'variables'
   | 'queue settings'
   | 'targets'
   /** Taken from the old store, each once. */
@@ -58,6 +59,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':workers', type: 'zset', move: 'sessions' },
   { form: ':sessions', type: 'zset', move: 'sessions' },
   { form: ':settings', type: 'hash', move: 'settings', outlivesJobs: true },
+  { form: ':variables', type: 'hash', move: 'variables', outlivesJobs: true },
   { form: ':targets', type: 'hash', move: 'targets', outlivesJobs: true },
   { form: ':target_changes', type: 'zset', move: 'temporary', outlivesJobs: true },
   { form: ':imported', type: 'set', move: 'copied', outlivesJobs: true },

@@ -25,6 +25,10 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/settings/:key': 'admin',
   'PUT /v1/:namespace/settings/:key': 'admin',
   'DELETE /v1/:namespace/settings/:key': 'admin',
+  'GET /v1/:namespace/variables': 'consume',
+  'GET /v1/:namespace/variables/:name': 'consume',
+  'PUT /v1/:namespace/variables/:name': 'admin',
+  'DELETE /v1/:namespace/variables/:name': 'admin',
   'POST /v1/:namespace/jobs': 'publish',
   'POST /v1/:namespace/leases': 'consume',
   'GET /v1/:namespace/jobs/:id': 'consume',
@@ -107,7 +111,7 @@ const QUERY: Readonly<Record<string, string>> = {
   'GET /v1/:namespace/events': '?queue=mail',
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
-const WHOLE = /^\S+ \/v1\/:namespace\/(settings|targets|tags|failure-groups|tracked|workers)/;
+const WHOLE = /^\S+ \/v1\/:namespace\/(settings|variables|targets|tags|failure-groups|tracked|workers)/;
 /** Calls that know of a queue by an id: to a token for other queues there is no such job. */
 const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id|^DELETE \/v1\/:namespace\/workers/;
 /** They store under an id that no job has. */
@@ -270,7 +274,7 @@ describe('intruders', () => {
     if (method === 'POST') return JSON.stringify({ lease: 1 });
     if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
     if (/\/jobs\/\w+$/.test(path)) return JSON.stringify({ queue: 'mail' });
-    if (path.includes('/settings/')) return '{"value":1000}';
+    if (/\/(settings|variables)\//.test(path)) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 

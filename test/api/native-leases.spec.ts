@@ -586,7 +586,7 @@ describe('batch ack', () => {
     ...{ body_too_large: 413, rate_limited: 429 },
     ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
     ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
-    ...{ target_not_found: 404, target_in_use: 409, push_disabled: 409, push_key_mismatch: 409 },
+    ...{ target_not_found: 404, variable_not_found: 404, target_in_use: 409, push_disabled: 409, push_key_mismatch: 409 },
     ...{ durability_unavailable: 503, not_replicated: 503 },
     ...{ too_many_streams: 429, pool_moving: 503 },
     ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414, headers_too_large: 431 },

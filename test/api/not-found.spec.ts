@@ -19,6 +19,7 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
   recurring: { code: 'recurring_not_found', what: 'recurring job' },
   workers: { code: 'worker_not_found', what: 'worker' },
   targets: { code: 'target_not_found', what: 'target' },
+  variables: { code: 'variable_not_found', what: 'variable' },
 };
 /** Calls that make what they name, and those that are right whether it is there or not: their status. */
 const MAKES: Readonly<Record<string, number>> = {
@@ -29,6 +30,7 @@ const MAKES: Readonly<Record<string, number>> = {
   'PUT /jobs/{id}': 201,
   'PUT /recurring/{id}': 200,
   'PUT /targets/{name}': 200,
+  'PUT /variables/{name}': 200,
   'DELETE /tracked/{id}': 200,
   // A worker without a session has waits too.
   'DELETE /workers/{name}/waits': 204,

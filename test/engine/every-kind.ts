@@ -100,6 +100,7 @@ async function fillNamespace(engine: PoolEngine, ns: string): Promise<void> {
     ...{ ttrMs: HOUR_MS, leases: [], jobsAtHand: 0, info: { name: 'host-1' } },
   });
   await engine.settings.set(ns, 'ttr_ms', 30_000);
+  await engine.variables.set(ns, 'sandbox', 'true');
   await components.targets.change(ns, 'billing', () => ({ value: '{}' }));
   await components.targets.push(ns, 'simple', 'billing');
   await engine.lease(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });

@@ -92,7 +92,15 @@ describe('a pool moved to another Redis', () => {
 
   it('T58: has a record of every kind in the new Redis, with the same values, once', async () => {
     await fillWithEveryKind(old, ns);
-    const same = ['copied', 'settings', 'targets', 'recurring jobs', 'sessions', 'statistics'] as const;
+    const same = [
+      'copied',
+      'settings',
+      'variables',
+      'targets',
+      'recurring jobs',
+      'sessions',
+      'statistics',
+    ] as const;
     const found = await recordsOf(clients[0], ...same);
     const kinds = new Set((await restsOf(clients[0], ns)).map((rest) => kindOf(rest)?.form));
     expect(RECORD_KINDS.filter(({ form }) => !kinds.has(form))).toEqual([]);
@@ -312,6 +320,22 @@ describe('a pool moved to another Redis', () => {
     await queues.publish(ns, 'simple', newJob());
     expect(await queues.purge.run(ns)).toMatchObject({ isDone: true });
     await next.movingStore().records.arriveRecurring(ns, 'by-interval', leaving as never);
+  it('changes and removes variables in both Redis servers, and overwrites no change', async () => {
+    const { variables } = queues;
+    await old.variables.set(ns, 'a', '1');
+    await old.variables.set(ns, 'b', '1');
+    expect([...(await variables.list(ns))].sort()).toEqual([
+      ['a', '1'],
+      ['b', '1'],
+    ]);
+    await variables.set(ns, 'a', '2');
+    expect(await variables.delete(ns, 'b')).toBe(true);
+    // The copy of what was read before the change arrives after it.
+    await next.variables.add(ns, 'a', '1');
+    await mover.moveAll();
+    for (const engine of [old, next]) expect([...(await engine.variables.list(ns))]).toEqual([['a', '2']]);
+  });
+
 
     expect(await queues.recurring.find(ns, 'by-interval')).toBeNull();
     for (const client of clients)

@@ -58,6 +58,7 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
   [`PUT ${V1}/recurring/:id`]: [of('fresh', { schedule: SCHEDULE, job: JOB })],
   [`PATCH ${V1}/recurring/:id`]: [of('hourly', { job: { data: TEXT + TEXT } })],
   [`POST ${V1}/recurring/:id/run`]: [of('hourly')],
+  [`PUT ${V1}/variables/:name`]: [target('fresh', { value: 1 }), target('kept', { value: TEXT + TEXT })],
   [`PUT ${V1}/targets/:name`]: [target('fresh', { url: 'https://example.com/' })],
   'POST /token/:namespace': [{ query: '?description=d' }],
 };
@@ -116,6 +117,8 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`PUT ${V1}/recurring/:id`]: [of('hourly', { schedule: SCHEDULE, job: { queue: 'q', data: 1 } })],
   [`DELETE ${V1}/recurring/:id`]: [of('hourly')],
   [`POST ${V1}/recurring/preview`]: [{ body: { schedule: SCHEDULE } }],
+  [`PUT ${V1}/variables/:name`]: [target('kept', { value: 'short' })],
+  [`DELETE ${V1}/variables/:name`]: [target('kept')],
   [`PUT ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' }, body: { value: 1_000 } }],
   [`DELETE ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' } }],
   [`POST ${V1}/dead-letter/respawn`]: [{ body: { ids: ['leased-4'] } }],
@@ -211,6 +214,7 @@ describe.each([
     }
     await stored('POST', 'jobs/beside-5/heartbeat', { lease: leases.get('beside-5'), progress: TEXT });
     for (let i = 0; i < 3; i++) await app.publish('wire');
+    await stored('PUT', 'variables/kept', { value: TEXT });
     await stored('PUT', 'targets/hook', { url: 'https://192.0.2.1/' });
     await stored('PATCH', 'queues/pushed', { push: { target: 'hook' } });
     await stored('PUT', 'recurring/hourly', { schedule: { ...SCHEDULE, offset_ms: 1_800_000 }, job: JOB });

@@ -201,6 +201,7 @@ export const CASES: readonly Case[] = [
     () => [['q', ';;1;1']],
   ),
   simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
+  simple(scripts.changeVariable, () => ({ name: 'a', value: '1', most: 256, only_new: 0 })),
   simple(targets.changeTarget, () => ({
     ...{ target: 'billing', expected: TARGET, value: '{}', most: 9, event: '', facts: '{}' },
   })),

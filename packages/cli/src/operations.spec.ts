@@ -85,6 +85,10 @@ const COMMANDS: Readonly<Record<string, string | readonly [null, string]>> = {
   getSetting: [null, 'by curl: set once for a namespace'],
   updateSetting: [null, 'by curl: set once for a namespace'],
   resetSetting: [null, 'by curl: set once for a namespace'],
+  listVariables: 'variable ls',
+  getVariable: 'variable show',
+  setVariable: 'variable set',
+  deleteVariable: 'variable rm',
   streamEvents: 'tail',
   getOpenApiDocument: [null, 'a document, not a call: /v1/openapi.json, /docs'],
 };
@@ -116,7 +120,7 @@ const LINES = [
   ...['recurring apply FILE --yes', 'recurring ls', 'recurring show nightly', 'recurring next nightly'],
   ...['recurring set nightly --every 2m --priority 1', 'recurring preview @daily --tz UTC'],
   ...['recurring pause nightly', 'recurring resume nightly', 'recurring run nightly', 'recurring rm nightly'],
-  ...['stats', 'tail --count 1'],
+  ...['stats', 'variable set v 1', 'variable ls', 'variable show v', 'variable rm v', 'tail --count 1'],
 ];
 
 type Paths = Readonly<Record<string, Readonly<Record<string, { readonly operationId?: string }>>>>;

@@ -24,6 +24,7 @@ import { statsCommand } from './commands/stats-command.js';
 import { tailCommand } from './commands/tail-command.js';
 import { targetCommand } from './commands/target-command.js';
 import { tokenCommand } from './commands/token-command.js';
+import { variableCommand } from './commands/variable-command.js';
 import { whyCommand } from './commands/why-command.js';
 import { workerCommand } from './commands/worker-command.js';
 
@@ -93,6 +94,7 @@ export function program(output: Output, isJson = false): Command {
       deadCommand(open),
       recurringCommand(open),
       whyCommand(open),
+      variableCommand(open),
     ],
     ['Push and workers:', targetCommand(open), workerCommand(open)],
     ['Monitoring:', statsCommand(open), tailCommand(open)],

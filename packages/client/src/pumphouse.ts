@@ -9,6 +9,7 @@ import { Queues } from './producer/queues.js';
 import { Recurring } from './producer/recurring.js';
 import { Stats, Workers } from './producer/stats.js';
 import { Targets } from './producer/targets.js';
+import { Variables } from './producer/variables.js';
 import { ApiClient, RETRY_LIMITS, type RetryLimits } from './transport/api-client.js';
 import { fetchTransport } from './transport/fetch-transport.js';
 import type { TlsOptions, TransportFactory } from './transport/transport.js';
@@ -47,6 +48,7 @@ export class Pumphouse extends Producer {
   readonly stats: Stats;
   readonly targets: Targets;
   readonly workers: Workers;
+  readonly variables: Variables;
   /** For a worker of your own. */
   readonly driver: HttpDriver;
   private readonly api: ApiClient;
@@ -83,6 +85,7 @@ export class Pumphouse extends Producer {
     this.stats = new Stats(calls);
     this.targets = new Targets(calls);
     this.workers = new Workers(calls);
+    this.variables = new Variables(calls);
   }
 
   /** What happens in the namespace, from now on or behind the event at `after`. */

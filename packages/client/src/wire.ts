@@ -4,7 +4,7 @@ import type { Given } from './optional.js';
 
 /** Values of these fields belong to the user: their keys stay as they are. */
 const OPAQUE = new Set([
-  ...['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies', 'headers'],
+  ...['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies', 'headers', 'value'],
 ]);
 
 const snakeNames = new Map<string, string>();

@@ -192,6 +192,12 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
   cancel: ({ id }: { id: string }) => client.jobs.cancel(id),
   delete: ({ id, force = false }: { id: string; force?: boolean }) =>
     client.jobs.delete(id, { force }).then(() => ({})),
+  set_variable: async ({ name, value }: { name: string; value: unknown }) => {
+    await client.variables.set(name, value);
+    const listed = (await client.variables.list()).find((one) => one.name === name)?.value;
+    return { value: await client.variables.get(name), listed };
+  },
+  delete_variable: ({ name }: { name: string }) => client.variables.delete(name).then(() => ({})),
   revoke: ({ id }: { id: string }) => client.jobs.revoke(id),
   verify: async ({
     secrets,

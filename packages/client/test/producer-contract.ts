@@ -20,9 +20,10 @@ export interface ProducerUnderTest extends Pick<
   readonly recurring: Pick<Pumphouse['recurring'], keyof Pumphouse['recurring']>;
   readonly stats: Pick<Pumphouse['stats'], keyof Pumphouse['stats']>;
   readonly workers: Pick<Pumphouse['workers'], keyof Pumphouse['workers']>;
+  readonly variables: Pick<Pumphouse['variables'], keyof Pumphouse['variables']>;
 }
 
-type Part = 'jobs' | 'queues' | 'deadLetter' | 'recurring' | 'stats' | 'workers';
+type Part = 'jobs' | 'queues' | 'deadLetter' | 'recurring' | 'stats' | 'workers' | 'variables';
 /** Every call: one that is missing in a table of them is an error of the compiler. */
 type CallName =
   | ('publish' | 'publishMany' | 'publishAndWait')
@@ -128,6 +129,35 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ).toBe('missing_dependency');
     });
 
+    it('keeps variables with any JSON as a value, and emits their changes', async () => {
+      const { events, stop } = await follow(pumphouse, { events: ['variable_changed', 'variable_deleted'] });
+      const { variables } = pumphouse;
+      const name = fresh('v.');
+      const value = { snake_case: [1.5, null, 'ü'], camelCase: { at_ms: '2030' } };
+      await variables.set(name, value);
+      await variables.set(name, value);
+      expect(await variables.get(name)).toEqual(value);
+      await variables.set(name, 'a text');
+      expect((await variables.list()).filter((one) => one.name === name)).toEqual([
+        { name, value: 'a text' },
+      ]);
+      await variables.delete(name);
+      for (const call of [() => variables.get(name), () => variables.delete(name)])
+        expect(await codeOf(call())).toBe('variable_not_found');
+      expect(await codeOf(variables.set('no/name', 1))).toBe('invalid_argument');
+      expect(await codeOf(variables.set(name, undefined))).toBe('invalid_argument');
+      expect(await codeOf(variables.set(name, 'x'.repeat(4_095)))).toBe('invalid_argument');
+      await waitFor(() => events.some(({ event }) => event === 'variable_deleted'), 5_000);
+      expect(events.map(({ event, variable }) => [event, variable])).toEqual([
+        ...[
+          ['variable_changed', name],
+          ['variable_changed', name],
+          ['variable_deleted', name],
+        ],
+      ]);
+      await stop();
+    });
+
     it('lists queues page by page', async () => {
       const own = [fresh('page'), fresh('page'), fresh('page')];
       await pumphouse.publishMany(own.map((one) => ({ queue: one })));
@@ -139,6 +169,8 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(names).toEqual([...names].sort());
       expect(names.filter((one) => own.includes(one))).toEqual([...own].sort());
       expect(await codeOf(pumphouse.queues.list({ limit: 0 }))).toBe('invalid_argument');
+      expect((await pumphouse.jobs.list({ queue, state: ['stalled'] })).items).toEqual([]);
+      expect(await codeOf(pumphouse.jobs.list({ state: ['stalled', 'ready'] }))).toBe('invalid_argument');
     });
 
     it('changes settings of a queue: an omitted setting stays, and null removes a setting', async () => {
@@ -169,8 +201,6 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     it('pauses and resumes a queue', async () => {
       expect(await pumphouse.queues.pause(queue)).toMatchObject({ created: true });
       const ran: unknown[] = [];
-      expect((await pumphouse.jobs.list({ queue, state: ['stalled'] })).items).toEqual([]);
-      expect(await codeOf(pumphouse.jobs.list({ state: ['stalled', 'ready'] }))).toBe('invalid_argument');
       const worker = workerOf(queue).handle('*', ({ data }) => void ran.push(data));
       void worker.run();
       await pumphouse.publish({ queue, data: 1 });
@@ -277,7 +307,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     });
 
     it('rejects every call with the reason of its signal', async () => {
-      const { jobs, queues, deadLetter, recurring, stats, workers } = pumphouse;
+      const { jobs, queues, deadLetter, recurring, stats, workers, variables } = pumphouse;
       const reason = new Error('enough');
       const schedule = { everyMs: 60_000 };
       const job = { queue };
@@ -329,6 +359,10 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'workers.quiet': (options) => workers.quiet('a', options),
         'workers.stop': (options) => workers.stop('a', options),
         'workers.delete': (options) => workers.delete('a', options),
+        'variables.list': (options) => variables.list(options),
+        'variables.get': (options) => variables.get('a', options),
+        'variables.set': (options) => variables.set('a', 1, options),
+        'variables.delete': (options) => variables.delete('a', options),
       };
       for (const [what, call] of Object.entries(calls)) {
         const before = await call({ signal: AbortSignal.abort(reason) }).catch((error: unknown) => error);

@@ -29,7 +29,7 @@ describe('the printed form of a client, a worker or an error', () => {
     const drained = client.queues
       .drain(fresh(), { waitMs: 5_000, signal: abort.signal })
       .catch(() => undefined);
-    const { jobs, queues, deadLetter, recurring, stats, workers, targets, driver } = client;
+    const { jobs, queues, deadLetter, recurring, stats, workers, targets, variables, driver } = client;
     const all = [
       client,
       byFetch,
@@ -41,6 +41,7 @@ describe('the printed form of a client, a worker or an error', () => {
       stats,
       workers,
       targets,
+      variables,
       driver,
     ];
     for (const one of all) {

@@ -20,6 +20,7 @@ import { EngineJobs } from './jobs.js';
 import { EngineQueues } from './queues.js';
 import { EngineRecurring } from './recurring.js';
 import { EngineStats } from './stats.js';
+import { EngineVariables } from './variables.js';
 import { EngineWorkers } from './workers.js';
 
 export interface ConnectOptions {
@@ -76,6 +77,7 @@ export class EnginePumphouse extends Producer {
   readonly recurring: EngineRecurring;
   readonly stats: EngineStats;
   readonly workers: EngineWorkers;
+  readonly variables: EngineVariables;
   /** For a worker of your own. */
   readonly driver: EngineDriver;
   private readonly started = new Set<Worker>();
@@ -96,6 +98,7 @@ export class EnginePumphouse extends Producer {
     this.recurring = new EngineRecurring(engine, namespace);
     this.stats = new EngineStats(engine, namespace);
     this.workers = new EngineWorkers(engine, namespace);
+    this.variables = new EngineVariables(engine, namespace);
   }
 
   /** What happens in the namespace, from now on or behind the event at `after`; it ends with `close`. */

@@ -102,6 +102,16 @@ async def delete(id: str, force: bool = False) -> Fields:
     return {}
 
 
+async def set_variable(name: str, value: Any) -> Fields:
+    await client.set_variable(name, value)
+    return {"value": await client.get_variable(name), "listed": (await client.list_variables())[name]}
+
+
+async def delete_variable(name: str) -> Fields:
+    await client.delete_variable(name)
+    return {}
+
+
 async def publish(job: Fields, key: Any = None) -> Fields:
     return asdict(await client.publish(job_of(job), idempotency_key=key))
 
@@ -122,6 +132,8 @@ COMMANDS: Dict[str, Callable[..., Awaitable[Any]]] = {
     "list": list_jobs,
     "cancel": cancel,
     "delete": delete,
+    "set_variable": set_variable,
+    "delete_variable": delete_variable,
     "revoke": lambda id: client.call("POST", f"jobs/{id}/revoke"),
     "verify": partial(at_once, player.verify),
     "work": partial(at_once, work),

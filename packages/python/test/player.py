@@ -238,6 +238,16 @@ def delete(id: str, force: bool = False) -> Fields:
     return {}
 
 
+def set_variable(name: str, value: Any) -> Fields:
+    client.set_variable(name, value)
+    return {"value": client.get_variable(name), "listed": client.list_variables()[name]}
+
+
+def delete_variable(name: str) -> Fields:
+    client.delete_variable(name)
+    return {}
+
+
 def verify(secrets: Any, headers: Dict[str, str], body: str, now_s: float) -> Fields:
     return {"id": pumphouse.verify(secrets, headers, body.encode(), now=now_s)}
 
@@ -254,6 +264,8 @@ COMMANDS: Dict[str, Callable[..., Any]] = {
     "list": list_jobs,
     "cancel": lambda id: asdict(client.cancel_job(id)),
     "delete": delete,
+    "set_variable": set_variable,
+    "delete_variable": delete_variable,
     "revoke": lambda id: client.call("POST", f"jobs/{id}/revoke"),
     "verify": verify,
     "work": work,

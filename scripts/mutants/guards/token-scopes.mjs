@@ -33,6 +33,7 @@ export const TOKEN_SCOPES = [
     ['recurring-set-store-full', 'a recurring job is neither new nor longer'],
     ['queue-made-store-full', 'a setting makes no queue'],
     ['target-made-store-full', 'a target is not new'],
+    ['variable-store-full', 'a variable is neither new nor longer'],
     ['job-change-store-full', 'a change adds nothing to a job'],
     ['tags-store-full', 'a job gets no more tags'],
     ['tracking-store-full', 'a job is not tracked'],

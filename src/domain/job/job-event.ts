@@ -43,6 +43,9 @@ export const EVENT_NAMES = [
   'worker_stopping',
   'worker_ended',
   'worker_lost',
+  // of a variable
+  'variable_changed',
+  'variable_deleted',
   // of a push target
   'target_changed',
   'target_deleted',

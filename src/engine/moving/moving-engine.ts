@@ -9,6 +9,7 @@ import type {
   ExplainCalls,
   PurgeCalls,
   SettingCalls,
+  VariableCalls,
 } from '../engine.js';
 import { Queues } from '../queues/queues.js';
 import type { StatisticsReading } from '../stats/statistics.js';
@@ -89,6 +90,7 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
     ...shown,
     events: marked<EventCalls>(old.events, next.events, { subscribe: refused() }),
     settings: movingSettings(move),
+    variables: movingVariables(move),
     purge: movingPurge(move),
   };
 }
@@ -164,6 +166,23 @@ function movingSettings({ old, next, mover }: Move): SettingCalls {
       // The old pool first: what is gone there is not copied again.
       const existed = await ofOld(namespace, key);
       return (await ofNext(namespace, key)) || existed;
+    },
+  });
+}
+
+/** Variables are changed in both pools: so it does not matter when they are copied. */
+function movingVariables({ old, next, mover }: Move): VariableCalls {
+  return marked<VariableCalls>(old.variables, next.variables, {
+    list: brought(mover, toNew),
+    get: brought(mover, toNew),
+    set: (ofOld, ofNext) => async (namespace, name, json) => {
+      await ofNext(namespace, name, json);
+      await ofOld(namespace, name, json);
+    },
+    delete: (ofOld, ofNext) => async (namespace, name) => {
+      // The old pool first: what is gone there is not copied again.
+      const existed = await ofOld(namespace, name);
+      return (await ofNext(namespace, name)) || existed;
     },
   });
 }

@@ -5,6 +5,7 @@ import type { EngineObserver } from '../core/observer.js';
 import type { QueueControls } from '../queues/queue-controls.js';
 import type { Targets } from '../queues/targets.js';
 import type { Settings } from '../queues/settings.js';
+import type { Variables } from '../queues/variables.js';
 import { isSettingKey } from '../queues/known-settings.js';
 import { Loop } from '../timers/loop.js';
 import type { Timers } from '../timers/timers.js';
@@ -19,6 +20,9 @@ const DAY_MS = 86_400_000;
 /** Queues whose settings are read at once. */
 const QUEUES_AT_ONCE = 64;
 
+/** What users of a namespace see and change of it. */
+const BROUGHT = ['settings', 'variables', 'targets', 'queue settings', 'recurring jobs', 'sessions'] as const;
+
 /** What a move does with each kind of records that does not leave the old store with its jobs. */
 type MovedBy = Exclude<MoveRule, 'drains' | 'temporary'>;
 
@@ -28,6 +32,7 @@ export interface MovingStore {
   readonly controls: Pick<QueueControls, 'stored' | 'store' | 'unset'>;
   readonly targets: Pick<Targets, 'namespaces' | 'read' | 'change' | 'push' | 'ofQueues'>;
   readonly settings: Pick<Settings, 'chosen' | 'set' | 'unset'>;
+  readonly variables: Pick<Variables, 'list' | 'add' | 'delete'>;
   readonly isUp: boolean;
   namespaces(): Promise<string[]>;
   queues(namespace: string): Promise<string[]>;
@@ -67,6 +72,7 @@ export class RecordMover {
     this.steps = {
       copied: (_namespace, keys) => this.copy(keys),
       settings: (namespace) => this.copySettings(namespace),
+      variables: (namespace) => this.copyVariables(namespace),
       'queue settings': (namespace) => this.copyQueueSettings(namespace),
       targets: (namespace) => this.copyTargets(namespace),
       'recurring jobs': (namespace) => this.moveRecurringJobs(namespace),
@@ -192,6 +198,19 @@ export class RecordMover {
     }
     return copied;
   }
+  /** Like settings. One that is changed while it is copied keeps the change: only what is missing is added. */
+  private async copyVariables(namespace: string): Promise<number> {
+    const old = await this.old.variables.list(namespace);
+    if (old.size === 0) return 0;
+    const next = await this.next.variables.list(namespace);
+    const missing = [...old].filter(([name]) => !next.has(name));
+    for (const [name, json] of missing) await this.next.variables.add(namespace, name, json);
+    if (missing.length === 0) return 0;
+    const left = await this.old.variables.list(namespace);
+    for (const [name] of missing) if (!left.has(name)) await this.next.variables.delete(namespace, name);
+    return missing.length;
+  }
+
 
   private async copyQueueSettings(namespace: string): Promise<number> {
     const queues = await this.old.queues(namespace);

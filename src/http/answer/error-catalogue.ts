@@ -39,6 +39,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Check the name. A worker session ends when its worker stops.',
   },
   queue_not_found: { about: 'The queue does not exist.', action: 'Check the name, or publish a job to it.' },
+  variable_not_found: { about: 'There is no variable with this name.', action: 'Check the name, or set it.' },
   target_not_found: { about: 'There is no push target with this name.', action: 'Check the name.' },
   job_exists: {
     about: 'A job with this id exists.',

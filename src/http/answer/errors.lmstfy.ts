@@ -51,6 +51,7 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   queue_not_found: (message) => coded(404, 'queue_not_found', message),
   queue_not_empty: (message) => coded(409, 'queue_not_empty', message),
   target_not_found: (message) => coded(404, 'target_not_found', message),
+  variable_not_found: (message) => coded(404, 'variable_not_found', message),
   target_in_use: (message) => coded(409, 'target_in_use', message),
   push_disabled: (message) => coded(409, 'push_disabled', message),
   push_key_mismatch: (message) => coded(409, 'push_key_mismatch', message),

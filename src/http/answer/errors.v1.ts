@@ -84,6 +84,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   namespace_not_found: { status: 404 },
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
+  variable_not_found: { status: 404 },
   too_many_streams: { status: 429 },
   overloaded: { status: 503, detail: OVERLOADED },
   uri_too_long: { status: 414 },

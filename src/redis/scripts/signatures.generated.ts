@@ -29,6 +29,7 @@ export const SIGNATURES = {
   'maintenance/backfill_recurring': { keys: ['meta'], args: ['clock_ms', 'deadline_ms'], item: ['id'] },
   'maintenance/begin_run': { keys: ['run', 'namespaces'], args: ['identity', 'jump', 'known'], item: [] },
   'maintenance/change_setting': { keys: ['meta', 'settings'], args: ['clock_ms', 'deadline_ms', 'key', 'value', 'history_days'], item: [] },
+  'maintenance/change_variable': { keys: ['meta', 'variables'], args: ['clock_ms', 'deadline_ms', 'name', 'value', 'most', 'only_new'], item: [] },
   'maintenance/check_rights': { keys: [], args: [], item: ['command'] },
   'maintenance/due_soon': { keys: ['namespaces'], args: ['cursor', 'count', 'horizon_ms', 'before', 'behind'], item: [] },
   'maintenance/import': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'], args: ['clock_ms', 'deadline_ms', 'keep_ms'], item: ['options', 'id', 'source', 'body'] },

@@ -154,6 +154,14 @@ export const changeSetting = script('maintenance/change_setting', {
   },
 });
 
+export const changeVariable = script('maintenance/change_variable', {
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), code: integerAt(reply, 2) };
+  },
+});
+
 export const purge = script('maintenance/purge_index', {
   repeatable: true,
   reply: (raw) => {
@@ -237,6 +245,7 @@ export const ENGINE_SCRIPTS = [
   leaveStatistics,
   recordLeaseRequests,
   changeSetting,
+  changeVariable,
   ...TARGET_SCRIPTS,
   purge,
   purgeQueue,

@@ -261,6 +261,12 @@ export interface NamedCount {
 export type TargetAction = 'ack' | 'retry' | 'release' | 'fail';
 
 /** When the circuit breakers of a target open. */
+/** A free name of the namespace, with its value. */
+export interface Variable {
+  readonly name: string;
+  readonly value: unknown;
+}
+
 export interface BreakerSettings {
   /** Requests in a row without an answer: 1 … 1,000; 5. */
   readonly failures: number;

@@ -364,6 +364,19 @@ func play(c command) (any, error) {
 	case "revoke":
 		var answer fields
 		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
+	case "set_variable":
+		if err := client.SetVariable(ctx, with.Name, with.Value); err != nil {
+			return nil, err
+		}
+		listed, err := client.Variables(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		err = client.Variable(ctx, with.Name, &value)
+		return fields{"value": value, "listed": listed[with.Name]}, err
+	case "delete_variable":
+		return fields{}, client.DeleteVariable(ctx, with.Name)
 		return answer, err
 	case "verify":
 		header := http.Header{}

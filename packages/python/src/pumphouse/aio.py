@@ -23,7 +23,7 @@ from typing import (
     Tuple,
 )
 
-from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, client, worker
+from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls, client, worker
 from ._aio_http import LoopApi
 from ._http import Limits
 from ._methods import each_in_loop, sends_in_loop
@@ -132,6 +132,11 @@ class Pumphouse:
     stop_worker = sends_in_loop(_queue_calls.stop_worker)
     delete_worker = sends_in_loop(_queue_calls.delete_worker)
     get_statistics = sends_in_loop(_queue_calls.get_statistics)
+
+    list_variables = sends_in_loop(_variable_calls.list_variables)
+    get_variable = sends_in_loop(_variable_calls.get_variable)
+    set_variable = sends_in_loop(_variable_calls.set_variable)
+    delete_variable = sends_in_loop(_variable_calls.delete_variable)
 
     async def call(
         self,

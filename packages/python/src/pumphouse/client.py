@@ -5,7 +5,7 @@ import re
 import ssl
 from typing import Any, List, Mapping, Optional, Sequence
 
-from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls
+from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls
 from ._http import Limits, Server, ThreadApi
 from ._methods import each, sends
 from .jobs import EndedJob, NewJob, PublishedJob
@@ -132,6 +132,11 @@ class Pumphouse:
     stop_worker = sends(_queue_calls.stop_worker)
     delete_worker = sends(_queue_calls.delete_worker)
     get_statistics = sends(_queue_calls.get_statistics)
+
+    list_variables = sends(_variable_calls.list_variables)
+    get_variable = sends(_variable_calls.get_variable)
+    set_variable = sends(_variable_calls.set_variable)
+    delete_variable = sends(_variable_calls.delete_variable)
 
     def call(
         self,
