@@ -241,6 +241,33 @@ describe('a pool moved to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
+    it.each(['ignore', 'refuse'] as const)(
+      'does not move a recurring job whose jobs depend on a job in the old Redis: on_missing_dependency %s',
+      async (onMissingDependency) => {
+        await old.jobs.publish(ns, [
+          { queue: 'first', body: Buffer.from('x'), id: 'first', type: 't', retentionMs: 60_000 },
+        ]);
+        await old.recurring.set(ns, {
+          ...{ id: 'tick', schedule: { everyMs: 1_000, offsetMs: 1_000 } },
+          template: { ...template, dependsOn: ['first'], onMissingDependency },
+        });
+        expect(await mover.moveRecurring(ns, 'tick')).toBe('stays');
+        await pass(1_000);
+        expect(await made(old)).toEqual([]);
+        expect(await made(next)).toEqual([]);
+
+        const [job] = await old.lease(ns, { queues: ['first'], count: 1, ttrMs: 1_000, waitMs: 0 });
+        await old.ack(ns, 'first', 'first', job!.lease);
+        await pass(0);
+        expect(await made(old)).toEqual(['tick-1']);
+        // It is done, and kept: for `refuse` it must be there.
+        const outcome = onMissingDependency === 'refuse' ? 'stays' : 'moved';
+        expect(await mover.moveRecurring(ns, 'tick')).toBe(outcome);
+        await pass(60_001);
+        expect(await mover.moveRecurring(ns, 'tick')).toBe(outcome === 'stays' ? 'moved' : 'none');
+      },
+    );
+
     function reversed(): [PoolEngine, PoolEngine] {
       const [one, two] = enginesOf();
       return [two, one];
@@ -293,6 +320,22 @@ describe('a pool moved to another Redis', () => {
     }
   });
 
+  it('changes and removes variables in both Redis servers, and overwrites no change', async () => {
+    const { variables } = queues;
+    await old.variables.set(ns, 'a', '1');
+    await old.variables.set(ns, 'b', '1');
+    expect([...(await variables.list(ns))].sort()).toEqual([
+      ['a', '1'],
+      ['b', '1'],
+    ]);
+    await variables.set(ns, 'a', '2');
+    expect(await variables.delete(ns, 'b')).toBe(true);
+    // The copy of what was read before the change arrives after it.
+    await next.variables.add(ns, 'a', '1');
+    await mover.moveAll();
+    for (const engine of [old, next]) expect([...(await engine.variables.list(ns))]).toEqual([['a', '2']]);
+  });
+
   it('finds a worker session with its signals, and extends its leases in both Redis servers', async () => {
     const info = { name: 'host-1' };
     await old.sessions.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });
@@ -320,22 +363,6 @@ describe('a pool moved to another Redis', () => {
     await queues.publish(ns, 'simple', newJob());
     expect(await queues.purge.run(ns)).toMatchObject({ isDone: true });
     await next.movingStore().records.arriveRecurring(ns, 'by-interval', leaving as never);
-  it('changes and removes variables in both Redis servers, and overwrites no change', async () => {
-    const { variables } = queues;
-    await old.variables.set(ns, 'a', '1');
-    await old.variables.set(ns, 'b', '1');
-    expect([...(await variables.list(ns))].sort()).toEqual([
-      ['a', '1'],
-      ['b', '1'],
-    ]);
-    await variables.set(ns, 'a', '2');
-    expect(await variables.delete(ns, 'b')).toBe(true);
-    // The copy of what was read before the change arrives after it.
-    await next.variables.add(ns, 'a', '1');
-    await mover.moveAll();
-    for (const engine of [old, next]) expect([...(await engine.variables.list(ns))]).toEqual([['a', '2']]);
-  });
-
 
     expect(await queues.recurring.find(ns, 'by-interval')).toBeNull();
     for (const client of clients)

@@ -50,6 +50,13 @@ export const PURGES_AND_MOVES = [
     test: 'worker sessions › cost a list of queues few calls for 10,000 sessions',
   },
   {
+    id: 'dependencies-hold-back-the-move',
+    name: 'move: a recurring job waits until the jobs that it depends on are done in the old Redis',
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › does not move a recurring job whose jobs depend on a job in the old Redis: on_missing_dependency %s',
+  },
+  {
     id: 'overlapping-job-holds-back-the-move',
     name: 'move: a recurring job with overlap waits until its job in the old Redis has ended',
     off: 'false',

@@ -140,8 +140,7 @@ export class RecordMover {
 
   private async moveNamespace(namespace: string): Promise<number> {
     let moved = 0;
-    for (const rule of ['settings', 'targets', 'queue settings', 'recurring jobs', 'sessions'] as const)
-      moved += await this.steps[rule](namespace, []);
+    for (const rule of BROUGHT) moved += await this.steps[rule](namespace, []);
     // Older days are found by the round over all keys.
     const today = Math.floor(this.old.records.now() / DAY_MS);
     for (const day of [today - 1, today]) await this.moveDay(namespace, day);
@@ -198,6 +197,7 @@ export class RecordMover {
     }
     return copied;
   }
+
   /** Like settings. One that is changed while it is copied keeps the change: only what is missing is added. */
   private async copyVariables(namespace: string): Promise<number> {
     const old = await this.old.variables.list(namespace);
@@ -210,7 +210,6 @@ export class RecordMover {
     for (const [name] of missing) if (!left.has(name)) await this.next.variables.delete(namespace, name);
     return missing.length;
   }
-
 
   private async copyQueueSettings(namespace: string): Promise<number> {
     const queues = await this.old.queues(namespace);
