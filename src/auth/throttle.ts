@@ -1,4 +1,4 @@
-import { QueueError } from '../domain/errors.js';
+import { QueueError, RateLimitedError } from '../domain/errors.js';
 import type { HttpMetrics } from '../metrics/http-metrics.js';
 import type { Limit } from '../domain/caller.js';
 import { tokenHint } from './credentials.js';
@@ -20,7 +20,7 @@ const VERB_OF: Record<ThrottleKind, 'consume' | 'produce'> = { read: 'consume', 
 function rateDetail(kind: ThrottleKind, allowed: number, { intervalS }: Limit): string {
   const requests = kind === 'read' ? 'requests that lease' : 'requests that publish or change';
   const rate = `${String(allowed)} ${requests} in ${String(intervalS)} s`;
-  return `the token has used up its limit of ${rate}: repeat the request in the next interval`;
+  return `the token has used up its limit of ${rate}: repeat the request after Retry-After, in the next interval`;
 }
 
 /** The token of a counted request, and its pool and namespace. */
@@ -63,10 +63,10 @@ export class Throttle {
     if (started === null) return null;
     if (started > 0) return { digest: token.digest, kind, started };
     this.metrics?.rateLimited(token, token.text, VERB_OF[kind]);
-    throw new QueueError(
-      'rate_limited',
+    throw new RateLimitedError(
       `token(${tokenHint(token.text)}) ${VERB_OF[kind]} reach the limit rate, please retry later`,
-      { detail: rateDetail(kind, allowed, limit) },
+      rateDetail(kind, allowed, limit),
+      -started,
     );
   }
 

@@ -84,7 +84,7 @@ export const sessionFind = script('tokens/find_session', { repeatable: true, rep
 /** How many sessions have ended. */
 export const sessionsEnd = script('tokens/end_sessions', { repeatable: true, reply: whole });
 
-/** Start of the window that counted the request, Unix ms; 0 = the window is used up. */
+/** Start of the window that counted the request, Unix ms; below 0 = it is used up, and ends in so many milliseconds. */
 export const throttle = script('tokens/count_request', {
   // Sending it twice would count twice.
   repeatable: false,

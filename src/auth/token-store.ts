@@ -157,7 +157,7 @@ export class TokenStore {
    * Counts a request in the token's window.
    *
    * @param allowed requests per window, >= 1
-   * @returns the window that counted it (its start, Unix ms); 0 if it is used up
+   * @returns the window that counted it (its start, Unix ms); if it is used up, minus the time until it ends, in milliseconds
    */
   async count(digest: string, kind: ThrottleKind, allowed: number, intervalS: number): Promise<number> {
     return this.redis.run(

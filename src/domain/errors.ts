@@ -203,6 +203,17 @@ export function jobNotFound(id: string): QueueError {
   return notFound('job', id);
 }
 
+/** A request beyond the rate limit of its token; it can be repeated after that time. */
+export class RateLimitedError extends QueueError {
+  constructor(
+    message: string,
+    detail: string,
+    readonly retryAfterMs: number,
+  ) {
+    super('rate_limited', message, { detail });
+  }
+}
+
 /** The error for a publish under an id that is in use. */
 export function jobExists(): QueueError {
   return new QueueError('job_exists', 'a job with this id exists', {

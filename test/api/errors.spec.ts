@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { app, call, fresh, given, post, publish, useNativeApi } from '../support/native-api.js';
+import { waitFor } from '../support/redis.js';
 
 useNativeApi();
 
@@ -182,6 +183,26 @@ describe('errors of the native API', () => {
     expect(detailOf(answer)).toBe(
       'body: must be JSON in UTF-8; the body is compressed: the server does not decode it',
     );
+  });
+
+  it('say when a token is within its rate limit again', async () => {
+    const made = await app.admin('POST', `/token/${app.namespace}?description=d`);
+    const { token } = made.json as { token: string };
+    const limit = { body: JSON.stringify({ read: 0, write: 1, interval: 600 }) };
+    await app.admin('PUT', `/token/${app.namespace}/${token}/limit`, limit);
+    const queue = fresh();
+    const publishes = async () => call('POST', 'jobs', { queue }, { token });
+    const refused = await waitFor(async () => {
+      const answer = await publishes();
+      return answer.status === 429 ? answer : null;
+    }, 10_000);
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+    const seconds = Number(refused.headers['retry-after']);
+    expect(seconds).toBeGreaterThan(500);
+    expect(seconds).toBeLessThanOrEqual(600);
+    // lmstfy's wire stays as it is.
+    const wire = await app.put(queue, 'x', { token });
+    expect([wire.status, wire.headers['retry-after']]).toEqual([429, undefined]);
   });
 
   it('are none for a body that a GET has', async () => {

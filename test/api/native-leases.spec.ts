@@ -801,10 +801,10 @@ describe('batch ack', () => {
           // of the server and its store are not shown.
           const isShown = status < 500 || ['pool_moving', 'coding_not_supported'].includes(code);
           expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
-          const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(
+          const isOverSoon = /^(queue_full|namespace_full|rate_limited|too_many_(waiters|streams))$/.test(
             code,
           );
-          expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
+          expect(headers['retry-after']).toBe(status === 503 || isOverSoon ? '1' : undefined);
         } finally {
           Reflect.deleteProperty(engine, 'ack');
           Reflect.deleteProperty(engine, 'ackMany');

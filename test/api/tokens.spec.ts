@@ -512,7 +512,9 @@ describe('tokens in Redis', () => {
         expect(counted.filter((started) => started > 0)).toHaveLength(7);
         expect(new Set(counted.filter((started) => started > 0)).size).toBe(1);
         expect(await store.count(digest, 'write', 1, 60)).toBeGreaterThan(0);
-        expect(await store.count(digest, 'write', 1, 60)).toBe(0);
+        const usedUp = await store.count(digest, 'write', 1, 60);
+        expect(usedUp).toBeLessThan(0);
+        expect(usedUp).toBeGreaterThanOrEqual(-60_000);
       });
 
       it('are over if the clock of Redis is set back behind their start', async () => {
@@ -524,12 +526,12 @@ describe('tokens in Redis', () => {
         expect(started).toBeGreaterThan(0);
         expect(started).toBeLessThan(ahead);
         expect(Number(await redis.read('PTTL', keys.window(digest, 'read')))).toBeLessThanOrEqual(60_000);
-        expect(await store.count(digest, 'read', 1, 60)).toBe(0);
+        expect(await store.count(digest, 'read', 1, 60)).toBeLessThan(0);
       });
 
       it('D19: return a request to the window that counted it only', async () => {
         const started = await store.count(digest, 'read', 1, 60);
-        expect(await store.count(digest, 'read', 1, 60)).toBe(0);
+        expect(await store.count(digest, 'read', 1, 60)).toBeLessThan(0);
         expect(await store.refund(digest, 'read', started)).toBe(true);
         const again = await store.count(digest, 'read', 1, 60);
         expect(again).toBe(started);
@@ -540,7 +542,7 @@ describe('tokens in Redis', () => {
         const next = await store.count(digest, 'read', 1, 60);
         expect(next).toBeGreaterThan(started);
         expect(await store.refund(digest, 'read', started)).toBe(false);
-        expect(await store.count(digest, 'read', 1, 60)).toBe(0);
+        expect(await store.count(digest, 'read', 1, 60)).toBeLessThan(0);
       });
 
       it('return a request once only, and never fall below zero', async () => {
@@ -548,7 +550,7 @@ describe('tokens in Redis', () => {
         expect(await store.refund(digest, 'read', started)).toBe(true);
         expect(await store.refund(digest, 'read', started)).toBe(false);
         await store.count(digest, 'read', 1, 60);
-        expect(await store.count(digest, 'read', 1, 60)).toBe(0);
+        expect(await store.count(digest, 'read', 1, 60)).toBeLessThan(0);
       });
 
       it('expire in Redis after their interval', async () => {

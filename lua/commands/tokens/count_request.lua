@@ -6,7 +6,7 @@ ARGV limit, interval_ms
 limit: integer        requests that one window takes, >= 1
 interval_ms: integer  how long a window lasts
 
-Returns the window's `started` if the request was counted, 0 if the window is used up (then nothing has changed).
+Returns the window's `started` if the request was counted. If the window is used up, minus the time until it ends, ms (then nothing has changed).
 Cost: O(1).
 ]]
 
@@ -21,7 +21,7 @@ local time = redis.call("TIME")
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 -- A window that starts later was opened before Redis's clock was set back, and would be used up until then.
 if state[1] and --[[ guard: window-after-clock-set-back ]] tonumber(state[1]) <= now_ms + interval_ms then
-  return 0
+  return math.min(-1, now_ms - interval_ms - tonumber(state[1]))
 end
 redis.call("HSET", window, "started", string.format("%.0f", now_ms), "used", 1)
 redis.call("PEXPIRE", window, interval_ms)

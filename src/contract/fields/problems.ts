@@ -35,6 +35,18 @@ export class ArgumentError extends QueueError {
   }
 }
 
+/** A header of a request that breaks a rule. Nothing was done. */
+export class HeaderError extends QueueError {
+  /** @param message what the API of lmstfy answers */
+  constructor(
+    readonly header: string,
+    readonly rule: string,
+    message = `${header} ${rule}`,
+  ) {
+    super('invalid_argument', message);
+  }
+}
+
 /** The first problem, and how many others there are. */
 export function summaryOf([first, ...others]: readonly FieldProblem[]): string {
   const where = first === undefined || first.field === '' ? 'body' : first.field;

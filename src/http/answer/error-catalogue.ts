@@ -150,7 +150,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   rate_limited: {
     about: 'The token has used up its rate limit for this interval.',
-    action: 'Repeat the request in the next interval.',
+    action: `${LATER} It is the end of the interval.`,
   },
   too_many_waiters: {
     about: 'The token has reached its limit of long polls in this process.',

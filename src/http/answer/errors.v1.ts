@@ -7,10 +7,17 @@ import {
   MissingDependencyError,
   NotLeasedError,
   QueueError,
+  RateLimitedError,
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
-import { ArgumentError, type FieldProblem, InputError, summaryOf } from '../../contract/fields/problems.js';
+import {
+  ArgumentError,
+  type FieldProblem,
+  HeaderError,
+  InputError,
+  summaryOf,
+} from '../../contract/fields/problems.js';
 import type { Log } from '../../domain/log.js';
 import { type Facts, toWire, wirePath } from '../../contract/fields/wire.js';
 import { asciiJson } from '../../contract/json/ascii-json.js';
@@ -20,10 +27,12 @@ import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { AllowedMethods } from '../allowed-methods.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
+const MS_PER_S = 1_000;
 /** Errors caused by the client that may disappear soon, so that a retry makes sense. */
 const SOON_OVER = new Set<ErrorCode>([
   'queue_full',
   'namespace_full',
+  'rate_limited',
   'too_many_waiters',
   'too_many_streams',
 ]);
@@ -73,6 +82,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   queue_not_found: { status: 404 },
   queue_not_empty: { status: 409 },
   target_not_found: { status: 404 },
+  variable_not_found: { status: 404 },
   target_in_use: { status: 409 },
   push_disabled: { status: 409 },
   push_key_mismatch: { status: 409 },
@@ -84,7 +94,6 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   namespace_not_found: { status: 404 },
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
-  variable_not_found: { status: 404 },
   too_many_streams: { status: 429 },
   overloaded: { status: 503, detail: OVERLOADED },
   uri_too_long: { status: 414 },
@@ -159,12 +168,18 @@ function ofQueueError(error: QueueError): Refusal {
     more,
   );
   if (!hasRetryAfter(error.code)) return refusal;
-  const later = { ...refusal, headers: RETRY_SOON };
+  const later = { ...refusal, headers: error instanceof RateLimitedError ? retryAfter(error) : RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
+}
+
+/** Whole seconds, rounded up: what comes earlier is refused again. */
+function retryAfter({ retryAfterMs }: RateLimitedError): readonly string[] {
+  return ['Retry-After', String(Math.ceil(retryAfterMs / MS_PER_S))];
 }
 
 function problemsOf(error: QueueError): readonly FieldProblem[] | undefined {
   if (error instanceof InputError) return error.problems;
+  if (error instanceof HeaderError) return [{ field: error.header, rule: error.rule }];
   if (error instanceof ArgumentError) return [{ field: wirePath(error.field), rule: error.rule }];
   if (error instanceof MissingDependencyError)
     return error.problems.map(({ field, rule }) => ({ field: wirePath(field), rule }));

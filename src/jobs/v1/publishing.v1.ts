@@ -9,7 +9,7 @@ import { checkQueue, checkVerb } from '../../domain/rights.js';
 import type { JobState } from '../../domain/job/states.js';
 import { accountOf } from '../../http/request/account-client.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
-import { InputError } from '../../contract/fields/problems.js';
+import { HeaderError, InputError } from '../../contract/fields/problems.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { Problems } from '../../contract/fields/problems.js';
 import { readQuery } from '../../http/request/query-fields.js';
@@ -32,8 +32,7 @@ import { extendedJobOf, publishRequestOf } from '../../contract/job/new-job.js';
 
 /** How long the job is kept after the wait has ended, so that a waiting client can still read its end. */
 const KEPT_LONGER_MS = 60_000;
-const NO_KEY_RULE =
-  'Idempotency-Key and X-Job-ID are not allowed: the id in the path makes a repeated PUT safe';
+const NO_KEY_RULE = 'must be left out: the id in the path makes a repeated PUT safe';
 const NO_HEADERS: readonly string[] = [];
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
@@ -91,7 +90,7 @@ export class V1Publishing {
     const isOnlyNew = isOnlyNewOf(request.headers['if-none-match']);
     const { durability, idempotencyKey, retryOf } = publishOptionsOf(request) ?? {};
     if (idempotencyKey !== undefined || retryOf !== undefined)
-      throw new QueueError('invalid_argument', NO_KEY_RULE);
+      throw new HeaderError(idempotencyKey === undefined ? 'X-Job-ID' : 'Idempotency-Key', NO_KEY_RULE);
     const { limits } = this.config;
     const problems = new Problems();
     const fields = await fieldsIn(context, bulkLimit(limits), PublishFields);
@@ -143,10 +142,7 @@ export class V1Publishing {
 /** @throws {QueueError} `invalid_argument` */
 function isOnlyNewOf(header: string | undefined): boolean {
   if (header === undefined || header === '*') return header === '*';
-  throw new QueueError(
-    'invalid_argument',
-    'If-None-Match must be *, or be left out: jobs have no entity tags',
-  );
+  throw new HeaderError('If-None-Match', 'must be *, or be left out: jobs have no entity tags');
 }
 
 /** @throws {InputError} there is a list of jobs */
