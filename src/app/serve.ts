@@ -35,11 +35,14 @@ export async function serve(config: Config, log: Log, print: ((text: string) => 
       process.exit(ENDED_AT_ONCE);
     };
     endStart();
-    const { addressesOf, banner, isFirstStart, welcome } = await import('./welcome.js');
+    const { addressesOf, banner, isFirstStart, tokenHint, welcome } = await import('./welcome.js');
     const addresses = addressesOf(server, config);
     if (print === null) log.info({ ...addresses }, 'serving');
     else print(banner(addresses));
     if (print !== null && (await isFirstStart(server, config))) print(await welcome(server, addresses));
+    const hint = await tokenHint(server, addresses);
+    if (hint !== null && print !== null) print(`  ${hint}\n`);
+    else if (hint !== null) log.warn({}, hint);
     const signal = await signals.first;
     log.info({ signal }, 'stopping');
     server.announceEnd();

@@ -12,6 +12,8 @@ interface Addresses {
 const POOL = 'default';
 const NAMESPACE = 'demo';
 const QUEUE = 'mail';
+/** The port that the command line calls by itself. */
+const ADMIN_PORT = 7_778;
 /** Keys in an empty Redis after the first connect: the version of the data format, and the run of the store. */
 const KEYS_OF_AN_EMPTY_STORE = 2;
 
@@ -27,6 +29,17 @@ export async function isFirstStart(server: RunningServer, config: Config): Promi
 export async function welcome(server: RunningServer, { api }: Addresses): Promise<string> {
   const token = await server.admin.context.tokens.create(NAMESPACE, POOL, 'created by the first start');
   return firstSteps(`${api}/v1/${NAMESPACE}`, token);
+}
+
+/**
+ * What to do first where no token exists: without one each call of the API is refused. Null if there is one, or if the
+ * Redis of the tokens does not answer.
+ */
+export async function tokenHint(server: RunningServer, { admin }: Addresses): Promise<string | null> {
+  const isEmpty = await server.admin.context.tokens.isEmpty().catch(() => false);
+  if (!isEmpty) return null;
+  const elsewhere = admin.endsWith(`:${String(ADMIN_PORT)}`) ? '' : ` --admin ${admin}`;
+  return `no token exists yet; make one: pumphouse token create ${NAMESPACE} --description test${elsewhere}`;
 }
 
 /** The addresses of the server. */

@@ -25,6 +25,11 @@ export class TokenKeys {
     return `${this.base}ns:${pool}/${namespace}`;
   }
 
+  /** Pattern of the keys of all indexes. */
+  get indexes(): string {
+    return `${this.base}ns:*`;
+  }
+
   /** Set: the digests of all tokens that have a limit. */
   get limited(): string {
     return `${this.base}limited`;

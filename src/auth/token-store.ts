@@ -30,6 +30,10 @@ export const NO_EXPIRY: Expiry = { lifetimeMs: 0, atMs: 0 };
 /** Message for an expiry in the past. */
 export const EXPIRED = 'expires must be in the future';
 
+/** Keys of a Redis in which `isEmpty` looks for tokens, and keys that Redis checks for a page: a tenth of a second in all. */
+const MOST_KEYS_READ = 100_000;
+const SCAN_PAGE = 1_000;
+
 /** Options of a new token. */
 export interface Grant {
   readonly namespace: string;
@@ -59,6 +63,13 @@ export class TokenStore {
   /** Whether the store's Redis can be used now, and its problems. */
   get status(): RedisPool['status'] {
     return this.redis.status;
+  }
+
+  /** True if there is no token, in no namespace. Of a large Redis the keys are not read: it counts as having some. */
+  async isEmpty(): Promise<boolean> {
+    if (Number(await this.redis.read('DBSIZE')) > MOST_KEYS_READ) return false;
+    for await (const page of this.redis.scan(this.keys.indexes, SCAN_PAGE)) if (page.length > 0) return false;
+    return true;
   }
 
   /**

@@ -116,7 +116,26 @@ describe('the program', () => {
       expect(entries).toContainEqual(
         expect.objectContaining({ msg: 'serving', api: server.url, admin: server.adminUrl }),
       );
-      expect(server.output).not.toMatch(/token/i);
+      // It says how to make a token, and makes none: a log is no place for it.
+      const hint = `no token exists yet; make one: pumphouse token create demo --description test --admin ${server.adminUrl}`;
+      expect(entries.filter(({ msg }) => msg === hint)).toHaveLength(1);
+      expect(server.output.replaceAll(hint, '')).not.toMatch(/token/i);
+    } finally {
+      await server.remove();
+    }
+  });
+
+  it('says nothing of tokens at a start after the first one was made', async () => {
+    const server = await BuiltServer.create();
+    try {
+      await server.start();
+      await fetch(`${server.adminUrl}/token/demo?description=d`, { method: 'POST' });
+      await server.end('SIGTERM');
+      const before = server.output.length;
+      await server.start();
+      await waitFor(() => server.output.slice(before).includes('"serving"'));
+      await server.end('SIGTERM');
+      expect(server.output.slice(before)).not.toContain('no token exists');
     } finally {
       await server.remove();
     }
