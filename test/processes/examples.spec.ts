@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestApp } from '../support/app.js';
 import { codeIn, GO_ENV, hasProgram, pack, Project, ROOT, run } from '../support/packed.js';
@@ -188,32 +188,6 @@ describe('examples', () => {
         await program.until((text) => text === MAIL + MAIL);
         expect(await program.stop()).toEqual({ output: MAIL + MAIL, code: 0 });
       }
-    },
-    LIMIT_MS,
-  );
-
-  it(
-    'run in docs/how-to/from-cron.md: a worker that runs the program of a crontab line',
-    async () => {
-      const [code = ''] = codeIn('docs/how-to/from-cron.md', 'ts');
-      const program = join(project.dir, 'report.sh');
-      writeFileSync(program, '#!/bin/sh\necho "$@" > "$0.args"\n', { mode: 0o755 });
-      project.write(
-        'worker.ts',
-        code
-          .replace('http://127.0.0.1:7777', url())
-          .replace("'demo'", `'${app.namespace}'`)
-          .replace('/opt/report', program),
-      );
-      await project.install(['@pumphouse/client'], ['@types/node@20']);
-      await project.compile('worker.ts');
-
-      const worker = project.start('worker.js', env());
-      const body = JSON.stringify({ queue: 'shell', type: 'report', data: { args: ['--type', 'sales'] } });
-      await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
-      await waitFor(() => project.read('report.sh.args') === '--type sales\n', 10_000);
-      await waitFor(async () => Object.values(await count('shell')).every((jobs) => jobs === 0), 10_000);
-      expect(await worker.stop()).toMatchObject({ code: 0 });
     },
     LIMIT_MS,
   );

@@ -43,7 +43,10 @@ const nameOf = (guide: string, at: number): string => `${guide.replaceAll('-', '
 const isWorker = (code: string): boolean => /signals: true|signals=True|RunUntilSignal/.test(code);
 
 describe('tabs of the how-to guides', () => {
-  const owed = ['cron', 'dead-letters', 'dependencies', 'idempotency', 'limits', 'priorities', 'retries'];
+  const owed = [
+    ...['cron', 'dead-letters', 'dependencies', 'from-cron', 'idempotency', 'limits', 'priorities'],
+    'retries',
+  ];
 
   it('are in the guides that publish or work jobs', () => {
     expect(withTabs).toEqual(expect.arrayContaining(owed));

@@ -6,7 +6,7 @@ import { ROOT } from './packed.js';
 const GO_MOD =
   'module example.com/samples\n\ngo 1.19\n\nrequire github.com/pumphouse/pumphouse/packages/go v0.0.0\n\n' +
   'replace github.com/pumphouse/pumphouse/packages/go => ./packages/go\n';
-const GO_PACKAGES = ['context', 'errors', 'fmt', 'log', 'strings', 'time'];
+const GO_PACKAGES = ['context', 'errors', 'fmt', 'log', 'os/exec', 'strings', 'time'];
 
 /** Writes Go files, and the client beside them, into a folder, which is a module then. */
 export function writeGoModule(dir: string, files: Readonly<Record<string, string>>): void {
@@ -18,7 +18,7 @@ export function writeGoModule(dir: string, files: Readonly<Record<string, string
 
 /** The import lines of what a piece of Go uses. An editor adds those of the standard library. */
 export function goImportsOf(code: string): string {
-  const used = GO_PACKAGES.filter((name) => new RegExp(`\\b${name}\\.`).test(code));
+  const used = GO_PACKAGES.filter((name) => new RegExp(`\\b${name.split('/').at(-1) ?? ''}\\.`).test(code));
   const own = code.includes('pumphouse.') ? ['pumphouse "github.com/pumphouse/pumphouse/packages/go"'] : [];
   return `import (\n${[...used.map((name) => `"${name}"`), ...own].map((line) => `\t${line}\n`).join('')})\n`;
 }
