@@ -49,6 +49,8 @@ type NewJob struct {
 	// Retention is how long it is kept with its result when it is done.
 	Retention time.Duration
 	History   bool
+	// PushURL is where a server sends it, instead of to the target of its queue. The token needs the permission push.
+	PushURL string
 }
 
 // RetryPolicy says when a job is tried again.
@@ -143,6 +145,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.text("concurrency_key", j.ConcurrencyKey)
 	m.duration("retention_ms", j.Retention)
 	m.put("history", true, j.History)
+	m.put("push", members{"url": j.PushURL}, j.PushURL != "")
 	m.data(j.Data, j.ContentType)
 	return encode(m)
 }

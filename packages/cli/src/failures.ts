@@ -38,6 +38,16 @@ export class SomeFailed extends Error {
   }
 }
 
+/** An error about one of several objects. */
+export class AtFault extends Error {
+  constructor(
+    readonly object: string,
+    cause: unknown,
+  ) {
+    super(object, { cause });
+  }
+}
+
 /** Why a command failed. */
 export interface Failure {
   readonly exit: number;
@@ -48,6 +58,8 @@ export interface Failure {
   readonly status?: number;
   readonly fields?: readonly { readonly field: string; readonly rule: string }[];
   readonly hint?: string;
+  /** The one of several objects that it is about. */
+  readonly id?: string;
 }
 
 /** @returns undefined for an error that no command expects */
@@ -57,6 +69,10 @@ export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Unreachable) {
     const { message, hint } = error;
     return { exit: EXIT.failed, code: 'failed', message, ...(hint !== undefined && { hint }) };
+  }
+  if (error instanceof AtFault) {
+    const failure = failureOf(error.cause);
+    return failure && { ...failure, id: error.object };
   }
   if (error instanceof SomeFailed) return { exit: error.exit, code: 'some_failed', message: error.message };
   if (error instanceof CommanderError) {
@@ -77,7 +93,8 @@ export function failureOf(error: unknown): Failure | undefined {
 
 /** For the standard error, without `--json`. */
 export function failureText(failure: Failure): string {
-  const { code, fields = [], hint } = failure;
+  const { code, fields = [], hint, id } = failure;
+  const about = id === undefined ? '' : `${printable(id)}: `;
   const message = summaryOf(failure);
   // A message of the server is one line: what a client wrote may be in it.
   const lines = OWN_CODES.has(code) ? message.split('\n').map(printable).join('\n') : printable(message);
@@ -85,7 +102,7 @@ export function failureText(failure: Failure): string {
     .map(({ field, rule }) => `${field}: ${rule}`)
     .filter((rule) => !message.includes(rule))
     .map((rule) => `  ${printable(rule)}\n`);
-  return `pumphouse: ${lines}\n${rules.join('')}${hint === undefined ? '' : `${hint}\n`}`;
+  return `pumphouse: ${about}${lines}\n${rules.join('')}${hint === undefined ? '' : `${hint}\n`}`;
 }
 
 /** The message of the server repeats the first field that is wrong: here each is named once. */
@@ -97,8 +114,8 @@ function summaryOf({ code, message, fields = [] }: Failure): string {
 }
 
 /** The same as an object of JSON. */
-export function failureObject({ code, message, status, fields, hint }: Failure): object {
-  return { error: { code, message, status, fields, hint } };
+export function failureObject({ code, message, status, fields, hint, id }: Failure): object {
+  return { error: { code, message, status, fields, hint, id } };
 }
 
 export function failureJson(failure: Failure): string {

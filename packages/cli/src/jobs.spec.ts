@@ -1,6 +1,7 @@
 import { Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../../test/support/app.js';
 import { Cli } from '../../../test/support/cli.js';
+import { waitFor } from '../../../test/support/redis.js';
 import { TestTerminal } from '../../../test/support/terminal.js';
 import { run } from './program.js';
 
@@ -104,6 +105,18 @@ describe('pumphouse job, queue and dead', () => {
       expect((await client.queues.get(queue)).length).toBe(1);
     });
 
+    it('keeps an idempotency key for a time, and refuses a time without a key', async () => {
+      const keyed = ['job', 'publish', queue, '1', '--idempotency-key', `t-${queue}`];
+      expect((await cli.call(...keyed, '--idempotency-ttl', '31d')).err).toContain('Idempotency-TTL-Ms: ');
+      expect(await cli.call(...keyed, '--idempotency-ttl', '1s')).toMatchObject({ code: 0, err: '' });
+      await waitFor(async () => (await cli.call(...keyed, '--idempotency-ttl', '1s')).err === '', 10_000);
+      const without = await cli.call('job', 'publish', queue, '1', '--idempotency-ttl', '1h');
+      expect([without.code, without.err]).toEqual([
+        2,
+        expect.stringContaining('--idempotency-ttl needs --idempotency-key'),
+      ]);
+    });
+
     it('names a dependency that does not exist', async () => {
       const { code, err } = await cli.call('job', 'publish', queue, '1', '--depends-on', `${queue}-typo`);
       expect([code, err]).toEqual([0, `There is no job ${queue}-typo: as a dependency it counts as done.\n`]);
@@ -201,6 +214,8 @@ describe('pumphouse job, queue and dead', () => {
       `${queue}-1`,
     ]);
     expect(two.err).toBe('There are more: these are the first 2 (--limit).\n');
+    const stalled = await cli.call('job', 'ls', '--queue', queue, '--state', 'stalled', '--json');
+    expect(JSON.parse(stalled.out)).toEqual([]);
   });
 
   it('shows control characters of job data in escaped form', async () => {
@@ -214,8 +229,6 @@ describe('pumphouse job, queue and dead', () => {
         ['dead', 'ls', '--queue', `${queue}-b`],
       ],
       ['job', 'show', died],
-    const stalled = await cli.call('job', 'ls', '--queue', queue, '--state', 'stalled', '--json');
-    expect(JSON.parse(stalled.out)).toEqual([]);
     ]) {
       const { out } = await cli.call(...args);
       expect(out).toContain('owned');

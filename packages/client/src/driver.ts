@@ -18,6 +18,8 @@ export interface PublishCall {
   readonly idempotencyKey: string;
   /** How long the key counts; the server's own time if it is left out. */
   readonly idempotencyTtlMs?: number | undefined;
+  /** The library has made the key for this call: it is known from an earlier attempt only. */
+  readonly isOwnKey?: true | undefined;
   /** `memory`, `aof` or `replicated:N`; the pool's own if it is left out. */
   readonly durability?: string | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -293,8 +293,8 @@ function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: P
 }
 
 /** A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs. */
-function isReplayed(answer: ApiAnswer, { idempotencyTtlMs }: PublishCall): boolean {
-  const isOwnAttempt = answer.attempt > 1 && idempotencyTtlMs !== undefined;
+function isReplayed(answer: ApiAnswer, { isOwnKey }: PublishCall): boolean {
+  const isOwnAttempt = answer.attempt > 1 && isOwnKey === true;
   return answer.header('idempotency-replayed') === 'true' && !isOwnAttempt;
 }
 

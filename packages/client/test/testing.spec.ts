@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { momentOf } from '../../../src/domain/moment.js';
 import { testRedisUrl, testTarget, testTargetEnv } from '../../../test/support/redis.js';
 import { defineJob, type LeasedJob, type NewJob, Pumphouse, Retry } from '../src/node.js';
 import { MemoryDriver, startTestServer, testWorker, type TestWorker } from '../src/testing/index.js';
@@ -40,6 +41,25 @@ describe('testWorker', () => {
       ['mail', 'done', { to: 'ada' }],
       ['log', 'done', 'mail to ada'],
     ]);
+  });
+
+  it.each([
+    ...['2030-01-02T03:04:05Z', '2030-01-02T03:04:05.999999+00:00', '2030-01-02T03:04:05.123456789Z'],
+    ...['2030-01-02t03:04:05z', '2030-01-02T03:04:05+14:00', '2030-01-02T03:04:05.67-03:30'],
+    ...['2028-02-29T00:00:00Z', '2030-02-30T00:00:00Z', '2100-02-29T00:00:00Z', '2030-13-01T00:00:00Z'],
+    ...['2030-01-01T24:00:00Z', '2016-12-31T23:59:60Z', '2030-01-01T00:00:00+24:00', '2030-01-01T00:00Z'],
+    ...['2030-01-01', '2030-01-01T00:00:00', '2030-01-01 00:00:00Z', '12030-01-01T00:00:00Z', '1893456000'],
+    ...['2030-01-01T00:00:00.1234567890Z', '2030-01-01T00:00:00+0200', 'tomorrow', ''],
+  ])('reads the time "%s" as a server does', async (runAt) => {
+    test = make((worker) => worker.handle(mail, ({ data }) => data.to));
+    const publish = test.publish(mail, { to: 'ada' }, { runAt });
+    const expected = momentOf(runAt);
+    if (Number.isNaN(expected)) {
+      await expect(publish).rejects.toMatchObject({
+        code: 'invalid_argument',
+        fields: [{ field: 'run_at', rule: expect.stringContaining('must be a time') as string }],
+      });
+    } else expect(test.job((await publish).id)?.dueMs).toBe(expected);
   });
 
   it('runs delayed jobs and retries up to the last try when its clock is advanced', async () => {

@@ -42,7 +42,7 @@ export class EngineDriver implements JobDriver {
   ) {}
 
   publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]> {
-    const { idempotencyKey, idempotencyTtlMs, signal } = options;
+    const { idempotencyKey, idempotencyTtlMs, isOwnKey, signal } = options;
     const { jobs: stored } = this.engine;
     return repeat(async (attempt) => {
       const durability = durabilityOf(options.durability);
@@ -52,7 +52,7 @@ export class EngineDriver implements JobDriver {
         ...(idempotencyTtlMs === undefined ? {} : { idempotencyTtlMs }),
         ...(durability === undefined ? {} : { durability }),
         // A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs.
-        onReplay: () => (replayed = attempt === 1 || idempotencyTtlMs === undefined),
+        onReplay: () => (replayed = attempt === 1 || isOwnKey !== true),
       });
       return published.map((job) => ({ ...job, replayed }));
     }, signal);

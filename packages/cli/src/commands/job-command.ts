@@ -19,7 +19,7 @@ import { changeEach } from '../bulk.js';
 import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
-import { known } from '../parse.js';
+import { duration, known } from '../parse.js';
 import { cell, columns, counted, factsOf, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
@@ -68,6 +68,7 @@ interface PublishOptions {
   readonly contentType?: string;
   readonly unique?: string;
   readonly idempotencyKey?: string;
+  readonly idempotencyTtl?: number;
   readonly durability?: string;
   readonly wait?: number;
   readonly lines?: boolean;
@@ -81,6 +82,7 @@ function publishCommand(open: OpenSession): Command {
   return JOB.addTo(command)
     .addOption(WAIT)
     .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
+    .option('--idempotency-ttl <time>', 'how long the key counts: 1s to 30d (default: 1d)', duration)
     .option(
       '--durability <level>',
       'where it is stored before the answer: memory, aof or replicated:N',
@@ -88,9 +90,11 @@ function publishCommand(open: OpenSession): Command {
     )
     .option('--lines', 'each line of the standard input is the data of a job')
     .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
-      const { lines, id, unique, idempotencyKey, wait } = options;
+      const { lines, id, unique, idempotencyKey, idempotencyTtl, wait } = options;
       if (lines === true && (data ?? id ?? unique ?? idempotencyKey ?? wait) !== undefined)
         command.error('error: --lines cannot be used with data, --id, --unique, --idempotency-key or --wait');
+      if (idempotencyTtl !== undefined && idempotencyKey === undefined)
+        command.error('error: --idempotency-ttl needs --idempotency-key');
       const session = open(command);
       if (lines === true) await publishLines(session, queue, options);
       else if (wait === undefined) await publishOne(session, queue, data, options);
@@ -138,8 +142,8 @@ async function oneJob(
     ? await dataOf(session, options.contentType !== undefined)
     : argumentBytes(data, 'the data');
   const job = jobOf(queue, bytes, options, isInput ? 'the standard input' : 'the data');
-  const { idempotencyKey, durability } = options;
-  return [job, known({ idempotencyKey, durability })];
+  const { idempotencyKey, idempotencyTtl, durability } = options;
+  return [job, known({ idempotencyKey, idempotencyTtlMs: idempotencyTtl, durability })];
 }
 
 async function publishOne(

@@ -72,6 +72,18 @@ job = { queue = "reports" }
     );
   });
 
+  it('apply names the recurring job that the server refuses', async () => {
+    const file = fileOf(`${NIGHTLY}${HOURLY.replace('"reports"', '"_no"')}`);
+    const { code, err } = await call('recurring', 'apply', file, '--yes');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^pumphouse: hourly: invalid_argument: job.queue: /),
+    ]);
+    const { err: json } = await call('recurring', 'apply', file, '--yes', '--json');
+    expect(JSON.parse(json)).toMatchObject({ error: { code: 'invalid_argument', id: 'hourly' } });
+    await call('recurring', 'rm', 'nightly');
+  });
+
   describe('apply --dry-run', () => {
     const FULL = `
 [full]

@@ -11,6 +11,7 @@ import { omit } from '#src/contract/fields/derived';
 import { RecurringOptions, ScheduleFields, TemplateFields } from '#src/contract/job/recurring';
 import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
+import { AtFault } from '../failures.js';
 import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { fileText } from '../input.js';
 import { collect, showAll } from '../list.js';
@@ -220,16 +221,23 @@ function change(
   return withProgress(session, wanted.size + extra.length, async (progress) => {
     for (const [id, fields] of wanted) {
       const known = before.get(id);
-      const stored = await recurring.put(id, fields);
+      const stored = await naming(id, recurring.put(id, fields));
       outcomes.push([known === undefined ? 'created' : isSame(known, stored) ? 'unchanged' : 'updated', id]);
       progress(outcomes.length);
     }
     for (const id of extra) {
-      await recurring.delete(id);
+      await naming(id, recurring.delete(id));
       outcomes.push(['deleted', id]);
       progress(outcomes.length);
     }
     return outcomes;
+  });
+}
+
+/** @throws {AtFault} the same error, with the job that it is about */
+function naming<T>(id: string, call: Promise<T>): Promise<T> {
+  return call.catch((error: unknown) => {
+    throw new AtFault(id, error);
   });
 }
 

@@ -10,6 +10,8 @@ export interface PublishOptions {
    * the library makes one that counts for two minutes, so that its own retries store nothing twice.
    */
   readonly idempotencyKey?: string | undefined;
+  /** How long that key counts, 1,000 (a second) to 2,592,000,000 (30 days). */
+  readonly idempotencyTtlMs?: number | undefined;
   /** How safe the jobs must be before the call resolves: `memory`, `aof` or `replicated:N`. */
   readonly durability?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -114,12 +116,12 @@ export class Producer {
     return { ...ended, result: result as ResultOf<T> | undefined };
   }
 
-  private callOf({ idempotencyKey, durability, signal }: PublishOptions): PublishCall {
-    const key =
-      idempotencyKey === undefined
-        ? { idempotencyKey: `${this.keyPrefix}-${String(++this.keyCount)}`, idempotencyTtlMs: OWN_KEY_TTL_MS }
-        : { idempotencyKey };
-    return { ...key, durability, signal };
+  private callOf({ idempotencyKey, idempotencyTtlMs, durability, signal }: PublishOptions): PublishCall {
+    if (idempotencyKey !== undefined) return { idempotencyKey, idempotencyTtlMs, durability, signal };
+    if (idempotencyTtlMs !== undefined)
+      throw new TypeError('idempotencyTtlMs says how long an idempotencyKey is kept: give both or neither');
+    const own = `${this.keyPrefix}-${String(++this.keyCount)}`;
+    return { idempotencyKey: own, idempotencyTtlMs: OWN_KEY_TTL_MS, isOwnKey: true, durability, signal };
   }
 }
 

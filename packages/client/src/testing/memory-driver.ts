@@ -24,6 +24,7 @@ import type { NewJob, RetryPolicy } from '../producer/new-job.js';
 import { jsonOf } from '../producer/new-job.js';
 import { timerMs } from '../transport/transport.js';
 import { ANY } from '../worker/handlers.js';
+import { MOMENT_RULE, momentOf } from './moment.js';
 
 export type MemoryState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'done' | 'cancelled' | 'expired';
 
@@ -256,6 +257,7 @@ export class MemoryDriver implements JobDriver {
 
   private store(job: NewJob): PublishedJob {
     const { queue, type = null, tries = USUAL_TRIES, delayMs, runAt, ttlMs = 0 } = job;
+    const dueInMs = delayMs ?? (runAt === undefined ? 0 : dueOf(runAt) - this.nowMs);
     const id = job.id ?? `memory-${String(++this.count)}`;
     const payload = payloadOf(job);
     const stored: Stored = {
@@ -278,7 +280,7 @@ export class MemoryDriver implements JobDriver {
       },
       ...{ cancelRequested: false, order: this.stored.size, publishedMs: this.nowMs, job },
     };
-    this.place(stored, delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - this.nowMs));
+    this.place(stored, dueInMs);
     this.stored.set(id, stored);
     return { id, state: stored.state, existing: false, replayed: false };
   }
@@ -492,4 +494,15 @@ function delayOf({ failures, crashes, job: { retry: policy = USUAL_POLICY } }: S
 
 function notFound(id: string): PumphouseError {
   return new PumphouseError('job_not_found', `there is no job ${id}`, { status: 404 });
+}
+
+/** @throws {PumphouseError} `invalid_argument`: the server would refuse it */
+function dueOf(runAt: Date | string): number {
+  const ms = momentOf(runAt);
+  if (!Number.isNaN(ms)) return ms;
+  const errors = [{ field: 'run_at', rule: MOMENT_RULE }];
+  throw new PumphouseError('invalid_argument', `run_at: ${MOMENT_RULE}`, {
+    status: 400,
+    details: { errors },
+  });
 }

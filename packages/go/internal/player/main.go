@@ -37,12 +37,13 @@ type job struct {
 		DelayMs int64 `json:"delay_ms"`
 	}
 	Unique *struct{ Key string }
+	Push   struct{ URL string }
 }
 
 func (j job) toNew() pumphouse.NewJob {
 	made := pumphouse.NewJob{
 		Queue: j.Queue, ContentType: j.ContentType, Type: j.Type, ID: j.ID, Delay: ms(j.DelayMs), Tries: j.Tries,
-		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs),
+		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs), PushURL: j.Push.URL,
 	}
 	if j.Data != nil {
 		made.Data = j.Data
@@ -99,6 +100,8 @@ type command struct {
 		WaitMs          float64 `json:"wait_ms"`
 		ID              string
 		Force           bool
+		Name            string
+		Value           json.RawMessage
 		Queue           string
 		Limit           int
 		Secrets         []string
@@ -361,9 +364,6 @@ func play(c command) (any, error) {
 			options = append(options, pumphouse.WithForce())
 		}
 		return fields{}, client.DeleteJob(ctx, with.ID, options...)
-	case "revoke":
-		var answer fields
-		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
 	case "set_variable":
 		if err := client.SetVariable(ctx, with.Name, with.Value); err != nil {
 			return nil, err
@@ -377,6 +377,9 @@ func play(c command) (any, error) {
 		return fields{"value": value, "listed": listed[with.Name]}, err
 	case "delete_variable":
 		return fields{}, client.DeleteVariable(ctx, with.Name)
+	case "revoke":
+		var answer fields
+		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
 		return answer, err
 	case "verify":
 		header := http.Header{}

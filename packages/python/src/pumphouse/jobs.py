@@ -111,6 +111,8 @@ class NewJob:
     #: How long it is kept with its result when it is done.
     retention_ms: Optional[float] = None
     history: Optional[bool] = None
+    #: ``{"url": …}``: where a server sends it, instead of to the target of its queue. The token needs the permission ``push``.
+    push: Optional[Mapping[str, str]] = None
 
     def to_json(self) -> str:
         """The job as the API takes it.
