@@ -562,7 +562,7 @@ describe('tokens in Redis', () => {
 
       it('restart when the limit changes', async () => {
         await store.count(digest, 'read', 1, 3_600);
-        expect(await store.count(digest, 'read', 1, 3_600)).toBe(0);
+        expect(await store.count(digest, 'read', 1, 3_600)).toBeLessThan(0);
         await store.setLimit(id, { read: 1, write: 1, intervalS: 1 }, false);
         expect(await store.count(digest, 'read', 1, 1)).toBeGreaterThan(0);
       });
