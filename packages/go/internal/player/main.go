@@ -100,7 +100,6 @@ type command struct {
 		WaitMs          float64 `json:"wait_ms"`
 		ID              string
 		Force           bool
-		Name            string
 		Value           json.RawMessage
 		Queue           string
 		Limit           int
