@@ -12,10 +12,6 @@ const SERVER_ERROR = 500;
 
 /** What to do about an error of the API, by its code. */
 const HINTS = new Map([
-  [
-    'token_invalid',
-    'Is it a token of this namespace? Make one: pumphouse token create NAMESPACE -d "what it is for"',
-  ],
   ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
   ['http_404', 'Give --url, or set PUMPHOUSE_URL.'],
   ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],

@@ -156,7 +156,15 @@ describe('the error of a client call that the server refuses', () => {
     const message = await messageOf(made({}).jobs.get('none'));
     expect(message).toMatch(/^job_not_found: .+ \(GET \/v1\/[\w-]+\/jobs\/none: 404\)$/);
     expect(await messageOf(made({ token: 'nonsense' }).queues.list())).toMatch(
-      new RegExp(`^token_invalid: .+ \\(GET /v1/${namespace}/queues: 401\\)$`),
+      new RegExp(
+        `^token_invalid: .+ \\(GET /v1/${namespace}/queues: 401\\)\\. Make one: pumphouse token create ${namespace}$`,
+      ),
+    );
+  });
+
+  it('says that the url of the client ends before /v1', async () => {
+    expect(await messageOf(made({ url: `${local(app.port)}/v1` }).queues.list())).toMatch(
+      /^not_found: .+ \(GET \/v1\/v1\/\S+: 404\)\. The URL of the client ends before \/v1$/,
     );
   });
 

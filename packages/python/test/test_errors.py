@@ -131,6 +131,13 @@ class Arguments(unittest.TestCase):
             finally:
                 os.environ[variable] = value
 
+    def test_refuses_a_job_that_is_no_new_job(self) -> None:
+        job: Any = {"queue": "mail"}
+        client = Pumphouse()
+        for publish in (client.publish, client.publish_and_wait, lambda one: client.publish_many([one])):
+            with self.assertRaisesRegex(TypeError, r"NewJob\(queue, data\), not dict"):
+                publish(job)
+
     def test_refuses_a_url_that_is_none(self) -> None:
         for url in ("127.0.0.1:7777", "localhost", "http://", "http://a:b", "ftp://a", "http://[::1"):
             with self.assertRaisesRegex(ValueError, "url: must be as http://127.0.0.1:7777"):

@@ -80,9 +80,7 @@ async function checkApi(session: Session): Promise<Finding[]> {
     if (error.status === 403)
       return [ok('token', 'it is valid, without the permission `admin` for all queues')];
     if (error.status === 401)
-      return [
-        problem('token', error.message, 'Make one: pumphouse token create NAMESPACE -d "what it is for"'),
-      ];
+      return [problem('token', error.message, 'Give it with --token, or log in again.')];
     return [problem('API', error.message, 'Is the server running, and is --url right?')];
   }
   tripsMs.sort((a, b) => a - b);

@@ -215,7 +215,7 @@ export function errorOf(response: WireResponse, place: CallPlace, attempts = 1):
   return new PumphouseError(
     typeof code === 'string' ? code : `http_${String(status)}`,
     typeof code === 'string'
-      ? refusalText(problem, details['errors'], status, place)
+      ? refusalText({ code, detail: problem, errors: details['errors'] }, status, place)
       : strangeAnswerText(status, response.header('location'), place),
     {
       status,

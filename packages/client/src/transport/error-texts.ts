@@ -72,17 +72,34 @@ function causesOf(error: Error): Error[] {
   return causes;
 }
 
-/** One line for a refusal of the API. @param detail what it says, if `errors` names no fields */
+/** What the API says of a refusal: `detail` is shown if `errors` names no fields. */
+interface ApiRefusal {
+  readonly code: string;
+  readonly detail: string;
+  readonly errors: unknown;
+}
+
+/** One line for a refusal of the API: what is wrong, in which call, and what to do where the API cannot know it. */
 export function refusalText(
-  detail: string,
-  errors: unknown,
+  { code, detail, errors }: ApiRefusal,
   status: number,
   { method, path }: CallPlace,
 ): string {
   const fields = Array.isArray(errors) ? (errors as readonly FieldError[]) : [];
   const shown = fields.slice(0, MAX_FIELDS).map(({ field, rule }) => `${field}: ${rule}`);
   if (fields.length > MAX_FIELDS) shown.push(`and ${String(fields.length - MAX_FIELDS)} more fields`);
-  return `${shown.length > 0 ? shown.join('; ') : detail} (${method} ${path}: ${String(status)})`;
+  const text = `${shown.length > 0 ? shown.join('; ') : detail} (${method} ${path}: ${String(status)})`;
+  const todo = remedyOf(code, path);
+  return todo === undefined ? text : `${text}. ${todo}`;
+}
+
+function remedyOf(code: string, path: string): string | undefined {
+  if (code === 'token_invalid')
+    return `Make one: pumphouse token create ${/\/v1\/([^/]+)/.exec(path)?.[1] ?? 'NAMESPACE'}`;
+  if (code === 'token_missing') return 'A proxy may have removed the header X-Token';
+  return code === 'not_found' && path.startsWith('/v1/v1/')
+    ? 'The URL of the client ends before /v1'
+    : undefined;
 }
 
 /** One line for an answer that no server of Pumphouse gives: a proxy, another program, or the admin port. */

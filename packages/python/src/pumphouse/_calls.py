@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 def publish(job: NewJob, key: Optional[str], durability: Optional[str]) -> Call[PublishedJob]:
-    return publish_call(job.to_json(), key, durability, reads_publish(PublishedJob, key))
+    return publish_call(text_of(job), key, durability, reads_publish(PublishedJob, key))
 
 
 def publish_many(
     jobs: Sequence[NewJob], key: Optional[str], durability: Optional[str]
 ) -> List[Call[List[PublishedJob]]]:
     """All of them are written before the first is sent: a job that is no JSON stores nothing."""
-    texts = [job.to_json() for job in jobs]
+    texts = [text_of(job) for job in jobs]
     calls = []
     for at in range(0, len(texts), MAX_JOBS):
         own_key = f"{key}.{at}" if key and at > 0 else key
@@ -40,7 +40,13 @@ def publish_and_wait(
     job: NewJob, wait_ms: float, key: Optional[str], durability: Optional[str]
 ) -> Call[EndedJob]:
     wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
-    return publish_call(job.to_json(), key, durability, reads_publish(EndedJob, key), wait_ms)
+    return publish_call(text_of(job), key, durability, reads_publish(EndedJob, key), wait_ms)
+
+
+def text_of(job: NewJob) -> str:
+    if not isinstance(job, NewJob):
+        raise TypeError(f"publish takes a job, as NewJob(queue, data), not {type(job).__name__}")
+    return job.to_json()
 
 
 def publish_call(
