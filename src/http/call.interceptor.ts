@@ -3,11 +3,16 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { map, type Observable } from 'rxjs';
 import type { FieldsClass } from '../contract/fields/field.js';
 import { toWire } from '../contract/fields/wire.js';
+import { dataSearchesOf, withoutData } from '../contract/fields/withheld.js';
+import { QueueError } from '../domain/errors.js';
 import { WithHeaders } from './answer/with-headers.js';
 import { CALL, type CallDescription } from './describe.js';
 import { accountOf } from './request/account-client.js';
 import { refuseParameters } from './request/query-fields.js';
 import { contextIn } from './request/context-of.js';
+
+const NO_SEARCH =
+  'the role viewer may not search in failure messages and attributes: it may not see them; use an account with the role viewer_data';
 
 /**
  * Does for each call what its description says. It refuses the parameters of a call that has none; others are read with their
@@ -22,10 +27,31 @@ export class CallInterceptor implements NestInterceptor {
     if (call !== undefined && /* guard: unknown-parameters-are-refused */ call.query === undefined)
       refuseParameters(contextIn(execution).query);
     const of = call && answerOf(call);
-    if (of === undefined) return next.handle();
-    const { request } = contextIn(execution);
-    return next.handle().pipe(map((result) => recorded(request, written(of, result))));
+    const context = contextIn(execution);
+    const mayNot = context.admitted?.actor?.role === 'viewer';
+    // guard: viewers-search-no-data
+    if (mayNot && dataSearchesOf(call?.query, context.query).length > 0)
+      throw new QueueError('role_missing', NO_SEARCH);
+    if (of === undefined) return mayNot ? next.handle().pipe(map(refuseUnknown)) : next.handle();
+    return next.handle().pipe(
+      map((result) => {
+        const wire = written(of, result);
+        return recorded(context.request, mayNot ? bare(of, wire) : wire);
+      }),
+    );
   }
+}
+
+/** Without its class, nothing says what is data in an answer. Most such calls answer themselves. */
+function refuseUnknown(result: unknown): undefined {
+  if (result !== undefined) throw new QueueError('role_missing', 'the role viewer may not see this answer');
+}
+
+/** For an account that may not see data. */
+function bare(of: FieldsClass, wire: unknown): unknown {
+  if (wire === undefined) return undefined;
+  if (!(wire instanceof WithHeaders)) return withoutData(of, wire as object);
+  return new WithHeaders(withoutData(of, wire.body as object), wire.headers, wire.options);
 }
 
 /** The class that a call answers with; undefined: it has no body, or is one that its handler writes. */

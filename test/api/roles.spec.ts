@@ -1,5 +1,7 @@
+import { RequestMethod } from '@nestjs/common';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { ADMIN_CALLS, type NeededRole, V1_CALLS } from '../../src/auth/roles.js';
+import { type Call, callsOf } from '../../src/openapi/document.js';
 import { Engines } from '../../src/engine/engines.js';
 import { includesRole, type Role } from '../../src/domain/roles.js';
 import { basicOf, ROLE_OF, testAccounts } from '../support/accounts.js';
@@ -8,6 +10,13 @@ import { randomNamespace } from '../support/redis.js';
 import { type Answer, request, startAdmin, startApi, testParts, testPools } from './admin-fixture.js';
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+/** The route of a call, as the table has it. */
+function routeOf({ owner, handler }: Call): string {
+  const pathOf = (of: object): string => String(Reflect.getMetadata('path', of)).replace(/^\/|\/$/g, '');
+  const path = [pathOf(owner.constructor), pathOf(handler)].filter((part) => part !== '').join('/');
+  return `${RequestMethod[Reflect.getMetadata('method', handler) as RequestMethod]} /${path}`;
+}
+
 const mayMake = (role: Role, needed: NeededRole): boolean =>
   needed === 'open' || (needed !== null && includesRole(role, needed));
 const NAMES = { namespace: 'shop', token: 'a-token-that-does-not-exist' };
@@ -304,5 +313,102 @@ describe('the native API on the admin port', () => {
     } finally {
       await own.server.stop();
     }
+  });
+
+  describe('the role viewer', () => {
+    const own = randomNamespace('own-');
+    const json = { 'content-type': 'application/json' };
+    const url = (path: string): string => `${api.url}/v1/${own}/${path}`;
+    let secret: string;
+    let id: string;
+    beforeAll(async () => {
+      secret = await admin.server.app.get(TokenStore, { strict: false }).create(own, 'default', 'd');
+      const post = async (path: string, body: object, method = 'POST'): Promise<unknown> => {
+        const headers = { ...json, 'x-token': secret };
+        const answer = await request(url(path), { method, headers, body: JSON.stringify(body) });
+        expect([path, answer.status < 300]).toEqual([path, true]);
+        return answer.body;
+      };
+      const job = {
+        queue: 'mail',
+        data: { a: 'hidden-data' },
+        attributes: { trace: 'hidden-attribute' },
+        tags: ['seen'],
+      };
+      ({ id } = (await post('jobs', { ...job, type: 'seen-type', tries: 1 })) as { id: string });
+      await post(`tracked/${id}`, {}, 'PUT');
+      const { jobs } = (await post('leases', { queues: ['mail'], worker: 'w' })) as {
+        jobs: { lease: number }[];
+      };
+      const { lease } = jobs[0]!;
+      await post(`jobs/${id}/log`, { message: 'hidden-log', data: { b: 'hidden-log-data' } });
+      await post(`jobs/${id}/heartbeat`, { lease, progress: { c: 'hidden-progress' } });
+      await post(`jobs/${id}/fail`, { lease, message: 'hidden-message', group: 'seen-group' });
+      await post('jobs', {
+        queue: 'bytes',
+        data_base64: Buffer.from('hidden-bytes').toString('base64'),
+        delay_ms: 3_600_000,
+      });
+      await post('recurring/nightly', { schedule: { every_ms: 3_600_000 }, job }, 'PUT');
+    });
+
+    const calls = (): string[] => [
+      ...[`jobs/${id}`, 'jobs?queue=mail&state=dead', 'dead-letter?queue=mail&fields=data', 'tracked'],
+      ...[
+        'jobs?queue=bytes&fields=data',
+        'recurring',
+        'recurring/nightly',
+        'failure-groups',
+        'queues',
+        'queues/mail',
+      ],
+    ];
+    const HIDDEN = /hidden-|aGlkZGVuLWJ5dGVz/;
+
+    it('withholds data, results, progress, logs, attributes and messages, and names what it has withheld', async () => {
+      for (const path of calls()) {
+        const answer = await request(`${admin.url}/v1/${own}/${path}`, { headers: basicOf('vera') });
+        expect([path, answer.status, answer.text.match(HIDDEN)]).toEqual([path, 200, null]);
+      }
+      const { body } = await request(`${admin.url}/v1/${own}/jobs/${id}`, { headers: basicOf('vera') });
+      expect(body).toMatchObject({
+        ...{ id, queue: 'mail', state: 'dead', type: 'seen-type', tags: ['seen'] },
+        ...{ failure: { group: 'seen-group', message: null, withheld: ['message'] }, attributes: null },
+        withheld: expect.arrayContaining(['data', 'attributes']) as unknown,
+      });
+    });
+
+    it('hides none of it from the role viewer_data and from tokens', async () => {
+      for (const path of calls().slice(0, 7)) {
+        const byToken = await request(url(path), { headers: { 'x-token': secret } });
+        const answer = await request(`${admin.url}/v1/${own}/${path}`, { headers: basicOf('dana') });
+        expect([path, answer.status, HIDDEN.test(answer.text)]).toEqual([path, 200, true]);
+        expect([path, answer.text.match(/hidden-[a-z-]+/g)]).toEqual([
+          path,
+          byToken.text.match(/hidden-[a-z-]+/g),
+        ]);
+      }
+    });
+
+    it('refuses searches in what it withholds: the number of hits would tell it', async () => {
+      for (const query of ['text=hidden-m', 'attribute=trace%3Dhidden-attribute']) {
+        const path = `dead-letter?queue=mail&${query}`;
+        const refused = await request(`${admin.url}/v1/${own}/${path}`, { headers: basicOf('vera') });
+        expect(refused).toMatchObject({ status: 403, body: { code: 'role_missing' } });
+        const found = await request(`${admin.url}/v1/${own}/${path}`, { headers: basicOf('dana') });
+        expect(found).toMatchObject({ status: 200, body: { items: [{ id }] } });
+      }
+    });
+
+    it('knows what is data in the answer of every call that the role may make', () => {
+      const made = callsOf(api.server.app).filter((call) => V1_CALLS[routeOf(call)] === 'viewer');
+      expect(made.length).toBeGreaterThan(15);
+      const unknown = made.filter(({ description: { answers } }) => {
+        const classes = Object.values(answers).flatMap(({ of }) => of ?? []);
+        return classes.length === 0 || classes.some((one) => one !== classes[0]);
+      });
+      // Events have no data of jobs.
+      expect(unknown.map(({ description }) => description.id)).toEqual(['streamEvents']);
+    });
   });
 });

@@ -61,6 +61,20 @@ export const ACCOUNTS = [
     test: `${OF_NATIVE} › sends events until the session of the account ends`,
   },
   {
+    id: 'viewers-see-no-data',
+    name: 'accounts: a viewer gets no data of jobs',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_NATIVE} › the role viewer › withholds data, results, progress, logs, attributes and messages, and names what it has withheld`,
+  },
+  {
+    id: 'viewers-search-no-data',
+    name: 'accounts: a viewer does not search in data',
+    off: 'false',
+    spec: ROLES,
+    test: `${OF_NATIVE} › the role viewer › refuses searches in what it withholds: the number of hits would tell it`,
+  },
+  {
     id: 'admin-takes-no-token',
     name: 'accounts: a call with a token that reaches the admin port is not made',
     off: 'false',

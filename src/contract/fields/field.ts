@@ -29,6 +29,8 @@ export interface Field {
   readonly minItems?: number;
   /** A point in time: ISO 8601 on the wire, Unix ms inside. */
   readonly isMoment?: true;
+  /** Data of a job, or made from it: an account that may not see data does not get it. */
+  readonly isData?: true;
   /** How it is stored, if it is. */
   readonly stored?: Stored;
 }
@@ -60,6 +62,7 @@ interface Declaration {
   field?: Field;
   isOptional?: boolean;
   isNullable?: boolean;
+  isData?: true;
   stored?: Stored;
 }
 
@@ -79,8 +82,9 @@ export function fieldsOf({ prototype }: FieldsClass): ReadonlyMap<string, Declar
   }
   for (const level of levels) {
     for (const [name, declaration] of DECLARED.get(level) ?? []) {
-      const { field = NO_FIELD, isOptional = false, isNullable = false, stored } = declaration;
-      fields.set(name, { ...field, isOptional, isNullable, ...(stored && { stored }) });
+      const { field = NO_FIELD, isOptional = false, isNullable = false, isData, stored } = declaration;
+      const more = { ...(isData && { isData }), ...(stored && { stored }) };
+      fields.set(name, { ...field, isOptional, isNullable, ...more });
     }
   }
   FIELDS.set(prototype as object, fields);
@@ -118,6 +122,11 @@ export function Optional(): PropertyDecorator {
 /** The field may be null. */
 export function Nullable(): PropertyDecorator {
   return (prototype, name) => declareField(prototype, name, { isNullable: true });
+}
+
+/** The field has data of a job, or is made from it. */
+export function HoldsData(): PropertyDecorator {
+  return (prototype, name) => declareField(prototype, name, { isData: true });
 }
 
 /** The field is stored. */

@@ -181,7 +181,7 @@ export function Moment(about: string): PropertyDecorator {
 /** Bytes in base64, padded. The call limits their number. */
 export function Base64(about: string): PropertyDecorator {
   return declare(
-    { schema: { type: 'string', contentEncoding: 'base64', pattern: BASE64.source }, about },
+    { schema: { type: 'string', contentEncoding: 'base64', pattern: BASE64.source }, about, isData: true },
     'must be base64 with its padding',
     (value) => typeof value === 'string' && value.length % 4 === 0 && BASE64_LETTERS.test(value),
   );
@@ -189,13 +189,17 @@ export function Base64(about: string): PropertyDecorator {
 
 /** Any JSON, including null. */
 export function AnyJson(about: string): PropertyDecorator {
-  return declare({ schema: {}, about, isPayload: true }, 'must be JSON', (value) => value !== undefined);
+  return declare(
+    { schema: {}, about, isPayload: true, isData: true },
+    'must be JSON',
+    (value) => value !== undefined,
+  );
 }
 
 /** Any JSON, including null, as it was written: a `JsonText`, if the body was read with its class. */
 export function JsonAsWritten(about: string): PropertyDecorator {
   return declare(
-    { schema: {}, about, isPayload: true, isAsWritten: true },
+    { schema: {}, about, isPayload: true, isAsWritten: true, isData: true },
     'must be JSON',
     (value) => value !== undefined,
   );

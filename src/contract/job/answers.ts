@@ -8,7 +8,7 @@ import {
 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { join, orNull } from '../fields/derived.js';
-import { Nullable, Open, Optional } from '../fields/field.js';
+import { HoldsData, Nullable, Open, Optional } from '../fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -35,7 +35,7 @@ export const ANY_NAME = /^[^]*$/;
 
 export class FailureAnswer {
   @Label('Its group.', { min: 0, max: MAX_LABEL }) group!: string;
-  @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message!: string;
+  @HoldsData() @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message!: string;
   @Moment('When.') at!: string;
   @Nullable() @Label('The worker; null if it gave no name.', { min: 0, max: MAX_LABEL }) worker!:
     | string
@@ -52,6 +52,7 @@ export class JobFacts {
     | null;
   @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
   @Nullable()
+  @HoldsData()
   @TextsByName('Its attributes.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
   attributes!: Readonly<Record<string, string>> | null;
   @Whole('Its priority; lower runs first.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
@@ -82,6 +83,7 @@ export class TimelineAnswer {
   @Optional() @Label('The worker.', { max: MAX_LABEL }) worker?: string;
   @Optional() @Label('The group of the failure.', { min: 0, max: MAX_LABEL }) group?: string;
   @Optional()
+  @HoldsData()
   @Text('The error message, or the logged message.', { min: 0, max: MAX_MESSAGE })
   message?: string;
   @Optional() @Flag('True: the failure was forced, by no lease holder.') forced?: boolean;

@@ -9,7 +9,7 @@ import {
   MAX_TRIES,
 } from '../../domain/limits.js';
 import type { DeadFilter, DeadStep, Respawn } from '../../domain/job/job-lists.js';
-import { Nullable, Optional } from '../fields/field.js';
+import { HoldsData, Nullable, Optional } from '../fields/field.js';
 import { Flag, JobIds, Label, Moment, Part, QueueName, TextsByName, Whole } from '../fields/kinds.js';
 import type { Inside } from '../fields/wire.js';
 import { ANY_NAME, MANY } from './answers.js';
@@ -26,9 +26,10 @@ export class DeadFilterFields {
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional()
+  @HoldsData()
   @Label('Part of the failure message, case-insensitive.', { max: MAX_LABEL })
   text?: string;
-  @Optional() @TextsByName('Attributes of the jobs.', NAMED) attributes?: Record<string, string>;
+  @Optional() @HoldsData() @TextsByName('Attributes of the jobs.', NAMED) attributes?: Record<string, string>;
   @Optional() @Moment('They died at this time or later.') from?: string;
   @Optional() @Moment('They died at this time or earlier.') to?: string;
 }

@@ -17,7 +17,7 @@ import { CONTENT_TYPE } from '../../domain/content-type.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_PUSH_URL } from '../../domain/push-url.js';
 import { join } from '../fields/derived.js';
-import { Optional, Stores } from '../fields/field.js';
+import { HoldsData, Optional, Stores } from '../fields/field.js';
 import {
   Base64,
   Flag,
@@ -140,6 +140,7 @@ export class JobOptions extends join(DataFields, KeptOptions) {
   @Labels('Labels for lists and events.', { max: MAX_TAGS }, { max: MAX_LABEL })
   tags?: string[];
   @Optional()
+  @HoldsData()
   @Stores({ field: 'attributes' })
   @TextsByName(
     'Metadata of the job: strings by name, at most 16. Names have 1 to 32 letters, digits and `_.:-`, values at most 128 characters.',
