@@ -1,4 +1,4 @@
-import { cronSentence, sentenceOf } from './schedule.js';
+import { cronSentence, sentenceOf } from '../src/lib/schedule.js';
 
 describe('sentences of schedules', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { failuresOf, segmentsOf } from './timeline.js';
+import { failuresOf, segmentsOf } from '../src/lib/timeline.js';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const ms = (second: number): number => Date.parse(at(second));

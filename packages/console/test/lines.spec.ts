@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { curlOf, linesOf, quoted } from './lines.js';
+import { curlOf, linesOf, quoted } from '../src/lib/lines.js';
 
 /** The arguments that a shell makes of a line. */
 function argumentsOf(line: string): string[] {

@@ -1,4 +1,4 @@
-import { linesOf, rawMembers, readable, tokensOf, visible } from './raw-json.js';
+import { linesOf, rawMembers, readable, tokensOf, visible } from '../src/lib/raw-json.js';
 
 describe('JSON as text', () => {
   it('keeps numbers beyond 2^53, members that occur twice and spaces as they were written', () => {

@@ -1,5 +1,5 @@
-import { changesOf, fieldOf, SETTINGS } from './queue-settings.js';
-import type { Queue } from './types.js';
+import { changesOf, fieldOf, SETTINGS } from '../src/lib/queue-settings.js';
+import type { Queue } from '../src/lib/types.js';
 
 const QUEUE = {
   ...{
