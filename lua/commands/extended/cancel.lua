@@ -14,8 +14,7 @@ it: some of those, of all items together, are the ids. If there is a 5, nothing 
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify
---- @requires extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/commit, jobs/dependents
+--- @requires core/call, core/plan, queues/notify, extended/jobs, extended/cancels, extended/commit, jobs/dependents
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -23,43 +22,6 @@ if start_clock(clock_ms, deadline_ms) then
 end
 notify.watch_waiters(waiting)
 start_plan(due)
-
--- The code of a job that is not there any more to be cancelled; nil = it is.
-local function code_of(job)
-  if not job or job.is_gone or is_expired(job) then
-    return 0
-  --[[ guard: done-not-cancelled ]] elseif job.state == DONE or job.state == CANCELLED then
-    return job.state == DONE and 3 or 4
-  end
-end
-
--- Returns the code, and when its worker loses the lease.
-local function cancel(job)
-  if job.state == LEASED and grace_ms > 0 then
-    local at, timers, known = now_ceil + grace_ms, namespace_key("timers"), "G" .. job.id
-    if job.x.cancel then -- A second call does not give more time.
-      at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
-    else -- A timer from before the job died and was put back.
-      remove_member(timers, known)
-    end
-    conversion.make_extended(job)
-    jobs.put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
-    jobs.put(job, "cancel", job.x.cancel or now_floor)
-    set_timer(known, at)
-    timeline.log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
-    return 2, at
-  end
-  local was_leased = job.state == LEASED
-  jobs.put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)
-  moves.leave(job)
-  if was_leased then
-    conversion.make_extended(job, true)
-    moves.revoke(job)
-  else
-    moves.conclude(job, CANCELLED, "cancelled")
-  end
-  return 1, 0
-end
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
@@ -69,7 +31,7 @@ for i = FIRST_ITEM, #ARGV do
 end
 for i = FIRST_ITEM, #ARGV do
   local job, code = jobs.job_of(ARGV[i]), 0
-  for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not code_of(job) and dependents.dependents_of(job) or {}) do
+  for _, id in ipairs(cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not cancels.ended_code(job) and dependents.dependents_of(job) or {}) do
     -- guard: cancel-many-together
     if not named[id] then
       code, others[#others + 1] = 5, --[[ guard: cancel-many-names-once ]] not shown[id] and #others < dependents.MOST_SHOWN and id or nil
@@ -88,9 +50,9 @@ if #others > 0 then
 end
 for i = FIRST_ITEM, #ARGV do
   local job, at = jobs.job_of(ARGV[i]), 0
-  local code = code_of(job)
+  local code = cancels.ended_code(job)
   if not code then
-    code, at = cancel(job)
+    code, at = cancels.cancel_job(job, cascade == "1", grace_ms)
   end
   reply[2 * i - 6], reply[2 * i - 5] = code, at
 end

@@ -11,7 +11,7 @@ jobs depend on it: some of them are the ids. With 0, 2 and 3 nothing has changed
 Cost: O(log N).
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, extended/jobs, extended/moves, extended/commit, jobs/dependents
+--- @requires core/call, core/plan, queues/notify, extended/jobs, extended/deletion, extended/moves, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -23,15 +23,9 @@ start_plan(due)
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local job = jobs.job_of(id)
-if not job or is_expired(job) then
-  return { 0, now_floor, 0, 0 }
-elseif job.state == LEASED and force ~= "1" then
-  return { 0, now_floor, 0, 2 }
-end
-local dependent_ids = severs ~= "1" and job.state < DONE and dependents.dependents_of(job) or {} -- After its end, its dependents know how it ended.
--- guard: needed-job-not-deleted
-if #dependent_ids > 0 then
-  return { 0, now_floor, 0, 3, unpack(dependent_ids) }
+local code, dependent_ids = deletion.why_kept(job, force == "1", severs == "1")
+if code then
+  return { 0, now_floor, 0, code, unpack(dependent_ids or {}) }
 end
 moves.remove(job)
 
