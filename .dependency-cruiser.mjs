@@ -28,7 +28,7 @@ const RANKS = [
     ],
     ...['admin', 'console', 'health', 'openapi', 'push'],
   ],
-  ['later'],
+  ['later', 'operations'],
   ['app'],
 ];
 /** The first rank that knows what a feature does. */
@@ -41,7 +41,7 @@ const ENGINE_RANKS = [
   ['publish'],
   ['settle', 'recurring'],
   ['lease', 'jobs'],
-  ['dead-letter', 'explain'],
+  ['dead-letter', 'explain', 'operations'],
 ];
 
 const dirs = (base, names) => `^${base}/(${names.join('|')})/`;

@@ -9,6 +9,7 @@ import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { EXPLAIN } from './guards/explain.mjs';
+import { OPERATIONS } from './guards/operations.mjs';
 import { EXTENDED_MODEL } from './guards/extended-model.mjs';
 import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -109,6 +110,7 @@ export const GUARDS = [
   ...EXTENDED_REGRESSIONS,
   ...DEPENDENCIES,
   ...EXPLAIN,
+  ...OPERATIONS,
   ...EXTENDED_MODEL,
   ...EVENTS,
   ...QUEUE_LIMITS,

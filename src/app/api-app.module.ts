@@ -13,6 +13,7 @@ import { version } from '../domain/version.js';
 import { apiAdapter } from '../http/adapter.js';
 import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
+import { OperationsModule } from '../operations/operations.module.js';
 import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
@@ -40,6 +41,7 @@ export class ApiAppModule {
         QueuesModule,
         StatsModule,
         ExplainModule,
+        OperationsModule,
         SettingsModule,
         EventsModule,
         HealthModule,

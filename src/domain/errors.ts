@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'recurring_not_found'
   | 'job_exists'
   | 'worker_not_found'
+  | 'operation_not_found'
   | 'dependency_cycle'
   | 'too_many_dependencies'
   | 'missing_dependency'
@@ -26,6 +27,7 @@ export type ErrorCode =
   | 'too_many_queues'
   | 'queue_full'
   | 'namespace_full'
+  | 'too_many_operations'
   | 'queue_draining'
   | 'queue_not_found'
   | 'queue_not_empty'
@@ -188,6 +190,7 @@ const NOT_FOUND = {
   worker: 'worker_not_found',
   target: 'target_not_found',
   variable: 'variable_not_found',
+  operation: 'operation_not_found',
 } as const satisfies Record<string, ErrorCode>;
 const GONE = ': acknowledged, deleted, expired and replaced jobs leave no record without retention_ms';
 /** Max characters of a name that are repeated: the longest id. */

@@ -37,6 +37,8 @@ import { Pump } from './timers/pump.js';
 import { MovableRecords } from './moving/movable-records.js';
 import { type MovingStore, RecordMover } from './moving/record-mover.js';
 import { Purge } from './maintenance/purge.js';
+import { OperationRunner } from './operations/operation-runner.js';
+import { Operations } from './operations/operations.js';
 import { NamespaceQuotas } from './core/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
@@ -162,6 +164,15 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     durations,
   );
 
+  const operationRunner = new OperationRunner(
+    pool,
+    runner,
+    observer,
+    quotas,
+    queuesOf,
+    scheduleIfDue,
+    timers,
+  );
   const pump = new Pump(
     pool,
     runner,
@@ -170,6 +181,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     (namespace) => quotas.textOf(namespace),
     timers,
     (namespace, id) => recurrings.extend(namespace, id),
+    (namespace, id) => operationRunner.want(namespace, id),
   );
   const slotRenewal = new SlotRenewal({
     ...{ pool: pool.name, timers, observer, recurrings },
@@ -213,6 +225,8 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     tags: new Tags(pool, runner, quotas),
     endWatch: new EndWatch(runner),
     explainer: new Explainer(runner, requested),
+    operationRunner,
+    operations: new Operations(pool, runner, operationRunner, settings),
     workers,
     targets: new Targets(pool, runner),
     deadJobs,

@@ -20,6 +20,7 @@ import type { JobUpdater } from './jobs/job-updater.js';
 import type { Lists } from './jobs/lists.js';
 import type { Tags } from './jobs/tags.js';
 import type { Purge } from './maintenance/purge.js';
+import type { Operations } from './operations/operations.js';
 import type { ExtendedPublisher, ExtendedPublishOptions } from './publish/extended-publisher.js';
 import type { QueueInspector } from './queues/queue-inspector.js';
 import type { Queues } from './queues/queues.js';
@@ -52,6 +53,7 @@ export interface Engine extends EngineCalls {
   readonly events: EventCalls;
   readonly stats: StatisticsReading;
   readonly explain: ExplainCalls;
+  readonly operations: OperationCalls;
   readonly settings: SettingCalls;
   readonly variables: VariableCalls;
   readonly purge: PurgeCalls;
@@ -152,6 +154,9 @@ export interface EngineCalls {
 
 /** What decides when a job runs, and whether a queue gives jobs. */
 export type ExplainCalls = Pick<Explainer, 'job' | 'queue'>;
+
+/** Actions over all jobs that a filter matches. */
+export type OperationCalls = Pick<Operations, 'start' | 'find' | 'list' | 'stop'>;
 
 /** Single jobs, with all options of the native API, and their lists and tags. */
 export interface JobCalls

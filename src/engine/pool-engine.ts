@@ -23,6 +23,9 @@ import { findIdempotencyRecord } from './publish/idempotency-records.js';
 import { publishJobs } from './publish/publish-jobs.js';
 import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
+import type { GrantCheck } from './operations/operation-runner.js';
+import type { Operations } from './operations/operations.js';
+import type { Grant } from './operations/record.js';
 import type { MovingStore, RecordMover } from './moving/record-mover.js';
 import type { Quotas } from '../domain/job/quotas.js';
 import type { NamespaceQuotas } from './core/quotas.js';
@@ -51,6 +54,7 @@ export class PoolEngine implements Engine {
   readonly events: EventFeed;
   readonly stats: Statistics;
   readonly explain: Explainer;
+  readonly operations: Operations;
   readonly settings: Settings;
   readonly variables: Variables;
   readonly purge: Purge;
@@ -68,6 +72,7 @@ export class PoolEngine implements Engine {
     this.recurring = components.recurrings;
     this.sessions = components.workers;
     this.explain = components.explainer;
+    this.operations = components.operations;
     ({
       targets: this.targets,
       events: this.events,
@@ -116,6 +121,8 @@ export class PoolEngine implements Engine {
 
   /** Moves what jobs do not take with them to the store of another engine, while the loops run. */
   moveTo(next: PoolEngine): RecordMover {
+    // guard: operations-stop-during-a-move
+    this.components.operationRunner.halt('pool_moving');
     this.mover ??= this.components.moverTo(this.movingStore(), next.movingStore());
     return this.mover;
   }
@@ -145,6 +152,7 @@ export class PoolEngine implements Engine {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats } = this.components;
     const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats];
     for (const loop of loops) loop.start();
+    this.components.operationRunner.start();
     this.mover?.start();
   }
 
@@ -152,7 +160,11 @@ export class PoolEngine implements Engine {
   loops(): LoopStatus[] {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
     const { stats, events, eventWriter, records } = rest;
-    const others = [janitor, quotaBackfill, recovery, slotRenewal, stats, events, eventWriter, records];
+    const { operationRunner } = rest;
+    const others = [
+      ...[janitor, quotaBackfill, recovery, slotRenewal, stats, events, eventWriter, records],
+      operationRunner,
+    ];
     const movers = this.mover ? [this.mover] : [];
     return [...pump.loops(), ...[...others, ...movers].map(({ loop }) => loop.status())];
   }
@@ -162,7 +174,7 @@ export class PoolEngine implements Engine {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
     const { leases, records, stats, events, eventWriter } = rest;
     this.endWaits();
-    const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal];
+    const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, rest.operationRunner];
     await Promise.all([...loops.map((loop) => loop.stop()), this.mover?.stop(), leases.settled()]);
     await Promise.all([records.stop(), stats.stop()]);
     await Promise.all([events.settled(), eventWriter.stop()]);
@@ -274,6 +286,11 @@ export class PoolEngine implements Engine {
   /** Jobs that are stored already are to be counted: a quota on bytes is new, and all servers know it. @throws {QueueError} an error of the store */
   recountBytes(): Promise<void> {
     return this.components.quotaBackfill.forgetPass();
+  }
+
+  /** How the rights of a token are checked at each step of an operation that it started. Without it, servers do those. */
+  useGrants(check: (grant: Grant) => Promise<GrantCheck>): void {
+    this.components.operationRunner.useGrants(check);
   }
 
   /** Counts jobs that were stored while the byte quota was not set, in all namespaces, now. @returns how many */

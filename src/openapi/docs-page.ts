@@ -32,6 +32,7 @@ export const GUIDES: ReadonlyMap<string, string> = new Map([
   ['jobs', 'one job'],
   ['explain', 'why a job does not run'],
   ['lists', 'lists and tags'],
+  ['operations', 'operations on many jobs'],
   ['queues', 'queues and settings'],
   ['dead-letter', 'dead-letter queue'],
   ['recurring', 'recurring jobs'],

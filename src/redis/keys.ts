@@ -142,6 +142,11 @@ export class Keys {
     return `${this.prefix}{${namespace}}R${id}`;
   }
 
+  /** The record of an operation. Scripts build it themselves. */
+  operation(namespace: string, id: string): string {
+    return `${this.prefix}{${namespace}}:O:${id}`;
+  }
+
   /** A key that a namespace has once, by its name in src/redis/record-kinds.ts. */
   single(namespace: string, name: string): string {
     return `${this.prefix}{${namespace}}:${name}`;

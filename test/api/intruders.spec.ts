@@ -76,6 +76,10 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'PATCH /v1/:namespace/jobs/:id': 'publish',
   'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'POST /v1/:namespace/operations': 'consume',
+  'GET /v1/:namespace/operations': 'consume',
+  'GET /v1/:namespace/operations/:id': 'consume',
+  'POST /v1/:namespace/operations/:id/stop': 'consume',
   'GET /v1/:namespace/queues': 'consume',
   'GET /v1/:namespace/queues/:queue': 'consume',
   'GET /v1/:namespace/queues/:queue/explain': 'consume',
@@ -113,11 +117,11 @@ const QUERY: Readonly<Record<string, string>> = {
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
 const WHOLE = /^\S+ \/v1\/:namespace\/(settings|variables|targets|tags|failure-groups|tracked|workers)/;
 /** Calls that know of a queue by an id: to a token for other queues there is no such job. */
-const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id|^DELETE \/v1\/:namespace\/workers/;
+const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring|operations)\/:id|^DELETE \/v1\/:namespace\/workers/;
 /** They store under an id that no job has. */
 const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
-/** It shows the queues that a token is for, whichever they are. */
-const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
+/** They show the queues that a token is for, and its own operations, whichever they are. */
+const SHOWS_OWN = /^GET \/v1\/:namespace\/(queues|operations)$/;
 /** It ends what the token may end, and does not tell whether there is anything else. */
 const ENDS_OWN = /^DELETE \/v1\/:namespace\/workers\/:name\/waits$/;
 /** They tell of each job for itself, or of no job. */
@@ -251,6 +255,9 @@ describe('intruders', () => {
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (path.endsWith('/jobs/cancel')) return JSON.stringify({ ids: [jobId] });
     if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/operations'))
+      return method === 'POST' ? '{"action":"cancel","filter":{"queue":"mail","type":"none"}}' : undefined;
+    if (path.includes('/operations/')) return undefined;
     if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
     if (path.endsWith('/drain')) return '{}';
     if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
@@ -405,7 +412,7 @@ describe('intruders', () => {
       const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
       for (const path of addresses(route)) {
         const { status } = await send(route, path, token);
-        expect({ path, isIn: [200, 201, 204, 404, 409].includes(status) }).toEqual({ path, isIn: true });
+        expect({ path, isIn: [200, 201, 202, 204, 404, 409].includes(status) }).toEqual({ path, isIn: true });
       }
     }
   });

@@ -20,6 +20,7 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
   workers: { code: 'worker_not_found', what: 'worker' },
   targets: { code: 'target_not_found', what: 'target' },
   variables: { code: 'variable_not_found', what: 'variable' },
+  operations: { code: 'operation_not_found', what: 'operation' },
 };
 /** Calls that make what they name, and those that are right whether it is there or not: their status. */
 const MAKES: Readonly<Record<string, number>> = {

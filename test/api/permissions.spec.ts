@@ -620,6 +620,8 @@ describe('permissions by queue', () => {
     'POST /v1/:namespace/jobs/:id/log': { body: { message: 'm' } },
     'GET /v1/:namespace/jobs/:id/explain': {},
     'GET /v1/:namespace/jobs/:id/tags': {},
+    'GET /v1/:namespace/operations/:id': {},
+    'POST /v1/:namespace/operations/:id/stop': {},
     'POST /v1/:namespace/jobs/:id/tags': { body: { tags: ['a'] } },
     'DELETE /v1/:namespace/jobs/:id/tags': { query: '?tags=a' },
     'PUT /v1/:namespace/tracked/:id': {},

@@ -84,6 +84,12 @@ async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
   await put('ends', { priority: -9 });
   await put('after', { dependsOn: ['ends'] });
   await operations.complete(ns, [await leaseOne()]);
+  const operation = {
+    action: 'cancel',
+    filter: { queue: 'nowhere' },
+    shown: { filter: {}, to: null, set: null },
+  } as const;
+  await components.operations.start(ns, operation);
   await put('waits-for-many', { dependsOn: Array.from({ length: 200 }, (_, i) => `d${String(i)}`) });
 }
 

@@ -54,6 +54,10 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
   [`PUT ${V1}/tracked/:id`]: [of('typed-2')],
   [`POST ${V1}/jobs/:id/dependencies`]: [of('waits', { depends_on: ['ready-2'] })],
   [`POST ${V1}/queues/:queue/pause`]: [inQueue('none')],
+  [`POST ${V1}/operations`]: [
+    { body: { action: 'cancel', filter: { queue: 'none' } } },
+    { body: { action: 'move', filter: { queue: 'none' }, to: 'q' } },
+  ],
   [`POST ${V1}/recurring`]: [{ body: { schedule: SCHEDULE, job: JOB } }],
   [`PUT ${V1}/recurring/:id`]: [of('fresh', { schedule: SCHEDULE, job: JOB })],
   [`PATCH ${V1}/recurring/:id`]: [of('hourly', { job: { data: TEXT + TEXT } })],
@@ -121,6 +125,10 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`DELETE ${V1}/variables/:name`]: [target('kept')],
   [`PUT ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' }, body: { value: 1_000 } }],
   [`DELETE ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' } }],
+  [`POST ${V1}/operations`]: [
+    { body: { action: 'delete', filter: { queue: 'none' } } },
+    { body: { action: 'cancel', filter: { queue: 'none' }, dry_run: true } },
+  ],
   [`POST ${V1}/dead-letter/respawn`]: [{ body: { ids: ['leased-4'] } }],
   [`POST ${V1}/dead-letter/move`]: [{ body: { ids: ['typed-leased-4'], to_queue: 'q' } }],
   [`POST ${V1}/dead-letter/delete`]: [{ body: { filter: { queue: 'leased' } } }],
@@ -143,6 +151,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
 /** They store nothing, or do what a call above does. */
 const OTHERS = [
   `POST ${V1}/targets/:name/test`,
+  `POST ${V1}/operations/:id/stop`,
   'PUT /api/:namespace/:queue/job/:job_id',
   'POST /token/:namespace/:token/limit',
   'DELETE /namespaces/:namespace',

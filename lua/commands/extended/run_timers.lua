@@ -1,7 +1,7 @@
 --[[
 Run the timers of the extended path that are due, in up to limit steps. The name of a timer is a letter, and what it is for: S and L with a queue's
 number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; B, jobs that
-are held for an origin; W and T, workers and tracked jobs; H, worker sessions that are lost; with an id, U, dependents of a job that ended, N,
+are held for an origin; W and T, workers and tracked jobs; H, worker sessions that are lost; O, operations; with an id, U, dependents of a job that ended, N,
 dependencies that are still to be stored, and G, the end of cancel_grace_ms.
 
 KEYS meta, queues, due, waiting, expiries, sending
@@ -9,14 +9,15 @@ ARGV clock_ms, deadline_ms, limit, quotas
 limit: integer  jobs to look at, at most
 quotas: text    as in extended/publish; recurring jobs must keep to them
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, R, L, (queue, jobs made) × N, id × R, (queue, returned, died) × M}.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, R, L, O, (queue, jobs made) × N, id × R, operation × O,
+(queue, returned, died) × M}.
 Next_ms: when to call again, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none. Id: a recurring
-job that needs more slots (extended/set_slots). L: worker sessions that were lost.
+job that needs more slots (extended/set_slots). L: worker sessions that were lost. Operation: one that this server takes over (extended/step_operation).
 Cost: O(limit log N).
 ]]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
---- @requires extended/commit, timers/steps, timers/job_timers, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins
+--- @requires extended/commit, timers/steps, timers/job_timers, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions, timers/push_origins, timers/operations
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -35,7 +36,7 @@ job_timers.watch_deliveries(sending)
 local handlers = {
   S = job_timers.make_due, L = job_timers.time_out_leases, E = job_timers.expire_jobs, G = job_timers.end_grace, Z = retention.forget_kept, W = retention.forget_workers, T = retention.forget_traces,
   P = limits.start_by_rate, K = limits.call_by_key, B = push_origins.call_for_origin, U = dependents.release_dependents, N = dependents.go_on_tying, R = recurring.make_recurring, C = recurring.make_by_cron,
-  H = sessions.lose_sessions,
+  H = sessions.lose_sessions, O = operations.take_over_operations,
 }
 
 -- Read.
@@ -76,12 +77,15 @@ end
 local results = steps.timer_results
 local reply = {
   0, now_floor, tonumber(next_ms or 0), results.due, results.returned, results.died, results.expired, earliest, 0, #results.wanted_slots,
-  results.lost_sessions,
+  results.lost_sessions, #results.operations,
 }
 for name, jobs_made in pairs(results.made) do
   reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
 end
 for _, id in ipairs(results.wanted_slots) do
+  reply[#reply + 1] = id
+end
+for _, id in ipairs(results.operations) do
   reply[#reply + 1] = id
 end
 return deliveries.with_expired_leases(reply)

@@ -82,7 +82,7 @@ end
 
 -- The changed fields by their names in the native API; and the queues, if the job moves to another one.
 local function changes_of(job, wish, number, priority, ties)
-  local facts, fields = {}, {}
+  local facts, fields = { operation = wish.operation }, {}
   local function add_field(name, is_changed)
     fields[#fields + 1] = is_changed and name or nil
   end

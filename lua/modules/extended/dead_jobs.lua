@@ -15,7 +15,7 @@ function die(job, group, message, worker)
 end
 
 -- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). request: {ttl_ms, tries:
--- number, "reset" or "keep", queue, no_push}. Returns false if another job holds its unique key by now, or if the caller may not move it: then it stays dead.
+-- number, "reset" or "keep", queue, no_push, operation}. Returns false if another job holds its unique key by now, or if the caller may not move it: then it stays dead.
 function respawn(job, request)
   local from, is_moved = registry.name_of(job.queue), request.queue and request.queue ~= registry.name_of(job.queue)
   if is_moved and --[[ guard: job-push-url-respawned ]] own_url.lacks_push(job, request) then
@@ -54,7 +54,9 @@ function respawn(job, request)
     set_timer("E", job.expires)
   end
   moves.go(job, READY)
-  timeline.log_event("respawned", job, is_moved and { queue = request.queue, from = from } or nil)
+  local facts = is_moved and { queue = request.queue, from = from } or {}
+  facts.operation = request.operation
+  timeline.log_event("respawned", job, facts)
 end
 
 function delete_dead(job)

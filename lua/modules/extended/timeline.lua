@@ -1,7 +1,7 @@
 -- Events of extended jobs: each goes to the job's timeline, and to the clients that are subscribed to the namespace. The stream exists only while there
 -- are some (commands/simple/read_events). What a full Redis refuses is left out.
 --- @requires core/call, core/header, core/plan, queues/registry, jobs/events, extended/jobs, extended/settings
---- @exports worker_facts, emit_event, log_event
+--- @exports worker_facts, emit_event, log_event, last_entry
 
 -- A fact as JSON. Jobs of a batch share most of their facts.
 local known = {}
@@ -14,18 +14,22 @@ local function json_of(fact)
   return json
 end
 
+-- The field of the entry number n, as text.
+local function place_of(n)
+  return "h" .. (n == "0" and 0 or 1 + (n - 1) % (settings.namespace_setting("max_history", 100) - 1))
+end
+
 -- What stands in the timeline, and where. Jobs of a batch whose facts are the same table have equal entries most of the time.
-local last_facts, last_n, last_entry, last_name
+local last_facts, last_n, known_entry, last_name
 local function entry_of(what, n, facts)
   if facts ~= last_facts or n ~= last_n then
-    local at = n == "0" and 0 or 1 + (n - 1) % (settings.namespace_setting("max_history", 100) - 1)
     local entry = '{"what":"' .. what .. '","at":' .. text_of(now_floor) .. ',"n":' .. n
     for name, fact in pairs(facts) do
       entry = entry .. ',"' .. name .. '":' .. json_of(fact)
     end
-    last_facts, last_n, last_entry, last_name = facts, n, entry .. "}", "h" .. at
+    last_facts, last_n, known_entry, last_name = facts, n, entry .. "}", place_of(n)
   end
-  return last_name, last_entry
+  return last_name, known_entry
 end
 
 -- The timeline of an extended job: the first entry stays, and the newest of the others.
@@ -86,4 +90,10 @@ function log_event(what, job, facts)
   end
   -- guard: recurring-jobs-emit-events
   emit_event(what, job, facts)
+end
+
+-- The last entry of the timeline as JSON; nil = the job has no history.
+function last_entry(job)
+  local n = job.x.hn
+  return n and job.x[place_of(text_of(n - 1))] or nil
 end

@@ -5,8 +5,9 @@
 
 -- Each job that a timer looks at is a step.
 steps_left = 0
--- What the timers did: how many jobs they moved, and made in each queue; how many sessions were lost; which recurring jobs by cron need more slots.
-timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {} }
+-- What the timers did: how many jobs they moved, and made in each queue; how many sessions were lost; which recurring jobs by cron need more slots;
+-- which operations this server takes over.
+timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {}, operations = {} }
 
 -- limit: steps of this script, at most.
 function start_timers(limit)

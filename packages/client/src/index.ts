@@ -23,6 +23,15 @@ export {
 export type { JobOptions, JobPayload, NewJob, RetryPolicy, UniqueKey } from './producer/new-job.js';
 export type * from './producer/answers.js';
 export type { DeadListFilter } from './producer/dead-letter.js';
+export {
+  untilEnded,
+  type NewOperation,
+  type Operation,
+  type OperationAction,
+  type OperationCalls,
+  type OperationFilter,
+  type WaitForOperation,
+} from './producer/operations.js';
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
 export { JobWithPayload, PAYLOAD_FORMS, type LeasedPayload } from './leased-payload.js';

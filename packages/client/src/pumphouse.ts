@@ -4,6 +4,7 @@ import { Calls } from './producer/calls.js';
 import { DeadLetter } from './producer/dead-letter.js';
 import { type EventOptions, eventsOf, type PlacedEvent } from './producer/events.js';
 import { Jobs } from './producer/jobs.js';
+import { Operations } from './producer/operations.js';
 import { Producer } from './producer/producer.js';
 import { Queues } from './producer/queues.js';
 import { Recurring } from './producer/recurring.js';
@@ -45,6 +46,7 @@ export class Pumphouse extends Producer {
   readonly queues: Queues;
   readonly deadLetter: DeadLetter;
   readonly recurring: Recurring;
+  readonly operations: Operations;
   readonly stats: Stats;
   readonly targets: Targets;
   readonly workers: Workers;
@@ -82,6 +84,7 @@ export class Pumphouse extends Producer {
     this.queues = new Queues(calls);
     this.deadLetter = new DeadLetter(calls);
     this.recurring = new Recurring(calls);
+    this.operations = new Operations(calls);
     this.stats = new Stats(calls);
     this.targets = new Targets(calls);
     this.workers = new Workers(calls);

@@ -17,13 +17,16 @@ export interface ProducerUnderTest extends Pick<
   readonly jobs: Pick<Pumphouse['jobs'], keyof Pumphouse['jobs']>;
   readonly queues: Pick<Pumphouse['queues'], keyof Pumphouse['queues']>;
   readonly deadLetter: Pick<Pumphouse['deadLetter'], keyof Pumphouse['deadLetter']>;
+  readonly operations: Pick<Pumphouse['operations'], keyof Pumphouse['operations']>;
   readonly recurring: Pick<Pumphouse['recurring'], keyof Pumphouse['recurring']>;
   readonly stats: Pick<Pumphouse['stats'], keyof Pumphouse['stats']>;
   readonly workers: Pick<Pumphouse['workers'], keyof Pumphouse['workers']>;
   readonly variables: Pick<Pumphouse['variables'], keyof Pumphouse['variables']>;
 }
 
-type Part = 'jobs' | 'queues' | 'deadLetter' | 'recurring' | 'stats' | 'workers' | 'variables';
+type Part =
+  | ('jobs' | 'queues' | 'deadLetter' | 'operations' | 'recurring')
+  | ('stats' | 'workers' | 'variables');
 /** Every call: one that is missing in a table of them is an error of the compiler. */
 type CallName =
   | ('publish' | 'publishMany' | 'publishAndWait')
@@ -307,7 +310,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     });
 
     it('rejects every call with the reason of its signal', async () => {
-      const { jobs, queues, deadLetter, recurring, stats, workers, variables } = pumphouse;
+      const { jobs, queues, deadLetter, operations, recurring, stats, workers, variables } = pumphouse;
       const reason = new Error('enough');
       const schedule = { everyMs: 60_000 };
       const job = { queue };
@@ -342,6 +345,11 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'deadLetter.respawn': (options) => deadLetter.respawn({ ids: ['a'] }, options),
         'deadLetter.move': (options) => deadLetter.move({ ids: ['a'], toQueue: queue }, options),
         'deadLetter.delete': (options) => deadLetter.delete({ ids: ['a'] }, options),
+        'operations.start': (options) => operations.start({ action: 'cancel', filter: { queue } }, options),
+        'operations.get': (options) => operations.get('a', options),
+        'operations.list': (options) => operations.list({}, options),
+        'operations.stop': (options) => operations.stop('a', options),
+        'operations.wait': (options) => operations.wait('a', options),
         'recurring.put': (options) => recurring.put('a', { schedule, job }, options),
         'recurring.get': (options) => recurring.get('a', options),
         'recurring.list': (options) => recurring.list({}, options),
@@ -372,6 +380,29 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         abort.abort(reason);
         expect([what, await during]).toEqual([what, reason]);
       }
+    });
+
+    it('does an action with all jobs that a filter matches', async () => {
+      for (const type of ['a', 'b', 'a']) await pumphouse.publish({ queue, type, data: 1 });
+      const filter = { queue, type: 'a' };
+      const dry = await pumphouse.operations.start({ action: 'cancel', filter, dryRun: true });
+      expect(await pumphouse.operations.wait(dry.id, { pollMs: 20 })).toMatchObject({ matched: 2, done: 0 });
+      const set = { priority: 4, ttlMs: 600_000, data: { new: true } };
+      const { id } = await pumphouse.operations.start({ action: 'patch', filter, set });
+      const seen: string[] = [];
+      const onProgress = ({ state }: { readonly state: string }): void => void seen.push(state);
+      const ended = await pumphouse.operations.wait(id, { pollMs: 20, onProgress });
+      expect(ended).toMatchObject({
+        ...{ action: 'patch', state: 'done', matched: 2, done: 2, toLook: 2, refusals: [] },
+        ...{ set: { priority: 4, ttlMs: 600_000, data: true }, filter: { queue, type: 'a' } },
+      });
+      expect(seen.at(-1)).toBe('done');
+      expect((await pumphouse.operations.list({ limit: 1 })).items[0]!.id).toBe(id);
+      expect((await pumphouse.operations.stop(id)).state).toBe('done');
+      const changed = await pumphouse.jobs.get(ended.samples[0]!.id);
+      expect(changed).toMatchObject({ priority: 4, data: { new: true } });
+      expect(await codeOf(pumphouse.operations.get('none'))).toBe('operation_not_found');
+      expect(await codeOf(pumphouse.operations.start({ action: 'move', filter }))).toBe('invalid_argument');
     });
 
     it('says why a job does not run, and why a queue gives no jobs', async () => {

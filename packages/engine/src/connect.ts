@@ -17,6 +17,7 @@ import { EngineDeadLetter } from './dead-letter.js';
 import { EngineDriver } from './engine-driver.js';
 import { eventsOf } from './events.js';
 import { EngineJobs } from './jobs.js';
+import { EngineOperations } from './operations.js';
 import { EngineQueues } from './queues.js';
 import { EngineRecurring } from './recurring.js';
 import { EngineStats } from './stats.js';
@@ -75,6 +76,7 @@ export class EnginePumphouse extends Producer {
   readonly queues: EngineQueues;
   readonly deadLetter: EngineDeadLetter;
   readonly recurring: EngineRecurring;
+  readonly operations: EngineOperations;
   readonly stats: EngineStats;
   readonly workers: EngineWorkers;
   readonly variables: EngineVariables;
@@ -96,6 +98,7 @@ export class EnginePumphouse extends Producer {
     this.queues = new EngineQueues(engine, namespace);
     this.deadLetter = new EngineDeadLetter(engine, namespace);
     this.recurring = new EngineRecurring(engine, namespace);
+    this.operations = new EngineOperations(engine, namespace);
     this.stats = new EngineStats(engine, namespace);
     this.workers = new EngineWorkers(engine, namespace);
     this.variables = new EngineVariables(engine, namespace);

@@ -14,7 +14,7 @@ import {
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   ...(['pool_unavailable', 'pool_moving', 'disk_full'] as const),
   ...(['durability_unavailable', 'not_replicated'] as const),
-  ...(['queue_full', 'namespace_full'] as const),
+  ...(['queue_full', 'namespace_full', 'too_many_operations'] as const),
 ]);
 
 /** An error of the engine as the client's error; any other one as it is. @param attempts how often it was tried */

@@ -148,7 +148,7 @@ export class EngineJobs {
   }
 }
 
-function changeOf(change: JobChange): EngineChange {
+export function changeOf(change: JobChange): EngineChange {
   const { dueAt, data, json, contentType, ...rest } = givenOptions(change);
   if (dueAt !== undefined && rest.delayMs !== undefined)
     throw new QueueError('invalid_argument', 'give one of `delayMs` and `dueAt`');

@@ -86,6 +86,7 @@ export class TimelineAnswer {
   @HoldsData()
   @Text('The error message, or the logged message.', { min: 0, max: MAX_MESSAGE })
   message?: string;
+  @Optional() @Label('The operation that did it.', { max: MAX_LABEL }) operation?: string;
   @Optional() @Flag('True: the failure was forced, by no lease holder.') forced?: boolean;
   @Optional() @AnyJson('The data of a logged entry.') data?: unknown;
   @Optional() @Whole('When it is due, Unix ms.', 0, Number.MAX_SAFE_INTEGER) due?: number;

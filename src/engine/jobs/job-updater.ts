@@ -100,11 +100,10 @@ export class JobUpdater {
     checkNames(namespace, ...(queue === undefined ? [] : [queue]));
     checkNumberOf(more);
     checkNumberOf(less);
-    // A value that is not allowed at publish is not allowed here.
-    checkExtendedJobs([{ ...change, queue: queue ?? '', body: NOTHING }]);
+    checkChange(change);
     if (more.includes(id)) throw dependencyError('dependency_cycle');
     checkPossible(more, change.onMissingDependency === 'refuse');
-    const order = { options: optionsOf(change), data: data?.body ?? NOTHING };
+    const order = { options: changeOptions(change), data: data?.body ?? NOTHING };
     const packed = { adds: packIds(more), drops: packIds(less) };
     const changed = await this.run(namespace, id, { ...order, ...packed }, more);
     if (queue !== undefined) this.queues.add(namespace, [queue]);
@@ -156,8 +155,13 @@ export class JobUpdater {
   }
 }
 
+/** A value that is not allowed at publish is not allowed in a change. @throws {QueueError} `invalid_argument` */
+export function checkChange(change: JobChange): void {
+  checkExtendedJobs([{ ...change, queue: change.queue ?? '', body: NOTHING }]);
+}
+
 /** Encodes a change as lua/commands/extended/change.lua reads it. */
-function optionsOf(change: JobChange): object {
+export function changeOptions(change: JobChange): object {
   const { priority, tries, type, retry, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn } = change;
   return {
     priority,

@@ -7,6 +7,7 @@ import type {
   EngineCalls,
   EventCalls,
   ExplainCalls,
+  OperationCalls,
   PurgeCalls,
   SettingCalls,
   VariableCalls,
@@ -20,6 +21,7 @@ import {
   brought,
   eachWhereItIs,
   isAway,
+  isFound,
   marked,
   type Marks,
   type Move,
@@ -77,6 +79,12 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
       job: whereItIs((reasons) => reasons !== null),
       // That of the old pool while it has the queue: its jobs go first.
       queue: both((ofNext, ofOld) => (ofOld.exists ? ofOld : ofNext)),
+    }),
+    operations: marked<OperationCalls>(old.operations, next.operations, {
+      start: refused('an operation'),
+      find: whereItIs(isFound),
+      list: both((ofNext, ofOld) => [...ofNext, ...ofOld]),
+      stop: refused('a stop'),
     }),
     deadLetter: marked<DeadLetterCalls>(old.deadLetter, next.deadLetter, {
       // That of the old pool if it has dead jobs.

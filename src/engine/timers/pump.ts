@@ -73,6 +73,8 @@ export class Pump {
     private readonly timers: Timers,
     /** Computes more slots of a recurring job by cron. */
     private readonly extendSlots: (namespace: string, id: string) => Promise<void>,
+    /** Goes on with an operation that no server goes on with. */
+    private readonly takeOver: (namespace: string, operation: string) => void,
   ) {
     this.record = new LoopRecord('pump', observer);
     this.sweeper = new Loop({
@@ -167,13 +169,14 @@ export class Pump {
   /** Runs one step of the extended pump. @returns how many jobs it moved or created */
   private async tick(namespace: string): Promise<number> {
     const args = { limit: TICK_STEP, quotas: this.quotasOf(namespace) };
-    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, expiredLeases } =
+    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, operations, expiredLeases } =
       await this.runner.run(runTimers, namespace, args);
     for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.reportExpired(namespace, expiredLeases);
     if (lostSessions > 0) this.observer.sessions(namespace, 'lost', lostSessions);
+    for (const operation of operations) this.takeOver(namespace, operation);
     await Promise.all(wantedSlots.map((id) => this.extend(namespace, id)));
     return made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved));
   }

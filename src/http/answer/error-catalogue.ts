@@ -38,6 +38,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'There is no worker with this name.',
     action: 'Check the name. A worker session ends when its worker stops.',
   },
+  operation_not_found: {
+    about: 'There is no operation with this id, or the token may not see it.',
+    action: 'Check the id. Operations are kept for a week, the last 100 of a namespace.',
+  },
   queue_not_found: { about: 'The queue does not exist.', action: 'Check the name, or publish a job to it.' },
   variable_not_found: { about: 'There is no variable with this name.', action: 'Check the name, or set it.' },
   target_not_found: { about: 'There is no push target with this name.', action: 'Check the name.' },
@@ -107,6 +111,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about:
       'The namespace has reached a quota of what it may store: bytes, keys or workers. `detail` names the quota.',
     action: `${LATER} Let consumers work, or raise the quota.`,
+  },
+  too_many_operations: {
+    about: 'Four operations of the namespace run.',
+    action: `${LATER} Or stop one of them.`,
   },
   queue_draining: {
     about: 'The queue is being drained: it accepts no jobs until it is empty.',

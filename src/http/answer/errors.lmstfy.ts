@@ -70,7 +70,9 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
     json: asciiJson({ code: 'too_many_waiters', msg: message }),
     headers: RETRY_SOON,
   }),
-  // No lmstfy call opens a stream, or needs a pool that is not migrating.
+  // No lmstfy call opens a stream, starts an operation, or needs a pool that is not migrating.
+  too_many_operations: (message) => coded(429, 'too_many_operations', message),
+  operation_not_found: (message) => coded(404, 'operation_not_found', message),
   too_many_streams: (message) => coded(429, 'too_many_streams', message),
   pool_moving: () => unavailable,
   overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),

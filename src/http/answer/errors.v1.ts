@@ -33,6 +33,7 @@ const SOON_OVER = new Set<ErrorCode>([
   'queue_full',
   'namespace_full',
   'rate_limited',
+  'too_many_operations',
   'too_many_waiters',
   'too_many_streams',
 ]);
@@ -63,6 +64,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   recurring_not_found: { status: 404 },
   job_exists: { status: 409 },
   worker_not_found: { status: 404 },
+  operation_not_found: { status: 404 },
   dependency_cycle: { status: 400 },
   too_many_dependencies: { status: 400 },
   missing_dependency: { status: 409 },
@@ -78,6 +80,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   too_many_queues: { status: 429 },
   queue_full: { status: 429 },
   namespace_full: { status: 429 },
+  too_many_operations: { status: 429 },
   queue_draining: { status: 409 },
   queue_not_found: { status: 404 },
   queue_not_empty: { status: 409 },

@@ -40,14 +40,17 @@ export const runTimers = script('extended/run_timers', {
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
     /** Queues, and how many jobs were made in each. */
     const made: (readonly [queue: string, jobs: number])[] = [];
-    const wantedFrom = 11 + 2 * at(8);
-    for (let i = 11; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
-    const expiredFrom = wantedFrom + at(9);
+    const wantedFrom = 12 + 2 * at(8);
+    for (let i = 12; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const operationsFrom = wantedFrom + at(9);
+    const expiredFrom = operationsFrom + at(11);
     /** Recurring jobs by cron that need more slots. */
-    const wantedSlots = reply.slice(wantedFrom, expiredFrom).map(String);
+    const wantedSlots = reply.slice(wantedFrom, operationsFrom).map(String);
+    /** Operations that this server takes over. */
+    const operations = reply.slice(operationsFrom, expiredFrom).map(String);
     const expiredLeases = late ? [] : expiredLeasesOf(reply, expiredFrom);
     const timed = { nextDueMs: at(2), earliestMs: at(7), moved, made, lostSessions: at(10) };
-    return { ...answer(reply), ...timed, wantedSlots, expiredLeases };
+    return { ...answer(reply), ...timed, wantedSlots, operations, expiredLeases };
   },
 });
 
@@ -137,6 +140,17 @@ export const stalledWorkers = script('queries/stalled_workers', { repeatable: tr
 
 export const listEndedTracked = script('queries/list_ended_tracked', { repeatable: true, reply: whole });
 
+/* Operations. `runTimers` runs their timer. */
+
+export const startOperation = script('extended/start_operation', { repeatable: false, reply: whole });
+
+export const stepOperation = script('extended/step_operation', {
+  /** What a step has done, the next one does not do again. */
+  repeatable: true,
+  count: () => 1,
+  reply: whole,
+});
+
 /* Recurring jobs. `runTimers` runs their timer. */
 
 export const setRecurring = script('extended/set_recurring', { repeatable: false, reply: whole });
@@ -182,6 +196,8 @@ export const EXTENDED_SCRIPTS = [
   extendedLease,
   extendedSettle,
   runTimers,
+  startOperation,
+  stepOperation,
   readJobs,
   explainJob,
   explainQueue,

@@ -22,6 +22,8 @@ export const SIGNATURES = {
   'extended/set_recurring': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body', 'needs', 'new_slots', 'complete', 'jitter', 'tzdata', 'most_bytes'], item: [] },
   'extended/set_slots': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'after', 'new_slots', 'complete', 'skipped', 'tzdata', 'replaces'], item: [] },
   'extended/settle': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms'], item: ['verb', 'id', 'lease', 'options', 'bytes'] },
+  'extended/start_operation': { keys: ['meta', 'queues', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'key', 'fingerprint', 'indexes', 'most_running', 'most_kept', 'frees'], item: ['field', 'value'] },
+  'extended/step_operation': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'reason', 'limit', 'scan_limit', 'is_last', 'is_limited', 'no_push', 'most_bytes'], item: ['queue'] },
   'extended/tag_jobs': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'most_tags', 'most_bytes'], item: ['verb', 'id', 'tags'] },
   'extended/workers': { keys: ['meta', 'workers'], args: ['clock_ms', 'deadline_ms', 'verb', 'scope'], item: ['worker'] },
   'maintenance/add_statistics': { keys: ['meta', 'settings'], args: ['clock_ms', 'deadline_ms', 'day', 'source', 'sequence', 'default_days', 'most', 'since_ms'], item: ['queue', 'tally'] },

@@ -1,0 +1,146 @@
+import { randomHex } from '../random-hex.js';
+import { sleep } from '../transport/transport.js';
+import { toWire } from '../wire.js';
+import type { DeadFilter, JobChange, JobFilter, JobState, Page, PageOptions } from './answers.js';
+import { type CallOptions, type Calls, part, withPayload } from './calls.js';
+import { objectWith } from './new-job.js';
+
+export type OperationAction = 'cancel' | 'delete' | 'respawn' | 'retry' | 'move' | 'patch';
+
+/** The jobs of an operation: all given conditions must hold. `{}` = all of the namespace. */
+export interface OperationFilter
+  extends
+    Pick<JobFilter, 'queue' | 'state' | 'tag' | 'type' | 'group' | 'worker'>,
+    Pick<DeadFilter, 'text' | 'attributes' | 'from' | 'to'> {}
+
+/** An action over all jobs that a filter matches. */
+export interface NewOperation {
+  readonly action: OperationAction;
+  readonly filter: OperationFilter;
+  /** Only counts, changes nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Jobs in a second, at most. */
+  readonly ratePerS?: number | undefined;
+  /** With `move`: the queue that the jobs move to. */
+  readonly to?: string | undefined;
+  /** With `patch`: the changes. */
+  readonly set?: Omit<JobChange, 'queue' | 'dependsOn' | 'onMissingDependency'> | undefined;
+  /** With `cancel`, as `jobs.cancel`. */
+  readonly cascade?: boolean | undefined;
+  readonly graceMs?: number | undefined;
+  /** With `respawn`, and with `move` of dead jobs, as `deadLetter.respawn`. */
+  readonly tries?: number | undefined;
+  readonly keepTries?: boolean | undefined;
+  readonly ttlMs?: number | undefined;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly action: OperationAction;
+  /** With the states that it acts on. */
+  readonly filter: Readonly<Record<string, unknown>> & { readonly state: readonly JobState[] };
+  readonly dryRun: boolean;
+  readonly ratePerS: number | null;
+  readonly to: string | null;
+  /** Without the data, for which `data` is true. */
+  readonly set: Readonly<Record<string, unknown>> | null;
+  readonly state: 'running' | 'done' | 'stopped';
+  /** Why it was stopped: a code, and a sentence. */
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly matched: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Why jobs failed or were skipped. */
+  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  /** Entries of the index that were read, and that it had; null: not known. */
+  readonly looked: number;
+  readonly toLook: number | null;
+  /** The first jobs that matched. */
+  readonly samples: readonly { readonly id: string; readonly queue: string; readonly state: JobState }[];
+  readonly createdAt: string;
+  readonly createdBy: string | null;
+  readonly endedAt: string | null;
+  readonly nextAt: string | null;
+}
+
+export interface WaitForOperation extends CallOptions {
+  /** How often it is looked at; 500 ms. */
+  readonly pollMs?: number | undefined;
+  /** Is called with the operation each time. */
+  readonly onProgress?: ((operation: Operation) => void) | undefined;
+}
+
+/** The calls of `operations`, over HTTP or in process. */
+export interface OperationCalls {
+  start(
+    operation: NewOperation,
+    options?: CallOptions & { readonly idempotencyKey?: string | undefined },
+  ): Promise<Operation>;
+  get(id: string, options?: CallOptions): Promise<Operation>;
+  list(page?: PageOptions, options?: CallOptions): Promise<Page<Operation>>;
+  stop(id: string, options?: CallOptions): Promise<Operation>;
+  wait(id: string, options?: WaitForOperation): Promise<Operation>;
+}
+
+const POLL_MS = 500;
+const KEY_BYTES = 12;
+
+/** Actions over all jobs that a filter matches. */
+export class Operations implements OperationCalls {
+  constructor(private readonly calls: Calls) {}
+
+  /**
+   * Starts an operation; the work is done afterwards.
+   *
+   * @throws {PumphouseError} `too_many_operations`: four of the namespace run
+   */
+  start(
+    operation: NewOperation,
+    {
+      idempotencyKey = randomHex(KEY_BYTES),
+      ...options
+    }: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<Operation> {
+    const { set, ...rest } = operation;
+    const members = set === undefined ? '' : `"set":${withPayload(set)}`;
+    const call = { method: 'POST', path: 'operations', isRepeatable: true } as const;
+    const headers = { 'Idempotency-Key': idempotencyKey };
+    return this.calls.send({ ...call, headers, body: objectWith(toWire(rest) as object, members) }, options);
+  }
+
+  /** @throws {PumphouseError} `operation_not_found` */
+  get(id: string, options: CallOptions = {}): Promise<Operation> {
+    return this.calls.send({ method: 'GET', path: `operations/${part(id)}` }, options);
+  }
+
+  /** A page of those that run or ended within a week, newest first. */
+  list(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<Operation>> {
+    return this.calls.send({ method: 'GET', path: 'operations', query: { ...page } }, options);
+  }
+
+  /** Stops an operation; what it has done stays done. @throws {PumphouseError} `operation_not_found` */
+  stop(id: string, options: CallOptions = {}): Promise<Operation> {
+    const path = `operations/${part(id)}/stop`;
+    return this.calls.send({ method: 'POST', path, isRepeatable: true }, options);
+  }
+
+  /** Waits until an operation has ended. @throws {PumphouseError} `operation_not_found` */
+  wait(id: string, options: WaitForOperation = {}): Promise<Operation> {
+    return untilEnded((call) => this.get(id, call), options);
+  }
+}
+
+/** Looks at an operation again and again until it has ended. */
+export async function untilEnded(
+  look: (options: CallOptions) => Promise<Operation>,
+  { pollMs = POLL_MS, onProgress, signal }: WaitForOperation,
+): Promise<Operation> {
+  for (;;) {
+    const operation = await look({ signal });
+    onProgress?.(operation);
+    if (operation.state !== 'running') return operation;
+    await sleep(pollMs, signal);
+  }
+}

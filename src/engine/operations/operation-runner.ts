@@ -1,0 +1,198 @@
+import type { LoopStatus } from '../../domain/loop.js';
+import { matchesPattern } from '../../domain/rights.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { stepOperation } from '../../redis/scripts/extended.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import { Loop } from '../timers/loop.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+import type { Timers } from '../timers/timers.js';
+import { type Grant, grantOf, RECORD_FIELDS, type StoredOperation, storedOf, textOf } from './record.js';
+
+/** Jobs that a step changes, and entries that it looks at: at most 5 ms of Redis. */
+const ACT_STEP = 50;
+const LOOK_STEP = 200;
+/** Queues that a step may walk. */
+const QUEUES_IN_STEP = 50;
+/** Pause after a step that failed, in milliseconds. */
+const AFTER_FAILURE_MS = 500;
+/** The reply of the script: code, and how it goes on. */
+const CODE = { runs: 1 } as const;
+const FIRST_COUNT = 7;
+
+/** What a token may do at present, as far as an operation is concerned. */
+export interface GrantCheck {
+  /** Why the operation must stop; null = it goes on. */
+  readonly reason: string | null;
+  /** The token lacks the permission `push`. */
+  readonly lacksPush: boolean;
+}
+
+/** An operation that this process goes on with. */
+interface Wanted {
+  readonly namespace: string;
+  readonly id: string;
+  /** When its next step is due, Unix ms, by Redis. */
+  dueMs: number;
+  known?: Known;
+}
+
+/** What does not change while it runs, read once. */
+interface Known {
+  readonly grant: Grant | null;
+  /** It walks one index of the namespace, not queue by queue. */
+  readonly isByName: boolean;
+  /** The queues of its jobs, sorted. */
+  readonly queues: readonly string[];
+  /** Where the next step goes on. */
+  queue: string;
+}
+
+/**
+ * Does the steps of operations, one after the other, with a pause as long as the step: other calls get at least half of
+ * Redis. Each step is one script, which also says where the next one begins: so a killed server loses nothing, and any
+ * other goes on five seconds later.
+ */
+export class OperationRunner {
+  readonly loop: Loop;
+  private readonly wanted = new Map<string, Wanted>();
+  private check: ((grant: Grant) => Promise<GrantCheck>) | undefined;
+  private halted: string | null = null;
+  private isStarted = false;
+
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly quotas: NamespaceQuotas,
+    private readonly queues: (namespace: string) => Promise<string[]>,
+    private readonly scheduleWakeup: ScheduleWakeup,
+    timers: Timers,
+  ) {
+    this.loop = new Loop({
+      ...{ name: 'operations', pool: pool.name, timers, observer },
+      run: () => this.stepNext(),
+      pauseMs: (durationMs) => this.pauseMs(durationMs),
+    });
+  }
+
+  /** Who started an operation is checked before each step. Without a check, operations that a token started are left to servers. */
+  useGrants(check: (grant: Grant) => Promise<GrantCheck>): void {
+    this.check = check;
+  }
+
+  /** All operations of this Redis stop at their next step. @param reason why */
+  halt(reason: string): void {
+    this.halted = reason;
+  }
+
+  start(): void {
+    this.isStarted = true;
+    if (this.wanted.size > 0) this.loop.hasten();
+  }
+
+  /** Waits for the step in progress. Another server goes on. */
+  stop(): Promise<void> {
+    this.wanted.clear();
+    return this.loop.stop();
+  }
+
+  status(): LoopStatus {
+    return this.loop.status();
+  }
+
+  /** This process goes on with an operation. */
+  want(namespace: string, id: string): void {
+    const name = `${namespace}\0${id}`;
+    if (!this.wanted.has(name)) this.wanted.set(name, { namespace, id, dueMs: 0 });
+    // Not started: steps are done in `runNow` only, so that a test controls them.
+    if (this.isStarted) this.loop.hasten();
+  }
+
+  /** Does steps until none is due any more. @returns how many */
+  async runNow(): Promise<number> {
+    let steps = 0;
+    while ((await this.stepNext()) > 0) steps++;
+    return steps;
+  }
+
+  /** Does the step that is due first. @returns 1, or 0 if none is due */
+  private async stepNext(): Promise<number> {
+    const next = this.first();
+    if (next === undefined || next.dueMs > this.runner.now()) return 0;
+    next.dueMs = this.runner.now() + AFTER_FAILURE_MS;
+    const goesOn = await this.step(next);
+    if (!goesOn) this.wanted.delete(`${next.namespace}\0${next.id}`);
+    return 1;
+  }
+
+  private first(): Wanted | undefined {
+    let first: Wanted | undefined;
+    for (const one of this.wanted.values()) if (first === undefined || one.dueMs < first.dueMs) first = one;
+    return first;
+  }
+
+  private pauseMs(durationMs: number): number | null {
+    const first = this.first();
+    return first === undefined ? null : Math.max(first.dueMs - this.runner.now(), durationMs);
+  }
+
+  /** @returns whether this process goes on with it */
+  private async step(wanted: Wanted): Promise<boolean> {
+    const { namespace, id } = wanted;
+    const known = wanted.known ?? (await this.learn(namespace, id));
+    if (known === undefined || (known.grant !== null && this.check === undefined)) return false;
+    wanted.known = known;
+    const { reason, lacksPush } = await this.checkOf(known.grant);
+    const rest = known.queues.filter((queue) => known.isByName || queue >= known.queue);
+    const queues = known.isByName ? rest : rest.slice(0, QUEUES_IN_STEP);
+    const args = {
+      ...{ id, reason: reason ?? '', limit: ACT_STEP, scan_limit: LOOK_STEP },
+      is_last: queues.length === rest.length ? '1' : '0',
+      is_limited: known.grant?.patterns ? '1' : '0',
+      no_push: lacksPush ? '1' : '0',
+      most_bytes: this.quotas.bytesOf(namespace) ?? 0,
+    };
+    const items = queues.map((queue) => [queue]);
+    const { raw } = await this.runner.run(stepOperation, namespace, args, items);
+    this.scheduleWakeup(namespace, integerAt(raw, 4));
+    for (let i = FIRST_COUNT; i + 1 < raw.length; i += 2)
+      this.observer.respawned(namespace, bytesAt(raw, i).toString(), integerAt(raw, i + 1));
+    known.queue = bytesAt(raw, 6).toString();
+    wanted.dueMs = integerAt(raw, 3);
+    return integerAt(raw, 2) === CODE.runs;
+  }
+
+  private async checkOf(grant: Grant | null): Promise<GrantCheck> {
+    if (this.halted !== null) return { reason: this.halted, lacksPush: false };
+    if (grant === null || this.check === undefined) return { reason: null, lacksPush: false };
+    return this.check(grant);
+  }
+
+  private async learn(namespace: string, id: string): Promise<Known | undefined> {
+    const key = this.pool.keys.operation(namespace, id);
+    const stored = storedOf(await this.pool.readBytes('HMGET', key, ...RECORD_FIELDS));
+    if (stored === null) return undefined;
+    const [grant, isByName] = [grantOf(stored), textOf(stored.name) !== ''];
+    return {
+      grant,
+      isByName,
+      queues: await this.queuesOf(namespace, stored, grant),
+      queue: textOf(stored.queue),
+    };
+  }
+
+  /** New queues have only jobs that came later. */
+  private async queuesOf(namespace: string, stored: StoredOperation, grant: Grant | null): Promise<string[]> {
+    const { queue } = JSON.parse(textOf(stored.filter)) as { readonly queue?: string };
+    const all = queue === undefined ? await this.queues(namespace) : [queue];
+    const { patterns = null } = grant ?? {};
+    // guard: operation-matches-allowed-queues
+    const allowed =
+      patterns === null ? all : all.filter((name) => patterns.some((one) => matchesPattern(one, name)));
+    if (textOf(stored.name) !== '' && patterns === null) return [];
+    return allowed.sort();
+  }
+}

@@ -1,0 +1,81 @@
+import { ArgumentError } from '../../contract/fields/problems.js';
+import type { Action } from '../../contract/operations.js';
+import type { JobFilter } from '../../domain/job/job-lists.js';
+import type { JobState } from '../../domain/job/states.js';
+import type { Verb } from '../../domain/rights.js';
+
+/** Jobs of an operation: all given conditions must hold. Times of death are Unix ms. */
+export interface OperationFilter extends Omit<JobFilter, 'state' | 'tracked'> {
+  readonly state?: readonly JobState[];
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+/** States that an action acts on, and those that it acts on if the filter names none. */
+interface States {
+  readonly all: readonly JobState[];
+  readonly usual: readonly JobState[];
+}
+
+const WAITING = ['ready', 'scheduled', 'blocked', 'held'] as const;
+const STATES: Readonly<Record<Action, States>> = {
+  cancel: { all: [...WAITING, 'leased', 'dead'], usual: [...WAITING, 'leased'] },
+  delete: { all: [...WAITING, 'dead', 'done', 'cancelled'], usual: WAITING },
+  respawn: { all: ['dead'], usual: ['dead'] },
+  retry: { all: ['scheduled', 'dead'], usual: ['scheduled', 'dead'] },
+  move: { all: [...WAITING, 'dead'], usual: WAITING },
+  patch: { all: WAITING, usual: WAITING },
+};
+
+/**
+ * The states of the jobs that an operation acts on. Conditions that only dead jobs can meet mean those.
+ *
+ * @throws {QueueError} `invalid_argument`: the action does not act on jobs of a state that is named
+ */
+export function statesOf(action: Action, filter: OperationFilter): readonly JobState[] {
+  const { all, usual } = STATES[action];
+  const { state, group, text, fromMs, toMs } = filter;
+  const isOfDead = [group, text, fromMs, toMs].some((one) => one !== undefined);
+  if (state === undefined) return isOfDead && all.includes('dead') ? ['dead'] : usual;
+  if (!state.every((one) => all.includes(one)))
+    throw new ArgumentError('filter.state', `must be of ${all.join(', ')}: ${action} acts on no others`);
+  return state;
+}
+
+/** The permissions that a token needs for an operation: those of the calls for one job. */
+export function verbsOf(action: Action, states: readonly JobState[]): Verb[] {
+  if (action === 'cancel' || action === 'delete') return ['consume'];
+  const verbs: Verb[] = states.includes('dead') ? ['admin'] : [];
+  return states.some((state) => state !== 'dead') ? [...verbs, 'publish'] : verbs;
+}
+
+/** Letters of the indexes of each state, as lua/modules/core/call.lua has them. Far jobs come first: they become near ones. */
+const INDEXES: Readonly<Record<JobState, string>> = {
+  ready: 'pr',
+  scheduled: 'fsS',
+  leased: 'lL',
+  blocked: 'b',
+  held: 'h',
+  dead: 'd',
+  done: 'z',
+  cancelled: 'z',
+};
+const ORDER: readonly JobState[] = [
+  ...(['scheduled', 'ready', 'held', 'blocked', 'leased', 'dead', 'done', 'cancelled'] as const),
+];
+
+/** The indexes that hold all jobs of a filter, as lua/commands/extended/start_operation.lua reads them. */
+export function indexesText(states: readonly JobState[], filter: OperationFilter): string {
+  const { queue, worker, group, tag, type } = filter;
+  const letters = new Set(
+    ORDER.filter((state) => states.includes(state)).flatMap((state) => [...INDEXES[state]]),
+  );
+  // Only their own index knows the jobs of a worker.
+  if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });
+  const names = [
+    ...(group === undefined ? [] : [['F', group]]),
+    ...(tag === undefined ? [] : [['t', tag]]),
+    ...(type === undefined ? [] : [['y', type]]),
+  ];
+  return JSON.stringify({ kinds: [...letters].join(''), queue, names });
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { TokenCache } from '../auth/token-cache.js';
+import { Config } from '../config/config.js';
+import type { OperationDetails, OperationFields } from '../contract/operations.js';
+import type { Caller } from '../domain/caller.js';
+import { notFound } from '../domain/errors.js';
+import { checkAllQueues, checkQueue, checkVerb, isForQueue, isForSomeQueues } from '../domain/rights.js';
+import type { OperationCalls } from '../engine/engine.js';
+import { Engines } from '../engine/engines.js';
+import type { GrantCheck } from '../engine/operations/operation-runner.js';
+import { type FoundOperation, keyReused } from '../engine/operations/operations.js';
+import { statesOf, verbsOf } from '../engine/operations/plan.js';
+import type { Grant } from '../engine/operations/record.js';
+import { operationOf } from './operations.v1.js';
+
+/** Operations on behalf of callers: with the rights of their tokens, which are checked again at each step. */
+@Injectable()
+export class OperationsService {
+  constructor(
+    private readonly engines: Engines,
+    private readonly tokens: TokenCache,
+    private readonly config: Config,
+  ) {
+    for (const engine of engines.all()) engine.useGrants((grant) => this.check(grant));
+  }
+
+  /** @throws {QueueError} `verb_missing`, `queue_not_allowed`, `pool_moving`, or as `Operations.start` */
+  async start(
+    caller: Caller,
+    fields: OperationFields,
+    idempotencyKey: string | undefined,
+  ): Promise<FoundOperation & { readonly isReplayed: boolean }> {
+    const operation = operationOf(fields, this.config.limits.max_body_bytes);
+    const { action, filter, to, cascade } = operation;
+    const verbs = verbsOf(action, statesOf(action, filter));
+    // guard: operation-needs-the-verbs-of-its-action
+    for (const verb of verbs) checkVerb(caller.rights, verb);
+    if (filter.queue !== undefined) checkQueue(caller.rights, filter.queue);
+    // guard: operation-checks-target-queue
+    if (to !== undefined) checkQueue(caller.rights, to);
+    // guard: operation-cascade-needs-all-queues
+    if (cascade === true) checkAllQueues(caller.rights);
+    const { tokenId: by, tokenHint: hint, rights } = caller;
+    const grant = { by, hint, verbs: verbs.sort(), patterns: rights?.queues ?? null };
+    const started = await this.of(caller).start(caller.namespace, {
+      ...operation,
+      grant,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+    if (!isVisible(caller, started)) throw keyReused();
+    return started;
+  }
+
+  /** @throws {QueueError} `operation_not_found`: also if the caller may not see it */
+  async find(caller: Caller, id: string): Promise<OperationDetails> {
+    const found = await this.of(caller).find(caller.namespace, id);
+    if (found === null || !isVisible(caller, found)) throw notFound('operation', id);
+    return found.details;
+  }
+
+  /** All that the caller may see, newest first. */
+  async list(caller: Caller): Promise<OperationDetails[]> {
+    const all = await this.of(caller).list(caller.namespace);
+    return all.filter((one) => isVisible(caller, one)).map(({ details }) => details);
+  }
+
+  /** @throws as `find` */
+  async stop(caller: Caller, id: string): Promise<OperationDetails> {
+    await this.find(caller, id);
+    return (await this.of(caller).stop(caller.namespace, id)).details;
+  }
+
+  private of({ pool }: Caller): OperationCalls {
+    return this.engines.of(pool).operations;
+  }
+
+  /** Whether the token that started an operation may still do what it does. */
+  private async check({ by, verbs, patterns }: Grant): Promise<GrantCheck> {
+    const known = await this.tokens.get(by);
+    // guard: operation-ends-with-its-token
+    if (known === null) return { reason: 'token_revoked', lacksPush: true };
+    const { rights } = known.record;
+    if (rights === null) return { reason: null, lacksPush: false };
+    const isSame =
+      verbs.every((verb) => rights.verbs.some((one) => one === verb)) &&
+      (rights.queues === null || rights.queues.join() === patterns?.join());
+    return {
+      reason: /* guard: operation-ends-with-its-rights */ isSame ? null : 'rights_changed',
+      lacksPush: !rights.verbs.includes('push'),
+    };
+  }
+}
+
+/** A token for some queues sees what it started itself, and operations on one of its queues. */
+function isVisible({ rights, tokenId }: Caller, { details, grant }: FoundOperation): boolean {
+  const { queue } = details.filter;
+  return (
+    !isForSomeQueues(rights) ||
+    grant?.by === tokenId ||
+    (queue !== undefined && /* guard: operation-hides-other-queues */ isForQueue(rights, queue))
+  );
+}
