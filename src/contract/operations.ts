@@ -112,9 +112,12 @@ export class OperationAnswer {
   samples!: readonly SampleAnswer[];
   @Moment('When it began.') created_at!: string;
   @Nullable()
-  @Label('The first characters of the token that started it; null: a program without a server did.', {
-    max: MAX_LABEL,
-  })
+  @Label(
+    'The first characters of the token that started it, or the account; null: a program without a server did.',
+    {
+      max: MAX_LABEL,
+    },
+  )
   created_by!: string | null;
   @Nullable() @Moment('When it ended; null: it runs.') ended_at!: string | null;
   @Nullable()

@@ -23,9 +23,8 @@ import { findIdempotencyRecord } from './publish/idempotency-records.js';
 import { publishJobs } from './publish/publish-jobs.js';
 import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
-import type { GrantCheck } from './operations/operation-runner.js';
+import type { CheckGrant } from './operations/operation-runner.js';
 import type { Operations } from './operations/operations.js';
-import type { Grant } from './operations/record.js';
 import type { MovingStore, RecordMover } from './moving/record-mover.js';
 import type { Quotas } from '../domain/job/quotas.js';
 import type { NamespaceQuotas } from './core/quotas.js';
@@ -289,7 +288,7 @@ export class PoolEngine implements Engine {
   }
 
   /** How the rights of a token are checked at each step of an operation that it started. Without it, servers do those. */
-  useGrants(check: (grant: Grant) => Promise<GrantCheck>): void {
+  useGrants(check: CheckGrant): void {
     this.components.operationRunner.useGrants(check);
   }
 

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { rightsOfAccount } from '../auth/roles.js';
 import { TokenCache } from '../auth/token-cache.js';
 import { Config } from '../config/config.js';
 import type { OperationDetails, OperationFields } from '../contract/operations.js';
 import type { Caller } from '../domain/caller.js';
-import { notFound } from '../domain/errors.js';
+import { Actor, WITHOUT_ACCOUNT } from '../domain/actor.js';
+import { notFound, QueueError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, checkVerb, isForQueue, isForSomeQueues } from '../domain/rights.js';
 import type { OperationCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
@@ -13,6 +15,9 @@ import { statesOf, verbsOf } from '../engine/operations/plan.js';
 import type { Grant } from '../engine/operations/record.js';
 import { operationOf } from './operations.v1.js';
 
+/** Begins the id of a caller that is an account. */
+const ACCOUNT = 'account:';
+
 /** Operations on behalf of callers: with the rights of their tokens, which are checked again at each step. */
 @Injectable()
 export class OperationsService {
@@ -21,7 +26,7 @@ export class OperationsService {
     private readonly tokens: TokenCache,
     private readonly config: Config,
   ) {
-    for (const engine of engines.all()) engine.useGrants((grant) => this.check(grant));
+    for (const engine of engines.all()) engine.useGrants((...grant) => this.check(...grant));
   }
 
   /** @throws {QueueError} `verb_missing`, `queue_not_allowed`, `pool_moving`, or as `Operations.start` */
@@ -40,7 +45,8 @@ export class OperationsService {
     if (to !== undefined) checkQueue(caller.rights, to);
     // guard: operation-cascade-needs-all-queues
     if (cascade === true) checkAllQueues(caller.rights);
-    const { tokenId: by, tokenHint: hint, rights } = caller;
+    const { tokenId: by, tokenHint, actor, rights } = caller;
+    const hint = actor?.account ?? tokenHint;
     const grant = { by, hint, verbs: verbs.sort(), patterns: rights?.queues ?? null };
     const started = await this.of(caller).start(caller.namespace, {
       ...operation,
@@ -70,12 +76,31 @@ export class OperationsService {
     return (await this.of(caller).stop(caller.namespace, id)).details;
   }
 
+  /** The role of an account is that of the configuration of this server. */
+  private checkAccount(namespace: string, name: string, verbs: readonly string[]): GrantCheck {
+    const actor = actorOf(this.config.admin.accounts, name);
+    const stopped = { reason: 'rights_changed', lacksPush: true };
+    if (actor === undefined) return stopped;
+    try {
+      const rights = rightsOfAccount(actor, 'POST /v1/:namespace/operations', namespace);
+      const mayGoOn = verbs.every((verb) => rights?.verbs.some((one) => one === verb) ?? true);
+      return mayGoOn
+        ? { reason: null, lacksPush: rights !== null && !rights.verbs.includes('push') }
+        : stopped;
+    } catch (error) {
+      if (error instanceof QueueError) return stopped;
+      throw error;
+    }
+  }
+
   private of({ pool }: Caller): OperationCalls {
     return this.engines.of(pool).operations;
   }
 
-  /** Whether the token that started an operation may still do what it does. */
-  private async check({ by, verbs, patterns }: Grant): Promise<GrantCheck> {
+  /** Whether the token, or the account, that started an operation may still do what it does. */
+  private async check(namespace: string, grant: Grant): Promise<GrantCheck> {
+    const { by, verbs, patterns } = grant;
+    if (by.startsWith(ACCOUNT)) return this.checkAccount(namespace, by.slice(ACCOUNT.length), verbs);
     const known = await this.tokens.get(by);
     // guard: operation-ends-with-its-token
     if (known === null) return { reason: 'token_revoked', lacksPush: true };
@@ -89,6 +114,15 @@ export class OperationsService {
       lacksPush: !rights.verbs.includes('push'),
     };
   }
+}
+
+/** An account by its name; undefined if the configuration has none. '': the server has no accounts. */
+function actorOf(accounts: Config['admin']['accounts'], name: string): Actor | undefined {
+  const account = accounts[name];
+  if (name === '') return Object.keys(accounts).length === 0 ? WITHOUT_ACCOUNT : undefined;
+  if (account === undefined) return undefined;
+  if (typeof account === 'string') return new Actor(name, 'admin', null);
+  return account.role === '' ? undefined : new Actor(name, account.role, account.namespaces ?? null);
 }
 
 /** A token for some queues sees what it started itself, and operations on one of its queues. */

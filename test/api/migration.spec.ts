@@ -33,6 +33,22 @@ describe('a pool that moves to another Redis', () => {
     engine.publish(app.namespace, 'q', newJob({ body: Buffer.from(text), tries: 3 }));
   const idOf = ({ json }: { json: unknown }): string => (json as { job_id: string }).job_id;
 
+  it('refuses a new operation, and stops those that ran when the move began', async () => {
+    for (let i = 0; i < 40; i++) await old.publish(app.namespace, 'operated', newJob());
+    const shown = { filter: { state: [] }, to: null, set: null };
+    const { details } = await old.operations.start(app.namespace, {
+      ...{ action: 'delete', filter: { queue: 'operated' }, ratePerS: 10, shown },
+    });
+    const find = async (): Promise<unknown> =>
+      (await app.call('GET', `/v1/${app.namespace}/operations/${details.id}`)).json;
+    await waitFor(async () => ((await find()) as { state: string }).state !== 'running');
+    expect(await find()).toMatchObject({ state: 'stopped', reason: 'pool_moving', done: 0 });
+    const body = '{"action":"cancel","filter":{}}';
+    const refused = await app.call('POST', `/v1/${app.namespace}/operations`, { body });
+    expect(refused).toMatchObject({ status: 503, json: { code: 'pool_moving' } });
+    await app.delete('operated');
+  });
+
   // One escape in the path is enough to bypass the fast path.
   it.each([
     ['the fast path', 'q'],

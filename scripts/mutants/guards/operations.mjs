@@ -114,6 +114,27 @@ export const OPERATIONS = [
     test: 'an operation › acts on jobs of all queues, and on none of a queue that its token is not for',
   },
   {
+    id: 'operation-stops-when-full',
+    name: 'operations: a full Redis stops them',
+    off: 'false',
+    spec: 'test/faults/operations.spec.ts',
+    test: 'operations on a Redis of their own › stop when Redis is full, but for deletions',
+  },
+  {
+    id: 'operation-store-full',
+    name: 'operations: a full Redis takes no new one',
+    off: 'false',
+    spec: 'test/faults/operations.spec.ts',
+    test: 'operations on a Redis of their own › stop when Redis is full, but for deletions',
+  },
+  {
+    id: 'operations-stop-during-a-move',
+    name: 'operations: those that run stop when their pool moves',
+    off: 'remove',
+    spec: 'test/api/migration.spec.ts',
+    test: 'a pool that moves to another Redis › refuses a new operation, and stops those that ran when the move began',
+  },
+  {
     id: 'operation-needs-the-verbs-of-its-action',
     name: 'operations: each action needs the permissions of its call',
     off: 'remove',

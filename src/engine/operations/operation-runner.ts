@@ -11,8 +11,9 @@ import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { Timers } from '../timers/timers.js';
 import { type Grant, grantOf, RECORD_FIELDS, type StoredOperation, storedOf, textOf } from './record.js';
 
-/** Jobs that a step changes, and entries that it looks at: at most 5 ms of Redis. */
-const ACT_STEP = 50;
+/** Jobs that a step changes, and entries that it looks at: at most 5 ms of Redis. What ends a job is done twice as fast as what moves it. */
+const END_STEP = 50;
+const ACT_STEP = 25;
 const LOOK_STEP = 200;
 /** Queues that a step may walk. */
 const QUEUES_IN_STEP = 50;
@@ -30,6 +31,9 @@ export interface GrantCheck {
   readonly lacksPush: boolean;
 }
 
+/** Says what the token, or the account, that started an operation may do in a namespace at present. */
+export type CheckGrant = (namespace: string, grant: Grant) => Promise<GrantCheck>;
+
 /** An operation that this process goes on with. */
 interface Wanted {
   readonly namespace: string;
@@ -42,6 +46,8 @@ interface Wanted {
 /** What does not change while it runs, read once. */
 interface Known {
   readonly grant: Grant | null;
+  /** Its action ends jobs. */
+  readonly isEnding: boolean;
   /** It walks one index of the namespace, not queue by queue. */
   readonly isByName: boolean;
   /** The queues of its jobs, sorted. */
@@ -58,7 +64,7 @@ interface Known {
 export class OperationRunner {
   readonly loop: Loop;
   private readonly wanted = new Map<string, Wanted>();
-  private check: ((grant: Grant) => Promise<GrantCheck>) | undefined;
+  private check: CheckGrant | undefined;
   private halted: string | null = null;
   private isStarted = false;
 
@@ -79,7 +85,7 @@ export class OperationRunner {
   }
 
   /** Who started an operation is checked before each step. Without a check, operations that a token started are left to servers. */
-  useGrants(check: (grant: Grant) => Promise<GrantCheck>): void {
+  useGrants(check: CheckGrant): void {
     this.check = check;
   }
 
@@ -145,11 +151,11 @@ export class OperationRunner {
     const known = wanted.known ?? (await this.learn(namespace, id));
     if (known === undefined || (known.grant !== null && this.check === undefined)) return false;
     wanted.known = known;
-    const { reason, lacksPush } = await this.checkOf(known.grant);
+    const { reason, lacksPush } = await this.checkOf(namespace, known.grant);
     const rest = known.queues.filter((queue) => known.isByName || queue >= known.queue);
     const queues = known.isByName ? rest : rest.slice(0, QUEUES_IN_STEP);
     const args = {
-      ...{ id, reason: reason ?? '', limit: ACT_STEP, scan_limit: LOOK_STEP },
+      ...{ id, reason: reason ?? '', limit: known.isEnding ? END_STEP : ACT_STEP, scan_limit: LOOK_STEP },
       is_last: queues.length === rest.length ? '1' : '0',
       is_limited: known.grant?.patterns ? '1' : '0',
       no_push: lacksPush ? '1' : '0',
@@ -165,10 +171,10 @@ export class OperationRunner {
     return integerAt(raw, 2) === CODE.runs;
   }
 
-  private async checkOf(grant: Grant | null): Promise<GrantCheck> {
+  private async checkOf(namespace: string, grant: Grant | null): Promise<GrantCheck> {
     if (this.halted !== null) return { reason: this.halted, lacksPush: false };
     if (grant === null || this.check === undefined) return { reason: null, lacksPush: false };
-    return this.check(grant);
+    return this.check(namespace, grant);
   }
 
   private async learn(namespace: string, id: string): Promise<Known | undefined> {
@@ -176,8 +182,10 @@ export class OperationRunner {
     const stored = storedOf(await this.pool.readBytes('HMGET', key, ...RECORD_FIELDS));
     if (stored === null) return undefined;
     const [grant, isByName] = [grantOf(stored), textOf(stored.name) !== ''];
+    const isEnding = ['cancel', 'delete'].includes(textOf(stored.action));
     return {
       grant,
+      isEnding,
       isByName,
       queues: await this.queuesOf(namespace, stored, grant),
       queue: textOf(stored.queue),

@@ -14,9 +14,9 @@ export type StoredOperation = Readonly<Partial<Record<RecordField, Buffer>>>;
 
 /** Who started an operation, and with which rights. */
 export interface Grant {
-  /** The digest of the token. */
+  /** The digest of the token, or the account behind `account:`. */
   readonly by: string;
-  /** Its first characters, to be shown. */
+  /** Its first characters, or the name of the account, to be shown. */
   readonly hint: string;
   /** Permissions that the operation needs, sorted. */
   readonly verbs: readonly string[];
