@@ -1,8 +1,8 @@
 import { MAX_LABEL, MAX_MESSAGE } from '../domain/limits.js';
-import { STATE_NAMES } from '../domain/job/states.js';
+import { type JobState, STATE_NAMES } from '../domain/job/states.js';
 import { join, omit, optional, pick } from './fields/derived.js';
 import { Nullable, Optional } from './fields/field.js';
-import { Flag, JobId, Label, Moment, OneOf, Part, Parts, QueueName, Whole } from './fields/kinds.js';
+import { Flag, JobId, Label, Moment, OneOf, Part, Parts, QueueName, SomeOf, Whole } from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 import { MANY } from './job/answers.js';
 import { CancelFields, ChangeFields } from './job/changes.js';
@@ -24,15 +24,16 @@ export const MAX_RATE_PER_S = 10_000;
 const MOST_SAMPLES = 5;
 const MOST_REFUSALS = 100;
 
+const OfJobs = pick(JobFilterFields, ['queue', 'tag', 'type', 'group', 'worker'], {
+  queue: 'Their queue. A token for some queues matches only jobs of these.',
+  group: 'The failure group of dead jobs.',
+});
+const OfDeadJobs = pick(DeadFilterFields, ['text', 'attributes', 'from', 'to']);
+
 /** Filters of an operation; a job must match all of them. */
-export class OperationFilterFields extends join(
-  pick(JobFilterFields, ['queue', 'state', 'tag', 'type', 'group', 'worker'], {
-    queue: 'Their queue. A token for some queues matches only jobs of these.',
-    state: 'Their states. Each action has those that it acts on.',
-    group: 'The failure group of dead jobs.',
-  }),
-  pick(DeadFilterFields, ['text', 'attributes', 'from', 'to']),
-) {}
+export class OperationFilterFields extends join(OfJobs, OfDeadJobs) {
+  @Optional() @SomeOf('Their states. Each action has those that it acts on.', STATE_NAMES) state?: JobState[];
+}
 
 /** Fields of a change that makes sense for many jobs. */
 export class PatchFields extends omit(ChangeFields, ['queue', 'depends_on', 'on_missing_dependency']) {}

@@ -10,8 +10,10 @@ export type OperationAction = 'cancel' | 'delete' | 'respawn' | 'retry' | 'move'
 /** The jobs of an operation: all given conditions must hold. `{}` = all of the namespace. */
 export interface OperationFilter
   extends
-    Pick<JobFilter, 'queue' | 'state' | 'tag' | 'type' | 'group' | 'worker'>,
-    Pick<DeadFilter, 'text' | 'attributes' | 'from' | 'to'> {}
+    Pick<JobFilter, 'queue' | 'tag' | 'type' | 'group' | 'worker'>,
+    Pick<DeadFilter, 'text' | 'attributes' | 'from' | 'to'> {
+  readonly state?: readonly JobState[] | undefined;
+}
 
 /** An action over all jobs that a filter matches. */
 export interface NewOperation {
