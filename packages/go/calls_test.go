@@ -1,6 +1,7 @@
 package pumphouse_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -261,6 +262,55 @@ func TestWorkersAreListedAndToldToStop(t *testing.T) {
 	}
 	_, err := client.Worker(ctx, name)
 	wantCode(t, err, "worker_not_found")
+}
+
+func TestAnOperationIsStartedWaitedForAndStopped(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	operation := must[*pumphouse.Operation](t)
+	ids := make([]string, 0, 100)
+	for _, job := range must[[]pumphouse.PublishedJob](t)(client.PublishMany(ctx, make100(queue))) {
+		ids = append(ids, job.ID)
+	}
+	all := &pumphouse.OperationFilter{Queue: queue}
+	dry := operation(client.StartOperation(ctx, pumphouse.NewOperation{Action: "cancel", Filter: all, DryRun: true}))
+	dry = operation(client.WaitOperation(ctx, dry.ID, nil))
+	want(t, []any{dry.State, dry.Matched, dry.Done, len(dry.Samples)}, []any{"done", 100, 0, 5})
+	want(t, dry.Samples[0], pumphouse.OperationSample{ID: ids[0], Queue: queue, State: "ready"})
+	priority, seen := -5, 0
+	patch := pumphouse.NewOperation{Action: "patch", Filter: all, Set: &pumphouse.JobChange{Priority: &priority}}
+	ended := operation(client.WaitOperation(ctx, operation(client.StartOperation(ctx, patch)).ID, func(*pumphouse.Operation) { seen++ }))
+	want(t, []any{ended.Done, ended.Failed, ended.HasEnded(), seen > 0}, []any{100, 0, true, true})
+	want(t, must[*pumphouse.JobDetails](t)(client.Job(ctx, ids[99])).Priority, -5)
+	move := pumphouse.NewOperation{Action: "move", Filter: all, To: queue + "-2", RatePerS: 1, IdempotencyKey: "k-" + queue}
+	slow := operation(client.StartOperation(ctx, move))
+	want(t, operation(client.StartOperation(ctx, move)).ID, slow.ID)
+	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	last, err := client.WaitOperation(soon, slow.ID, nil)
+	if err != context.DeadlineExceeded || last == nil || last.HasEnded() {
+		t.Errorf("it is %+v, %v", last, err)
+	}
+	want(t, operation(client.StopOperation(ctx, slow.ID)).Reason, "stopped")
+	isListed := false
+	if err := client.EachOperation(ctx, func(one *pumphouse.Operation) error {
+		isListed = isListed || one.ID == slow.ID && one.RatePerS == 1
+		return nil
+	}); err != nil || !isListed {
+		t.Errorf("the operation is not listed: %v", err)
+	}
+	if _, err := client.StartOperation(ctx, pumphouse.NewOperation{Action: "cancel"}); err == nil || !strings.Contains(err.Error(), "give a Filter") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = client.Operation(ctx, "unknown")
+	wantCode(t, err, "operation_not_found")
+}
+
+func make100(queue string) []pumphouse.NewJob {
+	jobs := make([]pumphouse.NewJob, 100)
+	for i := range jobs {
+		jobs[i].Queue = queue
+	}
+	return jobs
 }
 
 func TestTheStatisticsOfADayAreRead(t *testing.T) {

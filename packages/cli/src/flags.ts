@@ -48,11 +48,18 @@ export class FieldFlags<T extends object> {
   private readonly flags: FieldFlag[] = [];
   private readonly needs: Need[] = [];
 
-  /** @param texts by field, in an object by the name of the object and the field: `unique.mode` */
-  constructor(of: FieldsClass<T>, texts: Readonly<Record<string, FlagText>> = {}) {
+  /**
+   * @param texts by field, in an object by the name of the object and the field: `unique.mode`
+   * @param prefix stands before each name: `where_` makes `--where-queue`
+   */
+  constructor(
+    of: FieldsClass<T>,
+    texts: Readonly<Record<string, FlagText>> = {},
+    private readonly prefix = '',
+  ) {
     for (const [name, field] of fieldsOf(of)) {
       if (field.of === undefined || field.maxItems !== undefined || texts[name]?.parse !== undefined)
-        this.flags.push({ path: [name], option: flagOf(of, name, texts[name]) });
+        this.flags.push({ path: [name], option: flagOf(of, name, texts[name], `${prefix}${name}`) });
       else this.addPart(name, field.of(), texts);
     }
   }
@@ -91,7 +98,7 @@ export class FieldFlags<T extends object> {
       const text = texts[`${part}.${name}`] ?? {};
       const flag = {
         path: [part, name],
-        option: flagOf(of, name, text, name === first ? part : `${part}_${name}`),
+        option: flagOf(of, name, text, this.prefix + (name === first ? part : `${part}_${name}`)),
       };
       this.flags.push(flag);
       if (name === first) this.needs.push({ part, flag });

@@ -403,12 +403,16 @@ describe('pumphouse job, queue and dead', () => {
     });
 
     it('changes nothing without --yes', async () => {
-      await dead(queue, 'smtp');
+      const id = await dead(queue, 'smtp');
       for (const [args, text] of [
-        [['dead', 'rm', '--queue', queue], 'would delete 1 job\n'],
-        [['dead', 'rm', '--queue', queue, '--yes', '--dry-run'], 'would delete 1 job\n'],
-        [['dead', 'respawn', '--queue', queue], 'would respawn 1 job\n'],
-        [['dead', 'move', 'other', '--queue', queue], 'would move 1 job\n'],
+        [['dead', 'rm', '--id', id], 'would delete 1 job\n'],
+        [['dead', 'rm', '--queue', queue], `would delete 1 job:\n${id}  ${queue}  dead\n`],
+        [
+          ['dead', 'rm', '--queue', queue, '--yes', '--dry-run'],
+          `would delete 1 job:\n${id}  ${queue}  dead\n`,
+        ],
+        [['dead', 'respawn', '--queue', queue], `would respawn 1 job:\n${id}  ${queue}  dead\n`],
+        [['dead', 'move', 'other', '--queue', queue], `would move 1 job:\n${id}  ${queue}  dead\n`],
       ] as const) {
         const { code, out, err } = await cli.call(...args);
         expect({ code, out }).toEqual({ code: 0, out: text });
@@ -427,9 +431,10 @@ describe('pumphouse job, queue and dead', () => {
       );
       expect(await client.jobs.get(two)).toMatchObject({ queue: `${queue}-b` });
       const rm = ['dead', 'rm', '--queue', queue, '--group', 'c'];
-      expect((await cli.call(...rm, '--yes', '--json')).out).toBe('{"jobs":1,"dry_run":false}\n');
+      const shown: unknown = JSON.parse((await cli.call(...rm, '--yes', '--json')).out);
+      expect(shown).toMatchObject({ action: 'delete', state: 'done', done: 1, filter: { state: ['dead'] } });
       expect((await cli.call('job', 'show', three)).code).toBe(1);
-      expect(await cli.call(...rm, '--yes')).toEqual({ code: 0, out: 'Nothing was deleted.\n', err: '' });
+      expect(await cli.call(...rm, '--yes')).toMatchObject({ code: 0, out: 'Nothing was deleted.\n' });
     });
 
     it('refuses to delete without filters unless --all is given, and refuses --all with filters', async () => {

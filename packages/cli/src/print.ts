@@ -13,6 +13,8 @@ export interface Output {
   readonly hasColor?: boolean | undefined;
   /** Prompts for a yes on the standard error; only if that and the standard input are terminals. */
   readonly confirm?: (prompt: string) => Promise<boolean>;
+  /** Calls a listener at the next Ctrl-C, which then does not end the program. @returns a function that takes it away */
+  readonly onInterrupt?: (listener: () => void) => () => void;
   /** Standard input, if it is a file or a pipe; undefined at a terminal. */
   readonly input?: () => Promise<Buffer>;
 }

@@ -12,6 +12,7 @@ import { limitCommand } from './commands/limit-command.js';
 import { loginCommand, logoutCommand } from './commands/login-command.js';
 import { loopCommand, loopsCommand } from './commands/loop-command.js';
 import { namespaceCommand, namespacesCommand } from './commands/namespace-command.js';
+import { operationCommand } from './commands/operation-command.js';
 import { poolCommand, poolsCommand } from './commands/pool-command.js';
 import { EXIT, failureJson, failureOf, failureText } from './failures.js';
 import type { Output } from './print.js';
@@ -93,6 +94,7 @@ export function program(output: Output, isJson = false): Command {
       queueCommand(open),
       deadCommand(open),
       recurringCommand(open),
+      operationCommand(open),
       whyCommand(open),
       variableCommand(open),
     ],

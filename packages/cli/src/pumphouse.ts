@@ -25,6 +25,10 @@ process.exitCode = await run(process.argv.slice(2), {
   hasColor: stdout.isTTY && stdout.hasColors(),
   ...(stdin.isTTY ? {} : { input: readInput }),
   ...(stdin.isTTY && stderr.isTTY ? { confirm } : {}),
+  onInterrupt: (listener) => {
+    process.once('SIGINT', listener);
+    return () => process.off('SIGINT', listener);
+  },
 });
 
 async function readInput(): Promise<Buffer> {

@@ -6,9 +6,20 @@ import json
 import time
 import unittest
 from datetime import datetime, timedelta, timezone
-from typing import Any, Callable
+from typing import Any, Callable, List
 
-from pumphouse import Cron, Interval, NewJob, Pumphouse, PumphouseError, RecurringJob, RetryPolicy, aio
+from pumphouse import (
+    Cron,
+    Interval,
+    NewJob,
+    Operation,
+    OperationFilter,
+    Pumphouse,
+    PumphouseError,
+    RecurringJob,
+    RetryPolicy,
+    aio,
+)
 
 from support import answering, http_answer, queue_name
 
@@ -217,6 +228,37 @@ class Calls(unittest.TestCase):
         self.assertIn((name, True, True), [(one.name, one.quiet, one.stop) for one in client.each_worker(limit=1)])
         client.delete_worker(name)
         self.assertEqual(self.refusal_of(lambda: client.get_worker(name)), "worker_not_found")
+
+    def test_start_an_operation_and_wait_for_its_end(self) -> None:
+        client, queue = self.client, self.queue
+        client.publish_many([NewJob(queue, type="mail"), NewJob(queue, type="mail"), NewJob(queue, type="sms")])
+        mails: OperationFilter = {"queue": queue, "type": "mail"}
+        dry = client.wait_operation(client.start_operation("cancel", mails, dry_run=True).id)
+        self.assertEqual((dry.state, dry.matched, dry.done, len(dry.samples)), ("done", 2, 0, 2))
+        self.assertEqual((dry.samples[0].queue, dry.samples[0].state), (queue, "ready"))
+        seen: List[Operation] = []
+        started = client.start_operation("patch", mails, set={"priority": -5, "data": {"n": 1}})
+        ended = client.wait_operation(started.id, on_progress=seen.append)
+        self.assertEqual((ended.done, ended.failed, ended.has_ended, seen[-1]), (2, 0, True, ended))
+        self.assertEqual([job.priority for job in client.each_job(queue=queue, type="mail")], [-5, -5])
+        self.assertEqual(client.get_operation(started.id).filter["queue"], queue)
+        self.assertIn(started.id, [one.id for one in client.each_operation(limit=1)])
+
+    def test_stop_an_operation_and_name_refused_jobs(self) -> None:
+        client, queue = self.client, self.queue
+        first, *_ = client.publish_many([NewJob(queue)] * 100)
+        slow = client.start_operation("move", {"queue": queue}, to=f"{queue}-2", rate_per_s=1)
+        self.assertFalse(client.wait_operation(slow.id, timeout_s=0.2).has_ended)
+        stopped = client.stop_operation(slow.id)
+        self.assertEqual((stopped.state, stopped.reason, stopped.rate_per_s), ("stopped", "stopped", 1))
+        client.publish(NewJob(queue, depends_on=[first.id]))
+        one = client.start_operation("cancel", {"queue": queue, "tag": "none"}, idempotency_key=f"k-{queue}")
+        again = client.start_operation("cancel", {"queue": queue, "tag": "none"}, idempotency_key=f"k-{queue}")
+        self.assertEqual(one.id, again.id)
+        both: OperationFilter = {"queue": f"{queue}-2", "state": ["ready"]}
+        refused = client.wait_operation(client.start_operation("cancel", both).id)
+        self.assertEqual([(one.reason, one.jobs) for one in refused.refusals], [("has_dependents", 1)])
+        self.assertEqual(self.refusal_of(lambda: client.get_operation("unknown")), "operation_not_found")
 
     def test_give_the_statistics_of_a_day(self) -> None:
         self.dead_job("smtp")

@@ -8,6 +8,13 @@ const TLS = 'test/api/tls.spec.ts';
  */
 export const COMMAND_LINE = [
   {
+    id: 'cli-ids-take-no-dry-run',
+    name: 'command line: a dry run of jobs by their ids changes nothing',
+    off: 'remove',
+    spec: 'packages/cli/src/operate.spec.ts',
+    test: 'operations on the command line › do not begin with ids: --dry-run and --rate are refused, and change nothing',
+  },
+  {
     id: 'bulk-goes-on-after-an-error',
     name: 'command line: an error of one name does not end the command',
     off: 'true',

@@ -1,18 +1,24 @@
-import type { DeadListFilter, DeadOutcome, DeadSelection, JobSummary } from '@pumphouse/client';
+import type { DeadFilter, DeadListFilter, DeadOutcome, JobSummary } from '@pumphouse/client';
 import { Command, Option } from 'commander';
 import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
-import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import { type BulkOptions, isDryRun, showOutcome } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
+import { operate, type OperationOptions, type Verb, withRate } from '../operate.js';
 import { known } from '../parse.js';
 import { cell } from '../print.js';
-import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE'];
 /** A message is cut off in a table. */
 const MAX_MESSAGE = 80;
+
+const DELETED: Verb = ['delete', 'deleted'];
+const MOVED: Verb = ['move', 'moved'];
+const RESPAWNED: Verb = ['respawn', 'respawned'];
+/** Actions that may also be for jobs that wait. */
+const DEAD = { state: ['dead'] } as const;
 
 /** `pumphouse dead …` */
 export function deadCommand(open: OpenSession): Command {
@@ -80,35 +86,40 @@ function groupsCommand(open: OpenSession): Command {
     });
 }
 
-interface SelectionOptions extends BulkOptions {
+interface SelectionOptions extends OperationOptions {
   readonly id?: readonly string[];
-  readonly all?: boolean;
 }
 
 function withSelection(command: Command): Command {
-  return withConfirmation(
-    FILTER.addTo(command).addOption(IDS).option('--all', 'all dead jobs of the namespace'),
+  return withRate(
+    FILTER.addTo(command)
+      .addOption(IDS)
+      .option('--all', 'all dead jobs of the namespace, in place of filters'),
   );
 }
 
-/** Nothing is chosen by accident: all dead jobs are `--all`. */
-function selectionOf(options: SelectionOptions, command: Command): DeadSelection {
+/** Nothing is chosen by accident: all dead jobs are `--all`. @returns undefined: the jobs are given by their ids */
+function filterOf({ id, all, ...options }: SelectionOptions, command: Command): DeadFilter | undefined {
   const filter = FILTER.given(options);
-  const ways = [options.id !== undefined, options.all === true, Object.keys(filter).length > 0];
+  const ways = [id !== undefined, all === true, Object.keys(filter).length > 0];
   if (ways.filter(Boolean).length !== 1)
     command.error('error: choose the jobs by filters (--queue, --group …), or by --id, or by --all');
-  return options.id === undefined ? { filter } : { ids: options.id };
+  return id === undefined ? filter : undefined;
 }
 
 function respawnCommand(open: OpenSession): Command {
   return RESPAWN.addTo(
     withSelection(new Command('respawn').description('respawn dead jobs in their queues, as new')),
   ).action(async (options: SelectionOptions, command: Command) => {
-    const selection = { ...selectionOf(options, command), ...RESPAWN.given(options) };
+    const filter = filterOf(options, command);
     const session = open(command);
-    await throughAll(session, options, ['respawn', 'respawned'], (part) =>
-      session.client.deadLetter.respawn({ ...selection, ...part }),
-    );
+    const { id: ids = [] } = options;
+    const how = RESPAWN.given(options);
+    if (filter) await operate(session, options, { action: 'respawn', filter, ...how }, RESPAWNED);
+    else
+      await byIds(session, options, RESPAWNED, (part) =>
+        session.client.deadLetter.respawn({ ids, ...how, ...part }),
+      );
   });
 }
 
@@ -119,54 +130,47 @@ function moveCommand(open: OpenSession): Command {
         .description('respawn dead jobs in another queue, as new')
         .argument('<queue>', 'the other queue'),
     ),
-  ).action(async (toQueue: string, options: SelectionOptions, command: Command) => {
-    const selection = { ...selectionOf(options, command), ...RESPAWN.given(options), toQueue };
+  ).action(async (to: string, options: SelectionOptions, command: Command) => {
+    const filter = filterOf(options, command);
     const session = open(command);
-    await throughAll(session, options, ['move', 'moved'], (part) =>
-      session.client.deadLetter.move({ ...selection, ...part }),
-    );
+    const { id: ids = [] } = options;
+    const how = RESPAWN.given(options);
+    if (filter)
+      await operate(session, options, { action: 'move', filter: { ...filter, ...DEAD }, to, ...how }, MOVED);
+    else
+      await byIds(session, options, MOVED, (part) =>
+        session.client.deadLetter.move({ ids, ...how, toQueue: to, ...part }),
+      );
   });
 }
 
 function removeCommand(open: OpenSession): Command {
   return withSelection(new Command('rm').description('delete dead jobs permanently')).action(
     async (options: SelectionOptions, command: Command) => {
-      const selection = selectionOf(options, command);
+      const filter = filterOf(options, command);
       const session = open(command);
-      await throughAll(session, options, ['delete', 'deleted'], (part) =>
-        session.client.deadLetter.delete({ ...selection, ...part }),
-      );
+      const { id: ids = [] } = options;
+      if (filter)
+        await operate(session, options, { action: 'delete', filter: { ...filter, ...DEAD } }, DELETED);
+      else
+        await byIds(session, options, DELETED, (part) => session.client.deadLetter.delete({ ids, ...part }));
     },
   );
 }
 
-/** Counts first; with `--yes` repeats the call until it is done: one works for half a second. */
-async function throughAll(
+/** Jobs by their ids. A call works for half a second: it is repeated until all are done. */
+async function byIds(
   session: Session,
   options: BulkOptions,
-  verb: readonly [string, string],
-  call: (part: { readonly dryRun?: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
+  verb: Verb,
+  call: (part: { readonly dryRun: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
 ): Promise<void> {
-  const total = await sumOf(call, true);
-  if (isDryRun(options)) {
-    showOutcome(session, verb, { jobs: total, dryRun: true });
-    return;
-  }
-  const jobs = await withProgress(session, total, (progress) => sumOf(call, false, progress));
-  showOutcome(session, verb, { jobs, dryRun: false });
-}
-
-async function sumOf(
-  call: (part: { readonly dryRun?: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
-  dryRun: boolean,
-  onPart: (jobs: number) => void = () => undefined,
-): Promise<number> {
+  const dryRun = isDryRun(options);
   let jobs = 0;
   for (let cursor: string | null = ''; cursor !== null;) {
     const part: DeadOutcome = await call({ dryRun, ...(cursor === '' ? {} : { cursor }) });
     jobs += part.jobs;
     cursor = part.nextCursor;
-    onPart(jobs);
   }
-  return jobs;
+  showOutcome(session, verb, { jobs, dryRun });
 }

@@ -21,12 +21,18 @@ import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
 import { duration, known } from '../parse.js';
 import { cell, columns, counted, factsOf, fieldLines, json, printable } from '../print.js';
+import { filterOf, operate, type OperationOptions, WHERE, withFilters } from '../operate.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'QUEUE', 'STATE', 'TYPE', 'TRIES LEFT', 'PUBLISHED', 'DUE', 'TAGS'];
 /** Jobs of one publish. */
 const BATCH = 64;
+const CANCEL = ['cancel', 'cancelled'] as const;
+const CHANGED = ['change', 'changed'] as const;
+const DELETE = ['delete', 'deleted'] as const;
+const MOVE = ['move', 'moved'] as const;
+const RETRY = ['retry', 'retried'] as const;
 /** HTTP statuses of what a command finds out itself. */
 const NOT_FOUND = 404;
 
@@ -53,7 +59,9 @@ Examples:
   pumphouse job ls --queue mail --state dead,leased
   pumphouse job publish mail '{}' --retry exponential --retry-delay 10s --retry-max 1h
   pumphouse job set 01K2Z8M5Q0X3… --priority -5 --delay 10m
-  pumphouse job retry 01K2Z8M5Q0X3…`,
+  pumphouse job retry 01K2Z8M5Q0X3…
+  pumphouse job cancel --queue mail --type welcome            # counts; then with --yes
+  pumphouse job set --where-queue mail --priority -5 --yes`,
     );
 }
 
@@ -269,70 +277,96 @@ const CHANGE = new FieldFlags(omit(ChangeFields, ['data', 'data_base64', 'conten
 
 function setCommand(open: OpenSession): Command {
   const command = new Command('set')
-    .description('change jobs that wait: omitted options keep their values')
-    .argument('<id...>');
-  return CHANGE.addTo(command).action(async (ids: string[], options: object, self: Command) => {
-    const change = CHANGE.given(options) as JobChange;
-    if (Object.keys(change).length === 0) self.error('error: give what to change: --priority, --delay …');
-    const session = open(self);
-    const { client } = session;
-    await changeEach(session, ids, {
-      key: 'id',
-      change: (id) => client.jobs.update(id, change),
-      textOf: (changed) => columns(changed.map(({ id, state }) => [cell(state), id])),
-    });
-  });
+    .description('change jobs that wait, by their ids or by filters: omitted options keep their values')
+    .argument('[id...]');
+  CHANGE.addTo(command);
+  return withFilters(command, WHERE).action(
+    async (ids: string[], options: OperationOptions, self: Command) => {
+      const change = CHANGE.given(options) as JobChange;
+      if (Object.keys(change).length === 0) self.error('error: give what to change: --priority, --delay …');
+      const filter = filterOf(options, ids, self, WHERE);
+      const session = open(self);
+      const { client } = session;
+      if (filter) {
+        await operate(session, options, { action: 'patch', filter, set: change }, CHANGED);
+        return;
+      }
+      await changeEach(session, ids, {
+        key: 'id',
+        change: (id) => client.jobs.update(id, change),
+        textOf: (changed) => columns(changed.map(({ id, state }) => [cell(state), id])),
+      });
+    },
+  );
 }
 
 function cancelCommand(open: OpenSession): Command {
-  return new Command('cancel')
-    .description('cancel jobs; the worker of a leased job is notified')
-    .argument('<id...>')
-    .addOption(flagOf(CancelFields, 'cascade'))
-    .action(async (ids: string[], { cascade }: { cascade?: boolean }, command: Command) => {
-      const session = open(command);
+  const command = new Command('cancel')
+    .description('cancel jobs, by their ids or by filters; the worker of a leased job is notified')
+    .argument('[id...]')
+    .addOption(flagOf(CancelFields, 'cascade'));
+  return withFilters(command).action(
+    async (ids: string[], options: OperationOptions & { cascade?: boolean }, self: Command) => {
+      const filter = filterOf(options, ids, self);
+      const session = open(self);
       const { client } = session;
-      await changeEach(session, ids, {
-        key: 'id',
-        change: (id) => client.jobs.cancel(id, cascade === undefined ? {} : { cascade }),
-        textOf: (cancelled) => columns(cancelled.map(({ id, outcome }) => [outcome, id])),
-      });
-    });
+      const how = known({ cascade: options.cascade });
+      if (filter) await operate(session, options, { action: 'cancel', filter, ...how }, CANCEL);
+      else
+        await changeEach(session, ids, {
+          key: 'id',
+          change: (id) => client.jobs.cancel(id, how),
+          textOf: (cancelled) => columns(cancelled.map(({ id, outcome }) => [outcome, id])),
+        });
+    },
+  );
 }
 
 function retryCommand(open: OpenSession): Command {
-  return new Command('retry')
-    .description('respawn dead jobs: they are ready again, with all their tries')
-    .argument('<id...>')
-    .action(async (ids: string[], _options: object, command: Command) => {
-      const session = open(command);
-      const { jobs } = await session.client.deadLetter.respawn({ ids });
-      session.out(session.isJson ? json({ jobs }) : `respawned ${counted(jobs, 'job')}\n`);
-      if (jobs < ids.length)
-        throw new Refused(
-          `${String(ids.length - jobs)} of ${counted(ids.length, 'job')} not: no such dead job`,
-          NOT_FOUND,
-        );
-    });
+  const command = new Command('retry')
+    .description(
+      'respawn dead jobs by their ids; by filters make all ready that are dead, or wait for their next attempt',
+    )
+    .argument('[id...]');
+  return withFilters(command).action(async (ids: string[], options: OperationOptions, self: Command) => {
+    const filter = filterOf(options, ids, self);
+    const session = open(self);
+    if (filter) await operate(session, options, { action: 'retry', filter }, RETRY);
+    else await respawn(session, ids);
+  });
+}
+
+async function respawn(session: Session, ids: readonly string[]): Promise<void> {
+  const { jobs } = await session.client.deadLetter.respawn({ ids });
+  session.out(session.isJson ? json({ jobs }) : `respawned ${counted(jobs, 'job')}\n`);
+  if (jobs < ids.length)
+    throw new Refused(
+      `${String(ids.length - jobs)} of ${counted(ids.length, 'job')} not: no such dead job`,
+      NOT_FOUND,
+    );
 }
 
 function moveCommand(open: OpenSession): Command {
-  return new Command('move')
+  const command = new Command('move')
     .description('move waiting or dead jobs to another queue; a dead job is ready there')
     .argument('<queue>', 'the other queue')
-    .argument('<id...>')
-    .action(async (queue: string, ids: string[], _options: object, command: Command) => {
-      const session = open(command);
-      const { client } = session;
-      await changeEach(session, ids, {
-        key: 'id',
-        change: async (id) => {
-          await moveOne(client, id, queue);
-          return { id, queue };
-        },
-        textOf: ({ length }) => `moved ${counted(length, 'job')} to ${printable(queue)}\n`,
-      });
-    });
+    .argument('[id...]');
+  return withFilters(command).action(
+    async (to: string, ids: string[], options: OperationOptions, self: Command) => {
+      const filter = filterOf(options, ids, self);
+      const session = open(self);
+      if (filter) await operate(session, options, { action: 'move', filter, to }, MOVE);
+      else
+        await changeEach(session, ids, {
+          key: 'id',
+          change: async (id) => {
+            await moveOne(session.client, id, to);
+            return { id, queue: to };
+          },
+          textOf: ({ length }) => `moved ${counted(length, 'job')} to ${printable(to)}\n`,
+        });
+    },
+  );
 }
 
 async function moveOne(client: Pumphouse, id: string, queue: string): Promise<void> {
@@ -362,20 +396,26 @@ function revokeCommand(open: OpenSession): Command {
 }
 
 function removeCommand(open: OpenSession): Command {
-  return new Command('rm')
-    .description('delete jobs permanently')
-    .argument('<id...>')
-    .option('--force', 'also delete jobs that are leased')
-    .action(async (ids: string[], { force }: { force?: boolean }, command: Command) => {
-      const session = open(command);
-      const { client } = session;
-      await changeEach(session, ids, {
-        key: 'id',
-        change: async (id) => {
-          await client.jobs.delete(id, force === undefined ? {} : { force });
-          return { id, outcome: 'deleted' };
-        },
-        textOf: ({ length }) => `deleted ${counted(length, 'job')}\n`,
-      });
-    });
+  const command = new Command('rm')
+    .description('delete jobs permanently, by their ids or by filters')
+    .argument('[id...]')
+    .option('--force', 'also delete jobs that are leased; with ids only');
+  return withFilters(command).action(
+    async (ids: string[], options: OperationOptions & { force?: boolean }, self: Command) => {
+      const filter = filterOf(options, ids, self);
+      const { force } = options;
+      if (filter && force === true) self.error('error: --force needs ids');
+      const session = open(self);
+      if (filter) await operate(session, options, { action: 'delete', filter }, DELETE);
+      else
+        await changeEach(session, ids, {
+          key: 'id',
+          change: async (id) => {
+            await session.client.jobs.delete(id, known({ force }));
+            return { id, outcome: 'deleted' };
+          },
+          textOf: ({ length }) => `deleted ${counted(length, 'job')}\n`,
+        });
+    },
+  );
 }

@@ -37,6 +37,7 @@ from .jobs import (
     RetryPolicy,
     UniqueKey,
 )
+from .operations import Operation, OperationFilter, OperationRefusal, OperationSample
 from .outcomes import Fail, Next, Release, Retry
 from .webhook import WebhookError, verify
 from .worker import JobContext, Worker
@@ -62,6 +63,10 @@ __all__ = [
     "NamedCount",
     "NewJob",
     "Next",
+    "Operation",
+    "OperationFilter",
+    "OperationRefusal",
+    "OperationSample",
     "OtherCause",
     "Page",
     "PublishedJob",

@@ -23,12 +23,17 @@ from typing import (
     Tuple,
 )
 
+<<<<<<< HEAD
 from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls, client, worker
+=======
+from . import _calls, _dead_calls, _job_calls, _operation_calls, _queue_calls, _recurring_calls, client, worker
+>>>>>>> ef4ff41b (clients: add operations to Python, Go and the command line)
 from ._aio_http import LoopApi
 from ._http import Limits
 from ._methods import each_in_loop, sends_in_loop
 from .errors import PumphouseError
 from .jobs import EndedJob, Job, NewJob, PublishedJob
+from .operations import Operation
 from .outcomes import Release
 
 __all__ = ["JobContext", "Pumphouse", "Worker"]
@@ -124,6 +129,29 @@ class Pumphouse:
     run_recurring_job = sends_in_loop(_recurring_calls.run_recurring_job)
     list_upcoming_slots = sends_in_loop(_recurring_calls.list_upcoming_slots)
     preview_schedule = sends_in_loop(_recurring_calls.preview_schedule)
+
+    start_operation = sends_in_loop(_operation_calls.start_operation)
+    list_operations = sends_in_loop(_operation_calls.list_operations)
+    each_operation = each_in_loop(_operation_calls.list_operations)
+    get_operation = sends_in_loop(_operation_calls.get_operation)
+    stop_operation = sends_in_loop(_operation_calls.stop_operation)
+
+    async def wait_operation(
+        self,
+        operation_id: str,
+        *,
+        timeout_s: Optional[float] = None,
+        on_progress: Optional[Callable[[Operation], object]] = None,
+    ) -> Operation:
+        """Waits for the end of an operation, as that of :class:`pumphouse.Pumphouse`."""
+        for pause in _operation_calls.looks(timeout_s):
+            operation = await self.get_operation(operation_id)
+            if on_progress is not None:
+                on_progress(operation)
+            if operation.has_ended or pause is None:
+                return operation
+            await asyncio.sleep(pause)
+        raise AssertionError("there is always a last look")
 
     list_workers = sends_in_loop(_queue_calls.list_workers)
     each_worker = each_in_loop(_queue_calls.list_workers)

@@ -3,12 +3,18 @@
 import os
 import re
 import ssl
-from typing import Any, List, Mapping, Optional, Sequence
+import time
+from typing import Any, Callable, List, Mapping, Optional, Sequence
 
+<<<<<<< HEAD
 from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls
+=======
+from . import _calls, _dead_calls, _job_calls, _operation_calls, _queue_calls, _recurring_calls
+>>>>>>> ef4ff41b (clients: add operations to Python, Go and the command line)
 from ._http import Limits, Server, ThreadApi
 from ._methods import each, sends
 from .jobs import EndedJob, NewJob, PublishedJob
+from .operations import Operation
 
 
 class Pumphouse:
@@ -124,6 +130,37 @@ class Pumphouse:
     run_recurring_job = sends(_recurring_calls.run_recurring_job)
     list_upcoming_slots = sends(_recurring_calls.list_upcoming_slots)
     preview_schedule = sends(_recurring_calls.preview_schedule)
+
+    start_operation = sends(_operation_calls.start_operation)
+    list_operations = sends(_operation_calls.list_operations)
+    each_operation = each(_operation_calls.list_operations)
+    get_operation = sends(_operation_calls.get_operation)
+    stop_operation = sends(_operation_calls.stop_operation)
+
+    def wait_operation(
+        self,
+        operation_id: str,
+        *,
+        timeout_s: Optional[float] = None,
+        on_progress: Optional[Callable[[Operation], object]] = None,
+    ) -> Operation:
+        """Waits for the end of an operation. To end the wait does not stop the operation.
+
+        Args:
+            timeout_s: how long; None: until it has ended. ``has_ended`` of what is returned says whether it has.
+            on_progress: gets the operation after each look at it.
+
+        Raises:
+            PumphouseError: ``operation_not_found``.
+        """
+        for pause in _operation_calls.looks(timeout_s):
+            operation = self.get_operation(operation_id)
+            if on_progress is not None:
+                on_progress(operation)
+            if operation.has_ended or pause is None:
+                return operation
+            time.sleep(pause)
+        raise AssertionError("there is always a last look")
 
     list_workers = sends(_queue_calls.list_workers)
     each_worker = each(_queue_calls.list_workers)

@@ -1,0 +1,70 @@
+import type { Operation } from '@pumphouse/client';
+import { Command } from 'commander';
+import { limitOption, MAX_PAGE, showAll } from '../list.js';
+import { cell, columns, counted, factsOf, fieldLines, json } from '../print.js';
+import type { OpenSession } from '../session.js';
+
+const HEADINGS = ['ID', 'ACTION', 'STATE', 'MATCHED', 'DONE', 'FAILED', 'CREATED', 'FILTER'];
+
+/** `pumphouse operation …` */
+export function operationCommand(open: OpenSession): Command {
+  return new Command('operation')
+    .description('list, show and stop actions over all jobs that match filters')
+    .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
+    .addCommand(stopCommand(open))
+    .addHelpText(
+      'after',
+      `
+These commands start operations, if they are given filters:
+  pumphouse job cancel|rm|move|retry, job set, and dead respawn|move|rm
+
+Examples:
+  pumphouse job cancel --queue mail --type welcome --rate 100 --yes
+  pumphouse operation ls
+  pumphouse operation stop 01M7Z17XME660YPHBY512QCVQF`,
+    );
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list the operations of the last seven days, the newest first')
+    .addOption(limitOption())
+    .action(async ({ limit }: { readonly limit: number }, command: Command) => {
+      const session = open(command);
+      const { items } = await session.client.operations.list({ limit: Math.min(limit, MAX_PAGE) });
+      showAll(session, items, { headings: HEADINGS, rowOf });
+    });
+}
+
+function rowOf({ id, action, state, dryRun, matched, done, failed, createdAt, filter }: Operation): string[] {
+  const counts = [matched, done, failed].map(String);
+  return [id, dryRun ? `${action} (dry run)` : action, state, ...counts, createdAt, cell(factsOf(filter))];
+}
+
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .description('show an operation with its progress')
+    .argument('<id>')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const operation = await client.operations.get(id);
+      out(isJson ? json(operation) : detailsOf(operation));
+    });
+}
+
+function detailsOf({ samples, ...fields }: Operation): string {
+  const rows = samples.map(({ id, queue, state }) => [id, queue, state]);
+  return fieldLines(fields) + (rows.length === 0 ? '' : `\n${columns(rows)}`);
+}
+
+function stopCommand(open: OpenSession): Command {
+  return new Command('stop')
+    .description('stop an operation; what it has done stays done')
+    .argument('<id>')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const stopped = await client.operations.stop(id);
+      out(isJson ? json(stopped) : `${stopped.state} after ${counted(stopped.done, 'job')}\n`);
+    });
+}
