@@ -391,8 +391,8 @@ describe('pumphouse job, queue and dead', () => {
   });
 
   describe('pumphouse dead', () => {
-    it('lists dead jobs that match filters, and lists failure groups', async () => {
-      const id = await dead(queue, 'smtp', '554 Refused by policy');
+    it('lists dead jobs that match filters with the first lines of their failures, and lists failure groups', async () => {
+      const id = await dead(queue, 'smtp', '554 Refused by policy\n    at send (mail.js:7)');
       await dead(queue, 'address');
       const { out } = await cli.call('dead', 'ls', '--queue', queue, '--group', 'smtp', '--text', 'refused');
       const [headings, row, ...others] = cellsOf(out);

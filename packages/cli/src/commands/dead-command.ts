@@ -68,7 +68,8 @@ function listCommand(open: OpenSession): Command {
 }
 
 function deadRow({ id, queue, type, endedAt, attempts, failure }: JobSummary): string[] {
-  const message = failure?.message ?? '';
+  // Behind the first line there is the stack of an error.
+  const [message = ''] = (failure?.message ?? '').split('\n', 1);
   const short = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
   return [id, queue, type, failure?.at ?? endedAt, String(attempts), failure?.group, short].map(cell);
 }
