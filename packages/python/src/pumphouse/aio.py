@@ -23,11 +23,17 @@ from typing import (
     Tuple,
 )
 
-<<<<<<< HEAD
-from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls, client, worker
-=======
-from . import _calls, _dead_calls, _job_calls, _operation_calls, _queue_calls, _recurring_calls, client, worker
->>>>>>> ef4ff41b (clients: add operations to Python, Go and the command line)
+from . import (
+    _calls,
+    _dead_calls,
+    _job_calls,
+    _operation_calls,
+    _queue_calls,
+    _recurring_calls,
+    _variable_calls,
+    client,
+    worker,
+)
 from ._aio_http import LoopApi
 from ._http import Limits
 from ._methods import each_in_loop, sends_in_loop

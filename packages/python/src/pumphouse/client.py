@@ -6,11 +6,7 @@ import ssl
 import time
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
-<<<<<<< HEAD
-from . import _calls, _dead_calls, _job_calls, _queue_calls, _recurring_calls, _variable_calls
-=======
-from . import _calls, _dead_calls, _job_calls, _operation_calls, _queue_calls, _recurring_calls
->>>>>>> ef4ff41b (clients: add operations to Python, Go and the command line)
+from . import _calls, _dead_calls, _job_calls, _operation_calls, _queue_calls, _recurring_calls, _variable_calls
 from ._http import Limits, Server, ThreadApi
 from ._methods import each, sends
 from .jobs import EndedJob, NewJob, PublishedJob
