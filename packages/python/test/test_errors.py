@@ -5,7 +5,7 @@ import os
 import pickle
 import socket
 import unittest
-from typing import Any, Dict
+from typing import Any, Callable, Dict, List
 
 from pumphouse import Fail, Limits, NewJob, Pumphouse, PumphouseError, Release, Retry, aio
 
@@ -134,7 +134,9 @@ class Arguments(unittest.TestCase):
     def test_refuses_a_job_that_is_no_new_job(self) -> None:
         job: Any = {"queue": "mail"}
         client = Pumphouse()
-        for publish in (client.publish, client.publish_and_wait, lambda one: client.publish_many([one])):
+        many: Callable[[Any], Any] = lambda one: client.publish_many([one])
+        calls: List[Callable[[Any], Any]] = [client.publish, client.publish_and_wait, many]
+        for publish in calls:
             with self.assertRaisesRegex(TypeError, r"NewJob\(queue, data\), not dict"):
                 publish(job)
 
