@@ -8,7 +8,7 @@ export const CHROMIUM = onPath('chromium');
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A page that takes longer than this to show something is broken. */
-const SHOWN_WITHIN_MS = 20_000;
+const SHOWN_WITHIN_MS = 15_000;
 
 export interface Looks {
   readonly width?: number;

@@ -189,8 +189,9 @@ function purge(place: Place, queue: string, onChange: () => void): void {
     cli: (fields) => ['queue', 'purge', queue, '--state', states(fields).join(','), '--yes'],
     done: ({ body }) => `${count(removed + sumOf(body as Purged))} jobs of ${queue} were deleted.`,
     more: ({ body }, last) => {
+      if ((body as Purged).complete) return undefined;
       removed += sumOf(body as Purged);
-      return (body as Purged).complete ? undefined : last;
+      return last;
     },
   });
 }

@@ -79,7 +79,7 @@ export function TokensView({ place }: { place: Place }) {
 
 function Tokens({ rows }: { rows: readonly Row[] }) {
   return (
-    <Table label="Tokens">
+    <Table label="Tokens of the namespace">
       <thead>
         <tr>
           <th scope="col">Token</th>
@@ -204,7 +204,7 @@ function Quotas({ place }: { place: Place }) {
       <h2>Quotas</h2>
       <Problem error={error} hasData={data !== undefined} />
       {data !== undefined && (
-        <Table label="Quotas">
+        <Table label="Quotas of the namespace">
           <thead>
             <tr>
               <th scope="col">Quota</th>
