@@ -37,6 +37,7 @@ const FEATURES = RANKS.findIndex((names) => names.includes('jobs'));
 const ENGINE_RANKS = [
   ['core'],
   ['timers'],
+  ['history'],
   ['events', 'queues', 'stats', 'maintenance'],
   ['publish'],
   ['settle', 'recurring'],

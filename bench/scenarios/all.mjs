@@ -10,6 +10,7 @@ import { CHART, writeChart } from '../report/growth-chart.mjs';
 import { bytesTable, comparisonTable, growthTable, idleTable, throughputTable } from '../report/tables.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runConfiguration, CONFIGURATIONS, throughputVerdicts } from './throughput.mjs';
+import { runConsole } from '../console.mjs';
 import { runInProcess } from '../in-process.mjs';
 import { runNative } from '../native.mjs';
 import { runPush } from '../push.mjs';
@@ -153,6 +154,8 @@ const pushScenario = targetsScenario('push', false, runPush);
 const steadyScenario = targetsScenario('steady', false, runSteady);
 /** Delays, leases that run out, many jobs due at one instant. */
 const timingScenario = targetsScenario('timing', true, runTiming);
+/** The history of queues, and overviews that poll. */
+const consoleScenario = targetsScenario('console', false, runConsole);
 
 /** @type {Scenario[]} */
 export const SCENARIOS = [
@@ -172,6 +175,7 @@ export const SCENARIOS = [
   wakeUpsScenario,
   steadyScenario,
   timingScenario,
+  consoleScenario,
 ];
 
 /** The rows on a server that runs already. @param {import('./running-server.mjs').Other} other @returns {Scenario} */

@@ -10,6 +10,7 @@ import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { EXPLAIN } from './guards/explain.mjs';
 import { OPERATIONS } from './guards/operations.mjs';
+import { HISTORY } from './guards/history.mjs';
 import { EXTENDED_MODEL } from './guards/extended-model.mjs';
 import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -111,6 +112,7 @@ export const GUARDS = [
   ...DEPENDENCIES,
   ...EXPLAIN,
   ...OPERATIONS,
+  ...HISTORY,
   ...EXTENDED_MODEL,
   ...EVENTS,
   ...QUEUE_LIMITS,

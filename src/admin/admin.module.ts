@@ -6,6 +6,9 @@ import { AdminErrorFilter } from './admin-error.filter.js';
 import { Audit } from './audit/audit.js';
 import { AuditController } from './audit/audit.controller.js';
 import { LimitsController } from './limits.controller.js';
+import { OverviewController } from './overview/overview.controller.js';
+import { OverviewService } from './overview/overview.service.js';
+import { QueueHistoryService } from './overview/queue-history.service.js';
 import { NamespacesController } from './namespaces.controller.js';
 import { QuotasController } from './quotas.controller.js';
 import { RedisController } from './redis.controller.js';
@@ -35,9 +38,12 @@ import { TokensController } from './tokens/tokens.controller.js';
     RedisController,
     SessionsController,
     AuditController,
+    OverviewController,
   ],
   providers: [
     Audit,
+    OverviewService,
+    QueueHistoryService,
     TokenAdmin,
     TokenLifecycle,
     {

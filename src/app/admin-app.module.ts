@@ -9,6 +9,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { ConsoleModule } from '../console/console.module.js';
 import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
+import { OpenApiModule } from '../openapi/openapi.module.js';
 import { PumpAdminModule } from '../pump/pump-admin.module.js';
 
 /** What the hooks of the port and its calls share. */
@@ -45,6 +46,7 @@ export class AdminAppModule {
         ConsoleModule,
         PumpAdminModule,
         HealthModule,
+        OpenApiModule.forAdmin(),
       ],
       providers: [AdminContext],
     };

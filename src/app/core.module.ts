@@ -63,7 +63,7 @@ export class CoreModule {
   }
 }
 
-function engineOptions({ limits, events, stats }: Config): EngineOptions {
+function engineOptions({ limits, events, stats, history }: Config): EngineOptions {
   const quotas = {
     queues: limits.max_queues_per_namespace,
     jobsPerQueue: limits.max_jobs_per_queue,
@@ -77,6 +77,7 @@ function engineOptions({ limits, events, stats }: Config): EngineOptions {
     eventsKeepMs: events.keep_ms,
     eventsMaxKept: events.max_kept,
     stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
+    history: history.enabled ? { mostBytes: history.max_bytes } : null,
   };
 }
 

@@ -40,6 +40,8 @@ import {
 
 const MAX_PORT = 65_535;
 const HOUR_MS = 3_600_000;
+/** Less has no room for the last hour. */
+const MIN_HISTORY_BYTES = 8_388_608;
 /** Higher limits have no practical effect. */
 const MILLION = 1_000_000;
 /** As long as DNS permits. Whether the address exists shows when the server listens on it. */
@@ -225,6 +227,12 @@ export class StatsConfig {
   @WholeNumber(1, 100_000) max_queues = 1_000;
 }
 
+/** The history of queues, for the console. */
+export class HistoryConfig {
+  @Flag() enabled = true;
+  @WholeNumber(MIN_HISTORY_BYTES, MAX_QUOTA_BYTES) max_bytes = 67_108_864;
+}
+
 /** HTTP push. */
 export class PushConfig {
   @Flag() enabled = false;
@@ -270,6 +278,7 @@ export class Config {
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();
   @Section(StatsConfig) stats = new StatsConfig();
+  @Section(HistoryConfig) history = new HistoryConfig();
   @Section(PushConfig) push = new PushConfig();
   @Section(LaterConfig) later = new LaterConfig();
   @Section(LogConfig) log = new LogConfig();

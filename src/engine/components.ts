@@ -45,6 +45,9 @@ import { Settings } from './queues/settings.js';
 import { Variables } from './queues/variables.js';
 import { SlotRenewal } from './recurring/slot-renewal.js';
 import { CountingObserver } from './stats/counting-observer.js';
+import { Activity } from './history/activity.js';
+import { DEFAULT_HISTORY, HistoryCollector, type HistoryOptions } from './history/collector.js';
+import { History } from './history/history.js';
 import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 import { NodeTimers, type Timers } from './timers/timers.js';
 
@@ -67,6 +70,8 @@ export interface EngineOptions {
   readonly eventsMaxKept?: number;
   /** How long statistics are kept, and for how many queues: `DEFAULT_STATISTICS` by default. */
   readonly stats?: StatisticsOptions;
+  /** The history of queues, for the console: `DEFAULT_HISTORY` by default; null = none. */
+  readonly history?: HistoryOptions | null;
   /**
    * Timer implementation of the loops; plain Node timeouts by default. Engines may share one if their pools have
    * different names.
@@ -100,7 +105,16 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const kept = options.stats ?? DEFAULT_STATISTICS;
   const stats = new Statistics(pool, runner, emitted, timers, kept);
   const settings = new Settings(pool, runner, { history_days: kept.historyDays });
-  const observer = kept.historyDays > 0 ? new CountingObserver(emitted, stats) : emitted;
+  const collected = options.history === undefined ? DEFAULT_HISTORY : options.history;
+  const activity = new Activity(pool, runner, emitted, timers);
+  const counting = {
+    statistics: kept.historyDays > 0 ? stats : null,
+    activity: collected === null ? null : activity,
+  };
+  const observer =
+    counting.statistics || counting.activity
+      ? new CountingObserver(emitted, counting.statistics, counting.activity)
+      : emitted;
   const scheduleWakeup = (namespace: string, dueMs: number): void => pump.scheduleWakeup(namespace, dueMs);
   /** Scripts of the extended path answer 0 if nothing becomes due. */
   const scheduleIfDue: ScheduleWakeup = (namespace, dueMs) => {
@@ -196,6 +210,15 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     delist: (namespace) => janitor.delist(namespace),
     settle: () => stats.flush(),
   });
+  const history = new History(pool);
+  const queueControls = new QueueControls(runner, scheduleIfDue, extendedQueues, quotas);
+  const collectorParts = {
+    history,
+    counts: (namespace: string, queues: readonly string[]) => queueInspector.counts(namespace, queues),
+    settings: (namespace: string, queues: readonly string[]) => queueControls.settings(namespace, queues),
+    namespaces: () => queueInspector.namespaces(),
+    queues: queuesOf,
+  };
   const movable = new MovableRecords(pool, runner, scheduleWakeup, kept.historyDays);
   return {
     movable,
@@ -208,7 +231,16 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     variables: new Variables(pool, runner),
     queueInspector,
     queuePurger,
-    queueControls: new QueueControls(runner, scheduleIfDue, extendedQueues, quotas),
+    queueControls,
+    history,
+    /** Null: no history is collected. */
+    collecting:
+      collected === null
+        ? null
+        : {
+            activity,
+            collector: new HistoryCollector(pool, runner, emitted, timers, collectorParts, collected),
+          },
     publishers,
     extendedPublisher,
     extendedQueues,

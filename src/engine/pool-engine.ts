@@ -15,6 +15,7 @@ import type { RedisPool } from '../redis/pool.js';
 import { createComponents, type EngineOptions, type EngineComponents } from './components.js';
 import type { DeadLetterCalls, Engine, JobCalls, LeaseOfJob } from './engine.js';
 import type { Explainer } from './explain/explainer.js';
+import type { History } from './history/history.js';
 import type { EventFeed } from './events/feed.js';
 import { bound } from './core/bound.js';
 import { checkNames } from './core/checks.js';
@@ -54,6 +55,8 @@ export class PoolEngine implements Engine {
   readonly stats: Statistics;
   readonly explain: Explainer;
   readonly operations: Operations;
+  /** What was collected of the queues of this Redis: not a call of `Engine`, for while a pool moves, each has its own. */
+  readonly history: History;
   readonly settings: Settings;
   readonly variables: Variables;
   readonly purge: Purge;
@@ -72,6 +75,7 @@ export class PoolEngine implements Engine {
     this.sessions = components.workers;
     this.explain = components.explainer;
     this.operations = components.operations;
+    this.history = components.history;
     ({
       targets: this.targets,
       events: this.events,
@@ -152,30 +156,35 @@ export class PoolEngine implements Engine {
     const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats];
     for (const loop of loops) loop.start();
     this.components.operationRunner.start();
+    const { collecting } = this.components;
+    if (collecting) for (const loop of [collecting.activity, collecting.collector]) loop.start();
     this.mover?.start();
   }
 
   /** Status of each loop: its last run and its next one. */
   loops(): LoopStatus[] {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
-    const { stats, events, eventWriter, records } = rest;
-    const { operationRunner } = rest;
+    const { stats, events, eventWriter, records, collecting, operationRunner } = rest;
     const others = [
       ...[janitor, quotaBackfill, recovery, slotRenewal, stats, events, eventWriter, records],
       operationRunner,
     ];
     const movers = this.mover ? [this.mover] : [];
-    return [...pump.loops(), ...[...others, ...movers].map(({ loop }) => loop.status())];
+    const collectors = collecting ? [collecting.activity, collecting.collector] : [];
+    return [...pump.loops(), ...[...others, ...collectors, ...movers].map(({ loop }) => loop.status())];
   }
 
   /** Ends waits and loops; resolves when no work is in progress. The pool stays open. */
   async stop(): Promise<void> {
     const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
-    const { leases, records, stats, events, eventWriter } = rest;
+    const { leases, records, stats, events, eventWriter, collecting } = rest;
     this.endWaits();
     const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, rest.operationRunner];
     await Promise.all([...loops.map((loop) => loop.stop()), this.mover?.stop(), leases.settled()]);
-    await Promise.all([records.stop(), stats.stop()]);
+    await Promise.all([
+      ...[records.stop(), stats.stop()],
+      ...[collecting?.activity.stop(), collecting?.collector.stop()],
+    ]);
     await Promise.all([events.settled(), eventWriter.stop()]);
   }
 

@@ -1,9 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULES, type AccessRules } from '../auth/access.js';
-import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
+import type { AnswerDescription, CallDescription } from '../http/describe.js';
 import { fieldsOf } from '../contract/fields/field.js';
 import { Problem } from '../http/answer/problem.v1.js';
+import { type Call, callsOf } from './calls.js';
 import { EXAMPLES } from './examples.js';
 import { refusalsOf } from './refusals.js';
 import { Schemas } from './schemas.js';
@@ -42,7 +43,6 @@ const FIRST = [
 const placeOf = (path: string): number => (FIRST.includes(path) ? FIRST.indexOf(path) : FIRST.length);
 
 type Swagger = typeof import('@nestjs/swagger');
-type Handler = (...parameters: unknown[]) => unknown;
 
 /**
  * Builds the native API's document, OpenAPI 3.1, from the routes of an application and their descriptions (`Describe`).
@@ -53,7 +53,7 @@ export async function buildDocument(app: INestApplication, version: string): Pro
   const swagger = await import('@nestjs/swagger');
   const schemas = new Schemas();
   const calls = new Map<string, Call>();
-  for (const call of callsOf(app)) {
+  for (const call of callsOf(app.get(ModulesContainer))) {
     const { handler, owner, name, description } = call;
     calls.set(description.id, call);
     describe(swagger, schemas, description)(owner, name, { value: handler });
@@ -97,31 +97,6 @@ export async function buildDocument(app: INestApplication, version: string): Pro
 interface Operation {
   readonly operationId: string;
   readonly responses: Readonly<Record<string, object>>;
-}
-
-/** A call of a controller. */
-export interface Call {
-  readonly owner: object;
-  readonly name: string;
-  readonly handler: Handler;
-  readonly description: CallDescription;
-}
-
-/** The handlers of all controllers that have a description. */
-export function callsOf(app: INestApplication): Call[] {
-  const modules = [...app.get(ModulesContainer).values()];
-  const controllersOf = modules.flatMap(({ controllers }) =>
-    [...controllers.values()].flatMap(({ metatype }) =>
-      typeof metatype === 'function' ? [metatype.prototype as Record<string, unknown>] : [],
-    ),
-  );
-  return controllersOf.flatMap((owner) =>
-    Object.getOwnPropertyNames(owner).flatMap((name) => {
-      const handler = owner[name] as Handler;
-      const description = Reflect.getMetadata(CALL, handler) as CallDescription | undefined;
-      return description === undefined ? [] : [{ owner, name, handler, description }];
-    }),
-  );
 }
 
 function describe(swagger: Swagger, schemas: Schemas, call: CallDescription): MethodDecorator {

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiDocument } from './api-document.js';
+import { AdminOpenApiController } from './admin-openapi.controller.js';
 import { V1OpenApiController } from './openapi.controller.js';
 
 @Module({})
@@ -11,5 +12,10 @@ export class OpenApiModule {
       controllers: [V1OpenApiController],
       providers: [{ provide: ApiDocument, useFactory: () => new ApiDocument(build) }],
     };
+  }
+
+  /** The document of the admin port. */
+  static forAdmin(): DynamicModule {
+    return { module: OpenApiModule, controllers: [AdminOpenApiController] };
   }
 }

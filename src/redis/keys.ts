@@ -25,6 +25,10 @@ export interface NamespaceKeys {
   readonly requested: string;
   /** Which fields of `targets` changed when. */
   readonly target_changes: string;
+  /** When each queue last had activity, for its history. */
+  readonly changed: string;
+  /** The last sample of each queue. */
+  readonly samples: string;
 }
 
 /**
@@ -84,6 +88,21 @@ export class Keys {
     return `${this.prefix}pumphouse:moving`;
   }
 
+  /** Zset of namespaces, scored by the time when something of their queues was counted or sampled last, Unix ms. */
+  get active(): string {
+    return `${this.prefix}pumphouse:active`;
+  }
+
+  /** Names the process that collects samples; it expires. */
+  get collector(): string {
+    return `${this.prefix}pumphouse:collector`;
+  }
+
+  /** What collecting needs to know of earlier collectors: its last run, when nothing was collected, bytes by slot. */
+  get history(): string {
+    return `${this.prefix}pumphouse:history`;
+  }
+
   /** The pub/sub channel of wake-ups, with messages `namespace queue`. Also in lua/modules/queues/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -129,6 +148,8 @@ export class Keys {
         targets: `${base}targets`,
         requested: `${base}requested`,
         target_changes: `${base}target_changes`,
+        changed: `${base}changed`,
+        samples: `${base}samples`,
       };
       // Namespaces come and go: the cache is bounded.
       if (this.cache.size >= 10_000) this.cache.clear();
@@ -170,6 +191,21 @@ export class Keys {
   /** The statistics of a day, counted from 1970-01-01 UTC. */
   day(namespace: string, day: number): string {
     return `${this.prefix}{${namespace}}:t${String(day)}`;
+  }
+
+  /** What was counted of queues in a slot of five minutes. */
+  activity(namespace: string, slot: number): string {
+    return `${this.prefix}{${namespace}}:a${String(slot)}`;
+  }
+
+  /** Points of ten seconds in a slot of five minutes. */
+  recentPoints(namespace: string, slot: number): string {
+    return `${this.prefix}{${namespace}}:P${String(slot)}`;
+  }
+
+  /** Points of five minutes in a slot of six hours. */
+  pastPoints(namespace: string, slot: number): string {
+    return `${this.prefix}{${namespace}}:H${String(slot)}`;
   }
 
   /** A glob pattern of all keys of a namespace. */

@@ -69,6 +69,12 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':waiting', type: 'hash', move: 'temporary', outlivesJobs: true },
   { form: ':requested', type: 'zset', move: 'temporary', outlivesJobs: true },
   { form: ':requesters', type: 'hash', move: 'temporary', outlivesJobs: true },
+  // In the new Redis the history starts again.
+  { form: ':changed', type: 'zset', move: 'temporary', outlivesJobs: true },
+  { form: ':samples', type: 'hash', move: 'temporary', outlivesJobs: true },
+  { form: ':a<slot>', type: 'hash', move: 'temporary', outlivesJobs: true },
+  { form: ':P<slot>', type: 'hash', move: 'temporary', outlivesJobs: true },
+  { form: ':H<slot>', type: 'hash', move: 'temporary', outlivesJobs: true },
   { form: ':listening', type: 'string', move: 'temporary', outlivesJobs: true },
   { form: ':events', type: 'stream', move: 'temporary', outlivesJobs: true },
   { form: ':r<n>', type: 'list', move: 'drains' },

@@ -27,6 +27,8 @@ const NAMES = [
   'events',
   'event_listeners',
   'delivery_log',
+  'activity',
+  'history',
 ];
 
 describe('GET /loops', () => {

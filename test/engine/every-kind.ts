@@ -16,6 +16,14 @@ export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise
   await fillExtended(engine, ns);
   await fillNamespace(engine, ns);
   await engine.components.requested.flush();
+  await fillHistory(engine);
+}
+
+/** Points of ten seconds, and five minutes later those of five minutes. */
+async function fillHistory({ components }: PoolEngine): Promise<void> {
+  await components.collecting?.activity.flush();
+  await components.collecting?.collector.runNow();
+  await components.collecting?.collector.runNow(Date.now() + 300_000);
 }
 
 async function fillSimple(engine: PoolEngine, ns: string): Promise<void> {

@@ -45,6 +45,8 @@ function keysOf(ns: string): Record<string, string> {
     settings: key('settings'),
     targets: key('targets'),
     target_changes: key('target_changes'),
+    changed: key('changed'),
+    samples: key('samples'),
   };
 }
 

@@ -50,7 +50,11 @@ export class MortalServer {
       counts: (command) => isStep(command, holder.mortal?.watched ?? ''),
       kill: () => process.kill(holder.mortal?.server.pid ?? 0, 'SIGKILL'),
     });
-    const server = await BuiltServer.create({ PUMPHOUSE_POOLS__DEFAULT__URL: proxy.url });
+    // Samples are taken by scripts that requests call, too.
+    const server = await BuiltServer.create({
+      PUMPHOUSE_POOLS__DEFAULT__URL: proxy.url,
+      PUMPHOUSE_HISTORY__ENABLED: 'false',
+    });
     holder.mortal = new MortalServer(server, proxy);
     await server.start();
     return holder.mortal;

@@ -200,6 +200,16 @@ export const CASES: readonly Case[] = [
     }),
     () => [['q', ';;1;1']],
   ),
+  simple(
+    scripts.addActivity,
+    ({ nowMs }) => ({ slot: 6_000_000, since_ms: nowMs, most: 9 }),
+    () => [['q', '1,1,1,0,0', ',3:1', '']],
+  ),
+  simple(
+    scripts.writeSamples,
+    ({ nowMs }) => ({ since_ms: nowMs, most: 9 }),
+    () => [['q', '', '1,1', 6_000_000, 'point', 80_000, 'point']],
+  ),
   simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
   simple(scripts.changeVariable, () => ({ name: 'a', value: '1', most: 256, only_new: 0 })),
   simple(targets.changeTarget, () => ({

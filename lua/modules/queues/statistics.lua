@@ -1,6 +1,6 @@
 -- Statistics of a day: a hash of queue -> "waits;runs;failures;retries". Waits and runs are distributions of durations (see merge_moments).
 --- @requires core/call
---- @exports DAY_MS, MAX_DAYS, day_key, merge_tallies
+--- @exports DAY_MS, MAX_DAYS, day_key, merge_bins, merge_tallies
 
 -- Days count from 1970-01-01, UTC. At most so many are kept.
 DAY_MS = 86400000
@@ -20,7 +20,7 @@ local function read_moments(text)
 end
 
 -- The new text has few bins most of the time and the known one may have all: the bins stay text.
-local function merge_bins(bins, more_bins)
+function merge_bins(bins, more_bins)
   for bin, many in string.gmatch(more_bins, ",(%d+):(%d+)") do
     local first, last, known = string.find(bins, "," .. bin .. ":(%d+)")
     if first then

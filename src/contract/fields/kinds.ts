@@ -128,6 +128,14 @@ export function Wholes(about: string, count: Range, least: number, most: number)
   );
 }
 
+/** A list of numbers, of which some may be null. For answers. */
+export function NumbersOrNull(about: string): PropertyDecorator {
+  const schema = { type: 'array', items: { type: ['number', 'null'] } };
+  return declare({ schema, about }, 'must be a list of numbers and nulls', (value) =>
+    Array.isArray(value) ? value.every((one) => one === null || typeof one === 'number') : false,
+  );
+}
+
 /** Any number in a range. */
 export function Real(about: string, min: number, max: number): PropertyDecorator {
   const rule = `must be a number from ${min} to ${max}`;

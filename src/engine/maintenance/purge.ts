@@ -156,6 +156,7 @@ export class Purge {
     if (keys < 0 && hadTargets) await this.pool.read('SADD', pushed, namespace);
     if (keys < 0) return { keys: 0, isDone: false, isInUse: true };
     await this.parts.delist(namespace);
+    await this.pool.read('ZREM', this.pool.keys.active, namespace);
     for await (const page of /* guard: purge-scans-all-keys */ this.pool.scan(
       this.pool.keys.allOf(namespace),
       PAGE,

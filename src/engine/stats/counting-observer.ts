@@ -1,26 +1,33 @@
 import type { EngineObserver, PumpCounts, SessionChange } from '../core/observer.js';
+import type { Activity } from '../history/activity.js';
 import type { Statistics } from './statistics.js';
 
-/** Counts what the statistics need, and forwards every call. */
+/** Counts what the statistics and the history need, and forwards every call. */
 export class CountingObserver implements EngineObserver {
   constructor(
     private readonly next: EngineObserver,
-    private readonly statistics: Statistics,
+    /** Null: there are none. */
+    private readonly statistics: Statistics | null,
+    /** Null: there is none. */
+    private readonly activity: Activity | null,
   ) {}
 
   published(namespace: string, queue: string, jobs: number, scheduled: number): void {
     // Also a queue whose jobs are never leased stays listed for a day.
     // guard: publishes-list-their-queue
-    this.statistics.of(namespace, queue);
+    this.statistics?.of(namespace, queue);
+    if (this.activity) this.activity.of(namespace, queue).counts.published += jobs;
     this.next.published(namespace, queue, jobs, scheduled);
   }
 
   leased(namespace: string, queue: string, waitMs: number): void {
-    this.statistics.of(namespace, queue).waits.add(waitMs);
+    this.statistics?.of(namespace, queue).waits.add(waitMs);
+    this.activity?.of(namespace, queue).addLease(waitMs);
     this.next.leased(namespace, queue, waitMs);
   }
 
   acked(namespace: string, queue: string, ageMs: number | null): void {
+    if (this.activity) this.activity.of(namespace, queue).counts.acked += 1;
     this.next.acked(namespace, queue, ageMs);
   }
 
@@ -45,17 +52,20 @@ export class CountingObserver implements EngineObserver {
   }
 
   ran(namespace: string, queue: string, runMs: number): void {
-    this.statistics.of(namespace, queue).runs.add(runMs);
+    this.statistics?.of(namespace, queue).runs.add(runMs);
+    this.activity?.of(namespace, queue).runs.add(runMs);
     this.next.ran(namespace, queue, runMs);
   }
 
   failed(namespace: string, queue: string, jobs: number): void {
-    this.statistics.of(namespace, queue).failures += jobs;
+    if (this.statistics) this.statistics.of(namespace, queue).failures += jobs;
+    this.activity?.of(namespace, queue).addDeaths(jobs);
     this.next.failed(namespace, queue, jobs);
   }
 
   retried(namespace: string, queue: string, jobs: number): void {
-    this.statistics.of(namespace, queue).retries += jobs;
+    if (this.statistics) this.statistics.of(namespace, queue).retries += jobs;
+    if (this.activity) this.activity.of(namespace, queue).counts.failed += jobs;
     this.next.retried(namespace, queue, jobs);
   }
 

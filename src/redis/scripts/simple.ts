@@ -146,6 +146,26 @@ export const recordLeaseRequests = script('maintenance/record_lease_requests', {
   reply: whole,
 });
 
+/** Adds what a server has counted of queues to their activity. */
+export const addActivity = script('maintenance/add_activity', { repeatable: false, reply: whole });
+
+/** Writes samples of queues and points of their history. */
+export const writeSamples = script('maintenance/write_samples', {
+  repeatable: false,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const isDone = integerAt(reply, 0) === 0;
+    const count = isDone ? (reply.length - 2) / 3 : 0;
+    /** Of each item: 1 written, 0 another sample is there, 2 purged since. Bytes: how many more. */
+    const written = Array.from({ length: count }, (_, i) => ({
+      code: integerAt(reply, 2 + i * 3),
+      recentBytes: integerAt(reply, 3 + i * 3),
+      pastBytes: integerAt(reply, 4 + i * 3),
+    }));
+    return { ...answer(reply), written };
+  },
+});
+
 export const changeSetting = script('maintenance/change_setting', {
   repeatable: true,
   reply: (raw) => {
@@ -244,6 +264,8 @@ export const ENGINE_SCRIPTS = [
   addStatistics,
   leaveStatistics,
   recordLeaseRequests,
+  addActivity,
+  writeSamples,
   changeSetting,
   changeVariable,
   ...TARGET_SCRIPTS,
