@@ -222,7 +222,12 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
     answers: { 200: { about: 'Each with its default.', schema: QUOTAS } },
   },
   'POST /session': {
-    ...{ id: 'beginSession', about: 'Signs in with a password: the answer sets a cookie.', group: 'Accounts', isOpen: true },
+    ...{
+      id: 'beginSession',
+      about: 'Signs in with a password: the answer sets a cookie.',
+      group: 'Accounts',
+      isOpen: true,
+    },
     body: object({ account: TEXT, password: TEXT }),
     answers: { 200: { about: 'The account.', schema: IDENTITY } },
   },
@@ -235,7 +240,11 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
     answers: { 204: { about: 'There is no session now.' } },
   },
   'GET /accounts': {
-    ...{ id: 'listAccounts', about: 'Lists the accounts with their sessions: all for the role admin, else the own one.', group: 'Accounts' },
+    ...{
+      id: 'listAccounts',
+      about: 'Lists the accounts with their sessions: all for the role admin, else the own one.',
+      group: 'Accounts',
+    },
     answers: {
       200: {
         about: 'The accounts.',
@@ -257,7 +266,9 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
       ...{ from: 'Only since this time, RFC 3339.', limit: 'Most entries, 1 to 500; default 50.' },
       cursor: 'The `next` of the page before.',
     },
-    answers: { 200: { about: 'A page of entries.', schema: object({ entries: listOf(ENTRY), next: nullable(TEXT) }) } },
+    answers: {
+      200: { about: 'A page of entries.', schema: object({ entries: listOf(ENTRY), next: nullable(TEXT) }) },
+    },
   },
   'GET /info': {
     ...{ id: 'listNamespaces', about: 'Lists the namespaces of a pool with their queues.', group: 'Server' },

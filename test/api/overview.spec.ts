@@ -1,4 +1,7 @@
+import { basicOf, testAccounts } from '../support/accounts.js';
 import { type StoreOfOwn, TestApp } from '../support/app.js';
+import { type RedisProcess, startRedis } from '../support/redis.js';
+import { request, startAdmin, testParts, testPools } from './admin-fixture.js';
 import { Engines } from '../../src/engine/engines.js';
 import type { PoolEngine } from '../../src/engine/pool-engine.js';
 
@@ -168,36 +171,39 @@ describe('GET /overview', () => {
 });
 
 describe('GET /overview of an account for some namespaces', () => {
-  let app: TestApp;
+  let redis: RedisProcess;
+  let admin: Awaited<ReturnType<typeof startAdmin>>;
   beforeEach(async () => {
-    ({ app } = await TestApp.alone({
-      PUMPHOUSE_ADMIN__ACCOUNTS__ALL: 'a long password',
-      PUMPHOUSE_ADMIN__ACCOUNTS__SOME__PASSWORD_HASH: await hashPassword('another long one'),
-      PUMPHOUSE_ADMIN__ACCOUNTS__SOME__ROLE: 'viewer',
-      PUMPHOUSE_ADMIN__ACCOUNTS__SOME__NAMESPACES: '["shop-*"]',
-    }));
-  });
-  afterEach(() => app.stop());
-
-  const of = (account: string, path: string): ReturnType<TestApp['admin']> =>
-    app.admin('GET', path, {
-      headers: { authorization: `Basic ${Buffer.from(account).toString('base64')}` },
+    redis = await startRedis();
+    const { parts } = testParts(testPools(redis.url, 10_000), (config) => {
+      config.admin.accounts = testAccounts(['shop-*']);
     });
+    admin = await startAdmin(parts);
+  });
+  afterEach(async () => {
+    await admin.server.stop();
+    await redis.stop();
+  });
+
+  const of = (account: string, path: string): ReturnType<typeof request> =>
+    request(admin.url + path, { method: 'GET', headers: basicOf(account) });
 
   it('has no queue of another namespace, and no sums of them', async () => {
-    await app.engine.publish('shop-1', 'mail', { body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 });
-    await app.publish('secret');
+    const engine = admin.server.app.get(Engines, { strict: false }).of('default');
+    const job = { body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 };
+    for (const namespace of ['shop-1', 'theirs']) await engine.publish(namespace, 'mail', job);
 
-    const { json } = await of('some:another long one', '/overview');
-    expect(json).toMatchObject({
-      pools: [{ queues: 1, namespaces: 1 }],
+    expect((await of('nora', '/overview')).body).toMatchObject({
+      pools: [
+        { pool: 'default', queues: 1, namespaces: 1 },
+        { pool: 'other', queues: 0 },
+      ],
       totals: { queues: 1, ready: 1 },
       ...{ matched: 1, items: [{ namespace: 'shop-1', queue: 'mail' }] },
     });
-    expect((await of('all:a long password', '/overview')).json).toMatchObject({ totals: { queues: 2 } });
-    const foreign = `/namespaces/${app.namespace}/queues/secret/history`;
-    expect((await of('some:another long one', foreign)).status).toBe(404);
-    expect((await of('some:another long one', '/namespaces/shop-1/queues/mail/history')).status).toBe(200);
+    expect((await of('vera', '/overview')).body).toMatchObject({ totals: { queues: 2 } });
+    expect((await of('nora', '/namespaces/theirs/queues/mail/history')).status).toBe(404);
+    expect((await of('nora', '/namespaces/shop-1/queues/mail/history')).status).toBe(200);
   });
 });
 
