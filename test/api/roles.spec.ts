@@ -1,7 +1,8 @@
+import { ModulesContainer } from '@nestjs/core';
 import { RequestMethod } from '@nestjs/common';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { ADMIN_CALLS, type NeededRole, V1_CALLS } from '../../src/auth/roles.js';
-import { type Call, callsOf } from '../../src/openapi/document.js';
+import { type Call, callsOf } from '../../src/openapi/calls.js';
 import { Engines } from '../../src/engine/engines.js';
 import { includesRole, type Role } from '../../src/domain/roles.js';
 import { basicOf, ROLE_OF, testAccounts } from '../support/accounts.js';
@@ -401,7 +402,9 @@ describe('the native API on the admin port', () => {
     });
 
     it('knows what is data in the answer of every call that the role may make', () => {
-      const made = callsOf(api.server.app).filter((call) => V1_CALLS[routeOf(call)] === 'viewer');
+      const made = callsOf(api.server.app.get(ModulesContainer)).filter(
+        (call) => V1_CALLS[routeOf(call)] === 'viewer',
+      );
       expect(made.length).toBeGreaterThan(15);
       const unknown = made.filter(({ description: { answers } }) => {
         const classes = Object.values(answers).flatMap(({ of }) => of ?? []);
