@@ -12,6 +12,7 @@ expiries: zset        queue number -> earliest expiry of a ready job, Unix ms
 sending: hash         record -> leases whose responses may not have left
 workers: zset         name -> when it was last seen, Unix ms
 targets: hash         the push targets of the namespace (targets/fields)
+traces: zset          id of a tracked job that is gone -> when it went, Unix ms
 requested: zset       queue name -> when a lease request last named it, Unix ms
 target_changes: zset  field of targets -> number of its last change
 clock_ms: text        a test's clock, Unix ms; "" = Redis's own

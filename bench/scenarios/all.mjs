@@ -11,6 +11,7 @@ import { bytesTable, comparisonTable, growthTable, idleTable, throughputTable } 
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runConfiguration, CONFIGURATIONS, throughputVerdicts } from './throughput.mjs';
 import { runConsole } from '../console.mjs';
+import { runExplain } from '../explain.mjs';
 import { runInProcess } from '../in-process.mjs';
 import { runNative } from '../native.mjs';
 import { runPush } from '../push.mjs';
@@ -144,6 +145,8 @@ const waitersScenario = targetsScenario('waiters', false, runWaiters);
 const wakeUpsScenario = targetsScenario('wake-ups', true, runWakeUps);
 /** The native API, and few connections on both APIs. */
 const nativeScenario = targetsScenario('native', true, runNative);
+/** Why a job does not run, in a long queue: what the script takes. */
+const explainScenario = targetsScenario('explain', false, runExplain);
 /** The engine as a library, and BullMQ beside it. */
 const inProcessScenario = targetsScenario('in process', true, runInProcess);
 /** Workers over Redis alone, over HTTP and of BullMQ. */
@@ -163,6 +166,7 @@ export const SCENARIOS = [
     throughputScenario(/** @type {keyof typeof CONFIGURATIONS} */ (name)),
   ),
   nativeScenario,
+  explainScenario,
   inProcessScenario,
   workersScenario,
   pushScenario,

@@ -100,7 +100,8 @@ export class Admission {
     if (!this.pools.get(pool))
       throw new QueueError('pool_not_found', 'pool not found', { detail: NO_SUCH_POOL });
     const tokenId = `account:${actor.account ?? ''}`;
-    context.admitted = { pool, namespace, tokenId, tokenHint: '', limits: null, rights, actor };
+    const label = actor.account ?? '';
+    context.admitted = { pool, namespace, tokenId, tokenHint: '', label, limits: null, rights, actor };
     return client.admitted({ action, pool, namespace, names: namesIn(route, request.url ?? '') });
   }
 
@@ -110,7 +111,8 @@ export class Admission {
     const { pool, token } = parseToken(text);
     if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'pool not found', { detail: NO_POOL });
     if (rules.isSize === true && this.config.lmstfy.public_sizes) {
-      context.admitted = { pool, namespace, tokenId: '', tokenHint: '', limits: null, rights: null };
+      const noToken = { tokenId: '', tokenHint: '', label: '' };
+      context.admitted = { pool, namespace, ...noToken, limits: null, rights: null };
       return undefined;
     }
     if (token === '') throw new QueueError('token_missing', 'token not found', { detail: NO_TOKEN });
@@ -130,10 +132,10 @@ export class Admission {
     const { namespace } = context;
     const { pool, token } = parseToken(text);
     if (!known || !isSame(known.secret, token)) throw invalidToken();
-    const { limit: limits, rights } = known.record;
+    const { limit: limits, rights, description } = known.record;
     const caller: Caller = {
       ...{ pool, namespace, limits, rights },
-      ...{ tokenId: digest, tokenHint: tokenHint(token) },
+      ...{ tokenId: digest, tokenHint: tokenHint(token), label: description },
     };
     rememberProof(context.request.socket, { text, known, caller });
     return this.admitKnown(context, rules, text, caller);

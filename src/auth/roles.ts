@@ -146,6 +146,7 @@ export const V1_CALLS: Readonly<Record<string, NeededRole>> = {
   'POST /v1/:namespace/recurring/:id/resume': 'operator',
   'POST /v1/:namespace/recurring/:id/run': 'operator',
   'GET /v1/:namespace/recurring/:id/next': 'viewer',
+  'GET /v1/:namespace/recurring/:id/explain': 'viewer_data',
   'POST /v1/:namespace/recurring/preview': 'viewer',
 };
 

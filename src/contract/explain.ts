@@ -2,7 +2,7 @@ import { Nullable } from './fields/field.js';
 import { AnyJson, Label, Moment, OneOf, Parts } from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 
-/** Why a job or a queue waits. The first one that holds is the cause: src/explain/causes.ts has their order. */
+/** Why a job, a queue or a recurring job waits. The first one that holds is the cause: src/engine/explain has their order. */
 export const CAUSES = [
   'backoff',
   'behind',
@@ -13,9 +13,11 @@ export const CAUSES = [
   'concurrency_key',
   'dead',
   'debounce',
+  'deleted',
   'done',
   'draining',
   'empty',
+  'expired',
   'flowing',
   'lease_ended',
   'lease_silent',
@@ -27,7 +29,9 @@ export const CAUSES = [
   'pool_moving',
   'push_off',
   'rate',
+  'replaced',
   'scheduled',
+  'store_full',
   'store_unavailable',
   'target_missing',
   'target_paused',
@@ -35,7 +39,7 @@ export const CAUSES = [
 export type CauseName = (typeof CAUSES)[number];
 
 /** Longest sentence, and longest call of a remedy, in characters. */
-const MAX_SENTENCE = 2_000;
+export const MAX_SENTENCE = 2_000;
 const MANY = 100;
 
 export class RemedyAnswer {

@@ -92,6 +92,10 @@ export class SettingsFields extends changesOf(LimitFields) {
   push?: PushFields | null;
 }
 
+export class PauseQueueFields {
+  @Optional() @Label('Why it is paused; shown until it is resumed.', { max: MAX_LABEL }) note?: string;
+}
+
 /** Longest time that a drain call waits for the queue to be empty, in milliseconds. */
 const MAX_DRAIN_WAIT_MS = 60_000;
 
@@ -130,6 +134,10 @@ class QueueFacts {
   @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
   @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
   @Nullable()
+  @Label('The description of the token that paused it, or the name of the account; null = not known.', { max: MAX_LABEL })
+  paused_by!: string | null;
+  @Nullable() @Label('Why it is paused; null = no note.', { max: MAX_LABEL }) pause_note!: string | null;
+  @Nullable()
   @Moment('Since when it is draining: it accepts no new jobs until it is empty; null = not draining.')
   draining_at!: string | null;
 }
@@ -156,6 +164,9 @@ export interface QueueLimits extends Omit<Inside<LimitFields>, 'defaults'> {
 export interface QueueSettings extends QueueLimits {
   /** Paused since, Unix ms: its jobs are not leased; null = not paused. */
   readonly pausedAtMs: number | null;
+  /** Who paused it; null = not known. */
+  readonly pausedBy: string | null;
+  readonly pauseNote: string | null;
   /** Draining since, Unix ms: it accepts no new jobs until it is empty; null = not draining. */
   readonly drainingSinceMs: number | null;
 }

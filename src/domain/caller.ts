@@ -17,6 +17,8 @@ export interface Caller {
   readonly namespace: string;
   /** The token's digest, or the account behind `account:`; empty on a size route that needs no token. */
   readonly tokenId: string;
+  /** The description of the token, or the name of the account, for people; empty as `tokenId`. */
+  readonly label: string;
   /** The token's first characters, for the audit log; empty as `tokenId`. */
   readonly tokenHint: string;
   readonly limits: Limit | null;

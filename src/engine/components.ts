@@ -256,7 +256,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     lists: new Lists(runner, queuesOf, (namespace) => workers.stalled(namespace)),
     tags: new Tags(pool, runner, quotas),
     endWatch: new EndWatch(runner),
-    explainer: new Explainer(runner, requested),
+    explainer: new Explainer(runner, requested, pump),
     operationRunner,
     operations: new Operations(pool, runner, operationRunner, settings),
     workers,

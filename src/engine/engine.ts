@@ -153,7 +153,7 @@ export interface EngineCalls {
 }
 
 /** What decides when a job runs, and whether a queue gives jobs. */
-export type ExplainCalls = Pick<Explainer, 'job' | 'queue'>;
+export type ExplainCalls = Pick<Explainer, 'job' | 'queue' | 'recurring'>;
 
 /** Actions over all jobs that a filter matches. */
 export type OperationCalls = Pick<Operations, 'start' | 'find' | 'list' | 'stop'>;

@@ -1,18 +1,19 @@
-import { Controller, Get, UseGuards } from '@nestjs/common';
+import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
-import { CurrentCaller } from '../auth/current-caller.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { type Explanation, ExplanationAnswer } from '../contract/explain.js';
-import type { Caller } from '../domain/caller.js';
 import { Describe } from '../http/describe.js';
-import { InPath } from '../http/params.js';
+import { CurrentRequest } from '../http/request/current-request.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { ExplainService } from './explain.service.js';
+import { OutageFilter } from './outage.filter.js';
 
 const ANSWERS = { 200: { about: 'The cause, and what one can do.', of: ExplanationAnswer } };
 
 /** Explanations on the native API. */
 @Controller('v1/:namespace')
 @UseGuards(TokenGuard)
+@UseFilters(OutageFilter)
 export class V1ExplainController {
   constructor(private readonly explanations: ExplainService) {}
 
@@ -27,8 +28,8 @@ export class V1ExplainController {
     answers: ANSWERS,
     errors: ['job_not_found'],
   })
-  job(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<Explanation> {
-    return this.explanations.job(caller, id);
+  job(@CurrentRequest() context: RequestContext): Promise<Explanation> {
+    return this.explanations.job(context);
   }
 
   @Get('queues/:queue/explain')
@@ -36,12 +37,26 @@ export class V1ExplainController {
   @Describe({
     id: 'explainQueue',
     about: 'Says why a queue gives no jobs.',
-    details: 'As for a job; `flowing` means that nothing holds its jobs back.',
+    details: 'As for a job; `flowing` means that nothing holds its jobs back, `empty` that none is ready.',
     group: 'Queues',
     answers: ANSWERS,
     errors: [],
   })
-  queue(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<Explanation> {
-    return this.explanations.queue(caller, queue);
+  queue(@CurrentRequest() context: RequestContext): Promise<Explanation> {
+    return this.explanations.queue(context);
+  }
+
+  @Get('recurring/:id/explain')
+  @Access({ queues: 'body', verb: 'publish' })
+  @Describe({
+    id: 'explainRecurringJob',
+    about: 'Says when a recurring job makes its next job, and why the last slot made none.',
+    details: 'As for a job. What holds back the jobs of its queue is in `also`.',
+    group: 'Recurring jobs',
+    answers: ANSWERS,
+    errors: ['recurring_not_found'],
+  })
+  recurring(@CurrentRequest() context: RequestContext): Promise<Explanation> {
+    return this.explanations.recurring(context);
   }
 }

@@ -1,5 +1,5 @@
 import { FailureCounter } from './breaker.js';
-import { BREAKER } from './target.js';
+import { BREAKER } from '../engine/queues/stored-targets.js';
 
 describe('the count of push failures', () => {
   it('opens the breaker after five failed connections in a row', () => {

@@ -1,5 +1,5 @@
 import type { BreakerChange, Targets } from '../engine/queues/targets.js';
-import { type BreakerSettings, type OpenBreaker, readBreaker } from './target.js';
+import { type BreakerSettings, type OpenBreaker, readBreaker } from '../engine/queues/stored-targets.js';
 
 /** Requests of the last minute are counted. */
 const BUCKET_MS = 10_000;
@@ -50,6 +50,8 @@ export interface Trial {
   readonly settings: BreakerSettings;
   /** How long it may take. */
   readonly tryMs: number;
+  /** What its last request was answered; left out: there was none. */
+  readonly answered?: string;
 }
 
 /** A breaker after a change. `isDone`: the call has changed it. */
@@ -71,10 +73,10 @@ export class SharedBreaker {
   ) {}
 
   /** @throws {QueueError} an error of the store */
-  async change(action: BreakerChange['action'], { url, settings, tryMs }: Trial): Promise<ChangedBreaker> {
+  async change(action: BreakerChange['action'], { settings, ...trial }: Trial): Promise<ChangedBreaker> {
     const { target, origin } = this;
     const { openMs, maxOpenMs } = settings;
-    const change = { target, origin, url, action, openMs, maxOpenMs, tryMs };
+    const change = { target, origin, action, openMs, maxOpenMs, ...trial };
     const { isDone, breaker } = await this.store.changeBreaker(this.namespace, change);
     return { isDone, breaker: readBreaker(breaker) };
   }

@@ -5,7 +5,7 @@ import { isLost, storeOutcome } from './lease-loop.js';
 import { resultOf } from './send/result.js';
 import type { PushAnswer } from './send/sender.js';
 import type { Verdict } from './send/verdict.js';
-import type { Target } from './target.js';
+import type { Target } from '../engine/queues/stored-targets.js';
 
 /** Where the jobs of a target are. */
 export interface JobPlace {

@@ -1,5 +1,5 @@
 import type { ChangedTargets } from '../engine/queues/targets.js';
-import { type OpenBreaker, partsOfBreakerName, readBreaker } from './target.js';
+import { type OpenBreaker, partsOfBreakerName, readBreaker } from '../engine/queues/stored-targets.js';
 
 /** What a server knows of one target. */
 export interface KnownTarget {

@@ -4,7 +4,7 @@ import { type KnownTarget, KnownTargets } from './known-targets.js';
 import { TargetWorker, type WorkerParts, type WorkerTarget } from './target-worker.js';
 import type { Seal } from './seal.js';
 import type { Slots } from './slots.js';
-import { readTarget } from './target.js';
+import { readTarget } from '../engine/queues/stored-targets.js';
 import { placeOf } from './targets.service.js';
 
 /** How often the targets are checked for changes, in milliseconds. */

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { TargetSecrets } from './target.js';
+import type { TargetSecrets } from '../engine/queues/stored-targets.js';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;

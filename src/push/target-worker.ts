@@ -13,7 +13,13 @@ import { messageOf } from './send/message.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
 import type { TenantSlots } from './slots.js';
-import { type OpenBreaker, openUntilOf, readTarget, type Target, type TargetSecrets } from './target.js';
+import {
+  type OpenBreaker,
+  openUntilOf,
+  readTarget,
+  type Target,
+  type TargetSecrets,
+} from '../engine/queues/stored-targets.js';
 import { pauseOf } from './targets.service.js';
 import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
 
@@ -71,6 +77,8 @@ const MAX_ANSWER_BYTES = 65_536;
 const LONGEST_REST_MS = 10_000;
 /** How long a job is held back, at least, while another one shows whether its origin works again. */
 const HELD_MS = 1_000;
+/** Characters of an answer that are kept with the breaker that it opened. */
+const MOST_ANSWERED = 120;
 /** A change of a breaker that is not known to be stored. */
 const NOT_STORED: ChangedBreaker = { isDone: false, breaker: null };
 const NOT_SENT = { isGone: false, isHealthy: null } as const;
@@ -235,12 +243,13 @@ export class TargetWorker {
   private async changeBreaker(
     { url, origin }: Way,
     action: BreakerChange['action'],
+    answered = '',
   ): Promise<ChangedBreaker> {
     const { breakerSettings: settings } = this.known.target;
     if (settings === null) return NOT_STORED;
     const { shared } = this.watchOf(origin);
     try {
-      const changed = await shared.change(action, { url: url.href, settings, tryMs: this.tryMs });
+      const changed = await shared.change(action, { url: url.href, settings, tryMs: this.tryMs, answered });
       this.setBreaker(origin, changed.breaker);
       return changed;
     } catch (error) {
@@ -345,7 +354,8 @@ export class TargetWorker {
     const opens = counter.count(isHealthy, hasAnswer, performance.now(), breakerSettings);
     if (!isProbe && (!opens || breakerOf(this.known, way.origin) !== null)) return;
     counter.forget();
-    const { isDone } = await this.changeBreaker(way, isProbe ? (isHealthy ? 'close' : 'fail') : 'open');
+    const action = isProbe ? (isHealthy ? 'close' : 'fail') : 'open';
+    const { isDone } = await this.changeBreaker(way, action, verdict.message.slice(0, MOST_ANSWERED));
     if (isProbe || !isDone) return;
     if (this.series) this.series.opened.value += 1;
     this.parts.log.warn(

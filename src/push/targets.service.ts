@@ -23,7 +23,7 @@ import {
   type Target,
   type TargetSecrets,
   type TargetView,
-} from './target.js';
+} from '../engine/queues/stored-targets.js';
 
 /** What a caller sets; what is left out keeps its value, or has its default. */
 export interface TargetChanges {

@@ -7,7 +7,7 @@ import { BreakerFields, SECRET_RULE, TargetChangeFields } from '../contract/targ
 import type { BreakerAnswer, TargetAnswer, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
 import { isSecret } from './send/signature.js';
-import { type OpenBreaker, openUntilOf, type TargetView } from './target.js';
+import { type OpenBreaker, openUntilOf, type TargetView } from '../engine/queues/stored-targets.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 
 /** Headers that the server sets itself, or that change how a request is read. */

@@ -24,8 +24,14 @@ import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { fromCursor, pageFacts, PageQuery } from '../http/request/page-query.js';
 import { PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
-import { DrainFields, QueueAnswer, queueFacts, SettingsFields } from '../contract/queue-settings.js';
-import { settingsChangeOf, isPlaceOfQueues } from './queues.v1.js';
+import {
+  DrainFields,
+  PauseQueueFields,
+  QueueAnswer,
+  queueFacts,
+  SettingsFields,
+} from '../contract/queue-settings.js';
+import { isPlaceOfQueues, labelOf, settingsChangeOf } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
@@ -122,12 +128,19 @@ export class V1QueuesController {
   @Describe({
     id: 'pauseQueue',
     about: 'Pauses a queue: none of its jobs is leased. Publishes and leased jobs continue.',
+    details: 'The queue shows the description of the token, and the `note`, until it is resumed.',
     group: GROUP,
+    body: PauseQueueFields,
     answers: SHOWN,
     errors: ['too_many_queues', 'pool_moving'],
   })
-  async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
-    return queueFacts(await this.of(caller).pause(caller.namespace, queue));
+  async pause(
+    @CurrentCaller() caller: Caller,
+    @InPath('queue') queue: string,
+    @BodyFields(LIMIT) { note }: PauseQueueFields,
+  ) {
+    const pauser = { by: labelOf(caller.label), note: note ?? null };
+    return queueFacts(await this.of(caller).pause(caller.namespace, queue, pauser));
   }
 
   @Post(':queue/resume')

@@ -1,4 +1,5 @@
 import { hasLegalCharacters } from '../domain/ids.js';
+import { MAX_LABEL } from '../domain/limits.js';
 import { changesOf } from '../contract/fields/derived.js';
 import { Problems } from '../contract/fields/problems.js';
 import { toInside } from '../contract/fields/wire.js';
@@ -33,6 +34,12 @@ const LimitChanges = changesOf(LimitFields);
 /** True if `place` can be the last name of a page of queues. */
 export function isPlaceOfQueues(place: string): boolean {
   return place !== '' && hasLegalCharacters(place);
+}
+
+/** A description of a token as answers can show it; null = it has none. Old ones may be long, and have any characters. */
+export function labelOf(description: string): string | null {
+  const label = description.slice(0, MAX_LABEL).replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ');
+  return label.trim() === '' ? null : label;
 }
 
 function checkRate(rate: RateFields | null | undefined, at: string, problems: Problems): void {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
+import { QueueError } from '../domain/errors.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
-import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
+import { faultOf, isStateOfRedis, type RedisFault, toQueueError, unavailable } from './errors.js';
 
 /** First and longest pause before a call is retried, in milliseconds. */
 const FIRST_PAUSE_MS = 10;
@@ -22,6 +23,8 @@ export interface CallRules {
 export class Calls {
   private readonly underWay = new Set<(error: Error) => void>();
   private isClosed = false;
+  /** What Redis itself said last, and when: the errors of the driver that follow say less. */
+  private stateError: { readonly error: unknown; readonly atMs: number } | undefined;
 
   /** @param onFault is called for each call that failed for good */
   constructor(
@@ -43,10 +46,11 @@ export class Calls {
         return await this.attempt(send, deadline - performance.now(), late);
       } catch (error) {
         const fault = faultOf(error);
+        this.note(error);
         const again = fault === 'not_run' || (fault === 'unknown' && repeatable);
         if (!again || performance.now() + pauseMs >= deadline || this.isClosed) {
           this.onFault(fault);
-          throw toQueueError(this.pool, error);
+          throw this.errorOf(error);
         }
         await sleep(pauseMs);
       }
@@ -82,6 +86,20 @@ export class Calls {
         (error: unknown) => fail(error instanceof Error ? error : new Error(String(error))),
       );
     });
+  }
+
+  /** Remembers an error in which Redis says why it cannot be used now. */
+  note(error: unknown): void {
+    if (isStateOfRedis(error)) this.stateError = { error, atMs: performance.now() };
+  }
+
+  /** The domain's error; where there is no connection, with what Redis said before it was lost. */
+  private errorOf(error: unknown): unknown {
+    const known = toQueueError(this.pool, error);
+    if (!(known instanceof QueueError) || known.code !== 'pool_unavailable') return known;
+    const { error: reason, atMs = Number.NEGATIVE_INFINITY } = this.stateError ?? {};
+    const isRecent = performance.now() - atMs < 2 * this.timeoutMs;
+    return isRecent ? unavailable(this.pool, reason) : known;
   }
 
   /** Fails all calls in progress, because their connection is lost. */

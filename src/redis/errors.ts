@@ -20,6 +20,14 @@ const DENIED =
 const UNKNOWN =
   /Connection is closed|ECONNRESET|EPIPE|Socket closed|ETIMEDOUT|ECONNREFUSED|UNBLOCKED|connection lost/;
 
+/** In these, Redis says in which state it is. */
+const STATES = /(?:^|\s|-)(?:READONLY|LOADING|NOREPLICAS|MASTERDOWN|MISCONF)\b/;
+
+/** True for an error of Redis that says why it cannot be used now. */
+export function isStateOfRedis(error: unknown): boolean {
+  return error instanceof Error && STATES.test(error.message);
+}
+
 /** Classifies an error by what may be done next. */
 export function faultOf(error: unknown): RedisFault {
   const message = error instanceof Error ? error.message : String(error);

@@ -35,7 +35,7 @@ import {
   ScriptCaller,
 } from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
-import { type Admit, type Send, SetUpError } from './set-up.js';
+import { type Admit, LOADS, type Send, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -316,6 +316,7 @@ export class RedisPool {
     const key = this.nodes && !isCluster(client) ? addressOf(client) : client;
     client.on('error', (error: Error) => {
       this.lastError = error;
+      this.calls.note(error);
       this.recordError(error);
       if (!(error instanceof SetUpError)) return;
       if (this.isOpen && this.refused.get(key) !== error.message) {
@@ -324,6 +325,7 @@ export class RedisPool {
       this.refused.set(key, error.message);
     });
     client.on('ready', () => this.refused.delete(key));
+    client.on(LOADS, () => this.calls.note(new Error('LOADING Redis is loading its data')));
   }
 
   private rights(): string[] {

@@ -17,6 +17,9 @@ const STEPS = ['auth', 'select', 'client', 'readonly'] as const;
 /** What the driver tells about itself: Redis has it since 7.2, and needs it for nothing. */
 const OPTIONAL = 'SETINFO';
 
+/** The event of a connection whose Redis still loads its data. */
+export const LOADS = 'loads';
+
 /** What stays refused until a person changes something. */
 const FINAL: ReadonlySet<RedisFault> = new Set(['denied', 'other']);
 
@@ -74,8 +77,9 @@ export function checkSetUp<T extends Redis>(
     // First: a Sentinel refuses SELECT and AUTH, too.
     checkMode(facts, isSingle);
     if (refusal !== undefined) throw refusal;
-    // The driver asks again later.
-    if (facts.get('loading') !== '1') await admit(send, facts);
+    // The driver tries again later, and reports nothing.
+    if (facts.get('loading') === '1') redis.emit(LOADS);
+    else await admit(send, facts);
     return text;
   };
   // The driver's last step, with a callback; all others call it without one.

@@ -1,5 +1,7 @@
 import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
 import { Redis } from 'ioredis';
+import { newJob } from '../engine/fixture.js';
+import { TestApp } from '../support/app.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 
 interface Explanation {
@@ -104,31 +106,47 @@ describe('an explanation', () => {
     expect((await ofJob(id)).cause).not.toBe('blocked');
   });
 
-  it('names the job that has the slot of its concurrency key', async () => {
+  it.each([
+    [0, 'takes its lease away'],
+    [1, 'removes the limit'],
+  ])('names the job that has the slot of its concurrency key; remedy %d %s', async (remedy) => {
     const queue = fresh();
     await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
     await publish({ queue, concurrency_key: 'customer-1' });
     const { id } = await publish({ queue, concurrency_key: 'customer-1' });
-    const holder = await leaseOne(queue);
+    const holder = await leaseOne(queue, { worker: 'host-1' });
     await requestFrom(queue);
     const found = await ofJob(id);
+    const [{ leased_at: leasedAt }] = found.facts['holders'] as [{ leased_at: string }];
     expect(found).toMatchObject({
       cause: 'concurrency_key',
-      facts: { concurrency_key: 'customer-1', running: 1, limit: 1, holders: [holder.id] },
+      facts: {
+        ...{ concurrency_key: 'customer-1', running: 1, limit: 1 },
+        holders: [{ id: holder.id, state: 'leased', worker: 'host-1', leased_at: leasedAt }],
+      },
     });
-    expect(found.message).toContain(`1 job with its concurrency key customer-1 runs (${holder.id})`);
-    await given('POST', `jobs/${holder.id}/ack`, { lease: holder.lease });
-    expect((await ofJob(id)).cause).toBe('behind');
+    expect(found.message).toContain(
+      `1 job with its concurrency key customer-1 runs (${holder.id} leased by host-1 since ${leasedAt}`,
+    );
+    await doRemedy(found, remedy);
+    await waitFor(async () => (await ofJob(id)).cause === 'behind');
   });
 
   it('says that the queue is paused, and the remedy resumes it', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });
-    await given('POST', `queues/${queue}/pause`);
+    await given('POST', `queues/${queue}/pause`, { note: 'stocktaking' });
+    const facts = { queue, paused_by: 'test', note: 'stocktaking' };
     for (const found of [await ofJob(id), await ofQueue(queue)]) {
-      expect(found).toMatchObject({ cause: 'paused', facts: { queue } });
+      expect(found).toMatchObject({ cause: 'paused', facts: { ...facts, paused_at: found.since } });
       expect(found.message).toContain(`The queue ${queue} is paused since ${found.since!}`);
+      expect(found.message).toContain(' by test: stocktaking.');
     }
+    // The last pause says who and why; the time is that of the first.
+    const { since } = await ofJob(id);
+    await given('POST', `queues/${queue}/pause`);
+    expect(await ofJob(id)).toMatchObject({ since, facts: { paused_by: 'test', note: null } });
+    expect((await ofJob(id)).message).toMatch(/ by test\.$/);
     expect((await ofJob(id)).also.map(({ cause }) => cause)).toEqual(['no_worker', 'behind']);
     await doRemedy(await ofQueue(queue));
     expect((await ofJob(id)).cause).toBe('no_worker');
@@ -175,13 +193,33 @@ describe('an explanation', () => {
     await waitFor(async () => (await ofJob(id)).cause === 'behind');
   });
 
+  it('shows the token that paused a queue only with its own pause', async () => {
+    const queue = fresh();
+    await given('POST', `queues/${queue}/pause`, { note: 'first' });
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ paused_by: 'test', pause_note: 'first' });
+    await given('POST', `queues/${queue}/resume`);
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ paused_by: null, pause_note: null });
+    // As a server does that does not know who paused it: it leaves what it does not know.
+    await given('POST', `queues/${queue}/pause`, { note: 'second' });
+    const number = Math.abs(Number(await redis.hget(`{${app.namespace}}:queues`, queue)));
+    await redis.hset(`{${app.namespace}}:o${String(number)}`, 'paused', Date.now() + 1);
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ paused_by: null, pause_note: null });
+  });
+
   it('names the worker that has the job, and the remedy takes the lease away', async () => {
     const queue = fresh();
     const { id } = await publish({ queue, tags: ['a'] });
     await leaseOne(queue, { worker: 'mail-1', ttr_ms: HOUR_MS });
     const found = await ofJob(id);
-    expect(found).toMatchObject({ cause: 'leased', facts: { worker: 'mail-1', attempt: 1 } });
+    expect(found).toMatchObject({
+      cause: 'leased',
+      facts: { worker: 'mail-1', attempt: 1, heartbeat_at: null },
+    });
+    expect(found.facts).toMatchObject({ leased_at: found.since, lease_ends_at: found.next_at });
     expect(found.message).toMatch(/the worker mail-1 has leased it for .*; this is attempt 1\.$/);
+    await given('POST', 'workers/mail-1/heartbeat', { ttr_ms: HOUR_MS, leases: [], info: { name: 'm' } });
+    const seen = await ofJob(id);
+    expect(seen.message).toContain(`Its last heartbeat was ${String(seen.facts['heartbeat_at'])}`);
     await doRemedy(found);
     expect((await ofJob(id)).cause).toBe('behind');
   });
@@ -232,15 +270,25 @@ describe('an explanation', () => {
     expect(await ofJob(id)).toMatchObject({ cause: state, remedies: [] });
   });
 
-  it('says how often workers without a handler gave the job back', async () => {
+  it.each([
+    [0, [200, 'leased']],
+    [1, [404, undefined]],
+  ])('says how often workers without a handler released the job; remedy %d', async (remedy, after) => {
     const queue = fresh();
     const { id } = await publish({ queue, type: 'fax' });
     const job = await leaseOne(queue, { worker: 'mail-1' });
     await given('POST', `jobs/${id}/release`, { lease: job.lease, reason: 'no_handler' });
+    const waits = await ofJob(id);
+    expect([waits.cause, ...waits.also.map((one) => one.cause)]).toEqual(['scheduled', 'no_handler']);
     await waitFor(async () => (await ofJob(id)).cause === 'no_handler');
     const found = await ofJob(id);
     expect(found).toMatchObject({ facts: { type: 'fax', releases: 1, worker: 'mail-1' } });
-    expect(found.message).toContain('No worker has a handler for the type fax');
+    expect(found.message).toContain(
+      'No worker has a handler for the type fax: workers released the job 1 time in a row, the last one mail-1',
+    );
+    await doRemedy(found, remedy);
+    const { status, json } = await call('GET', `jobs/${id}/explain`);
+    expect([status, (json as Explanation).cause]).toEqual(after);
   });
 
   it('says that no worker asks for the queue, and which queues workers ask for', async () => {
@@ -311,9 +359,116 @@ describe('an explanation', () => {
   it('says of a queue that nothing holds it back', async () => {
     const queue = fresh();
     await publish({ queue });
+    await publish({ queue });
     await requestFrom(queue);
     await waitFor(async () => (await ofQueue(queue)).cause === 'flowing');
     expect(await ofQueue(queue)).toMatchObject({ remedies: [], also: [] });
+  });
+
+  it('says of a queue without a job that is ready what its jobs wait for', async () => {
+    const queue = fresh();
+    const none = await ofQueue(queue);
+    expect(none).toMatchObject({ cause: 'empty', facts: { queue, exists: false } });
+    expect(none.message).toBe(`There is no queue ${queue}.`);
+    await doRemedy(none);
+    expect((await ofQueue(queue)).cause).toBe('no_worker');
+    await leaseOne(queue);
+    await publish({ queue, delay_ms: 30_000 });
+    const found = await ofQueue(queue);
+    expect(found).toMatchObject({ cause: 'empty', facts: { leased: 1, scheduled: 1, blocked: 0 } });
+    expect(found.message).toContain(
+      `The queue ${queue} has no job that is ready, but 1 scheduled and 1 leased; the next one is due at ${found.next_at!}`,
+    );
+    await given('POST', `queues/${queue}/purge`, { states: ['scheduled', 'leased'] });
+    expect((await ofQueue(queue)).message).toBe(`The queue ${queue} has no jobs to run.`);
+  });
+
+  it('says how many jobs of the queue were leased lately', async () => {
+    const queue = fresh();
+    await app.engine.publish(app.namespace, queue, newJob());
+    await leaseOne(queue);
+    const { id } = await publish({ queue });
+    await waitFor(async () => (await ofJob(id)).facts['leased_lately'] === 1, 5_000);
+    expect((await ofJob(id)).message).toMatch(
+      /1 job of the queue was leased in the last \d+ seconds|last 1 minute/,
+    );
+  });
+
+  it("counts a lease request of lmstfy's API", async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    expect((await ofJob(id)).cause).toBe('no_worker');
+    await app.get(`${queue}-other,${queue}?timeout=0`);
+    await publish({ queue });
+    await waitFor(async () => (await ofQueue(queue)).cause === 'flowing');
+  });
+
+  it('knows the lease requests to another server', async () => {
+    const other = await TestApp.start();
+    const queue = fresh();
+    const { id } = await publish({ queue, priority: 1 });
+    await publish({ queue });
+    expect((await ofJob(id)).cause).toBe('no_worker');
+    await other.call('POST', `/v1/${app.namespace}/leases`, {
+      ...{ token: app.token, body: JSON.stringify({ queues: [queue], worker: 'far' }) },
+    });
+    await waitFor(async () => (await ofJob(id)).cause === 'behind', 5_000);
+    const ofOther = await other.call('GET', `/v1/${app.namespace}/jobs/${id}/explain`, { token: app.token });
+    expect((ofOther.json as Explanation).cause).toBe('behind');
+    await other.stop();
+  });
+
+  describe('a tracked job that is gone', () => {
+    const track = (id: string): Promise<unknown> => given('PUT', `tracked/${id}`);
+    const ENDS: Readonly<Record<string, (queue: string) => Promise<string>>> = {
+      done: async (queue) => {
+        const { id } = await publish({ queue });
+        await track(id);
+        await given('POST', `jobs/${id}/ack`, { lease: (await leaseOne(queue)).lease });
+        return id;
+      },
+      cancelled: async (queue) => {
+        const { id } = await publish({ queue });
+        await track(id);
+        await given('POST', `jobs/${id}/cancel`);
+        return id;
+      },
+      deleted: async (queue) => {
+        const { id } = await publish({ queue });
+        await track(id);
+        expect((await call('DELETE', `jobs/${id}`)).status).toBe(204);
+        return id;
+      },
+      expired: async (queue) => {
+        const { id } = await publish({ queue, ttl_ms: 1_000, delay_ms: 900 });
+        await track(id);
+        await waitFor(async () => (await call('GET', `jobs/${id}`)).status === 404, 5_000);
+        // What finds an expired job removes it.
+        await call('POST', 'leases', { queues: [queue] });
+        return id;
+      },
+      replaced: async (queue) => {
+        const unique = { key: fresh('key'), mode: 'replace' };
+        const { id } = await publish({ queue, unique });
+        await track(id);
+        await publish({ queue, unique });
+        return id;
+      },
+    };
+
+    it.each(Object.keys(ENDS))('is explained as %s, to tokens of its queue only', async (cause) => {
+      const queue = fresh();
+      const id = await ENDS[cause]!(queue);
+      await waitFor(async () => (await call('GET', `jobs/${id}/explain`)).status === 200, 5_000);
+      const found = await ofJob(id);
+      expect(found).toMatchObject({ cause, facts: { queue, tracked: true }, remedies: [] });
+      expect(found.message).toContain(`The job of the queue ${queue} is gone since ${found.since!}`);
+      const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${queue}-other`);
+      const { token } = made.json as { token: string };
+      expect((await call('GET', `jobs/${id}/explain`, undefined, { token })).status).toBe(404);
+      await call('DELETE', `tracked/${id}`);
+      expect((await call('GET', `jobs/${id}/explain`)).status).toBe(404);
+    });
   });
 
   it('is 404 for a job that leaves no record, and says why there may be none', async () => {
@@ -341,7 +496,86 @@ describe('an explanation', () => {
     const own = await call('GET', `jobs/${id}/explain`, undefined, { token });
     expect(own.status).toBe(200);
     expect(own.text).not.toContain(other);
-    expect((own.json as Explanation).facts).toMatchObject({ depends_on: [] });
+    expect(own.text).not.toContain(hidden.id);
+    expect((own.json as Explanation).facts).toMatchObject({ depends_on: [], hidden_dependencies: 1 });
+    expect((own.json as Explanation).message).toContain(
+      'It also depends on 1 job that the token may not see',
+    );
+    // Also once it has failed.
+    expect((await call('DELETE', `jobs/${hidden.id}?force=true`)).status).toBe(204);
+    await waitFor(async () => (await ofJob(id)).message.includes('never'));
+    const stuck = await call('GET', `jobs/${id}/explain`, undefined, { token });
+    expect(stuck.text).not.toContain(hidden.id);
+    expect((stuck.json as Explanation).message).toContain(
+      'It will never run by itself: a job that it depends on has failed.',
+    );
     expect((await call('GET', `queues/${other}/explain`, undefined, { token })).status).toBe(403);
+  });
+
+  describe('a recurring job', () => {
+    const ofRecurring = (id: string): Promise<Explanation> => given('GET', `recurring/${id}/explain`);
+    const set = (id: string, more: object, queue = fresh()): Promise<{ next_at: string }> =>
+      given('PUT', `recurring/${id}`, { schedule: { every_ms: HOUR_MS }, job: { queue }, ...more });
+
+    it('is explained by its next slot, and the remedy makes a job now', async () => {
+      const [id, queue] = [fresh('nightly'), fresh()];
+      const first = { every_ms: HOUR_MS, offset_ms: HOUR_MS };
+      const { next_at } = await set(id, { schedule: first }, queue);
+      const found = await ofRecurring(id);
+      expect(found).toMatchObject({
+        ...{ cause: 'scheduled', next_at, also: [{ cause: 'no_worker' }] },
+        facts: { recurring: id, queue, next_at, last_at: null, last_skip_reason: null, made: 0 },
+      });
+      expect(found.message).toContain(`The next slot of the recurring job ${id} is ${next_at}`);
+      await doRemedy(found);
+      expect((await ofRecurring(id)).facts).toMatchObject({ made: 1 });
+    });
+
+    it('is explained with the reason why a slot made no job', async () => {
+      const [id, queue] = [fresh('often'), fresh()];
+      await set(id, { schedule: { every_ms: 1_000 }, overlap: 'skip' }, queue);
+      await waitFor(async () => (await ofRecurring(id)).facts['last_skip_reason'] === 'overlap', 10_000);
+      const found = await ofRecurring(id);
+      expect(found.message).toContain('the job of an earlier slot had not ended');
+      expect(Date.parse(String(found.facts['last_skip_at']))).toBeLessThan(Date.now() + 5_000);
+      await given('POST', `recurring/${id}/pause`);
+    });
+
+    it('is explained as paused, with the note, and the remedy resumes it', async () => {
+      const id = fresh('nightly');
+      await set(id, {});
+      await given('POST', `recurring/${id}/pause`, { note: 'the warehouse is closed' });
+      const found = await ofRecurring(id);
+      expect(found).toMatchObject({ cause: 'paused', facts: { note: 'the warehouse is closed' } });
+      expect(found.message).toContain(`The recurring job ${id} is paused: the warehouse is closed.`);
+      await doRemedy(found);
+      expect((await ofRecurring(id)).cause).toBe('scheduled');
+    });
+
+    it('is explained with the pause of its queue beside its next slot', async () => {
+      const [id, queue] = [fresh('nightly'), fresh()];
+      await set(id, {}, queue);
+      await given('POST', `queues/${queue}/pause`);
+      expect(await ofRecurring(id)).toMatchObject({ cause: 'scheduled', also: [{ cause: 'paused' }, {}] });
+    });
+
+    it('is explained as done when its schedule has ended', async () => {
+      const id = fresh('ends');
+      const schedule = { cron: '* * * * * *', tz: 'UTC', end_at: new Date(Date.now() + 2_000).toISOString() };
+      await set(id, { schedule });
+      await waitFor(async () => (await ofRecurring(id)).cause === 'done', 10_000);
+      expect(await ofRecurring(id)).toMatchObject({ next_at: null, facts: { next_at: null } });
+    });
+
+    it('is 404 for one that is not there, or whose queue the token may not see', async () => {
+      const [id, queue] = [fresh('hidden'), fresh()];
+      await set(id, {}, queue);
+      const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${queue}-other`);
+      const { token } = made.json as { token: string };
+      const hidden = await call('GET', `recurring/${id}/explain`, undefined, { token });
+      const none = await call('GET', 'recurring/none/explain');
+      for (const { status, json } of [hidden, none])
+        expect([status, (json as { code: string }).code]).toEqual([404, 'recurring_not_found']);
+    });
   });
 });

@@ -92,6 +92,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring/:id': 'publish',
+  'GET /v1/:namespace/recurring/:id/explain': 'publish',
   'PUT /v1/:namespace/recurring/:id': 'publish',
   'PATCH /v1/:namespace/recurring/:id': 'publish',
   'DELETE /v1/:namespace/recurring/:id': 'publish',

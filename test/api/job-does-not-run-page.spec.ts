@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { TokenStore } from '../../src/auth/token-store.js';
+import { CAUSES } from '../../src/contract/explain.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { PROGRAM } from '../support/cli.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
@@ -14,6 +15,13 @@ const LIMIT_MS = Math.ceil(120_000 * SLOWNESS);
 const page = readFileSync(join(ROOT, 'docs', 'how-to', 'job-does-not-run.md'), 'utf8');
 const shellOf = (text: string): string => /^```sh\n(.*?)^```$/ms.exec(text)?.[1] ?? '';
 const [start = '', ...sections] = page.split(/^## /m);
+/** A row of its table: causes, and what to do about them. */
+const ROW = /^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$/gm;
+const rows = [...start.matchAll(ROW)].map(([, names = '', remedy = '']) => ({
+  causes: [...names.matchAll(/`(\w+)`/g)].map(([, cause = '']) => cause),
+  remedy,
+}));
+const anchorOf = (title: string): string => `(#${title.toLowerCase().replaceAll(' ', '-')})`;
 const causes = sections.map((text) => ({ title: text.split('\n', 1)[0]!, shell: shellOf(text) }));
 
 /** What makes the job `order-17` wait, in order: method, path below the namespace, body. */
@@ -42,7 +50,7 @@ const SETUP: Readonly<Record<string, Calls>> = {
   ],
   'The queue is paused': [
     ['POST', 'jobs', JOB],
-    ['POST', 'queues/orders/pause'],
+    ['POST', 'queues/orders/pause', { note: 'stocktaking' }],
   ],
   'The queue is at its limit': [
     ['PATCH', 'queues/orders', { max_running: 1 }],
@@ -85,6 +93,13 @@ const SETUP: Readonly<Record<string, Calls>> = {
     ['POST', 'queues/orders/drain'],
   ],
 };
+/** The job is not there, or the publish was refused. */
+const WITHOUT_CAUSE = [
+  'Why, in one sentence',
+  ...['It is gone', 'The publish met a unique key', 'The publish met a quota', 'The publish met a drain'],
+  // It waits for its next try first.
+  'No worker has a handler for its type',
+];
 /** A server learns of a quota a moment later: until then this job is stored. */
 const FURTHER = '{"queue":"orders","delay_ms":3600000}';
 const QUOTA = 'pumphouse quota set demo --max-jobs-per-queue 1';
@@ -164,6 +179,24 @@ describe('the page about a job that does not run', () => {
   it('has a section for each cause that a test can make', () => {
     expect(causes.map(({ title }) => title)).toEqual(Object.keys(SETUP));
   });
+
+  it('has one row for each cause that an explanation can name', () => {
+    expect(rows.flatMap((row) => row.causes).sort()).toEqual([...CAUSES].sort());
+  });
+
+  it.each(causes.filter(({ title }) => !WITHOUT_CAUSE.includes(title)))(
+    'leads from the cause that is named to its section: $title',
+    async ({ title }) => {
+      await prepare(SETUP[title] ?? []);
+      await waitFor(async () => {
+        const { json } = await call('GET', 'jobs/order-17/explain');
+        const { cause } = json as { cause: string };
+        const row = rows.find((one) => one.causes.includes(cause));
+        return row?.remedy.includes(anchorOf(title)) === true;
+      }, LIMIT_MS);
+    },
+    LIMIT_MS,
+  );
 
   it.each(causes)(
     'shows the cause with commands that work, and mends it: $title',

@@ -633,6 +633,7 @@ describe('permissions by queue', () => {
     'POST /v1/:namespace/recurring/:id/resume': { body: {} },
     'POST /v1/:namespace/recurring/:id/run': { body: {} },
     'GET /v1/:namespace/recurring/:id/next': {},
+    'GET /v1/:namespace/recurring/:id/explain': {},
     'GET /api/:namespace/:queue/job/:job_id': {},
     'DELETE /api/:namespace/:queue/job/:job_id': {},
     'PUT /api/:namespace/:queue/job/:job_id': { body: {} },

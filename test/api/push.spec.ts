@@ -610,8 +610,22 @@ describe('HTTP push', () => {
   });
 
   describe('an explanation of a job that is to be pushed', () => {
-    const causeOf = async (id: string): Promise<Record<string, unknown>> =>
-      given<Record<string, unknown>>('GET', `jobs/${id}/explain`);
+    interface Found {
+      readonly cause: string;
+      readonly message: string;
+      readonly facts: Record<string, unknown>;
+      readonly next_at: string | null;
+      readonly remedies: readonly { call: string }[];
+      readonly also: readonly { cause: string }[];
+    }
+    const causeOf = (id: string): Promise<Found> => given<Found>('GET', `jobs/${id}/explain`);
+    /** Makes the call of the first remedy. */
+    const doRemedy = async ({ remedies }: Found): Promise<void> => {
+      const [, method = '', path = '', body] = /^(\w+) \/v1\/[^/]+\/(\S+)(?: (.*))?$/.exec(
+        remedies[0]!.call,
+      )!;
+      await given(method, path, body === undefined ? undefined : (JSON.parse(body) as object));
+    };
 
     it('says that the target is paused, and the remedy resumes it', async () => {
       const { queue, name } = await pushed();
@@ -622,34 +636,84 @@ describe('HTTP push', () => {
         ...{ cause: 'target_paused', facts: { queue, target: name, reason: 'operator' } },
         remedies: [{ call: `POST /v1/${app.namespace}/targets/${name}/resume` }],
       });
-      expect(found['message']).toContain('an operator paused it');
-      await given('POST', `targets/${name}/resume`);
+      expect(found.message).toContain('an operator paused it');
+      await doRemedy(found);
       await waitFor(() => receiver.of(id).length === 1, 5_000);
     });
 
-    it('says until when the breaker of the target is open', async () => {
+    it('says that a target is paused because it answered 410', async () => {
+      const { queue, name } = await pushed();
+      receiver.respond = (response) => void response.writeHead(410).end();
+      await publish(queue);
+      await waitFor(async () => (await target(name)).paused_at !== null, 5_000);
+      // A worker may lease one more before it learns of the pause.
+      const found = await waitFor(async () => {
+        const explained = await causeOf(await publish(queue));
+        return explained.cause === 'target_paused' ? explained : null;
+      }, 5_000);
+      expect(found.facts).toMatchObject({ target: name, reason: 'gone' });
+      expect(found.message).toContain('it answered 410');
+    });
+
+    it('says until when the breaker of the target is open, and by which answer; the remedy closes it', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1, open_ms: 60_000 } });
       receiver.respond = (response) => void response.destroy();
       await publish(queue, { retry: { kind: 'fixed', delay_ms: 60_000 } });
       await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
       const id = await publish(queue);
       const { open_until } = (await target(name)).breaker;
-      await waitFor(async () => (await causeOf(id))['cause'] === 'breaker_open', 5_000);
-      expect(await causeOf(id)).toMatchObject({ next_at: open_until, facts: { target: name, open_until } });
+      await waitFor(async () => (await causeOf(id)).cause === 'breaker_open', 5_000);
+      const found = await causeOf(id);
+      expect(found).toMatchObject({ next_at: open_until, facts: { target: name, open_until } });
+      expect(found.facts['last_answer']).toEqual(expect.any(String));
+      expect(found.message).toContain(`(the last one: ${String(found.facts['last_answer'])})`);
+      receiver.respond = (response) => void response.end('ok');
+      await doRemedy(found);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+    });
+
+    it('says that the breaker of the origin of its URL is open; the remedy closes it', async () => {
+      const second = await Receiver.start();
+      const { queue, name } = await pushed({
+        ...{ origins: [second.origin], breaker: { failures: 1, open_ms: 60_000 } },
+      });
+      second.respond = (response) => void response.writeHead(503).end('no');
+      const options = { push: { url: second.url }, retry: { kind: 'fixed', delay_ms: 60_000 } };
+      for (let i = 0; i < 10; i++) await publish(queue, options);
+      await waitFor(async () => {
+        const { origin_breakers: open } = await given<{ origin_breakers: object[] }>(
+          'GET',
+          `targets/${name}`,
+        );
+        return open.length === 1;
+      }, 10_000);
+      const id = await publish(queue, options);
+      await waitFor(async () => (await causeOf(id)).cause === 'breaker_open', 5_000);
+      const found = await causeOf(id);
+      expect(found.facts).toMatchObject({ target: name, origin: second.origin, last_answer: 'HTTP 503: no' });
+      expect(found.message).toContain(
+        `The job is held: the circuit breaker of ${second.origin} is open because its requests failed (the last one: HTTP 503: no)`,
+      );
+      second.respond = (response) => void response.end('ok');
+      await doRemedy(found);
+      await waitFor(() => second.of(id).length === 1, 10_000);
+      await second.stop();
     });
 
     it('says that the target does not exist, and the remedy ends the push', async () => {
       const { queue, name } = await pushed();
-      await given('POST', `queues/${queue}/pause`);
-      const id = await publish(queue);
       await redis.hdel(`{${app.namespace}}:targets`, `t:${name}`);
+      // Servers read all targets again.
+      await redis.hincrby(`{${app.namespace}}:targets`, 'v', 1);
+      await given('POST', `queues/${queue}/pause`);
+      await sleep(1_100);
+      await given('POST', `queues/${queue}/resume`);
+      const id = await publish(queue);
       const found = await causeOf(id);
-      expect(found).toMatchObject({
-        cause: 'paused',
-        also: [{ cause: 'target_missing' }, { cause: 'behind' }],
-      });
-      await given('PATCH', `queues/${queue}`, { push: null });
-      expect(await causeOf(id)).toMatchObject({ also: [{ cause: 'no_worker' }, { cause: 'behind' }] });
+      expect(found).toMatchObject({ cause: 'target_missing', facts: { queue, target: name } });
+      expect(found.message).toContain(`pushed to the target ${name}, which does not exist`);
+      await doRemedy(found);
+      expect((await causeOf(id)).cause).toBe('no_worker');
     });
   });
 

@@ -23,6 +23,8 @@ export interface RedisProcessOptions {
   readonly port?: number;
   /** By default that of the run. */
   readonly program?: string;
+  /** True: it is not waited for until it has loaded its data, but until it says that it does. */
+  readonly isLoading?: boolean;
 }
 
 export function startRedis(options?: RedisProcessOptions): Promise<RedisProcess>;

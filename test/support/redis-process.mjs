@@ -12,7 +12,13 @@ import { freePort } from '../../scripts/setup/free-port.mjs';
  * @param {{ args?: readonly string[], dir?: string, port?: number }} options `args` stand last, so they win; a given
  *   `dir` is left in place on stop
  */
-export async function startRedis({ args = [], dir, port: wanted, program = usualProgram() } = {}) {
+export async function startRedis({
+  args = [],
+  dir,
+  port: wanted,
+  program = usualProgram(),
+  isLoading = false,
+} = {}) {
   const port = wanted ?? (await freePort());
   const folder = dir ?? mkdtempSync(join(tmpdir(), 'pumphouse-redis-'));
   const child = spawn(program, [...settings(port, folder), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -25,7 +31,7 @@ export async function startRedis({ args = [], dir, port: wanted, program = usual
   const watch = child.pid === undefined ? null : endWithUs(child.pid);
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.once('error', (error) => (output += String(error)));
-  await answering(port, child, () => `${program}:\n${output}`);
+  await answering(port, child, isLoading ? /^-LOADING/ : /^\+PONG/, () => `${program}:\n${output}`);
 
   const end = async (signal) => {
     watch?.kill('SIGKILL');
@@ -88,12 +94,12 @@ function settings(port, dir) {
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
-/** Waits until the port answers PING without `LOADING`, at most 15 s. */
-async function answering(port, child, output) {
+/** Waits until the port answers PING so, at most 15 s. */
+async function answering(port, child, pattern, output) {
   const until = Date.now() + 15_000;
   while (Date.now() < until) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) break;
-    if ((await ping(port)).startsWith('+PONG')) return;
+    if (pattern.test(await ping(port))) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   child.kill('SIGKILL');

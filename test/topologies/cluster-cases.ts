@@ -218,7 +218,7 @@ export const CASES: readonly Case[] = [
   simple(targets.pushQueue, () => ({ ...queue(), target: 'billing', most: 9 })),
   simple(targets.changeBreaker, () => ({
     ...{ target: 'billing', origin: '', url: 'http://a/', action: 'open' },
-    ...{ open_ms: 1, max_open_ms: 1, try_ms: 1 },
+    ...{ open_ms: 1, max_open_ms: 1, try_ms: 1, answered: '' },
   })),
   simple(targets.readTargets, () => ({ since: 0, most: 9 })),
   simple(scripts.register, () => ({ format: 1, now_ms: 0 })),

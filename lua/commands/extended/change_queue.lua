@@ -4,7 +4,7 @@ a concurrency key holds. A full Redis refuses a new queue.
 
 KEYS meta, queues, due, waiting
 ARGV clock_ms, deadline_ms, queue, changes, event, makes
-changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove
+changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it, stored with the time of the pause
 event: text    name of its event, "" = none
 makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
@@ -43,6 +43,10 @@ local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
 for field, value in pairs(cjson.decode(changes)) do
   if value == false then
     gone[#gone + 1] = field
+  elseif type(value) == "table" then
+    -- A server that does not know the field resumes the queue without it: the time tells to which pause it belongs.
+    value.at = tonumber(redis.call("HGET", settings, "paused") or now_floor)
+    set[#set + 1], set[#set + 2] = field, cjson.encode(value)
   elseif value ~= true or redis.call("HEXISTS", settings, field) == 0 then
     set[#set + 1], set[#set + 2] = field, value == true and text_of(now_floor) or value
   end

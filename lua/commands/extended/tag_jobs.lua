@@ -12,7 +12,7 @@ Code: 0 no such job, 1 done, 2 too many tags, 3 Redis is full, 4 beyond the quot
 Cost: O(log N) per tag.
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, limits/store_room, extended/jobs, extended/tags, limits/byte_room, extended/commit
+--- @requires core/call, core/header, core/plan, queues/notify, limits/store_room, extended/jobs, extended/endings, extended/tags, limits/byte_room, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -40,6 +40,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     -- guard: untracked-job-leaves-no-trace
     if verb == "untrack" then
       remove_member(namespace_key("traces"), id)
+      endings.forget_ending(id)
     end
     reply[n + 1], reply[n + 2] = 0, ""
   else

@@ -18,7 +18,7 @@ Cost: O(bins) per item.
 ]]
 
 --- @adds
---- @requires core/call, core/purges, queues/statistics
+--- @requires core/call, core/purges, queues/statistics, queues/pace
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -35,9 +35,11 @@ if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_p
   return { 0, now_floor }
 end
 local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
-local tallies, reply = {}, { 0, now_floor }
+local tallies, leased, reply = {}, {}, { 0, now_floor }
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local queue, more = ARGV[i], ARGV[i + 1]
+  -- Each lease counts a wait, and waits come first.
+  leased[queue] = (leased[queue] or 0) + tonumber(string.match(more, "^(%d+),") or 0)
   local known = tallies[queue] or redis.call("HGET", key, queue)
   -- guard: statistics-queues-bounded
   if not known and queue ~= OTHERS and room <= 0 then
@@ -56,6 +58,11 @@ for queue, tally in pairs(tallies) do
   fields[#fields + 1] = tally
 end
 redis.call("HSET", key, unpack(fields))
+for queue, count in pairs(leased) do
+  if count > 0 then
+    pace.record_leased(queue, count, since_ms)
+  end
+end
 -- guard: statistics-day-expires
 redis.call("PEXPIREAT", key, text_of((day + 1 + days) * statistics.DAY_MS))
 return reply

@@ -22,7 +22,7 @@ for _, worker in ipairs(redis.call("ZREVRANGE", namespace_key("workers"), 0, 99)
   end
 end
 -- Without a queue there is no job: the keys that are left have times of jobs that ended earlier.
-local names = { --[[ guard: forgotten-namespace-has-no-times ]] "due", --[[ guard: forgotten-namespace-has-no-times ]] "expiries", --[[ guard: forgotten-namespace-has-no-times ]] "expiring", --[[ guard: forgotten-namespace-has-no-times ]] "keeping", --[[ guard: forgotten-namespace-has-no-times ]] "ended", "timers", "workers", "sessions", "tracked", "traces", "requested", "requesters" }
+local names = { --[[ guard: forgotten-namespace-has-no-times ]] "due", --[[ guard: forgotten-namespace-has-no-times ]] "expiries", --[[ guard: forgotten-namespace-has-no-times ]] "expiring", --[[ guard: forgotten-namespace-has-no-times ]] "keeping", --[[ guard: forgotten-namespace-has-no-times ]] "ended", "timers", "workers", "sessions", "tracked", "traces", "endings", "requested", "requesters" }
 for i, name in ipairs(names) do
   names[i] = namespace_key(name)
 end

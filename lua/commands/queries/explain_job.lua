@@ -1,19 +1,20 @@
 --[[
 Read all that decides when a job runs, in one step; changes nothing.
 
-KEYS meta, queues, waiting, targets, requested
+KEYS meta, queues, waiting, targets, requested, traces
 ARGV clock_ms, deadline_ms, id, most
 most: integer  jobs in front of a ready job that are counted, at most
 
 Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (queues/queue_facts): settings,
-running, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact. Slots: how many have the slots of its concurrency key, then
-ids of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit, queue) of some of the jobs that it waits for;
-state 0 = none is known. Session: fields of the session of the worker that has its lease. Origin: the origin for which it is held, and its breaker.
+counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact. Slots: how many have the slots of its concurrency key, then
+(id, state × digit, worker, since when it is leased) of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
+queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Session: fields of the session of the worker that has its lease. Leased_ms: since when
+it is leased. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
 Cost: O(most).
 ]]
 
 --- @requires core/call, core/header, queues/registry, queues/queue_facts, queues/jobs_in_front, jobs/whole_job, extended/jobs, extended/settings
---- @requires limits/rates, limits/concurrency_keys
+--- @requires extended/endings, limits/rates, limits/concurrency_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -25,11 +26,24 @@ local MOST_SHOWN = 20
 
 local facts, job = whole_job(id, true)
 local reply = { 0, now_floor, "job", facts }
-if not job then
-  return reply
-end
 local function add(name, value)
   reply[#reply + 1], reply[#reply + 2] = name, value
+end
+if not job then
+  add("end", endings.ending_of(traces, id))
+  return reply
+end
+
+local function slot_holders(key)
+  local holders = { text_of(key.taken) }
+  for _, holder in ipairs(redis.call("ZRANGE", key.slots, 0, MOST_SHOWN - 1)) do
+    redis.call("EXISTS", meta, job_key(holder), extras_key(holder))
+    local other, leased = read_job(holder), redis.call("HMGET", extras_key(holder), "worker", "leased")
+    for _, value in ipairs({ holder, text_of(other and other.state or 0), leased[1] or "", leased[2] or "0" }) do
+      holders[#holders + 1] = value
+    end
+  end
+  return holders
 end
 
 queue_facts.add_queue_facts(add, facts[2], job.queue, { waiting = waiting, targets = targets, requested = requested })
@@ -38,29 +52,35 @@ if job.state == READY then
   local urgent, older, is_exact = jobs_in_front(whole, most)
   add("front", { urgent, older, is_exact and 1 or 0 })
 end
-if whole.x.ckey then
+if job.state == HELD and whole.x.ckey then
   local key, set = concurrency_keys.concurrency_key_of(whole), settings.settings_of(job.queue)
-  local holders = redis.call("ZRANGE", key.slots, 0, MOST_SHOWN - 1)
-  table.insert(holders, 1, text_of(key.taken))
-  add("slots", holders)
+  add("slots", slot_holders(key))
   if set.krate then
     add("key_rate_ms", rates.allowance(set.krate, key.tat) - key.called < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
   end
 end
-if #facts[5] > 0 then
-  local needs = {}
-  for i = 1, math.min(#facts[5], MOST_SHOWN) do
-    local other = read_job(facts[5][i])
-    local is_there = other and not is_expired(other)
-    needs[#needs + 1], needs[#needs + 2] = facts[5][i], text_of(is_there and other.state or 0)
-    needs[#needs + 1] = is_there and registry.name_of(other.queue) or ""
-  end
-  add("needs", needs)
+local needs = {}
+local function add_needed(needed)
+  redis.call("EXISTS", meta, job_key(needed))
+  local other = read_job(needed)
+  local is_there = other and not is_expired(other)
+  needs[#needs + 1], needs[#needs + 2] = needed, text_of(is_there and other.state or 0)
+  needs[#needs + 1] = is_there and registry.name_of(other.queue) or ""
 end
+for i = 1, math.min(#facts[5], MOST_SHOWN) do
+  add_needed(facts[5][i])
+end
+for i = 1, math.min(#facts[7], 2 * MOST_SHOWN), 2 do -- Failed ones, each with how it ended.
+  add_needed(facts[7][i])
+end
+add("needs", needs)
 if whole.x.hold then
   local target = redis.call("HGET", targets, "q:" .. facts[2])
   local field = target and "b:" .. target .. (whole.x.hold == "" and "" or " " .. whole.x.hold)
   add("origin", { whole.x.hold, field and redis.call("HGET", targets, field) or "" })
+end
+if job.state == LEASED then
+  add("leased_ms", whole.x.leased or "0")
 end
 if whole.x.worker then
   redis.call("EXISTS", meta, session_key(whole.x.worker))

@@ -3,7 +3,6 @@ List tracked jobs that have ended, the earliest first; changes nothing.
 
 KEYS meta, traces
 ARGV clock_ms, deadline_ms, limit
-traces: zset    id -> when it went, Unix ms
 limit: integer  ids, at most
 
 Returns {status, now_ms, (id, gone_ms) × N}.

@@ -3,7 +3,7 @@ Open, try or close the circuit breaker of a push target, or of one of its origin
 Redis: each delivery frees memory.
 
 KEYS meta, targets, target_changes
-ARGV clock_ms, deadline_ms, target, origin, url, action, open_ms, max_open_ms, try_ms
+ARGV clock_ms, deadline_ms, target, origin, url, action, open_ms, max_open_ms, try_ms, answered
 target: text          its name
 origin: text          of its jobs' URLs; "" = the target's own URL
 url: text             that was tried; counts without an origin
@@ -11,6 +11,7 @@ action: text          open: opens a closed one; try: takes the right to send one
 open_ms: integer      how long it is open for the first time
 max_open_ms: integer  at most
 try_ms: integer       when another server may try, if this one dies
+answered: text        to the request that opens it; "" = not known
 
 Returns {status, now_ms, done, breaker}. Done: 1 = this call did it; for try: it has the right. Breaker: as it is stored now; "" = it is closed.
 Cost: O(1).
@@ -44,8 +45,8 @@ local field = origin == "" and "b:" .. target or "b:" .. target .. " " .. origin
 local text = fields.field_of(field)
 local known = text and cjson.decode(text)
 
-local function store(open_until, openings, try_until)
-  text = breakers.breaker_text(open_until, openings, try_until)
+local function store(open_until, openings, try_until, last_answer)
+  text = breakers.breaker_text(open_until, openings, try_until, last_answer)
   fields.set_field(field, text)
 end
 
@@ -57,7 +58,7 @@ local function open()
   local openings = known and known.openings or 0
   local open_until = now_floor + --[[ guard: breaker-open-time ]] math.min(open_ms * 2 ^ math.min(openings, 20), max_open_ms)
   emit_change("breaker_opened", iso_time(open_until))
-  store(open_until, openings + 1, 0)
+  store(open_until, openings + 1, 0, answered ~= "" and answered or nil)
 end
 
 local is_done = false
@@ -67,7 +68,7 @@ elseif action == "open" and not known or action == "fail" and known then
   open()
   is_done = true
 elseif action == "try" and known and breakers.is_past(known.openUntilMs, now_floor, max_open_ms) and --[[ guard: one-server-probes ]] breakers.is_past(known.probeUntilMs, now_floor, try_ms) then
-  store(known.openUntilMs, known.openings, now_floor + try_ms)
+  store(known.openUntilMs, known.openings, now_floor + try_ms, known.lastAnswer)
   is_done = true
 elseif action == "close" and known then
   emit_change("breaker_closed")

@@ -1,6 +1,6 @@
 -- Indexes of extended jobs: of their state, by tag, type and failure group, of their worker, and of tracked jobs. But for that of the state, they are
 -- updated from what the job was when it was read and what it is now. The size of an index is always counted, never computed, so it cannot become wrong.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/endings
 --- @exports SIMPLE_INDEX, kind_of, index_key, TRACE_AGE_MS, update_indexes
 
 -- Extended jobs have indexes of their own, which the pump of the simple path never reads.
@@ -63,16 +63,18 @@ local MOST_TRACES = 10000
 local function update_tracked(job, was, tracked)
   if was.tracked and not tracked and job.is_gone then
     add_member(namespace_key("traces"), text_of(now_floor), job.id)
+    endings.remember_ending(job)
     set_timer("T", now_floor + TRACE_AGE_MS)
     plan.lasts[#plan.lasts + 1] = function()
       -- guard: traces-are-bounded
-      redis.call("ZREMRANGEBYRANK", namespace_key("traces"), 0, -1 - MOST_TRACES)
+      endings.forget_oldest_endings(namespace_key("traces"), MOST_TRACES)
     end
   end
   if was.tracked and not tracked then
     remove_member(namespace_key("tracked"), job.id)
   elseif tracked and not was.tracked then
     remove_member(namespace_key("traces"), job.id)
+    endings.forget_ending(job.id)
     add_member(namespace_key("tracked"), tracked, job.id)
   end
 end

@@ -120,6 +120,7 @@ end
 
 -- Done, cancelled or expired: kept for its retention, or removed.
 function conclude(job, state, outcome, facts)
+  job.outcome = outcome
   local keep_ms = state and tonumber(job.x.keep or 0) or 0
   release_holds(job, outcome)
   if keep_ms > 0 then
@@ -147,6 +148,7 @@ function remove(job)
   leave(job)
   -- guard: purged-dead-job-notifies
   if job.state >= DONE then
+    job.outcome = "deleted"
     vanish_kept(job)
     timeline.emit_event("deleted", job)
   else

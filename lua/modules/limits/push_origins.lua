@@ -18,7 +18,7 @@ end
 
 -- Until the server that leases it has taken the right to try (targets/change_breaker), no other one leases a second job.
 local function mark_leased(breaker, field)
-  local text = breakers.breaker_text(breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, now_floor + LOOK_AGAIN_MS)
+  local text = breakers.breaker_text(breaker.openUntilMs, breaker.openings, breaker.probeUntilMs, breaker.lastAnswer, now_floor + LOOK_AGAIN_MS)
   write("HSET", namespace_key("targets"), field, text)
 end
 

@@ -3,20 +3,42 @@
 --- @exports jobs_in_front
 
 -- Entries of the ready list in a step.
-local STEP = 100
+local STEP = 250
 -- Scores of queue_key("p") of a priority begin at priority * PRIORITY (extended/ready_entries).
 local PRIORITY = 2 ^ 45
 
+-- Entries of the ready list that count no more, as a set; nil = there are too many, or a ready job may have expired: then each job must be read.
+local MOST_STALE = 1000
+local function stale_entries(number)
+  local key, expiries = queue_key("g", number), namespace_key("expiries")
+  redis.call("EXISTS", meta_key, key, expiries)
+  if redis.call("SCARD", key) > MOST_STALE or tonumber(redis.call("ZSCORE", expiries, number) or math.huge) <= now_floor then
+    return nil
+  end
+  local stale = { [""] = true }
+  for _, entry in ipairs(redis.call("SMEMBERS", key)) do
+    stale[entry] = true
+  end
+  return stale
+end
+
+local function counts(stale, entry, id, number)
+  if stale then
+    return not stale[entry]
+  end
+  local job = entry ~= "" and read_job(id)
+  return is_live_entry(job, entry, number) and not is_expired(job)
+end
+
 -- Live entries of the ready list before the first for which is_end says so; at most so many. Returns their number, and whether it is exact.
 local function count_in_list(number, most, is_end)
-  local count, at = 0, 0
+  local count, at, stale = 0, 0, stale_entries(number)
   while count < most do
     local entries = redis.call("LRANGE", queue_key("r", number), at, at + STEP - 1)
     for _, entry in ipairs(entries) do
       local id = string.sub(entry, 1, -2)
-      local job = entry ~= "" and read_job(id)
-      if is_live_entry(job, entry, number) and not is_expired(job) then
-        if is_end(id, job) then
+      if counts(stale, entry, id, number) then
+        if is_end(id) then
           return count, true
         end
         count = count + 1
@@ -56,12 +78,12 @@ function jobs_in_front(job, most)
   end
   local urgent = redis.call("ZCOUNT", ranked, "-inf", "(0")
   local is_kept = redis.call("ZSCORE", ranked, job.id)
-  local listed, is_exact = count_in_list(job.queue, most, function(id, other)
+  local listed, is_exact = count_in_list(job.queue, most, function(id)
     if not is_kept then
       return id == job.id
     end
     local whole = jobs.job_of(id)
-    return whole and other and publish_order.came_before(job, whole)
+    return whole and publish_order.came_before(job, whole)
   end)
   local kept, is_all = count_kept(job, most)
   return urgent, listed + kept, is_exact and is_all

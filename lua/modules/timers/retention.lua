@@ -1,5 +1,5 @@
 -- Timers of what is kept for a limited time: ended jobs, workers that were not seen, tracked jobs that have ended.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/indexes, extended/moves, limits/retention, queues/sessions, timers/steps
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/endings, extended/indexes, extended/moves, limits/retention, queues/sessions, timers/steps
 --- @exports forget_kept, forget_workers, forget_traces
 
 local function forget(job, number)
@@ -57,13 +57,16 @@ function forget_kept(number, what)
   forget_some(what, tonumber(number))
 end
 
--- key_of: the key of what there is of a member besides, also_in: the key of a zset that may have it, if there may be any.
-local function forget_old(name, age_ms, what, key_of, also_in)
+-- key_of: the key of what there is of a member besides, also_in: the key of a zset that may have it, forget_also: forgets more of it; if there may be any.
+local function forget_old(name, age_ms, what, key_of, also_in, forget_also)
   local key = namespace_key(name)
   local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps.steps_left)
   steps.use_steps(#old)
   for _, member in ipairs(old) do
     remove_member(key, member)
+    if forget_also then
+      forget_also(member)
+    end
     if key_of then
       -- guard: session-ends-with-worker
       delete_key(key_of(member))
@@ -89,5 +92,5 @@ end
 
 -- Tracked jobs that have ended.
 function forget_traces(_, what)
-  forget_old("traces", indexes.TRACE_AGE_MS, what)
+  forget_old("traces", indexes.TRACE_AGE_MS, what, nil, nil, endings.forget_ending)
 end

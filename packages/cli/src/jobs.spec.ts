@@ -1,4 +1,4 @@
-import { Pumphouse } from '@pumphouse/client';
+import { type Explanation, Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../../test/support/app.js';
 import { Cli } from '../../../test/support/cli.js';
 import { waitFor } from '../../../test/support/redis.js';
@@ -495,22 +495,79 @@ describe('pumphouse job, queue and dead', () => {
       expect((await cli.call('why', queue)).out).toContain(`paused: The queue ${queue} is paused`);
       expect(JSON.parse((await cli.call('why', id, '--json')).out)).toMatchObject({ cause: 'paused' });
       expect((await cli.call('why', 'nothing')).err).toContain('without retention_ms');
+      await client.recurring.put('nightly', { schedule: { everyMs: 3_600_000 }, job: { queue } });
+      for (const flags of [[], ['--recurring']])
+        expect((await cli.call('why', 'nightly', ...flags)).out).toContain(
+          'scheduled: The next slot of the recurring job nightly is ',
+        );
+      await client.recurring.delete('nightly');
     });
 
-    it('names commands that remove the cause', async () => {
-      const first = await client.publish({ queue, delayMs: 60_000 });
-      const blocked = await client.publish({ queue, dependsOn: [first.id] });
-      for (const [id, cause] of [
-        [first.id, 'scheduled'],
-        [blocked.id, 'blocked'],
-      ] as const) {
-        const found = await client.jobs.explain(id);
+    describe('the command of a remedy', () => {
+      const publish = async (more = {}): Promise<string> => (await client.publish({ queue, ...more })).id;
+      const lease = async () => {
+        const { signal } = new AbortController();
+        const request = { queues: [queue], count: 2, waitMs: 0, ttrMs: 60_000, worker: 'w', signal };
+        const [job] = await client.driver.lease(request);
+        return job!;
+      };
+      /** Makes a job, or what it names, that waits for the cause. @returns how it is explained */
+      const STAGES: Readonly<Record<string, () => Promise<() => Promise<Explanation>>>> = {
+        scheduled: async () => explained(await publish({ delayMs: 60_000 })),
+        blocked: async () => explained(await publish({ dependsOn: [await publish({ delayMs: 60_000 })] })),
+        paused: async () => {
+          await client.queues.pause(queue, { note: 'stocktaking' });
+          return explained(await publish());
+        },
+        max_running: async () => {
+          await client.queues.update(queue, { maxRunning: 1 });
+          await publish();
+          await lease();
+          return explained(await publish());
+        },
+        rate: async () => {
+          await client.queues.update(queue, { rate: { rate: 1, periodMs: 3_600_000 } });
+          await publish();
+          await lease();
+          return explained(await publish());
+        },
+        concurrency_key: async () => {
+          await client.queues.update(queue, { maxRunningPerKey: 1 });
+          await publish({ concurrencyKey: 'k' });
+          const id = await publish({ concurrencyKey: 'k' });
+          await lease();
+          return explained(id);
+        },
+        leased: async () => {
+          const id = await publish();
+          await lease();
+          return explained(id);
+        },
+        dead: async () => explained(await dead(queue, 'smtp')),
+        empty: () => Promise.resolve(() => client.queues.explain(queue)),
+        draining: async () => {
+          await publish();
+          await client.queues.drain(queue);
+          return () => client.queues.explain(queue);
+        },
+        'paused recurring job': async () => {
+          await client.recurring.put(queue, { schedule: { everyMs: 3_600_000 }, job: { queue } });
+          await client.recurring.pause(queue);
+          return () => client.recurring.explain(queue);
+        },
+      };
+      const explained = (id: string) => (): Promise<Explanation> => client.jobs.explain(id);
+
+      it.each(Object.keys(STAGES))('removes the cause: %s', async (stage) => {
+        const explain = await STAGES[stage]!();
+        const found = await explain();
+        const [cause = ''] = stage.split(' ');
         expect(found.cause).toBe(cause);
         const [name, ...parts] = found.remedies[0]!.command!.split(' ');
         const args = parts.map((part) => (part === "''" ? '' : part));
         expect([name, (await cli.call(...args)).code]).toEqual(['pumphouse', 0]);
-        expect((await client.jobs.explain(id)).cause).not.toBe(cause);
-      }
+        await waitFor(async () => (await explain()).cause !== cause);
+      });
     });
 
     it('purges jobs in the given states with --yes', async () => {

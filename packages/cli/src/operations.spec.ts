@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, string | readonly [null, string]>> = {
   getJob: 'job show',
   explainJob: 'why',
   explainQueue: 'why',
+  explainRecurringJob: 'why',
   listJobs: 'job ls',
   cancelJob: 'job cancel',
   cancelJobs: [null, `${BY_PROGRAMS}: all or none; the command cancels one after the other`],

@@ -89,7 +89,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const none = {
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
         ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back' },
-        ...{ pausedAt: null, drainingAt: null, push: null },
+        ...{ pausedAt: null, pausedBy: null, pauseNote: null, drainingAt: null, push: null },
       };
       const zero = {
         ...{ ready: 0, scheduled: 0, blocked: 0, stuck: 0, held: 0, leased: 0 },
@@ -333,7 +333,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'queues.list': (options) => queues.list({}, options),
         'queues.each': (options) => queues.each({}, options).next(),
         'queues.update': (options) => queues.update(queue, { maxRunning: 1 }, options),
-        'queues.pause': (options) => queues.pause(queue, options),
+        'queues.pause': (options) => queues.pause(queue, { ...options }),
         'queues.resume': (options) => queues.resume(queue, options),
         'queues.drain': (options) => queues.drain(queue, { waitMs: 5_000, ...options }),
         'queues.purge': (options) => queues.purge(queue, ['ready'], { ...options }),
@@ -352,6 +352,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'operations.wait': (options) => operations.wait('a', options),
         'recurring.put': (options) => recurring.put('a', { schedule, job }, options),
         'recurring.get': (options) => recurring.get('a', options),
+        'recurring.explain': (options) => recurring.explain('a', options),
         'recurring.list': (options) => recurring.list({}, options),
         'recurring.each': (options) => recurring.each({}, options).next(),
         'recurring.update': (options) => recurring.update('a', { job }, options),
@@ -407,12 +408,25 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
 
     it('says why a job does not run, and why a queue gives no jobs', async () => {
       const { id } = await pumphouse.publish({ queue, data: 1 });
-      await pumphouse.queues.pause(queue);
+      expect(await pumphouse.queues.pause(queue, { note: 'stocktaking' })).toMatchObject({
+        pauseNote: 'stocktaking',
+      });
       const found = await pumphouse.jobs.explain(id);
-      expect(found).toMatchObject({ cause: 'paused', nextAt: null, facts: { queue } });
+      expect(found).toMatchObject({ cause: 'paused', nextAt: null, facts: { queue, note: 'stocktaking' } });
       expect(Date.parse(found.since!)).toBeGreaterThan(0);
       expect(await pumphouse.queues.explain(queue)).toMatchObject({ cause: 'paused' });
       await expect(pumphouse.jobs.explain('none')).rejects.toMatchObject({ code: 'job_not_found' });
+      const recurring = fresh('recurring');
+      const schedule = { everyMs: 3_600_000, offsetMs: 3_600_000 };
+      const { nextAt } = await pumphouse.recurring.put(recurring, { schedule, job: { queue } });
+      expect(await pumphouse.recurring.explain(recurring)).toMatchObject({
+        ...{ cause: 'scheduled', nextAt, facts: { recurring, queue } },
+        also: expect.arrayContaining([expect.objectContaining({ cause: 'paused' })]) as unknown,
+      });
+      await expect(pumphouse.recurring.explain('none')).rejects.toMatchObject({
+        code: 'recurring_not_found',
+      });
+      await pumphouse.recurring.delete(recurring);
     });
 
     it('emits the events of a job with its worker and its result', async () => {

@@ -12,15 +12,15 @@ import {
   type PublishedJob,
 } from '@pumphouse/client';
 import { toShown } from '#src/contract/fields/wire';
-import { ExplanationAnswer } from '#src/contract/explain';
 import { CancelledAnswer, ChangedAnswer } from '#src/contract/job/changes';
 import { jobNotFound, QueueError } from '#src/domain/errors';
 import type { JobFilter as EngineFilter } from '#src/domain/job/job-lists';
 import type { Engine } from '#src/engine/engine';
-import { causesOfJob, explanationOf } from '#src/engine/explain/causes';
+import { explainedJob } from '#src/engine/explain/explanations';
 import type { JobChange as EngineChange } from '#src/engine/jobs/job-updater';
 import { detailsOf, summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+import { explain } from './explain.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { dataOf, givenData } from './payload.js';
 
@@ -115,13 +115,8 @@ export class EngineJobs {
   }
 
   /** Says why a job does not run; assumes that a server pushes the jobs of its target. @throws {PumphouseError} `job_not_found` */
-  explain(id: string, { signal }: CallOptions = {}): Promise<Explanation> {
-    return repeat(async () => {
-      const reasons = await this.engine.explain.job(this.namespace, id);
-      if (reasons === null) throw jobNotFound(id);
-      const known = { namespace: this.namespace, isPushing: true, isMoving: false };
-      return toShown(ExplanationAnswer, explanationOf(causesOfJob(reasons, known))) as Explanation;
-    }, signal);
+  explain(id: string, options: CallOptions = {}): Promise<Explanation> {
+    return explain(this.engine, this.namespace, (view) => explainedJob(view, id), options);
   }
 
   /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */

@@ -11,7 +11,6 @@ import {
   type QueueSettings,
   type Rate,
 } from '@pumphouse/client';
-import { ExplanationAnswer } from '#src/contract/explain';
 import { QueueError } from '#src/domain/errors';
 import { toShown } from '#src/contract/fields/wire';
 import { QueueAnswer, queueFacts, type SettingsChange } from '#src/contract/queue-settings';
@@ -19,9 +18,10 @@ import { checkNames } from '#src/domain/ids';
 import { JOB_STATES, STATE_NAMES } from '#src/domain/job/states';
 import { checkNumber } from '#src/engine/core/checks';
 import type { Engine } from '#src/engine/engine';
-import { causesOfQueue, explanationOf } from '#src/engine/explain/causes';
+import { explainedQueue } from '#src/engine/explain/explanations';
 import type { Queues, QueueView } from '#src/engine/queues/queues';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+import { explain } from './explain.js';
 
 const PAGE = 100;
 const MAX_PAGE = 1_000;
@@ -60,12 +60,8 @@ export class EngineQueues {
   }
 
   /** Says why the queue gives no jobs; assumes that a server pushes the jobs of its target. */
-  explain(queue: string, { signal }: CallOptions = {}): Promise<Explanation> {
-    return repeat(async () => {
-      const reasons = await this.engine.explain.queue(this.namespace, queue);
-      const known = { namespace: this.namespace, isPushing: true, isMoving: false };
-      return toShown(ExplanationAnswer, explanationOf(causesOfQueue(reasons, known))) as Explanation;
-    }, signal);
+  explain(queue: string, options: CallOptions = {}): Promise<Explanation> {
+    return explain(this.engine, this.namespace, (view) => explainedQueue(view, queue), options);
   }
 
   /** Changes settings: what is left out stays, null takes away. */
@@ -80,8 +76,13 @@ export class EngineQueues {
     return repeatRemoval('queue_not_found', () => this.queues.forget(this.namespace, queue), signal);
   }
 
-  pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.queues.pause(this.namespace, queue));
+  /** @param options its `note` is shown until the queue is resumed */
+  pause(
+    queue: string,
+    { note = null, ...options }: CallOptions & { readonly note?: string | null | undefined } = {},
+  ): Promise<QueueDetails> {
+    const pauser = { by: null, note };
+    return this.send(queue, options, () => this.queues.pause(this.namespace, queue, pauser));
   }
 
   resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {

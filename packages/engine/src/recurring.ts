@@ -1,4 +1,5 @@
 import {
+  type Explanation,
   type Given,
   givenOptions,
   type Page,
@@ -20,8 +21,10 @@ import { notFound, QueueError } from '#src/domain/errors';
 import type { NewRecurring, NewSchedule, Recurring, RecurringChange } from '#src/contract/job/recurring';
 import { checkNumber } from '#src/engine/core/checks';
 import type { Engine, RecurringCalls } from '#src/engine/engine';
+import { explainedRecurring } from '#src/engine/explain/explanations';
 import type { UpcomingSlot as EngineSlot } from '#src/engine/recurring/recurring';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+import { explain } from './explain.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { dataOf, givenData } from './payload.js';
 
@@ -38,7 +41,7 @@ export class EngineRecurring {
   private readonly recurrings: RecurringCalls;
 
   constructor(
-    engine: Engine,
+    private readonly engine: Engine,
     private readonly namespace: string,
   ) {
     this.recurrings = engine.recurring;
@@ -61,6 +64,11 @@ export class EngineRecurring {
   /** @throws {PumphouseError} `recurring_not_found` */
   get(id: string, { signal }: CallOptions = {}): Promise<RecurringJob> {
     return repeat(async () => shown(await this.recurrings.get(this.namespace, id)), signal);
+  }
+
+  /** Says when it makes its next job, and why the last slot made none. @throws {PumphouseError} `recurring_not_found` */
+  explain(id: string, options: CallOptions = {}): Promise<Explanation> {
+    return explain(this.engine, this.namespace, (view) => explainedRecurring(view, id), options);
   }
 
   /** Stores one under an id, in the place of the one that has it: safe to call at each start of a program. */

@@ -15,6 +15,13 @@ export const EXPLAIN = [
     test: RIGHTS,
   },
   {
+    id: 'explain-checks-recurring',
+    name: 'explain: a recurring job is explained to tokens of its queue only',
+    off: 'false',
+    spec: SPEC,
+    test: 'an explanation › a recurring job › is 404 for one that is not there, or whose queue the token may not see',
+  },
+  {
     id: 'explain-hides-foreign-jobs',
     name: 'explain: dependencies in other queues are not named',
     off: 'true',

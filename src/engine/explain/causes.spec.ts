@@ -1,13 +1,20 @@
 import type { JobDetails } from '../../contract/job/extended-job.js';
 import { CAUSES } from '../../contract/explain.js';
-import type { JobReasons, QueueReasons } from './explainer.js';
-import { causesOfJob, causesOfQueue } from './causes.js';
+import type { Recurring } from '../../contract/job/recurring.js';
+import { settingsIn } from '../queues/stored-settings.js';
+import { causesOfEnd, causesOfJob, causesOfQueue, causesOfRecurring, explanationOf } from './causes.js';
+import type { CountsSeen, JobReasons, QueueReasons } from './reasons.js';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00.000Z');
 const SERVER = { namespace: 'shop', isPushing: true, isMoving: false };
+const SETTINGS = settingsIn(new Map());
+const NO_JOBS: CountsSeen = {
+  ...{ ready: 0, scheduled: 0, blocked: 0, held: 0, leased: 0, nextDueMs: null },
+};
 const QUEUE: QueueReasons = {
-  ...{ nowMs: NOW_MS, queue: 'mail', exists: true, pausedAtMs: null, drainingAtMs: null, maxRunning: null },
-  ...{ maxRunningPerKey: null, running: 0, rateAtMs: null, isAwaited: false, requests: [], target: null },
+  ...{ nowMs: NOW_MS, queue: 'mail', exists: true, isStoreFull: false, settings: SETTINGS },
+  ...{ counts: { ...NO_JOBS, ready: 1 }, rateAtMs: null, isAwaited: false, requests: [], target: null },
+  pace: { leased: 0, withinMs: 45_000 },
   lastRequest: { queue: 'mail', atMs: NOW_MS - 1_000, worker: null },
 };
 const JOB = {
@@ -17,15 +24,19 @@ const JOB = {
   publishedAtMs: NOW_MS - 60_000,
 } as unknown as JobDetails;
 
-/** The first cause of a job. */
-function causeOf(job: Partial<JobDetails>, more: Partial<JobReasons> = {}) {
-  const reasons: JobReasons = {
+function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReasons {
+  return {
     ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true }, slots: null },
-    ...{ keyRateAtMs: null, dependencies: [], origin: null, session: null },
+    ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
+    ...{ session: null, leasedAtMs: null, loops: [] },
     job: { ...JOB, ...job },
     ...more,
   };
-  const [first] = causesOfJob(reasons, SERVER);
+}
+
+/** The first cause of a job. */
+function causeOf(job: Partial<JobDetails>, more: Partial<JobReasons> = {}) {
+  const [first] = causesOfJob(reasonsOf(job, more), SERVER);
   if (first === undefined) throw new Error('there is no cause');
   return first;
 }
@@ -48,6 +59,23 @@ describe('the sentence of a cause', () => {
     expect(causeOf({ state: 'leased', leaseEndsAtMs: NOW_MS + 1 }).cause).toBe('leased');
   });
 
+  it('says why no server has returned a job whose lease has ended', () => {
+    const loop = { name: 'pump', durationMs: 1, moved: 0, lagMs: 0, lastRunMs: null };
+    const late = (more: object): string =>
+      causeOf(
+        { state: 'leased', attempts: 1, leaseEndsAtMs: NOW_MS - 9_000 },
+        { loops: [{ ...loop, nextRunMs: null, lastError: null, ...more }] },
+      ).message;
+    expect(late({})).toContain('the pump of this server does not run.');
+    expect(late({ lastRunMs: NOW_MS - 20_000 })).toContain(
+      'the pump of this server has stopped; it ran last 2026-01-01T11:59:40.000Z.',
+    );
+    expect(late({ nextRunMs: NOW_MS, lastError: { message: 'x', atMs: NOW_MS } })).toContain(
+      'the loop pump of this server failed 2026-01-01T12:00:00.000Z',
+    );
+    expect(late({ nextRunMs: NOW_MS })).toContain('the pump is late');
+  });
+
   it('calls a worker silent from half of the time to run of its session on', () => {
     const leased = { state: 'leased', leaseEndsAtMs: NOW_MS + 9_000, worker: 'w1' } as const;
     const silent = (ms: number): string =>
@@ -58,10 +86,28 @@ describe('the sentence of a cause', () => {
   it('counts the jobs in front, one and many', () => {
     const behind = (urgent: number, older: number, isExact = true): string =>
       causeOf({}, { front: { urgent, older, isExact } }).message;
-    expect(behind(0, 0)).toBe('The job is ready, and the next one that the queue mail gives.');
-    expect(behind(0, 1)).toBe('The job is ready, behind 1 job of the queue mail: 1 older.');
-    expect(behind(2, 1_000, false)).toBe(
+    expect(behind(0, 0)).toContain('The job is ready, and the next one that the queue mail gives.');
+    expect(behind(0, 1)).toContain('The job is ready, behind 1 job of the queue mail: 1 older.');
+    expect(behind(2, 1_000, false)).toContain(
       'The job is ready, behind at least 1002 jobs of the queue mail: 2 of a higher priority and at least 1000 older.',
+    );
+  });
+
+  it('says how many jobs the queue gave lately, and when the turn of the job comes at that rate', () => {
+    const behind = (leased: number, isExact = true): string =>
+      causeOf(
+        {},
+        {
+          front: { urgent: 0, older: 59, isExact },
+          queue: { ...QUEUE, pace: { leased, withinMs: 60_000 } },
+        },
+      ).message;
+    expect(behind(0)).toContain('No job of the queue was leased in the last 1 minute.');
+    expect(behind(1)).toContain(
+      '1 job of the queue was leased in the last 1 minute: at this rate its turn comes in about 1 hour.',
+    );
+    expect(behind(20, false)).toContain(
+      '20 jobs of the queue were leased in the last 1 minute: at this rate its turn comes in at least 3 minutes.',
     );
   });
 
@@ -78,21 +124,118 @@ describe('the sentence of a cause', () => {
   });
 });
 
+describe('the causes of a job', () => {
+  const names = (job: Partial<JobDetails>, more: Partial<JobReasons>): string[] => {
+    const causes = causesOfJob(reasonsOf(job, more), { ...SERVER, isMoving: true });
+    return causes.map(({ cause }) => cause);
+  };
+  const settings = { ...SETTINGS, pausedAtMs: 1, drainingSinceMs: 1, maxRunning: 1, maxRunningPerKey: 1 };
+  const target = { name: 't', exists: false, pausedAtMs: null, pauseReason: null, breaker: null };
+  const queue = {
+    ...{ ...QUEUE, isStoreFull: true, settings, target, rateAtMs: NOW_MS + 1 },
+    counts: { ...NO_JOBS, leased: 1 },
+  };
+
+  it('are all that hold, in one order, for a job that is ready', () => {
+    const noHandler = { count: 1, worker: null, atMs: NOW_MS };
+    expect(names({ noHandler }, { queue })).toEqual([
+      ...['store_full', 'pool_moving', 'paused', 'target_missing', 'max_running', 'rate', 'no_handler'],
+      ...['behind', 'draining'],
+    ]);
+  });
+
+  it('are all that hold, in one order, for a job that is held', () => {
+    const slots = { taken: 1, holders: [] };
+    const held = { state: 'held', concurrencyKey: 'k' } as const;
+    expect(names(held, { queue, slots, keyRateAtMs: NOW_MS + 1 })).toEqual([
+      ...['store_full', 'concurrency_key', 'pool_moving', 'paused', 'target_missing', 'rate', 'draining'],
+    ]);
+  });
+
+  it('have the full store not before what a lease or an end says', () => {
+    expect(names({ state: 'leased' }, { queue })).toEqual(['leased']);
+    expect(names({ state: 'done' }, { queue })).toEqual(['done']);
+  });
+
+  it('say of a held job that nothing holds any more that it becomes ready', () => {
+    const held = causeOf({ state: 'held', concurrencyKey: 'k' }, { slots: { taken: 0, holders: [] } });
+    expect(held.message).toContain('concurrency key k, which has room by now');
+  });
+
+  it('have a sentence in one line, however long a message is', () => {
+    const failure = { group: 'smtp', message: `a\nb${'x'.repeat(5_000)}`, atMs: NOW_MS, worker: null };
+    const { message } = explanationOf([causeOf({ state: 'dead', failure })]);
+    expect(message).toContain('smtp, a bx');
+    expect(message).toHaveLength(2_000);
+  });
+});
+
+describe('the cause of a tracked job that is gone', () => {
+  it.each([
+    ['done', 'it was acknowledged'],
+    ['cancelled', 'it was cancelled'],
+    ['expired', 'its ttl_ms was over before it was done'],
+    ['replaced', 'another publish replaced it'],
+    ['deleted', 'it was deleted'],
+  ] as const)('says that it is %s', (outcome, how) => {
+    const end = { id: 'a', queue: 'mail', nowMs: NOW_MS, goneAtMs: NOW_MS - 5_000, outcome };
+    expect(causesOfEnd(end)).toMatchObject([{ cause: outcome, sinceMs: NOW_MS - 5_000 }]);
+    expect(causesOfEnd(end)[0]!.message).toContain(`(5 seconds ago): ${how}.`);
+  });
+});
+
+describe('the causes of a recurring job', () => {
+  const explained = (recurring: Partial<Recurring>, queue: Partial<QueueReasons> = {}) =>
+    causesOfRecurring(
+      {
+        ...{ nowMs: NOW_MS, queue: { ...QUEUE, ...queue } },
+        recurring: {
+          ...{ id: 'nightly', template: { queue: 'mail' }, paused: false, note: null, made: 3, skipped: 1 },
+          ...{ nextAtMs: NOW_MS + 5_000, lastAtMs: NOW_MS - 60_000, lastSkip: null },
+          ...recurring,
+        } as Recurring,
+      },
+      SERVER,
+    );
+
+  it('name the next slot, the last one, and why a slot made no job', () => {
+    expect(explained({})[0]!.message).toBe(
+      'The next slot of the recurring job nightly is 2026-01-01T12:00:05.000Z (in 5 seconds). Its last slot was 2026-01-01T11:59:00.000Z (1 minute ago).',
+    );
+    const [skipped] = explained({ lastSkip: { atMs: NOW_MS - 60_000, reason: 'overlap' } });
+    expect(skipped!.message).toContain('(1 minute ago): the job of an earlier slot had not ended');
+  });
+
+  it('begin with a full store, a pause, or the end of the schedule', () => {
+    const first = (...given: Parameters<typeof explained>): string => explained(...given)[0]!.cause;
+    expect(first({}, { isStoreFull: true })).toBe('store_full');
+    expect(first({ paused: true, nextAtMs: null })).toBe('paused');
+    expect(first({ nextAtMs: null })).toBe('done');
+  });
+
+  it('have what holds back the jobs of its queue', () => {
+    const settings = { ...SETTINGS, pausedAtMs: 1 };
+    expect(explained({}, { settings }).map(({ cause }) => cause)).toEqual(['scheduled', 'paused']);
+  });
+});
+
 describe('the causes of a queue', () => {
   const names = (queue: Partial<QueueReasons>, server = SERVER): string[] =>
     causesOfQueue({ ...QUEUE, ...queue }, server).map(({ cause }) => cause);
 
   it('are all that hold, in one order', () => {
-    const target = { name: 't', exists: true, pausedAtMs: 1, pauseReason: 'gone', openUntilMs: null };
-    const limits = { maxRunning: 1, running: 1, rateAtMs: NOW_MS + 1 };
-    expect(
-      names({ pausedAtMs: 1, drainingAtMs: 1, target, ...limits }, { ...SERVER, isMoving: true }),
-    ).toEqual([...['pool_moving', 'paused', 'draining', 'target_paused', 'max_running', 'rate']]);
+    const target = { name: 't', exists: true, pausedAtMs: 1, pauseReason: 'gone', breaker: null };
+    const settings = { ...SETTINGS, pausedAtMs: 1, drainingSinceMs: 1, maxRunning: 1 };
+    const limits = { settings, rateAtMs: NOW_MS + 1, counts: { ...NO_JOBS, leased: 1 } };
+    expect(names({ isStoreFull: true, target, ...limits }, { ...SERVER, isMoving: true })).toEqual([
+      ...['store_full', 'pool_moving', 'paused', 'draining', 'target_paused', 'max_running', 'rate'],
+      'empty',
+    ]);
     expect(names({})).toEqual([]);
   });
 
   it('are only those that an answer declares', () => {
-    for (const cause of names({ lastRequest: null })) expect(CAUSES).toContain(cause);
+    for (const cause of names({ lastRequest: null, counts: NO_JOBS })) expect(CAUSES).toContain(cause);
   });
 
   it('have no_worker only while no lease request waits and none is known from the last minute', () => {

@@ -17,10 +17,10 @@ export function remediesOf(namespace: string) {
     runNow: (id: string) =>
       remedy('make it due now', ['PATCH', `/jobs/${id}`, { delay_ms: 0 }], `job set ${id} --delay 0s`),
     cancel: (id: string) => remedy('cancel it', ['POST', `/jobs/${id}/cancel`], `job cancel ${id}`),
-    dropDependencies: (id: string, ids: readonly string[]) =>
+    dropDependencies: (id: string) =>
       remedy(
-        'run it without these dependencies',
-        ['DELETE', `/jobs/${id}/dependencies`, { depends_on: ids }],
+        'run it without its dependencies',
+        ['PATCH', `/jobs/${id}`, { depends_on: [] }],
         `job set ${id} --depends-on ''`,
       ),
     revoke: (id: string) =>
@@ -45,10 +45,34 @@ export function remediesOf(namespace: string) {
         ['POST', '/leases', { queues: [queue], ttr_ms: 60_000 }],
         null,
       ),
+    leaseWithHandler: (queue: string) =>
+      remedy(
+        'start a worker that has a handler for it; this call leases a job without one',
+        ['POST', '/leases', { queues: [queue], ttr_ms: 60_000 }],
+        null,
+      ),
+    publish: (queue: string) => remedy('publish a job', ['POST', '/jobs', { queue }], `job publish ${queue}`),
+    purgeEnded: (queue: string) =>
+      remedy(
+        'delete the jobs that ended and that the queue keeps',
+        ['POST', `/queues/${queue}/purge`, { states: ['done', 'cancelled'] }],
+        `queue purge ${queue} --state done,cancelled --yes`,
+      ),
+    resumeRecurring: (id: string) =>
+      remedy('resume the recurring job', ['POST', `/recurring/${id}/resume`], `recurring resume ${id}`),
+    runRecurring: (id: string) =>
+      remedy(
+        'make a job now, outside of the schedule',
+        ['POST', `/recurring/${id}/run`],
+        `recurring run ${id}`,
+      ),
+    /** Also closes its circuit breakers. */
     resumeTarget: (target: string) =>
-      remedy('resume the target', ['POST', `/targets/${target}/resume`], `target resume ${target}`),
-    testTarget: (target: string) =>
-      remedy('send the target a test request', ['POST', `/targets/${target}/test`], `target test ${target}`),
+      remedy(
+        'resume the target: jobs are sent to it at once',
+        ['POST', `/targets/${target}/resume`],
+        `target resume ${target}`,
+      ),
     stopPush: (queue: string) =>
       remedy(
         'end the push, so that workers can lease its jobs',

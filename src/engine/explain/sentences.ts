@@ -31,10 +31,15 @@ export function moment(atMs: number, nowMs: number): string {
   return `${isoTime(atMs)} (${atMs > nowMs ? `in ${gap}` : `${gap} ago`})`;
 }
 
-/** `a, b and c`; of more than `most` the first ones, and how many others there are. */
-export function joined(names: readonly string[], most = 5): string {
-  const shown = names.slice(0, most);
-  const rest = names.length - shown.length;
-  if (rest > 0) return `${shown.join(', ')} and ${count(rest, 'other')}`;
+/** `a, b and c`; of more than five the first ones, and how many others there are. @param total of which `names` may be only some */
+export function joined(names: readonly string[], total = names.length): string {
+  const shown = names.slice(0, 5);
+  const rest = total - shown.length;
+  if (rest > 0 && shown.length > 0) return `${shown.join(', ')} and ${count(rest, 'other')}`;
   return shown.length < 2 ? (shown[0] ?? '') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
+}
+
+/** The same text with a small letter first, for the middle of a sentence. */
+export function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

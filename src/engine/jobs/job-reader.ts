@@ -9,6 +9,7 @@ import {
 import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
 import { stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { fieldsOf } from '../core/flat-lists.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
 import { keptOptionsOf } from '../publish/stored-options.js';
@@ -103,13 +104,6 @@ function noHandlerOf(text: string | undefined): NoHandler | null {
 }
 
 type Fields = ReadonlyMap<string, Buffer>;
-
-function fieldsOf(list: unknown): Fields {
-  const fields = new Map<string, Buffer>();
-  if (!Array.isArray(list)) return fields;
-  for (let i = 0; i + 1 < list.length; i += 2) fields.set(String(list[i]), list[i + 1] as Buffer);
-  return fields;
-}
 
 function idsOf(list: unknown): string[] {
   return Array.isArray(list) ? (list as Buffer[]).map(decodeId).sort() : [];

@@ -4,6 +4,7 @@ import { arriveRecurring, endLeaving, leaveRecurring } from '../../redis/scripts
 import { leaveStatistics } from '../../redis/scripts/simple.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { addStatistics } from '../../redis/scripts/simple.js';
+import { textsOf } from '../core/flat-lists.js';
 import { hashEntries } from '../core/hash-entries.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
@@ -263,11 +264,8 @@ export class MovableRecords {
 
   private async dayOf(namespace: string, day: number, verb: string, number: string) {
     const reply = await this.runner.run(leaveStatistics, namespace, { day, verb, number });
-    const flat = Array.isArray(reply.fields) ? (reply.fields as Buffer[]).map(String) : [];
-    const tallies = new Map<string, string>();
     // Fields that begin with a colon are numbers of batches.
-    for (let i = 0; i + 1 < flat.length; i += 2)
-      if (flat[i]?.startsWith(':') === false) tallies.set(flat[i] ?? '', flat[i + 1] ?? '');
-    return { number: reply.number, tallies };
+    const tallies = [...textsOf(reply.fields)].filter(([field]) => !field.startsWith(':'));
+    return { number: reply.number, tallies: new Map(tallies) };
   }
 }

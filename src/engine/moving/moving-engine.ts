@@ -79,6 +79,7 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
       job: whereItIs((reasons) => reasons !== null),
       // That of the old pool while it has the queue: its jobs go first.
       queue: both((ofNext, ofOld) => (ofOld.exists ? ofOld : ofNext)),
+      recurring: whereItIs((reasons) => reasons !== null),
     }),
     operations: marked<OperationCalls>(old.operations, next.operations, {
       start: refused('an operation'),

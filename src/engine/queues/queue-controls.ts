@@ -3,6 +3,7 @@ import type { QueueSettings, SettingsChange } from '../../contract/queue-setting
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
+import { textsOf } from '../core/flat-lists.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
@@ -19,8 +20,16 @@ const FOUND = { missing: 0, made: 2, tooMany: 3 } as const;
 /** Queues per script call. */
 const MOST_QUEUES = 64;
 
-/** `true`: set to the current time, unless it is set; `false`: removed. */
-type Changes = Readonly<Record<string, string | boolean>>;
+/** `true`: set to the current time, unless it is set; `false`: removed; an object: stored with the time of the pause. */
+type Changes = Readonly<Record<string, string | boolean | Pauser>>;
+
+/** Who pauses a queue, and why. */
+export interface Pauser {
+  /** Null = not known. */
+  readonly by: string | null;
+  readonly note: string | null;
+}
+const UNKNOWN_PAUSER: Pauser = { by: null, note: null };
 
 /** Settings of queues, pause, resume and drain. They take effect on all servers at the same moment. */
 export class QueueControls {
@@ -95,13 +104,13 @@ export class QueueControls {
    * Pauses a queue: no jobs are leased until `resume`; leased jobs and publishes are not affected. @returns true if the
    * queue was created
    */
-  pause(namespace: string, queue: string): Promise<boolean> {
-    return this.send(namespace, queue, { paused: true }, 'paused');
+  pause(namespace: string, queue: string, pauser: Pauser = UNKNOWN_PAUSER): Promise<boolean> {
+    return this.send(namespace, queue, { paused: true, pauser }, 'paused');
   }
 
   /** Ends a pause and a drain; waiting consumers fetch at once. @throws {QueueError} `queue_not_found` */
   async resume(namespace: string, queue: string): Promise<void> {
-    await this.send(namespace, queue, { paused: false, draining: false }, 'resumed', '');
+    await this.send(namespace, queue, { paused: false, pauser: false, draining: false }, 'resumed', '');
   }
 
   /**
@@ -152,11 +161,6 @@ export class QueueControls {
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     return found === FOUND.made;
   }
-}
-
-function textsOf(list: unknown): Map<string, string> {
-  const flat = Array.isArray(list) ? list.map(String) : [];
-  return new Map(flat.flatMap((field, i) => (i % 2 === 0 ? [[field, flat[i + 1] ?? ''] as const] : [])));
 }
 
 function settingsOf(found: unknown, list: unknown): QueueSettings | null {

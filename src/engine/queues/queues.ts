@@ -4,7 +4,7 @@ import { isQueueName } from '../../domain/ids.js';
 import type { QueueCounts } from '../../domain/job/job.js';
 import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
-import type { QueueControls } from './queue-controls.js';
+import type { Pauser, QueueControls } from './queue-controls.js';
 import type { QueueInspector } from './queue-inspector.js';
 import type { Purged, QueuePurger } from './queue-purger.js';
 import { settingsIn } from './stored-settings.js';
@@ -130,8 +130,9 @@ export class Queues {
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 
-  async pause(namespace: string, queue: string): Promise<QueueView> {
-    const isCreated = await this.stored.pause(namespace, queue);
+  /** @param pauser who pauses it, and why */
+  async pause(namespace: string, queue: string, pauser?: Pauser): Promise<QueueView> {
+    const isCreated = await this.stored.pause(namespace, queue, pauser);
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 

@@ -3,6 +3,7 @@ import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { changeSetting as settingScript } from '../../redis/scripts/simple.js';
 import { checkNames, checkNumber } from '../core/checks.js';
+import { textsOf } from '../core/flat-lists.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { BUILT_IN, isSettingKey, SETTINGS, type SettingKey, type SettingValues } from './known-settings.js';
 
@@ -50,12 +51,8 @@ export class Settings {
   /** The settings that a namespace has set, as stored now. @throws {QueueError} an error of the store */
   async chosen(namespace: string): Promise<ChosenSettings> {
     const fields = await this.pool.read('HGETALL', this.pool.keys.namespace(namespace).settings);
-    const flat = Array.isArray(fields) ? fields.map(String) : [];
     const chosen: Partial<Record<SettingKey, number>> = {};
-    for (let i = 0; i + 1 < flat.length; i += 2) {
-      const [key = '', value] = [flat[i], flat[i + 1]];
-      if (isSettingKey(key)) chosen[key] = Number(value);
-    }
+    for (const [key, value] of textsOf(fields)) if (isSettingKey(key)) chosen[key] = Number(value);
     return chosen;
   }
 

@@ -19,8 +19,12 @@ export function storedChange(change: SettingsChange): Record<string, string | fa
 export function settingsIn(texts: ReadonlyMap<string, string>): QueueSettings {
   const valueOf = (field: string, absent: unknown): unknown =>
     texts.has(field) ? JSON.parse(texts.get(field) ?? '') : absent;
+  const pausedAtMs = valueOf('paused', null);
+  const pauser = valueOf('pauser', {}) as { at?: number; by?: string | null; note?: string | null };
+  // An earlier server may have ended that pause, and begun this one.
+  const { by = null, note = null } = pauser.at === pausedAtMs ? pauser : {};
   const settings: Record<string, unknown> = {
-    pausedAtMs: valueOf('paused', null),
+    ...{ pausedAtMs, pausedBy: by, pauseNote: note },
     drainingSinceMs: valueOf('draining', null),
   };
   for (const { name, field = '', idle, only, isNullable } of SETTINGS) {

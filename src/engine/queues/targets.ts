@@ -5,6 +5,7 @@ import { MAX_LEASE_QUEUES } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { changeBreaker, changeTarget, pushQueue, readTargets } from '../../redis/scripts/targets.js';
 import { checkNames } from '../core/checks.js';
+import { textsOf } from '../core/flat-lists.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
 /** How often a change of a target is tried again that another change of it has overtaken. */
@@ -66,6 +67,8 @@ export interface BreakerChange {
   /** That was tried. */
   readonly url: string;
   readonly action: 'open' | 'try' | 'fail' | 'close';
+  /** To the request that opens it. */
+  readonly answered?: string;
   readonly openMs: number;
   readonly maxOpenMs: number;
   readonly tryMs: number;
@@ -96,10 +99,7 @@ export class Targets {
 
   /** @throws {QueueError} an error of the store */
   async read(namespace: string): Promise<StoredTargets> {
-    const fields = await this.pool.read('HGETALL', this.keyOf(namespace));
-    const flat = Array.isArray(fields) ? fields.map(String) : [];
-    const byName = new Map<string, string>();
-    for (let i = 0; i + 1 < flat.length; i += 2) byName.set(flat[i] ?? '', flat[i + 1] ?? '');
+    const byName = textsOf(await this.pool.read('HGETALL', this.keyOf(namespace)));
     return { version: Number(byName.get(VERSION) ?? 0), ...partsOf(byName) };
   }
 
@@ -162,9 +162,9 @@ export class Targets {
   /** Opens, tries or closes a breaker: O(1), and conflicts with nothing. @returns `isDone`: this call has done it */
   async changeBreaker(
     namespace: string,
-    { openMs, maxOpenMs, tryMs, ...change }: BreakerChange,
+    { openMs, maxOpenMs, tryMs, answered = '', ...change }: BreakerChange,
   ): Promise<{ readonly isDone: boolean; readonly breaker: string | undefined }> {
-    const args = { ...change, open_ms: openMs, max_open_ms: maxOpenMs, try_ms: tryMs };
+    const args = { ...change, open_ms: openMs, max_open_ms: maxOpenMs, try_ms: tryMs, answered };
     const { isDone, breaker } = await this.runner.run(changeBreaker, namespace, args);
     return { isDone, breaker: breaker === '' ? undefined : breaker };
   }

@@ -11,6 +11,7 @@ import {
 } from '../../contract/job/recurring.js';
 import { SERVER_KEY, type UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_CATCH_UP } from '../../domain/limits.js';
+import { fieldsOf } from '../core/flat-lists.js';
 import { packIds } from '../publish/dependencies.js';
 import { optionsText } from '../publish/extended-options.js';
 
@@ -127,9 +128,7 @@ function offsetOf({ offsetMs }: { readonly offsetMs?: number }): { readonly offs
 }
 
 function recurringOf(id: string, list: unknown): KnownRecurring {
-  const fields = new Map<string, Buffer>();
-  const flat = Array.isArray(list) ? (list as Buffer[]) : [];
-  for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), flat[i + 1] ?? Buffer.alloc(0));
+  const fields = fieldsOf(list);
   const text = (field: string): string => fields.get(field)?.toString() ?? '';
   const number = (field: string): number => Number(text(field));
   const paused = text('paused') === '1';

@@ -9,7 +9,7 @@ import { JobAnswer } from '../../contract/job/answers.js';
 import { answerData } from '../../contract/job/data-answer.js';
 import { jsonOfTexts } from '../../contract/json/json-text.js';
 import { signatureOf } from './signature.js';
-import type { Target, TargetSecrets } from '../target.js';
+import type { Target, TargetSecrets } from '../../engine/queues/stored-targets.js';
 
 /** What is sent for a job. */
 export interface Message {

@@ -1,7 +1,7 @@
 import type { PushAnswer } from './sender.js';
 import type { SendError } from './send-error.js';
 import type { Action } from '../../contract/targets.js';
-import type { Target } from '../target.js';
+import type { Target } from '../../engine/queues/stored-targets.js';
 
 /** What becomes of a job after a request. */
 export interface Verdict {

@@ -75,6 +75,8 @@ export const explainJob = script('queries/explain_job', { repeatable: true, repl
 
 export const explainQueue = script('queries/explain_queue', { repeatable: true, reply: namedParts });
 
+export const explainRecurring = script('queries/explain_recurring', { repeatable: true, reply: namedParts });
+
 export const changeQueue = script('extended/change_queue', { repeatable: true, reply: whole });
 
 export const readQueueSettings = script('queries/read_queue_settings', {
@@ -201,6 +203,7 @@ export const EXTENDED_SCRIPTS = [
   readJobs,
   explainJob,
   explainQueue,
+  explainRecurring,
   changeQueue,
   readQueueSettings,
   purgeState,

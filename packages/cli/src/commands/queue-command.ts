@@ -1,6 +1,6 @@
 import type { JobState, QueueDetails } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
-import { DrainFields } from '#src/contract/queue-settings';
+import { DrainFields, PauseQueueFields } from '#src/contract/queue-settings';
 import { STATE_NAMES } from '#src/domain/job/states';
 import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
 import { flagOf } from '../flags.js';
@@ -9,7 +9,7 @@ import { list } from '../parse.js';
 import { counted, fieldLines, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import { QUEUE_HEADINGS, queueCells } from '../queue-row.js';
-import type { OpenSession } from '../session.js';
+import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = [...QUEUE_HEADINGS, 'DONE'];
 const STATES: readonly JobState[] = STATE_NAMES;
@@ -20,8 +20,8 @@ export function queueCommand(open: OpenSession): Command {
     .description('list, pause, drain and purge queues, and change their settings')
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
-    .addCommand(pauseCommand(open, 'pause', 'stop leasing its jobs; publishing continues'))
-    .addCommand(pauseCommand(open, 'resume', 'end a pause or a drain'))
+    .addCommand(pauseCommand(open))
+    .addCommand(resumeCommand(open))
     .addCommand(drainCommand(open))
     .addCommand(purgeCommand(open))
     .addCommand(setCommand(open))
@@ -64,19 +64,40 @@ function showCommand(open: OpenSession): Command {
     });
 }
 
-function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: string): Command {
-  return new Command(what)
-    .description(description)
+function pauseCommand(open: OpenSession): Command {
+  return new Command('pause')
+    .description('stop leasing its jobs; publishing continues')
+    .argument('<queue...>')
+    .addOption(flagOf(PauseQueueFields, 'note'))
+    .action(async (queues: string[], { note }: { note?: string }, command: Command) => {
+      await changeQueues(open(command), 'paused', queues, ({ client }, queue) =>
+        client.queues.pause(queue, note === undefined ? {} : { note }),
+      );
+    });
+}
+
+function resumeCommand(open: OpenSession): Command {
+  return new Command('resume')
+    .description('end a pause or a drain')
     .argument('<queue...>')
     .action(async (queues: string[], _options: object, command: Command) => {
-      const session = open(command);
-      const { client } = session;
-      await changeEach(session, queues, {
-        key: 'queue',
-        change: (queue) => client.queues[what](queue),
-        textOf: (changed) => `${what}d ${namesOf(changed)}\n`,
-      });
+      await changeQueues(open(command), 'resumed', queues, ({ client }, queue) =>
+        client.queues.resume(queue),
+      );
     });
+}
+
+function changeQueues(
+  session: Session,
+  done: string,
+  queues: readonly string[],
+  change: (session: Session, queue: string) => Promise<QueueDetails>,
+): Promise<void> {
+  return changeEach(session, queues, {
+    key: 'queue',
+    change: (queue) => change(session, queue),
+    textOf: (changed) => `${done} ${namesOf(changed)}\n`,
+  });
 }
 
 function drainCommand(open: OpenSession): Command {

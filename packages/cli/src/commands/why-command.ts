@@ -3,25 +3,43 @@ import { Command } from 'commander';
 import { json, printable } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
 
+interface WhyOptions {
+  readonly queue?: boolean;
+  readonly recurring?: boolean;
+}
+
 /** `pumphouse why` */
 export function whyCommand(open: OpenSession): Command {
   return new Command('why')
-    .description('say why a job does not run, or why a queue gives no jobs')
-    .argument('<job-or-queue>', 'the id of a job; or the name of a queue, if there is no such job')
+    .description('say why a job does not run, a queue gives no jobs, or a recurring job makes none')
+    .argument('<name>', 'the id of a job; if there is none, of a recurring job; or the name of a queue')
     .option('--queue', 'it is the name of a queue')
-    .action(async (name: string, { queue = false }: { queue?: boolean }, command: Command) => {
+    .option('--recurring', 'it is the id of a recurring job')
+    .action(async (name: string, options: WhyOptions, command: Command) => {
       const session = open(command);
-      const explanation = queue ? await session.client.queues.explain(name) : await explain(session, name);
+      const explanation = await explain(session, name, options);
       session.out(session.isJson ? json(explanation) : textOf(explanation));
     });
 }
 
-/** Of the job with the id, or else of the queue with the name if there is one. */
-async function explain({ client }: Session, name: string): Promise<Explanation> {
+function explain(
+  { client }: Session,
+  name: string,
+  { queue = false, recurring = false }: WhyOptions,
+): Promise<Explanation> {
+  if (queue) return client.queues.explain(name);
+  if (recurring) return client.recurring.explain(name);
+  return findAndExplain(client, name);
+}
+
+/** The first that there is: a job, a recurring job, or a queue. */
+async function findAndExplain(client: Session['client'], name: string): Promise<Explanation> {
   try {
     return await client.jobs.explain(name);
   } catch (error) {
-    if (!(error instanceof PumphouseError) || error.code !== 'job_not_found') throw error;
+    if (!isCode(error, 'job_not_found')) throw error;
+    const found = await ofRecurring(client, name);
+    if (found !== null) return found;
     const isQueue = await client.queues.get(name).then(
       ({ exists }) => exists,
       () => false,
@@ -29,6 +47,18 @@ async function explain({ client }: Session, name: string): Promise<Explanation> 
     if (!isQueue) throw error;
     return client.queues.explain(name);
   }
+}
+
+/** Null: there is none, or the token may not see it. */
+async function ofRecurring(client: Session['client'], name: string): Promise<Explanation | null> {
+  return client.recurring.explain(name).catch((error: unknown) => {
+    if (error instanceof PumphouseError && !error.retryable) return null;
+    throw error;
+  });
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof PumphouseError && error.code === code;
 }
 
 function textOf({ cause, message, since, nextAt, remedies, also }: Explanation): string {

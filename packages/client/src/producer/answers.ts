@@ -182,6 +182,9 @@ export interface QueueDetails extends QueueSettings {
     >
   >;
   readonly pausedAt: string | null;
+  /** The description of the token that paused it; null = not paused, or not known. */
+  readonly pausedBy: string | null;
+  readonly pauseNote: string | null;
   readonly drainingAt: string | null;
   readonly created?: boolean;
 }

@@ -46,8 +46,12 @@ export class Queues {
     return this.calls.remove(`queues/${part(queue)}`, options);
   }
 
-  pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.command(queue, 'pause', {}, options);
+  /** @param options its `note` is shown until the queue is resumed, with the description of the token */
+  pause(
+    queue: string,
+    { note, ...options }: CallOptions & { readonly note?: string | undefined } = {},
+  ): Promise<QueueDetails> {
+    return this.command(queue, 'pause', note === undefined ? {} : { note }, options);
   }
 
   resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {

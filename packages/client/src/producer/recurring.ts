@@ -1,4 +1,5 @@
 import type {
+  Explanation,
   Page,
   PageOptions,
   RecurringFields,
@@ -33,6 +34,11 @@ export class Recurring {
   /** @throws {PumphouseError} `recurring_not_found` */
   get(id: string, options: CallOptions = {}): Promise<RecurringJob> {
     return this.calls.send({ method: 'GET', path: `recurring/${part(id)}` }, options);
+  }
+
+  /** Says when it makes its next job, and why the last slot made none. @throws {PumphouseError} `recurring_not_found` */
+  explain(id: string, options: CallOptions = {}): Promise<Explanation> {
+    return this.calls.send({ method: 'GET', path: `recurring/${part(id)}/explain` }, options);
   }
 
   /** Stores one under an id, in the place of the one that has it: safe to call at each start of a program. */

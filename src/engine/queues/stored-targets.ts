@@ -1,4 +1,4 @@
-import type { ACKS, Action, BODIES, METHODS, SIGNATURES } from '../contract/targets.js';
+import type { ACKS, Action, BODIES, METHODS, SIGNATURES } from '../../contract/targets.js';
 
 /** When the breaker of a target opens, and for how long. */
 export interface BreakerSettings {
@@ -64,6 +64,8 @@ export interface OpenBreaker {
   readonly openings: number;
   /** Until when one server tries the target with one job, Unix ms; 0 = none does. */
   readonly probeUntilMs: number;
+  /** What the request was answered that opened it; earlier servers store none. */
+  readonly lastAnswer?: string;
 }
 
 /** A target with the parts that are stored beside it. */

@@ -1,0 +1,177 @@
+import type { Cause } from '../../contract/explain.js';
+import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
+import type { JobState } from '../../domain/job/states.js';
+import { cause, enteredMs, type Known, type KnownJob, type Reason } from './cause.js';
+import { blocked, concurrencyKey, freed, keyRate, originClosed } from './held-causes.js';
+import { JOB_LEASED } from './leased-causes.js';
+import { draining, maxRunning, noWorker, paused, poolMoving, push, rate, storeFull } from './queue-causes.js';
+import { count, duration, joined, moment } from './sentences.js';
+
+/* Why a job waits, runs or has ended. */
+
+/* A job that has ended. */
+
+function ended({ reasons, nowMs }: KnownJob): Cause | null {
+  const { state, endedAtMs, failure } = reasons.job;
+  if (state !== 'done' && state !== 'cancelled') return null;
+  const at = endedAtMs === null ? '' : ` at ${moment(endedAtMs, nowMs)}`;
+  const facts = { ended_at: isoTimeOrNull(endedAtMs), failure_group: failure?.group ?? null };
+  return cause(state, `The job is ${state}: it ended${at}.`, { facts, sinceMs: endedAtMs });
+}
+
+function dead({ reasons, nowMs, remedies }: KnownJob): Cause | null {
+  const { state, id, failure, attempts, endedAtMs, queue } = reasons.job;
+  if (state !== 'dead') return null;
+  const at = endedAtMs === null ? '' : ` at ${moment(endedAtMs, nowMs)}`;
+  const group = failure?.group ?? null;
+  const why = failure === null ? '' : `: ${failure.group}, ${failure.message}`;
+  return cause(
+    'dead',
+    `The job is in the dead-letter queue of ${queue} since its attempt ${String(attempts)} failed${at}${why}. It runs again only if it is respawned.`,
+    {
+      facts: { attempts, failure_group: group, failure_message: failure?.message ?? null },
+      sinceMs: endedAtMs,
+      remedies: [remedies.respawn(id)],
+    },
+  );
+}
+
+/* A job that waits for a time. */
+
+function scheduled(known: KnownJob): Cause | null {
+  const { reasons, nowMs, remedies } = known;
+  const { state, dueAtMs, id } = reasons.job;
+  if (state !== 'scheduled') return null;
+  const due =
+    dueAtMs === null
+      ? 'more than a minute from now; the exact time of a job far ahead is in no index'
+      : `at ${moment(dueAtMs, nowMs)}`;
+  const more = {
+    facts: { due_at: isoTimeOrNull(dueAtMs) },
+    ...{ sinceMs: enteredMs(reasons), nextAtMs: dueAtMs, remedies: [remedies.runNow(id)] },
+  };
+  return (
+    debounce(known, due, more) ??
+    backoff(known, due, more) ??
+    cause('scheduled', `The job is scheduled: it is due ${due}.`, more)
+  );
+}
+
+type Due = Pick<Cause, 'facts' | 'sinceMs' | 'nextAtMs' | 'remedies'>;
+
+function debounce({ reasons: { job }, nowMs }: KnownJob, due: string, more: Due): Cause | null {
+  const debounced = job.timeline.findLast(({ what }) => what === 'debounced');
+  if (job.uniqueKey === null || debounced === undefined) return null;
+  return cause(
+    'debounce',
+    `The job waits because its unique key ${job.uniqueKey} was published again ${moment(debounced.atMs, nowMs)}: each publish restarts its delay. It is due ${due}.`,
+    {
+      ...more,
+      facts: { ...more.facts, unique_key: job.uniqueKey, debounced_at: isoTime(debounced.atMs) },
+    },
+  );
+}
+
+function backoff({ reasons }: KnownJob, due: string, more: Due): Cause | null {
+  const { failure, attempts } = reasons.job;
+  if (failure === null) return null;
+  return cause(
+    'backoff',
+    `Attempt ${String(attempts)} failed with ${failure.group} (${failure.message}); attempt ${String(attempts + 1)} is due ${due}.`,
+    {
+      ...more,
+      facts: {
+        ...more.facts,
+        ...{ attempts, failure_group: failure.group, failure_message: failure.message },
+        failed_at: isoTime(failure.atMs),
+      },
+    },
+  );
+}
+
+/* A job that is ready. */
+
+function noHandler({ reasons, nowMs, remedies }: KnownJob): Cause | null {
+  const { noHandler: releases, type, id, queue } = reasons.job;
+  if (releases === null) return null;
+  const named = type === null ? 'a job without a type' : `the type ${type}`;
+  const last = releases.worker === null ? '' : `, the last one ${releases.worker}`;
+  return cause(
+    'no_handler',
+    `No worker has a handler for ${named}: workers released the job ${count(releases.count, 'time')} in a row${last}, ${moment(releases.atMs, nowMs)}.`,
+    {
+      facts: { type, releases: releases.count, worker: releases.worker, at: isoTime(releases.atMs) },
+      sinceMs: releases.atMs,
+      remedies: [remedies.leaseWithHandler(queue), remedies.cancel(id)],
+    },
+  );
+}
+
+/** How fast the queue goes, and when it is the turn of a job with so many others in front of it. */
+function paceOf({ pace: { leased, withinMs } }: Known['queue'], inFront: number, isExact: boolean): string {
+  const within = `in the last ${duration(withinMs)}`;
+  if (leased === 0) return ` No job of the queue was leased ${within}.`;
+  const turnMs = ((inFront + 1) / leased) * withinMs;
+  const turn = `its turn comes in ${isExact ? 'about' : 'at least'} ${duration(turnMs)}`;
+  return ` ${count(leased, 'job')} of the queue ${leased === 1 ? 'was' : 'were'} leased ${within}: at this rate ${turn}.`;
+}
+
+function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
+  const { front } = reasons;
+  if (reasons.job.state !== 'ready' || front === null) return null;
+  const { urgent, older, isExact } = front;
+  const all = urgent + older;
+  const facts = {
+    ...{ queue: queue.queue, jobs_in_front: all, of_higher_priority: urgent, older, at_least: !isExact },
+    ...{ running: queue.counts.leased, leased_lately: queue.pace.leased, lately_ms: queue.pace.withinMs },
+  };
+  const more = { facts, sinceMs: enteredMs(reasons), remedies: [remedies.lease(queue.queue)] };
+  const pace = paceOf(queue, all, isExact);
+  if (all === 0)
+    return cause(
+      'behind',
+      `The job is ready, and the next one that the queue ${queue.queue} gives.${pace}`,
+      more,
+    );
+  const least = isExact ? '' : 'at least ';
+  const parts = [
+    ...(urgent > 0 ? [`${String(urgent)} of a higher priority`] : []),
+    ...(older > 0 ? [`${least}${String(older)} older`] : []),
+  ];
+  return cause(
+    'behind',
+    `The job is ready, behind ${least}${count(all, 'job')} of the queue ${queue.queue}: ${joined(parts)}.${pace}`,
+    more,
+  );
+}
+
+const WAITING: readonly JobState[] = ['ready', 'scheduled', 'blocked', 'held'];
+
+/** What holds back a job in one of these states. */
+function ifIn(states: readonly JobState[], reason: Reason<KnownJob>): Reason<KnownJob> {
+  return (known) => (states.includes(known.reasons.job.state) ? reason(known) : null);
+}
+
+/** In the order in which the first that holds is the cause. */
+export const JOB_REASONS: readonly Reason<KnownJob>[] = [
+  ifIn(WAITING, storeFull),
+  ended,
+  dead,
+  ...JOB_LEASED,
+  scheduled,
+  blocked,
+  concurrencyKey,
+  ifIn(WAITING, poolMoving),
+  ifIn(WAITING, paused),
+  ifIn(WAITING, push),
+  originClosed,
+  ifIn(['ready'], maxRunning),
+  ifIn(['ready'], rate),
+  keyRate,
+  ifIn(['ready', 'scheduled'], noHandler),
+  ifIn(WAITING, noWorker),
+  behind,
+  freed,
+  // Last: a draining queue still runs the jobs that it has.
+  ifIn(WAITING, draining),
+];
