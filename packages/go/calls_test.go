@@ -207,6 +207,7 @@ func TestARecurringJobIsStoredChangedPausedAndRun(t *testing.T) {
 	want(t, changed.Schedule.Every, time.Minute)
 	paused := recurring(client.PauseRecurringJob(ctx, queue, "the warehouse is closed"))
 	want(t, []any{paused.Paused, paused.Note, paused.NextAt == nil}, []any{true, "the warehouse is closed", true})
+	want(t, must[*pumphouse.Explanation](t)(client.ExplainRecurringJob(ctx, queue)).Cause, "paused")
 	want(t, recurring(client.ResumeRecurringJob(ctx, queue)).Paused, false)
 	made := must[string](t)(client.RunRecurringJob(ctx, queue))
 	want(t, must[*pumphouse.JobDetails](t)(client.Job(ctx, made)).Queue, queue)

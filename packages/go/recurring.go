@@ -155,6 +155,11 @@ func (c *Client) RecurringJob(ctx context.Context, id string) (*RecurringJob, er
 	return fetch[RecurringJob](ctx, c, getCall(pathOf("recurring", id), nil), nil)
 }
 
+// ExplainRecurringJob says when the next slot is, and why the last one made no job, if it did not.
+func (c *Client) ExplainRecurringJob(ctx context.Context, id string) (*Explanation, error) {
+	return fetch[Explanation](ctx, c, getCall(pathOf("recurring", id, "explain"), nil), nil)
+}
+
 // PutRecurringJob stores one under an id, in the place of the one that has it: safe to call at each start of a program.
 func (c *Client) PutRecurringJob(ctx context.Context, id string, job NewRecurringJob) (*RecurringJob, error) {
 	return fetch[RecurringJob](ctx, c, call{method: "PUT", path: pathOf("recurring", id), isRepeatable: true}, job)

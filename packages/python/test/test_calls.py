@@ -201,6 +201,7 @@ class Calls(unittest.TestCase):
         self.assertEqual((changed.schedule["every_ms"], changed.job["priority"]), (60_000, 1))
         paused = client.pause_recurring_job(queue, note="the warehouse is closed")
         self.assertEqual((paused.paused, paused.note, paused.next_at), (True, "the warehouse is closed", None))
+        self.assertEqual(client.explain_recurring_job(queue).cause, "paused")
         self.assertFalse(client.resume_recurring_job(queue).paused)
         self.assertTrue(client.run_recurring_job(queue).startswith(queue))
         self.assertEqual(client.get_recurring_job(queue).id, queue)

@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 from ._calls import delete_call, get_call, page_call, part_of, reads
 from ._http import Call, Response, answer_of
-from .answers import Page, RecurringJob, UpcomingSlot
+from .answers import Explanation, Page, RecurringJob, UpcomingSlot
 from .jobs import Cron, Interval, NewJob, from_wire, rounded_up, to_json
 
 Schedule = Union[Interval, Cron, Mapping[str, Any]]
@@ -24,6 +24,15 @@ def get_recurring_job(recurring_id: str) -> Call[RecurringJob]:
         PumphouseError: ``recurring_not_found``.
     """
     return get_call(RecurringJob, path_of(recurring_id))
+
+
+def explain_recurring_job(recurring_id: str) -> Call[Explanation]:
+    """Says when the next slot is, and why the last one made no job, if it did not.
+
+    Raises:
+        PumphouseError: ``recurring_not_found``.
+    """
+    return get_call(Explanation, f"{path_of(recurring_id)}/explain")
 
 
 def put_recurring_job(

@@ -127,6 +127,7 @@ class Pumphouse:
     list_recurring_jobs = sends_in_loop(_recurring_calls.list_recurring_jobs)
     each_recurring_job = each_in_loop(_recurring_calls.list_recurring_jobs)
     get_recurring_job = sends_in_loop(_recurring_calls.get_recurring_job)
+    explain_recurring_job = sends_in_loop(_recurring_calls.explain_recurring_job)
     put_recurring_job = sends_in_loop(_recurring_calls.put_recurring_job)
     update_recurring_job = sends_in_loop(_recurring_calls.update_recurring_job)
     delete_recurring_job = sends_in_loop(_recurring_calls.delete_recurring_job)
