@@ -134,7 +134,9 @@ class QueueFacts {
   @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
   @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
   @Nullable()
-  @Label('The description of the token that paused it, or the name of the account; null = not known.', { max: MAX_LABEL })
+  @Label('The description of the token that paused it, or the name of the account; null = not known.', {
+    max: MAX_LABEL,
+  })
   paused_by!: string | null;
   @Nullable() @Label('Why it is paused; null = no note.', { max: MAX_LABEL }) pause_note!: string | null;
   @Nullable()

@@ -29,7 +29,7 @@ const PLACES: Readonly<Record<string, { readonly description: string; readonly e
 };
 /** Groups of calls, in the order of the docs page. */
 const GROUPS = [
-  ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Targets', 'Recurring jobs'],
+  ...['Jobs', 'Lists', 'Operations', 'Workers', 'Dead letter', 'Queues', 'Targets', 'Recurring jobs'],
   ...['Statistics', 'Settings', 'Variables', 'Events', 'About'],
 ];
 

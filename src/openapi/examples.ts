@@ -35,6 +35,12 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/queues/{queue}/drain': { wait_ms: 5_000 },
   'POST /v1/{namespace}/queues/{queue}/purge': { states: ['ready'], dry_run: true },
   'PUT /v1/{namespace}/settings/{key}': { value: 5_000 },
+  'POST /v1/{namespace}/operations': {
+    action: 'cancel',
+    filter: { queue: 'mail', type: 'welcome' },
+    dry_run: true,
+  },
+  'POST /v1/{namespace}/queues/{queue}/pause': { note: 'the mail provider is down' },
   'PUT /v1/{namespace}/variables/{name}': { value: { from: 'shop@example.com', sandbox: false } },
   'POST /v1/{namespace}/recurring': {
     id: 'hourly',

@@ -7,6 +7,7 @@ import { TokenStore } from '../../src/auth/token-store.js';
 import { CAUSES } from '../../src/contract/explain.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { PROGRAM } from '../support/cli.js';
+import { PUSH } from '../support/receiver.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { SLOWNESS } from '../support/scale.js';
 
@@ -120,7 +121,7 @@ describe('the page about a job that does not run', () => {
   let namespace: string;
   let token: string;
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start(PUSH);
   });
   beforeEach(async () => {
     namespace = randomNamespace('page');

@@ -27,6 +27,7 @@ const NAMES = [
   'events',
   'event_listeners',
   'delivery_log',
+  'operations',
   'activity',
   'history',
 ];

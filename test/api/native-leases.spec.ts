@@ -587,7 +587,13 @@ describe('batch ack', () => {
     ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
     ...{ operation_not_found: 404, too_many_operations: 429 },
     ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
-    ...{ target_not_found: 404, variable_not_found: 404, target_in_use: 409, push_disabled: 409, push_key_mismatch: 409 },
+    ...{
+      target_not_found: 404,
+      variable_not_found: 404,
+      target_in_use: 409,
+      push_disabled: 409,
+      push_key_mismatch: 409,
+    },
     ...{ durability_unavailable: 503, not_replicated: 503 },
     ...{ too_many_streams: 429, pool_moving: 503 },
     ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414, headers_too_large: 431 },
@@ -802,9 +808,8 @@ describe('batch ack', () => {
           // of the server and its store are not shown.
           const isShown = status < 500 || ['pool_moving', 'coding_not_supported'].includes(code);
           expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
-          const isOverSoon = /^(queue_full|namespace_full|rate_limited|too_many_(waiters|streams))$/.test(
-            code,
-          );
+          const isOverSoon =
+            /^(queue_full|namespace_full|rate_limited|too_many_(waiters|streams|operations))$/.test(code);
           expect(headers['retry-after']).toBe(status === 503 || isOverSoon ? '1' : undefined);
         } finally {
           Reflect.deleteProperty(engine, 'ack');

@@ -108,7 +108,7 @@ const LINES = [
     'job set one --tries 9',
     'job move b one',
   ],
-  ...['why one', 'why --queue a'],
+  ...['why one', 'why --queue a', 'why --recurring nightly'],
   ...['job cancel one', 'job revoke two', 'job rm two', 'bench --jobs 2'],
   ...['worker ls', 'worker show none', 'worker quiet none', 'worker stop none'],
   ...['dead groups', 'dead ls --queue a', 'dead respawn --queue a --yes', 'dead move b --id one --yes'],
