@@ -51,7 +51,8 @@ export function remediesOf(namespace: string) {
         ['POST', '/leases', { queues: [queue], ttr_ms: 60_000 }],
         null,
       ),
-    publish: (queue: string) => remedy('publish a job', ['POST', '/jobs', { queue }], `job publish ${queue} {}`),
+    publish: (queue: string) =>
+      remedy('publish a job', ['POST', '/jobs', { queue }], `job publish ${queue} {}`),
     purgeEnded: (queue: string) =>
       remedy(
         'delete the jobs that ended and that the queue keeps',
