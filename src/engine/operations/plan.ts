@@ -68,7 +68,7 @@ const ORDER: readonly JobState[] = [
 export function indexesText(states: readonly JobState[], filter: OperationFilter): string {
   const { queue, worker, group, tag, type } = filter;
   const letters = new Set(
-    ORDER.filter((state) => states.includes(state)).flatMap((state) => [...INDEXES[state]]),
+    ORDER.filter((state) => states.includes(state)).flatMap((state) => INDEXES[state].split('')),
   );
   // Only their own index knows the jobs of a worker.
   if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });

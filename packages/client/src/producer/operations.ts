@@ -136,11 +136,11 @@ export class Operations implements OperationCalls {
 
 /** Looks at an operation again and again until it has ended. */
 export async function untilEnded(
-  look: (options: CallOptions) => Promise<Operation>,
+  read: (options: CallOptions) => Promise<Operation>,
   { pollMs = POLL_MS, onProgress, signal }: WaitForOperation,
 ): Promise<Operation> {
   for (;;) {
-    const operation = await look({ signal });
+    const operation = await read({ signal });
     onProgress?.(operation);
     if (operation.state !== 'running') return operation;
     await sleep(pollMs, signal);

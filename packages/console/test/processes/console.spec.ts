@@ -156,7 +156,7 @@ whereThere('the console in a browser', () => {
   /** Presses Tab until the element with a text has the focus. */
   async function pressTabUntil(page: Page, text: string): Promise<void> {
     for (let i = 0; i < 80; i++) {
-      if ((await page.evaluate(() => document.activeElement?.textContent?.trim())) === text) return;
+      if ((await page.evaluate(() => document.activeElement?.textContent.trim())) === text) return;
       await page.keyboard.press('Tab');
     }
     throw new Error(`80 tabs do not reach ${text}`);
