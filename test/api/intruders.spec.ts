@@ -484,7 +484,7 @@ describe('intruders', () => {
     const { started, routes } = await withRoutes(() => startAdmin(parts));
     try {
       for (const route of routes) {
-        const names = { namespace, token: 't'.repeat(20), name: 'ops' };
+        const names = { namespace, token: 't'.repeat(20), name: 'ops', queue: 'q' };
         const path = addressOf(route, names).replace('*', '');
         const { status } = await send(route, path, null, undefined, started.url);
         const open = SESSION[nameOf(route)] ?? (route.method === 'OPTIONS' ? 204 : 200);

@@ -35,6 +35,8 @@ describe('the native API, queues', () => {
       workers: 0,
       counts: { ...NO_JOBS, ready: 1, scheduled: 1, leased: 1 },
       paused_at: null,
+      paused_by: null,
+      pause_note: null,
       draining_at: null,
       max_running: null,
       push: null,

@@ -121,7 +121,8 @@ function Pools({ pools }: { pools: readonly PoolRow[] }) {
               Redis {pool.pool}
             </a>
             <span class="dim">
-              {pool.error ?? `${memory} · ${pool.latency_ms ?? '–'} ms · ${count(pool.queues)} queues`}
+              {pool.error ??
+                `${memory} · ${pool.latency_ms?.toFixed(1) ?? '–'} ms · ${count(pool.queues)} queues`}
               {pool.moves_to !== null && ` · moves to ${pool.moves_to}`}
             </span>
             {!pool.history && <span class="dim">history is off</span>}
@@ -256,7 +257,11 @@ function QueueLine({ row }: { row: QueueRow }) {
       </th>
       <Num value={row.ready} />
       <td class="num">
-        {row.oldest_ready_age_ms === null ? <span class="dim">–</span> : duration(row.oldest_ready_age_ms)}
+        {row.oldest_ready_age_ms === null || row.ready === 0 ? (
+          <span class="dim">–</span>
+        ) : (
+          duration(row.oldest_ready_age_ms)
+        )}
       </td>
       <Num value={row.leased} />
       <Num value={row.scheduled} />
