@@ -1,9 +1,10 @@
-import { Controller, Delete, Param, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
+import { Actor } from '../domain/actor.js';
 import { Engines } from '../engine/engines.js';
 import { Audit } from './audit/audit.js';
 import { PurgeQuery } from './dto.js';
-import { Account } from './parameters.js';
-import { PurgePipe } from './pipes.js';
+import { Account, CurrentActor } from './parameters.js';
+import { PoolPipe, PurgePipe } from './pipes.js';
 
 /** Time limit of one purge call, in milliseconds. The client repeats the call until it is done. */
 const BUDGET_MS = 5_000;
@@ -15,6 +16,14 @@ export class NamespacesController {
     private readonly engines: Engines,
     private readonly audit: Audit,
   ) {}
+
+  /** The namespaces of a pool that have something in Redis, by name: those that the account may see. */
+  @Get()
+  async list(@CurrentActor() actor: Actor, @Query('pool', PoolPipe) pool: string): Promise<object> {
+    const all = await this.engines.of(pool).namespaces();
+    const own = all.filter((one) => /* guard: namespaces-shows-own */ actor.allows(one)).sort();
+    return { namespaces: own.map((namespace) => ({ namespace })) };
+  }
 
   /**
    * Deletes everything that a namespace holds except tokens, for about five seconds. Call it again until the answer

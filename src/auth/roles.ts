@@ -33,6 +33,7 @@ export const ADMIN_CALLS: Readonly<Record<string, NeededRole>> = {
   'GET /pools': 'viewer',
   'GET /pools/*': 'viewer',
   'GET /info': 'viewer',
+  'GET /namespaces': 'viewer',
   'GET /metrics': 'viewer',
   'GET /redis': 'viewer',
   'GET /overview': 'viewer',

@@ -270,8 +270,18 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
       200: { about: 'A page of entries.', schema: object({ entries: listOf(ENTRY), next: nullable(TEXT) }) },
     },
   },
+  'GET /namespaces': {
+    ...{ id: 'listNamespaces', about: 'Lists the namespaces of a pool by name.', group: 'Server' },
+    query: POOL,
+    answers: {
+      200: {
+        about: 'Their names.',
+        schema: object({ namespaces: listOf(object({ namespace: TEXT })) }),
+      },
+    },
+  },
   'GET /info': {
-    ...{ id: 'listNamespaces', about: 'Lists the namespaces of a pool with their queues.', group: 'Server' },
+    ...{ id: 'getInfo', about: 'Lists the namespaces of a pool with their queues.', group: 'Server' },
     query: POOL,
     answers: { 200: { about: 'Queues by namespace, as indented JSON.', schema: TEXT, type: 'text/plain' } },
   },

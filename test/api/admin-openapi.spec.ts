@@ -89,6 +89,7 @@ describe('the OpenAPI document of the admin port', () => {
       ['DELETE', `/token/${ns}/${token}/limit`, '/token/{namespace}/{token}/limit'],
       ['POST', `/token/${ns}/${token}/rotate?grace=1h`, '/token/{namespace}/{token}/rotate'],
       ['DELETE', `/token/${ns}/${token}`, '/token/{namespace}/{token}'],
+      ['GET', '/namespaces', '/namespaces'],
       ['GET', `/namespaces/${ns}/quotas`, '/namespaces/{namespace}/quotas'],
       ['PUT', `/namespaces/${ns}/quotas`, '/namespaces/{namespace}/quotas', { body: '{}' }],
       ['DELETE', `/namespaces/${ns}?dry_run=true`, '/namespaces/{namespace}'],

@@ -117,6 +117,7 @@ describe('accounts of the admin port', () => {
     const engine = admin.server.app.get(Engines, { strict: false }).of('default');
     const job = { body: Buffer.from('x'), tries: 1, delayMs: 0, ttlMs: 60_000 };
     for (const namespace of ['hidden', 'own-2']) await engine.publish(namespace, 'mail', job);
+    expect((await call('nora', 'GET', '/namespaces')).body).toEqual({ namespaces: [{ namespace: 'own-2' }] });
     expect((await call('nora', 'GET', '/info')).body).toEqual({ 'own-2': ['mail'] });
     expect((await call('adam', 'GET', '/info')).body).toMatchObject({ hidden: ['mail'] });
     for (const [method, path] of [

@@ -34,6 +34,9 @@ const NAMES = [
   'events',
   'event_listeners',
   'delivery_log',
+  'operations',
+  'activity',
+  'history',
 ];
 
 describe('the loops of an engine', () => {

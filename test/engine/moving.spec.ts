@@ -133,6 +133,7 @@ describe('a pool moved to another Redis', () => {
       ':waiting',
       ':events',
       ':listening',
+      ':pace<n>',
     ];
     expect(notMoved.filter((form) => arrived.has(form) && !own.includes(form))).toEqual([]);
   });

@@ -47,6 +47,13 @@ export const ACCOUNTS = [
     test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
   },
   {
+    id: 'namespaces-shows-own',
+    name: 'accounts: the list of namespaces has only their own',
+    off: 'true',
+    spec: ROLES,
+    test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
+  },
+  {
     id: 'info-shows-own-namespaces',
     name: 'accounts: the list of queues has only their namespaces',
     off: 'true',

@@ -1,22 +1,17 @@
-import { call, read } from '../lib/api.js';
+import { call, readIn } from '../lib/api.js';
 import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
-import { DEFAULT_POOL, type Place, v1 } from '../lib/place.js';
+import { type Place, v1 } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { hrefIn, route, setQuery } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import { act } from '../ui/action.jsx';
 import { startOperation } from '../ui/operation.jsx';
-import { Ago, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
-import { Trend } from '../ui/spark.jsx';
+import { Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 interface Group {
-  readonly group: string;
+  readonly name: string;
   readonly jobs: number;
-  readonly first_at: string | null;
-  readonly last_at: string | null;
-  readonly sample_id: string | null;
-  readonly trend: readonly number[];
 }
 interface Groups {
   readonly items: readonly Group[];
@@ -25,10 +20,13 @@ interface Groups {
 
 /** Dead jobs by the group of their failure. */
 export function DeadView({ place }: { place: Place }) {
-  const pool = place.pool === DEFAULT_POOL ? null : place.pool;
   const cursor = route.value.query.get('cursor');
-  const path = `/namespaces/${encodeURIComponent(place.namespace)}/failure-groups${queryOf({ pool, cursor })}`;
-  const { data, error, reload } = usePoll(path, (signal) => read<Groups>(path, signal), 5_000);
+  const path = `/failure-groups${queryOf({ cursor })}`;
+  const { data, error, reload } = usePoll(
+    `${place.pool} ${v1(place, path)}`,
+    (signal) => readIn<Groups>(place, path, signal),
+    5_000,
+  );
   return (
     <>
       <h1>Dead letters</h1>
@@ -46,16 +44,12 @@ export function DeadView({ place }: { place: Place }) {
               <th scope="col" class="num">
                 Jobs
               </th>
-              <th scope="col">Last 24 hours</th>
-              <th scope="col">First</th>
-              <th scope="col">Last</th>
-              <th scope="col">Newest</th>
               <th scope="col">Actions</th>
             </tr>
           </thead>
           <tbody>
             {data.items.map((group) => (
-              <GroupLine key={group.group} place={place} group={group} onChange={reload} />
+              <GroupLine key={group.name} place={place} group={group} onChange={reload} />
             ))}
           </tbody>
         </Table>
@@ -67,14 +61,13 @@ export function DeadView({ place }: { place: Place }) {
           </button>
         </nav>
       )}
-      <ShellLines lines={linesOf({ method: 'GET', path }, place, ['dead', 'groups'])} />
+      <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['dead', 'groups'])} />
     </>
   );
 }
 
 function GroupLine({ place, group, onChange }: { place: Place; group: Group; onChange: () => void }) {
-  const { group: name, jobs, trend, sample_id } = group;
-  const recent = trend.reduce((sum, one) => sum + one, 0);
+  const { name, jobs } = group;
   return (
     <tr>
       <th scope="row">
@@ -83,22 +76,6 @@ function GroupLine({ place, group, onChange }: { place: Place; group: Group; onC
         </a>
       </th>
       <td class="num strong">{count(jobs)}</td>
-      <td>
-        <Trend values={trend} label={`${count(recent)} of them died in the last 24 hours`} />
-      </td>
-      <td>
-        <Ago at={group.first_at} />
-      </td>
-      <td>
-        <Ago at={group.last_at} />
-      </td>
-      <td>
-        {sample_id !== null && (
-          <a class="id" href={hrefIn(place, ['jobs', sample_id])}>
-            {sample_id}
-          </a>
-        )}
-      </td>
       <td class="buttons">
         {may('operator') && (
           <>
