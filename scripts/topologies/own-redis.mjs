@@ -18,6 +18,8 @@ export const OWN_REDIS = {
   'test/engine/header.spec.ts': 'asks a Redis of its own to run one assembled script',
   'test/engine/start-errors.spec.ts': 'starts servers that speak something else than was expected',
   'test/engine/wire.spec.ts': 'sends bytes to one server, past all that knows of topologies',
+  'test/api/admin-audit.spec.ts': 'looks at all entries of one server, and stops it',
+  'test/api/admin-sessions.spec.ts': 'looks at all sessions of one server, and stops it',
   'test/api/explain-store.spec.ts': 'stops, fills and hangs a server',
   'test/api/from-lmstfy-page.spec.ts': 'switches a server off',
   'test/api/import-lmstfy.spec.ts': 'runs a command between two servers',

@@ -14,15 +14,15 @@ const NAMESPACE = 'demo';
 const QUEUE = 'mail';
 /** The port that the command line calls by itself. */
 const ADMIN_PORT = 7_778;
-/** Keys in an empty Redis after the first connect: the version of the data format, and the run of the store. */
-const KEYS_OF_AN_EMPTY_STORE = 2;
 
 /** True if this server's embedded store has never been used. Call it before the server serves. */
 export async function isFirstStart(server: RunningServer, config: Config): Promise<boolean> {
   if (config.pools[POOL]?.url !== 'embedded' || tokenOptions(config) !== undefined) return false;
-  const pool = server.admin.context.pools.get(POOL);
-  const keys = Number(await pool?.read('DBSIZE'));
-  return keys <= KEYS_OF_AN_EMPTY_STORE;
+  const { pools, tokens } = server.admin.context;
+  const pool = pools.get(POOL);
+  // Not the number of keys: loops of the server write some of their own.
+  const hasJobs = Number(await pool?.read('EXISTS', pool.keys.namespaces)) !== 0;
+  return !hasJobs && (await tokens.isEmpty());
 }
 
 /** Creates a token for a first try and returns instructions: lines that work when they are pasted one after the other. */
