@@ -10,7 +10,7 @@ const MAX_SERIES = 20;
 const MAX_COUNTED = 100;
 /** What Redis may keep beyond what it had: tables that it does not shrink at once, and the history of the queues. */
 const KEPT_BYTES = 2_000_000 + QUEUES * 400;
-const OF_HISTORY = /:(?:[aPH]\d+|changed|samples)$/;
+const OF_HISTORY = /:(?:[aPH]\d+|pace\d+|changed|samples)$/;
 
 describe('queues that are created and removed', () => {
   let client: Redis;

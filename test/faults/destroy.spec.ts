@@ -38,8 +38,10 @@ describe('a destroyed queue', () => {
     await app.engine.tidyNow(app.namespace);
     await waitFor(async () => {
       await app.engine.tidyNow(app.namespace);
-      // The statistics of the day outlive the queue: they have a TTL.
-      return (await client.keys(`{${app.namespace}}*`)).every((key) => /\}:t\d+$/.test(key));
+      // Statistics, paces and the history outlive the queue: they have a TTL.
+      return (await client.keys(`{${app.namespace}}*`)).every((key) =>
+        /\}:(?:[taPH]\d+|pace\d+|changed|samples)$/.test(key),
+      );
     });
     // Gauges may be those of a look some moments ago.
     const gauges = async (): Promise<string[]> =>
