@@ -43,6 +43,7 @@ function keysOf(ns: string): Record<string, string> {
     expiries: key('expiries'),
     sending: key('sending'),
     settings: key('settings'),
+    variables: key('variables'),
     targets: key('targets'),
     target_changes: key('target_changes'),
     changed: key('changed'),
