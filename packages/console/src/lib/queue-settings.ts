@@ -1,4 +1,4 @@
-import { rawMembers } from './raw-json.js';
+import { isJson, rawMembers } from './raw-json.js';
 import type { Queue } from './types.js';
 
 /* The settings of a queue as a form: names, bounds and meanings are those of `PATCH /v1/:namespace/queues/:queue`. */
@@ -125,15 +125,6 @@ function rateOf(label: string, value: string): string {
   if (period < 1 || Number(rate) > period * 10)
     throw new Error(`${label} must be at most ten jobs per millisecond.`);
   return `{"rate":${rate},"period_ms":${period}${burst === undefined ? '' : `,"burst":${burst}`}}`;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -11,6 +11,16 @@ export interface Token {
 
 const NUMBER = /[-+.\deE]/;
 
+/** True if a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Where the string that begins at `at` ends. */
 function endOfString(text: string, at: number): number {
   let end = at + 1;

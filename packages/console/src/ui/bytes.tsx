@@ -1,5 +1,6 @@
 import { bytes as size } from '../lib/format.js';
 import { visible } from '../lib/raw-json.js';
+import { Download } from './parts.jsx';
 
 const MOST_BYTES = 65_536;
 const MOST_DUMPED = 4_096;
@@ -19,14 +20,6 @@ export function Bytes({
 }) {
   const all = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const text = textOf(all.subarray(0, MOST_BYTES));
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([all], { type: 'application/octet-stream' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 1_000);
-  };
   return (
     <div class="json">
       <div class="jsonbar">
@@ -34,9 +27,7 @@ export function Bytes({
           {size(all.length)} · {visible(type)}
           {text === undefined ? ' · hexadecimal' : ''}
         </span>
-        <button type="button" class="quiet" onClick={save} aria-label={`Download ${name}`}>
-          download
-        </button>
+        <Download content={all} name={name} />
       </div>
       <pre tabIndex={0} aria-label={what} dir="ltr">
         {text === undefined ? dump(all.subarray(0, MOST_DUMPED)) : visible(text)}

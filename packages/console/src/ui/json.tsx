@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { bytes } from '../lib/format.js';
 import { linesOf, readable, tokensOf, visible } from '../lib/raw-json.js';
-import { Copy } from './parts.jsx';
+import { Copy, Download } from './parts.jsx';
 
 /** Tokens and characters that are shown: the whole of a large payload would make the page slow. */
 const MOST_TOKENS = 6_000;
@@ -20,7 +20,7 @@ export function Json({ text, what, name }: { text: string; what: string; name: s
           as stored
         </button>
         <Copy text={text} what={what} />
-        <Download text={text} name={name} />
+        <Download content={text} name={name} />
       </div>
       <pre tabIndex={0} aria-label={what} dir="ltr">
         {isRaw
@@ -44,22 +44,5 @@ export function Json({ text, what, name }: { text: string; what: string; name: s
       </pre>
       {(isLong || isCut) && <p class="dim">Only the beginning is shown: copy or download has all of it.</p>}
     </div>
-  );
-}
-
-/** Saves a text as a file. The address lives in this browser only. */
-function Download({ text, name }: { text: string; name: string }) {
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 1_000);
-  };
-  return (
-    <button type="button" class="quiet" onClick={save} aria-label={`Download ${name}`}>
-      download
-    </button>
   );
 }

@@ -5,6 +5,8 @@ import { count, local, relative, utc } from '../lib/format.js';
 import type { Lines } from '../lib/lines.js';
 import { now } from '../lib/poll.js';
 import { visible } from '../lib/raw-json.js';
+import { route, setQuery } from '../lib/router.js';
+import { saveFile } from '../lib/save.js';
 import { toast } from './toasts.jsx';
 
 /** A number in a table: aligned, dim if it is zero. */
@@ -92,6 +94,20 @@ async function copyText(text: string): Promise<void> {
   if (!isCopied) throw new Error('not copied');
 }
 
+/** A button that saves a file. */
+export function Download({ content, name }: { content: string | Uint8Array<ArrayBuffer>; name: string }) {
+  return (
+    <button
+      type="button"
+      class="quiet"
+      onClick={() => saveFile(content, name)}
+      aria-label={`Download ${name}`}
+    >
+      download
+    </button>
+  );
+}
+
 /** A line of a shell with its copy button. */
 export function CodeLine({ text, what }: { text: string; what: string }) {
   return (
@@ -146,6 +162,30 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
           </div>
         ))}
     </dl>
+  );
+}
+
+/** Below a list: what the view says of it, and the way to the next page. `next`: its cursor, null at the end. */
+export function Pages({ next, children }: { next: string | null; children?: ComponentChildren }) {
+  return (
+    <nav class="pages" aria-label="Pages of the list">
+      {children}
+      {next !== null && (
+        <button type="button" onClick={() => setQuery({ cursor: next }, { keep: true })}>
+          Next page
+        </button>
+      )}
+    </nav>
+  );
+}
+
+/** The way back to the first page, on all others. */
+export function FirstPage() {
+  if (route.value.query.get('cursor') === null) return null;
+  return (
+    <button type="button" onClick={() => setQuery({ cursor: null }, { keep: true })}>
+      First page
+    </button>
   );
 }
 

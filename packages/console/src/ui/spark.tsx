@@ -35,8 +35,3 @@ export function Spark({ done, failed, label }: { done: Values; failed: Values; l
     </svg>
   );
 }
-
-/** Bars of one value per step. */
-export function Trend({ values, label }: { values: Values; label: string }) {
-  return <Spark done={values.map(() => 0)} failed={values} label={label} />;
-}

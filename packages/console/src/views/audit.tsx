@@ -3,7 +3,7 @@ import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { usePoll } from '../lib/poll.js';
 import { route, setQuery } from '../lib/router.js';
-import { Ago, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 interface Entry {
   readonly id: string;
@@ -102,13 +102,7 @@ export function AuditView() {
           </tbody>
         </Table>
       )}
-      {data?.next != null && (
-        <nav class="pages" aria-label="Pages of the list">
-          <button type="button" onClick={() => setQuery({ cursor: data.next }, { keep: true })}>
-            Next page
-          </button>
-        </nav>
-      )}
+      {data?.next != null && <Pages next={data.next} />}
       <ShellLines lines={linesOf({ method: 'GET', path }, null, null)} />
     </>
   );

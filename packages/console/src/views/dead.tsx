@@ -3,11 +3,11 @@ import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { type Place, v1 } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
-import { hrefIn, route, setQuery } from '../lib/router.js';
+import { hrefIn, route } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import { act } from '../ui/action.jsx';
 import { startOperation } from '../ui/operation.jsx';
-import { Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 interface Group {
   readonly name: string;
@@ -22,11 +22,7 @@ interface Groups {
 export function DeadView({ place }: { place: Place }) {
   const cursor = route.value.query.get('cursor');
   const path = `/failure-groups${queryOf({ cursor })}`;
-  const { data, error, reload } = usePoll(
-    `${place.pool} ${v1(place, path)}`,
-    (signal) => readIn<Groups>(place, path, signal),
-    5_000,
-  );
+  const { data, error, reload } = usePoll(path, (signal) => readIn<Groups>(place, path, signal), 5_000);
   return (
     <>
       <h1>Dead letters</h1>
@@ -54,13 +50,7 @@ export function DeadView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && (
-        <nav class="pages" aria-label="Pages of the list">
-          <button type="button" onClick={() => setQuery({ cursor: data.next_cursor }, { keep: true })}>
-            Next page
-          </button>
-        </nav>
-      )}
+      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
       <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['dead', 'groups'])} />
     </>
   );

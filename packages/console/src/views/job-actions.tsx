@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { type Place, v1 } from '../lib/place.js';
+import { isJson } from '../lib/raw-json.js';
 import { go, hrefIn } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import type { Job } from '../lib/types.js';
@@ -149,15 +150,6 @@ function field(name: string, label: string, value: string, hint: string): Compon
 }
 
 const DATA_HINT = 'JSON; it is stored as it is written here';
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The data field as it is sent. Numbers keep their digits: the text is checked, and not written again. */
 function dataOf(fields: ReadonlyMap<string, string>): string {

@@ -8,7 +8,7 @@ import { may } from '../lib/session.js';
 import { type ListedJob, type Page, type State, STATES } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
 import { type ActionName, ACTIONS, startOperation } from '../ui/operation.jsx';
-import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Badge, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 const FIELDS = ['queue', 'state', 'type', 'tag', 'group', 'worker'] as const;
 type FieldName = (typeof FIELDS)[number];
@@ -57,18 +57,9 @@ export function JobsView({ place }: { place: Place }) {
           ) : (
             <List place={place} jobs={data.items} filter={filter} chosen={chosen} onChoose={setChosen} />
           )}
-          <nav class="pages" aria-label="Pages of the list">
-            {query.get('cursor') !== null && (
-              <button type="button" onClick={() => setQuery({ cursor: null }, { keep: true })}>
-                First page
-              </button>
-            )}
-            {data.next_cursor !== null && (
-              <button type="button" onClick={() => setQuery({ cursor: data.next_cursor }, { keep: true })}>
-                Next page
-              </button>
-            )}
-          </nav>
+          <Pages next={data.next_cursor}>
+            <FirstPage />
+          </Pages>
         </>
       )}
       <ShellLines

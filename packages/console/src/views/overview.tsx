@@ -4,7 +4,19 @@ import { bytes, count, duration, rate } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { usePoll } from '../lib/poll.js';
 import { href, hrefIn, route, setQuery } from '../lib/router.js';
-import { Ago, Badge, CodeLine, Empty, Num, Problem, ShellLines, SortHead, Table } from '../ui/parts.jsx';
+import {
+  Ago,
+  Badge,
+  CodeLine,
+  Empty,
+  FirstPage,
+  Num,
+  Pages,
+  Problem,
+  ShellLines,
+  SortHead,
+  Table,
+} from '../ui/parts.jsx';
 import { Spark } from '../ui/spark.jsx';
 
 interface PoolRow {
@@ -30,7 +42,7 @@ export interface QueueRow {
   readonly leased: number;
   readonly scheduled: number;
   readonly dead: number;
-  readonly oldest_ready_age_ms: number | null;
+  readonly oldest_ready_age_ms: number;
   readonly paused_at: string | null;
   readonly draining_at: string | null;
   readonly workers: number | null;
@@ -96,7 +108,7 @@ export function OverviewView() {
               <TotalsRow totals={data.totals} />
               <FilterBar />
               <Queues data={data} sort={sort} isUp={isUp} onSort={onSort} />
-              <Pages data={data} />
+              <OverviewPages data={data} />
             </>
           )}
         </>
@@ -256,13 +268,7 @@ function QueueLine({ row }: { row: QueueRow }) {
         {row.draining_at !== null && <Badge state="draining" />}
       </th>
       <Num value={row.ready} />
-      <td class="num">
-        {row.oldest_ready_age_ms === null || row.ready === 0 ? (
-          <span class="dim">–</span>
-        ) : (
-          duration(row.oldest_ready_age_ms)
-        )}
-      </td>
+      <td class="num">{row.ready === 0 ? <span class="dim">–</span> : duration(row.oldest_ready_age_ms)}</td>
       <Num value={row.leased} />
       <Num value={row.scheduled} />
       <td class={`num ${row.dead > 0 ? 'bad' : 'dim'}`}>
@@ -290,11 +296,10 @@ function QueueLine({ row }: { row: QueueRow }) {
   );
 }
 
-function Pages({ data }: { data: Overview }) {
-  const { query } = route.value;
+function OverviewPages({ data }: { data: Overview }) {
   const sampled = data.pools.map(({ sampled_at }) => sampled_at).find((at) => at !== null);
   return (
-    <nav class="pages" aria-label="Pages of the list">
+    <Pages next={data.next_cursor}>
       <span class="dim">
         {count(data.matched)} {data.matched === 1 ? 'queue' : 'queues'}
         {sampled !== undefined && (
@@ -304,17 +309,8 @@ function Pages({ data }: { data: Overview }) {
           </>
         )}
       </span>
-      {query.get('cursor') !== null && (
-        <button type="button" onClick={() => setQuery({ cursor: null }, { keep: true })}>
-          First page
-        </button>
-      )}
-      {data.next_cursor !== null && (
-        <button type="button" onClick={() => setQuery({ cursor: data.next_cursor }, { keep: true })}>
-          Next page
-        </button>
-      )}
-    </nav>
+      <FirstPage />
+    </Pages>
   );
 }
 

@@ -9,7 +9,7 @@ import { sentenceOf } from '../lib/schedule.js';
 import { may } from '../lib/session.js';
 import type { Page, Recurring, Slot } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
-import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Badge, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 /** Recurring jobs: when they run, what they made, what they skipped. */
 export function SchedulesView({ place }: { place: Place }) {
@@ -62,13 +62,7 @@ export function SchedulesView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && (
-        <nav class="pages" aria-label="Pages of the list">
-          <button type="button" onClick={() => setQuery({ cursor: data.next_cursor }, { keep: true })}>
-            Next page
-          </button>
-        </nav>
-      )}
+      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
       <ShellLines
         lines={linesOf({ method: 'GET', path: v1(place, path) }, place, [
           'recurring',

@@ -3,11 +3,11 @@ import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { type Place, v1 } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
-import { hrefIn, route, setQuery } from '../lib/router.js';
+import { hrefIn, route } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import type { Page, Worker } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
-import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Badge, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 /** The workers of a namespace, and what they have at hand. */
 export function WorkersView({ place }: { place: Place }) {
@@ -50,13 +50,7 @@ export function WorkersView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && (
-        <nav class="pages" aria-label="Pages of the list">
-          <button type="button" onClick={() => setQuery({ cursor: data.next_cursor }, { keep: true })}>
-            Next page
-          </button>
-        </nav>
-      )}
+      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
       <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['worker', 'ls'])} />
     </>
   );
