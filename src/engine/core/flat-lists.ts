@@ -11,6 +11,14 @@ export function textsOf(list: unknown): Map<string, string> {
   return new Map([...fieldsOf(list)].map(([field, value]) => [field, value.toString()]));
 }
 
+/** Names with their scores, in order: RESP2 answers a flat list, RESP3 pairs. */
+export function scoresOf(found: unknown): [string, number][] {
+  const flat = Array.isArray(found) ? (found as unknown[]).flat() : [];
+  const pairs: [string, number][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), Number(String(flat[i + 1]))]);
+  return pairs;
+}
+
 function bytesOf(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(String(value));
 }

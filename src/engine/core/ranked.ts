@@ -2,6 +2,7 @@ import { ArgumentError } from '../../contract/fields/problems.js';
 import type { ListPage, PageRequest } from '../../domain/job/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { checkNames, checkNumber } from './checks.js';
+import { scoresOf } from './flat-lists.js';
 
 const MOST_ITEMS = 1_000;
 
@@ -25,14 +26,6 @@ export async function rankedPage(
   const first = Number(cursor);
   const last = first + limit - 1;
   const key = pool.keys.namespace(namespace)[of];
-  const items = pairsOf(await pool.read('ZREVRANGE', key, first, last, 'WITHSCORES'));
+  const items = scoresOf(await pool.read('ZREVRANGE', key, first, last, 'WITHSCORES'));
   return { items, cursor: items.length < limit ? null : String(last + 1) };
-}
-
-/** Names with their scores: RESP2 answers a flat list, RESP3 pairs. */
-function pairsOf(found: unknown): [string, number][] {
-  const flat = Array.isArray(found) ? (found as unknown[]).flat() : [];
-  const pairs: [string, number][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), Number(String(flat[i + 1]))]);
-  return pairs;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RedisPool } from '../../redis/pool.js';
+import { scoresOf } from '../core/flat-lists.js';
 import { hashEntries } from '../core/hash-entries.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
@@ -179,7 +180,7 @@ export class HistoryCollector {
     for (const namespace of await this.parts.history.namespacesSince(sinceMs)) {
       const { changed } = this.pool.keys.namespace(namespace);
       const names = await this.pool.read('ZRANGEBYSCORE', changed, sinceMs, '+inf', 'WITHSCORES');
-      for (const [queue, atMs] of pairsIn(names)) {
+      for (const [queue, atMs] of scoresOf(names)) {
         const one = tracked.of(namespace, queue);
         if (!one) continue;
         // Activity is written at the end of its interval, or a little later.
@@ -211,7 +212,7 @@ export class HistoryCollector {
         }),
       );
     }
-    for (const one of run.gone) if (chosen.includes(one)) tracked.remove(one);
+    for (const one of chosen) if (run.gone.has(one)) tracked.remove(one);
     await announce(this.pool, [...new Set(batches.map(({ namespace }) => namespace))], this.runner.now());
     const past = Math.floor((interval * RECENT.stepMs) / PAST.stepMs);
     await this.bytes.add('P', slotOf(RECENT, interval), recentBytes);
@@ -239,10 +240,4 @@ function batchesOf(chosen: readonly Tracked[]): { readonly namespace: string; re
     queues.push(one);
   }
   return all;
-}
-
-function* pairsIn(reply: unknown): Generator<[name: string, score: number]> {
-  // RESP2 answers a flat list, RESP3 pairs.
-  const texts = Array.isArray(reply) ? (reply as unknown[]).flat().map(String) : [];
-  for (let i = 0; i + 1 < texts.length; i += 2) yield [texts[i] ?? '', Number(texts[i + 1])];
 }
