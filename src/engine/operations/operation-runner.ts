@@ -9,7 +9,7 @@ import type { ScriptRunner } from '../core/scripts.js';
 import { Loop } from '../timers/loop.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { Timers } from '../timers/timers.js';
-import { type Grant, grantOf, RECORD_FIELDS, type StoredOperation, storedOf, textOf } from './record.js';
+import { type Grant, grantOf, readOperation, type StoredOperation, textOf } from './record.js';
 
 /** Jobs that a step changes, and entries that it looks at: at most 5 ms of Redis. What ends a job is done twice as fast as what moves it. */
 const END_STEP = 50;
@@ -178,8 +178,7 @@ export class OperationRunner {
   }
 
   private async learn(namespace: string, id: string): Promise<Known | undefined> {
-    const key = this.pool.keys.operation(namespace, id);
-    const stored = storedOf(await this.pool.readBytes('HMGET', key, ...RECORD_FIELDS));
+    const stored = await readOperation(this.pool, namespace, id);
     if (stored === null) return undefined;
     const [grant, isByName] = [grantOf(stored), textOf(stored.name) !== ''];
     const isEnding = ['cancel', 'delete'].includes(textOf(stored.action));
@@ -194,13 +193,14 @@ export class OperationRunner {
 
   /** New queues have only jobs that came later. */
   private async queuesOf(namespace: string, stored: StoredOperation, grant: Grant | null): Promise<string[]> {
+    const { patterns = null } = grant ?? {};
+    // It walks one index, and may act on all that it finds there.
+    if (textOf(stored.name) !== '' && patterns === null) return [];
     const { queue } = JSON.parse(textOf(stored.filter)) as { readonly queue?: string };
     const all = queue === undefined ? await this.queues(namespace) : [queue];
-    const { patterns = null } = grant ?? {};
     // guard: operation-matches-allowed-queues
     const allowed =
       patterns === null ? all : all.filter((name) => patterns.some((one) => matchesPattern(one, name)));
-    if (textOf(stored.name) !== '' && patterns === null) return [];
     return allowed.sort();
   }
 }

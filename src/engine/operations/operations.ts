@@ -14,7 +14,7 @@ import { filterText } from '../jobs/sources.js';
 import type { Settings } from '../queues/settings.js';
 import type { OperationRunner } from './operation-runner.js';
 import { indexesText, type OperationFilter, statesOf } from './plan.js';
-import { detailsOf, type Grant, grantOf, RECORD_FIELDS, storedOf } from './record.js';
+import { detailsOf, type Grant, grantOf, readOperation } from './record.js';
 
 /** An operation to start. */
 export interface NewOperation {
@@ -103,8 +103,7 @@ export class Operations {
   async find(namespace: string, id: string): Promise<FoundOperation | null> {
     checkNames(namespace);
     if (packUlid(id) === null) return null;
-    const key = this.pool.keys.operation(namespace, id);
-    const stored = storedOf(await this.pool.readBytes('HMGET', key, ...RECORD_FIELDS));
+    const stored = await readOperation(this.pool, namespace, id);
     return stored && { details: detailsOf(id, stored), grant: grantOf(stored) };
   }
 

@@ -1,9 +1,10 @@
 import type { Action, OperationDetails, OperationState } from '../../contract/operations.js';
 import { stateOf } from '../../domain/job/states.js';
+import type { RedisPool } from '../../redis/pool.js';
 import { decodeId } from '../core/ids.js';
 
 /** Fields of a record that are shown, or that say who started the operation. */
-export const RECORD_FIELDS = [
+const RECORD_FIELDS = [
   ...(['action', 'shown', 'dry', 'rate', 'state', 'reason', 'matched', 'done', 'failed'] as const),
   ...(['skipped', 'refusals', 'looked', 'to_look', 'samples', 'created', 'ended', 'next'] as const),
   ...(['by', 'hint', 'verbs', 'patterns', 'filter', 'name', 'queue'] as const),
@@ -33,12 +34,17 @@ const MESSAGES: Readonly<Record<string, string>> = {
   store_full: 'Redis is full.',
 };
 
-/** Reads the reply to HMGET of `RECORD_FIELDS`; null if there is no such record. */
-export function storedOf(reply: unknown): StoredOperation | null {
+/** The record of an operation; null if there is none. @throws {QueueError} an error of the store */
+export async function readOperation(
+  pool: Pick<RedisPool, 'keys' | 'readBytes'>,
+  namespace: string,
+  id: string,
+): Promise<StoredOperation | null> {
+  const reply = await pool.readBytes('HMGET', pool.keys.operation(namespace, id), ...RECORD_FIELDS);
   if (!Array.isArray(reply)) return null;
   const stored: Partial<Record<RecordField, Buffer>> = {};
   for (const [i, field] of RECORD_FIELDS.entries()) {
-    const value: unknown = reply[i];
+    const value: unknown = (reply as unknown[])[i];
     if (Buffer.isBuffer(value)) stored[field] = value;
   }
   return stored.state === undefined ? null : stored;
