@@ -14,7 +14,7 @@ import type { Audit } from './audit/audit.js';
 import { BrowserRules } from './browser-rules.js';
 import { factsOf, type AuditTrail } from './audit/audit-trail.js';
 import type { AuditedCall } from './audit/audited-call.js';
-import { FORM_TYPE, isForm, readForm } from './forms.js';
+import { FORM_TYPE, isForm, objectIn, readForm } from './forms.js';
 import { endWith, NativeClient } from './native-client.js';
 import type { PasswordVerdict } from './password-checks.js';
 import type { Sessions } from './sessions/sessions.js';
@@ -218,16 +218,6 @@ export class AdminHttp {
 /** The call of a request, as `ADMIN_CALLS` names it. */
 function callOf({ method, routeOptions }: FastifyRequest): string {
   return `${method} ${routeOptions.url ?? ''}`;
-}
-
-/** The object that a JSON text is; null for anything else. */
-function objectIn(text: unknown): object | null {
-  if (typeof text !== 'string' || !text.startsWith('{')) return null;
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return null;
-  }
 }
 
 /** The error of a call that the account may not make. */

@@ -39,7 +39,8 @@ export function readLimit(body: unknown): LimiterDto {
  * @throws {QueueError} `invalid_argument`
  */
 export function readQuotas(body: unknown): Partial<Record<QuotaName, number | null>> {
-  const given = objectIn(typeof body === 'string' ? body : '');
+  const given = objectIn(body);
+  if (given === null) throw wrongQuota('the body must be a JSON object');
   if (Object.keys(given).length === 0) throw wrongQuota(`name one of ${QUOTA_NAMES.join(', ')}`);
   for (const [name, value] of Object.entries(given)) {
     if (!isQuota(name))
@@ -55,14 +56,15 @@ export function readQuotas(body: unknown): Partial<Record<QuotaName, number | nu
   return given;
 }
 
-function objectIn(text: string): object {
+/** The object that a JSON text is; null for anything else. */
+export function objectIn(text: unknown): object | null {
+  if (typeof text !== 'string') return null;
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
   } catch {
-    // As any other text that is no object.
+    return null;
   }
-  throw wrongQuota('the body must be a JSON object');
 }
 
 function isQuota(name: string): name is QuotaName {

@@ -109,6 +109,18 @@ describe('the audit log of the admin port', () => {
     expect(await newest()).toMatchObject({ params: { filter: { queue: 'mail', group: 'none' } } });
   });
 
+  it('has the fields of a body that begins with white space', async () => {
+    const namespace = randomNamespace();
+    const made = await call('adam', 'POST', `/token/${namespace}?description=limited`);
+    expect(made).toMatchObject({ status: 201 });
+    const { token } = made.body as { token: string };
+    const limit = '\n {"read":7,"write":8,"interval":60}';
+    expect((await call('adam', 'POST', `/token/${namespace}/${token}/limit`, limit)).status).toBeLessThan(
+      300,
+    );
+    expect(await newest()).toMatchObject({ params: { read: 7, write: 8, interval: 60 } });
+  });
+
   it('has sign-ins and sign-outs, and no failed ones: anyone could fill it with these', async () => {
     const signIn = (password: string): Promise<Answer> =>
       request(`${admin.url}/session`, {
@@ -141,6 +153,7 @@ describe('the audit log of the admin port', () => {
       'POST',
       `/token/${namespace}?description=d&token=chosen-token-that-is-secret`,
     );
+    expect(made).toMatchObject({ status: 201 });
     const { token } = made.body as { token: string };
     await call('adam', 'POST', `/token/${namespace}/${token}/rotate?token=next-token-that-is-a-secret`);
     const target = {
