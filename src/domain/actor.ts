@@ -17,6 +17,11 @@ export class Actor {
   allows(namespace: string): boolean {
     return this.namespaces?.some((pattern) => matchesPattern(pattern, namespace)) ?? true;
   }
+
+  /** Those of some namespaces that the account may see, by name. */
+  own(namespaces: readonly string[]): string[] {
+    return namespaces.filter((one) => /* guard: lists-show-own-namespaces */ this.allows(one)).sort();
+  }
 }
 
 /** The client of an admin port without accounts, which only this machine reaches. */

@@ -47,15 +47,8 @@ export const ACCOUNTS = [
     test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
   },
   {
-    id: 'namespaces-shows-own',
-    name: 'accounts: the list of namespaces has only their own',
-    off: 'true',
-    spec: ROLES,
-    test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
-  },
-  {
-    id: 'info-shows-own-namespaces',
-    name: 'accounts: the list of queues has only their namespaces',
+    id: 'lists-show-own-namespaces',
+    name: 'accounts: the lists of namespaces and of queues have only their own namespaces',
     off: 'true',
     spec: ROLES,
     test: `${OF_ADMIN} › see only their namespaces in lists, and nothing of the whole server`,
