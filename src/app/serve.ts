@@ -40,9 +40,11 @@ export async function serve(config: Config, log: Log, print: ((text: string) => 
     if (print === null) log.info({ ...addresses }, 'serving');
     else print(banner(addresses));
     if (print !== null && (await isFirstStart(server, config))) print(await welcome(server, addresses));
-    const hint = await tokenHint(server, addresses);
-    if (hint !== null && print !== null) print(`  ${hint}\n`);
-    else if (hint !== null) log.warn({}, hint);
+    else {
+      const hint = await tokenHint(server, addresses);
+      if (hint !== null && print !== null) print(`  ${hint}\n`);
+      else if (hint !== null) log.warn({}, hint);
+    }
     const signal = await signals.first;
     log.info({ signal }, 'stopping');
     server.announceEnd();
