@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ADMIN_ALIASES } from '../../src/openapi/admin-calls.js';
 import { type Answer, TestApp } from '../support/app.js';
+import { closed } from '../support/openapi.js';
 import { type Route, withRoutes } from '../support/routes.js';
 
 interface Operation {
@@ -151,15 +152,4 @@ function problemOf(document: Document, method: string, template: string, answer:
   const own = JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"admin#/')) as object;
   const holds = ajv.compile(own);
   return holds(answer.json) ? null : `${ajv.errorsText(holds.errors)} in ${answer.text.slice(0, 300)}`;
-}
-
-/** The same with no field but those that are named. */
-function closed<T>(value: T): T {
-  if (Array.isArray(value)) return value.map((one: unknown) => closed(one)) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, closed(one as unknown)]));
-  const isClosed = 'properties' in copy && typeof copy['properties'] === 'object';
-  return (
-    isClosed && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy
-  ) as T;
 }

@@ -5,6 +5,8 @@ import type { ExtendedJob } from './fixture.js';
 import { newJob } from './fixture.js';
 
 const HOUR_MS = 3_600_000;
+/** Keys of the history of queues and of their paces: they have a TTL of Redis, and outlive the queues. */
+export const OF_HISTORY = /\}:(?:[aPH]\d+|pace\d+|changed|samples)$/;
 
 /** Fills a namespace with at least one record of every kind. The engine's loops must not run: some records are short-lived. */
 export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise<void> {

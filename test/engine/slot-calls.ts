@@ -1,8 +1,11 @@
 import type { Redis } from 'ioredis';
+import { Keys } from '../../src/redis/keys.js';
 import { flatten } from '../../src/redis/scripts/script.js';
 import { scriptText } from '../../src/redis/scripts/texts.js';
 import type { SlotMove } from '../support/cluster.js';
 import type { Call } from '../topologies/cluster-cases.js';
+
+const KEYS = new Keys('');
 
 /** Runs a call on one node, which follows no redirection. @throws its error */
 export async function send(
@@ -11,11 +14,10 @@ export async function send(
   { binding, args, items }: Call,
   ns: string,
 ): Promise<unknown> {
-  const keys = keysOf(ns);
   const sha = await load(redis, binding.name);
   const pipeline = redis.pipeline();
   if (asking) pipeline.asking();
-  pipeline.callBuffer('EVALSHA', sha, ...flatten(binding, keys, args, items));
+  pipeline.callBuffer('EVALSHA', sha, ...flatten(binding, { ...KEYS.namespace(ns) }, args, items));
   const results = (await pipeline.exec()) ?? [];
   const [error, reply] = results.at(-1) ?? [new Error('no answer'), null];
   if (error) throw error;
@@ -31,24 +33,6 @@ async function load(redis: Redis, name: string): Promise<string> {
   if (!known.has(sha)) await redis.script('LOAD', text);
   loaded.set(redis, known.add(sha));
   return sha;
-}
-
-function keysOf(ns: string): Record<string, string> {
-  const key = (name: string): string => `{${ns}}:${name}`;
-  return {
-    meta: key('meta'),
-    queues: key('queues'),
-    due: key('due'),
-    waiting: key('waiting'),
-    expiries: key('expiries'),
-    sending: key('sending'),
-    settings: key('settings'),
-    variables: key('variables'),
-    targets: key('targets'),
-    target_changes: key('target_changes'),
-    changed: key('changed'),
-    samples: key('samples'),
-  };
 }
 
 /** Every key of the slot with its value, as either node has it. */

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { OF_HISTORY } from '../engine/every-kind.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 import { IS_LONG } from '../support/scale.js';
@@ -10,7 +11,6 @@ const MAX_SERIES = 20;
 const MAX_COUNTED = 100;
 /** What Redis may keep beyond what it had: tables that it does not shrink at once, and the history of the queues. */
 const KEPT_BYTES = 2_000_000 + QUEUES * 400;
-const OF_HISTORY = /:(?:[aPH]\d+|pace\d+|changed|samples)$/;
 
 describe('queues that are created and removed', () => {
   let client: Redis;

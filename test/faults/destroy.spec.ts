@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Audit } from '../engine/audit.js';
+import { OF_HISTORY } from '../engine/every-kind.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
@@ -39,8 +40,8 @@ describe('a destroyed queue', () => {
     await waitFor(async () => {
       await app.engine.tidyNow(app.namespace);
       // Statistics, paces and the history outlive the queue: they have a TTL.
-      return (await client.keys(`{${app.namespace}}*`)).every((key) =>
-        /\}:(?:[taPH]\d+|pace\d+|changed|samples)$/.test(key),
+      return (await client.keys(`{${app.namespace}}*`)).every(
+        (key) => /\}:t\d+$/.test(key) || OF_HISTORY.test(key),
       );
     });
     // Gauges may be those of a look some moments ago.

@@ -65,7 +65,7 @@ function absolute(schema: Schema): Schema {
 }
 
 /** The same with no field but those that are named. */
-function closed<T>(value: T): T {
+export function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map((one: unknown) => closed(one)) as T;
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, closed(one as unknown)]));
