@@ -60,7 +60,8 @@ export function checkSetUp<T extends Redis>(
         const reason = refusalOf(titleOf(step, args), error);
         // guard: refused-set-up-is-kept
         refusal ??= reason;
-        throw reason;
+        // The driver would report it before INFO tells the mode: a Sentinel refuses SELECT and AUTH, too.
+        if (!(reason instanceof SetUpError) || !redis.options.enableReadyCheck) throw reason;
       });
     Object.defineProperty(redis, step, { value: watched });
   }
@@ -71,10 +72,9 @@ export function checkSetUp<T extends Redis>(
     });
   const settle = async (): Promise<string> => {
     const text = await readInfo().catch((error: unknown) => {
-      throw refusalOf('INFO', error);
+      throw refusal ?? refusalOf('INFO', error);
     });
     const facts = parseInfo(text);
-    // First: a Sentinel refuses SELECT and AUTH, too.
     checkMode(facts, isSingle);
     if (refusal !== undefined) throw refusal;
     // The driver tries again later, and reports nothing.

@@ -6,6 +6,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { TestCa } from '../support/certificates.js';
 import { freePort, startRedis, type RedisProcess } from '../support/redis.js';
 import { startSentinel, type SentinelProcess } from '../support/sentinel-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { silentLog, testPoolOptions } from './fixture.js';
 
 /** What listens where a person has written its address into the wrong setting. */
@@ -16,6 +17,7 @@ describe('a Redis that is not what the settings say', () => {
   let secure: RedisProcess;
   let ofCluster: RedisProcess;
   let sentinel: SentinelProcess;
+  let far: TcpProxy;
   let web: Server;
   let tlsPort: number;
   beforeAll(async () => {
@@ -38,11 +40,14 @@ describe('a Redis that is not what the settings say', () => {
     await admin.config('SET', 'requirepass', 'right');
     admin.disconnect();
     sentinel = await startSentinel({ masterPort: plain.port });
+    far = await TcpProxy.start(sentinel.address.port);
+    far.replyDelayMs = 50;
     web = createServer((_request, response) => response.end());
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   });
   afterAll(async () => {
     web.close();
+    await far.stop();
     await Promise.all([plain, protectedOne, secure, ofCluster, sentinel].map((one) => one.stop()));
     ca.remove();
   });
@@ -109,6 +114,11 @@ describe('a Redis that is not what the settings say', () => {
     [
       'a Sentinel as a Redis, with a database',
       () => ({ url: `redis://${text(sentinel.address.port)}/3` }),
+      () => 'this is a Sentinel, which holds no data: set sentinels = ["host:port"] and master_name',
+    ],
+    [
+      'a far Sentinel as a Redis, with a database',
+      () => ({ url: `${far.url}/3` }),
       () => 'this is a Sentinel, which holds no data: set sentinels = ["host:port"] and master_name',
     ],
     [

@@ -111,7 +111,7 @@ export function slotOf(namespace: string): number {
 }
 
 /** On a busy machine a process may get no CPU for seconds. What comes in time takes no longer for it. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /**
  * Asks again until `probe` answers something truthy, and returns that answer. A probe that throws counts
