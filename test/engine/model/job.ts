@@ -100,7 +100,7 @@ export function isLive({ state }: ModelJob): boolean {
   return LIVE.has(state);
 }
 
-/** When the run of its last lease ends. The engine has the time of the grant in whole milliseconds, and adds one. */
+/** When the run of its last lease ends; Infinity = its holder has ended it. The engine has the time of the grant in whole milliseconds, and adds one. */
 export function runEndMs({ leasedMs, maxRunMs }: ModelJob): number {
   return leasedMs + 1 + maxRunMs;
 }

@@ -66,6 +66,7 @@ function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
   // A simple job has no failure of its own: it shows why it died only while it is dead.
   if (job.state === 'dead' && !job.isExtended) job.group = null;
   if ('text' in operation) storeData(job, operation.text);
+  if (operation.verb !== 'heartbeat') job.leasedMs = Infinity;
   switch (operation.verb) {
     case 'ack':
       job.keepMs = operation.keepMs ?? job.keepMs;
