@@ -1,3 +1,4 @@
+import type { JobChange } from '../../src/engine/jobs/job-updater.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
@@ -235,8 +236,9 @@ describe('ids used again', () => {
   });
 
   describe('a failed dependency whose id is used again', () => {
-    it('is waited for after an update adds it again', async () => {
+    beforeEach(async () => {
       await f.put('first');
+      await f.put('other');
       await f.put('waits', { queue: 'elsewhere', dependsOn: ['first'] });
       await f.fail('first');
       await f.components.deadJobs.deleteIds(f.ns, ['first']);
@@ -246,11 +248,27 @@ describe('ids used again', () => {
         dependsOn: [],
         failedDependencies: { first: 'deleted' },
       });
+    });
 
-      await f.components.jobUpdater.change(f.ns, 'waits', { moreDependencies: ['first'] });
+    it.each<[string, JobChange]>([
+      ['adds it again', { moreDependencies: ['first'] }],
+      ['removes and adds it', { lessDependencies: ['first'], moreDependencies: ['first'] }],
+      ['replaces all dependencies by it', { dependsOn: ['first'] }],
+    ])('is waited for after an update that %s', async (_title, change) => {
+      const changed = await f.components.jobUpdater.change(f.ns, 'waits', change);
+      expect(changed).toMatchObject({ state: 'blocked' });
       expect(await f.find('waits')).toMatchObject({ dependsOn: ['first'], failedDependencies: {} });
-      expect(await f.work()).toEqual(['first']);
+      expect(await f.work('elsewhere')).toEqual([]);
+      expect((await f.work()).sort()).toEqual(['first', 'other']);
       expect(await f.work('elsewhere')).toEqual(['waits']);
+      expect(await audit()).toEqual([]);
+    });
+
+    it('leaves the others when an update removes it twice', async () => {
+      await f.components.jobUpdater.change(f.ns, 'waits', { moreDependencies: ['other'] });
+      const change = { lessDependencies: ['first', 'first'] };
+      expect(await f.components.jobUpdater.change(f.ns, 'waits', change)).toMatchObject({ state: 'blocked' });
+      expect(await f.find('waits')).toMatchObject({ dependsOn: ['other'], failedDependencies: {} });
       expect(await audit()).toEqual([]);
     });
   });

@@ -102,6 +102,22 @@ function fail_dependent(job, outcome)
   end
 end
 
+-- Whether this script has taken a dependency of the job away already: Redis has it until the script writes.
+local function is_taken_away(job, id)
+  local ids = job.taken_away or {}
+  local was = ids.all or ids[id]
+  job.taken_away, ids[id] = ids, true
+  return was
+end
+
+local function forget_failed(job, id)
+  if redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
+    job.failed = job.failed - 1
+    -- guard: failed-dependency-is-forgotten
+    edge(job, "HDEL", named_key("f", job.id), id)
+  end
+end
+
 -- Makes a job depend on another. Returns how that one ended, if the job ends with it.
 local function tie(job, id)
   local on = jobs.job_of(id)
@@ -121,10 +137,8 @@ local function tie(job, id)
     edge(job, "HSET", named_key("f", job.id), id, outcome)
   else
     -- A failed dependency on an earlier job with this id does not count any more.
-    if redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
-      job.failed = job.failed - 1
-      -- guard: failed-dependency-is-forgotten
-      edge(job, "HDEL", named_key("f", job.id), id)
+    if --[[ guard: failed-dependency-is-forgotten-once ]] not is_taken_away(job, id) then
+      forget_failed(job, id)
     end
     job.unmet = job.unmet + 1
     edge(job, "SADD", needs_key(job.id), id)
@@ -174,12 +188,13 @@ end
 -- Removes dependencies of a job.
 local function untie(job, id)
   waiter(job)
-  if redis.call("SISMEMBER", touch(needs_key(job.id)), id) == 1 then
+  if is_taken_away(job, id) then
+    return
+  elseif redis.call("SISMEMBER", touch(needs_key(job.id)), id) == 1 then
     job.unmet = job.unmet - 1
     edge(job, "SREM", needs_key(job.id), id)
-  elseif redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
-    job.failed = job.failed - 1
-    edge(job, "HDEL", named_key("f", job.id), id)
+  else
+    forget_failed(job, id)
   end
   edge(job, "SREM", named_key("m", job.id), id)
   free("SREM", users_key(id), job.id)
@@ -189,7 +204,7 @@ end
 -- The job depends only on these from now on. The sets of dependents of the others are out of date then; their readers check.
 local function untie_all(job)
   waiter(job)
-  job.unmet, job.failed = 0, 0
+  job.unmet, job.failed, job.taken_away = 0, 0, { all = true }
   forget_needs(job)
 end
 
