@@ -16,6 +16,7 @@ import { LeaseFloor } from '../../src/redis/lease-floor.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { OwnTime } from '../support/own-time.js';
+import { SLOWNESS } from '../support/scale.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 import { newJob, silentLog } from '../engine/fixture.js';
@@ -86,7 +87,7 @@ describe('Redis Clusters', () => {
 
     it('refuses calls with pool_unavailable while a slot moves key by key, loses no job, and serves again afterwards', async () => {
       const ns = randomNamespace();
-      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 150 };
+      const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: Math.ceil(200 * SLOWNESS) };
       const hasty = await RedisPool.connect(
         'hasty',
         { ...options, clusterNodes: cluster.addresses },
