@@ -326,8 +326,9 @@ describe.each([
     const { loops } = (await app.admin('GET', '/loops')).json as {
       loops: { name: string; last_error: string | null }[];
     };
-    // Statistics wait in the server.
-    const failed = loops.filter(({ name, last_error }) => name !== 'statistics' && last_error !== null);
+    // Statistics wait in the server. A walk over all jobs begins when there is room, and says so.
+    const waiting = ['statistics', 'recovery', 'quota_backfill'];
+    const failed = loops.filter(({ name, last_error }) => !waiting.includes(name) && last_error !== null);
     expect(failed).toEqual([]);
 
     await admin.config('SET', 'maxmemory', 0);
