@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import { TestApp } from '../support/app.js';
 import { startRedis } from '../support/redis.js';
 import { type PublishCall, HttpTwin, type Published, QUEUES } from '../api/http-twin.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 /** Sequences, each of up to 140 calls. */
 const RUNS = propertyRuns(4);
 /** What they may take, in ms. */
-const LIMIT_MS = 60_000 + RUNS * 1_500;
+const LIMIT_MS = (60_000 + RUNS * 1_500) * SLOWNESS;
 
 /** A call that prints as what it is, so that a counterexample can be read. */
 interface Step {

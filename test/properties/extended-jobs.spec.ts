@@ -5,13 +5,13 @@ import { Audit } from '../engine/audit.js';
 import { EngineFixture } from '../engine/fixture.js';
 import { type Command, COMMANDS } from '../engine/model/commands.js';
 import { Pair } from '../engine/model/pair.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 /** Sequences of up to 140 operations. */
 const RUNS = propertyRuns(40);
 /** Sequences that are under way at once, each in a namespace and on an engine of its own. */
 const PARALLEL = 4;
-const LIMIT_MS = 30_000 + RUNS * 1_500;
+const LIMIT_MS = (30_000 + RUNS * 1_500) * SLOWNESS;
 
 let steps = 0;
 /** A difference was found: the other sequences can stop. */

@@ -7,11 +7,11 @@ import { Audit } from '../engine/audit.js';
 import { EngineFixture } from '../engine/fixture.js';
 import { ExtendedFixture } from '../engine/extended-fixture.js';
 import { auditIndexes } from '../engine/index-audit.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 /** Sequences, each of up to 50 operations. */
 const RUNS = Math.ceil(propertyRuns(40) / 4);
-const LIMIT_MS = 60_000 + RUNS * 2_000;
+const LIMIT_MS = (60_000 + RUNS * 2_000) * SLOWNESS;
 
 /** A namespace under test: what was published, and what is leased as far as consumers know. */
 interface World {

@@ -7,10 +7,10 @@ import type { Verb } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from '../engine/audit.js';
 import { EngineFixture } from '../engine/fixture.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 const RUNS = Math.ceil(propertyRuns(40) / 4);
-const LIMIT_MS = 150_000 + RUNS * 1_000;
+const LIMIT_MS = (150_000 + RUNS * 1_000) * SLOWNESS;
 const KEYS = ['a', 'b'] as const;
 const TTR_MS = 1_000;
 

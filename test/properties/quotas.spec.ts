@@ -7,13 +7,13 @@ import { startRedis, randomNamespace, type RedisProcess } from '../support/redis
 import { Audit } from '../engine/audit.js';
 import { newJob, silentLog, testPoolOptions, type EngineFixture } from '../engine/fixture.js';
 import { QUEUES, Twin } from '../engine/twin.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 const RUNS = Math.ceil(propertyRuns(40) / 4);
 const SETTINGS = {
   numRuns: RUNS,
   seed: SEED,
-  interruptAfterTimeLimit: 150_000,
+  interruptAfterTimeLimit: 150_000 * SLOWNESS,
   markInterruptAsFailure: true,
 };
 /** Beyond all that a run stores: bytes are counted, and nothing is refused. */

@@ -5,12 +5,12 @@ import { testRedisUrl } from '../support/redis.js';
 import { EngineFixture } from '../engine/fixture.js';
 import type { LeaseCall } from '../engine/model.js';
 import { QUEUES, Twin, type Publish } from '../engine/twin.js';
-import { propertyRuns, SEED } from '../support/scale.js';
+import { SEED, SLOWNESS, propertyRuns } from '../support/scale.js';
 
 /** Sequences, each of up to 140 operations. */
 const RUNS = propertyRuns(40);
 /** What they may take, in ms. */
-const LIMIT_MS = 150_000 + RUNS * 500;
+const LIMIT_MS = (150_000 + RUNS * 500) * SLOWNESS;
 type Step = (twin: Twin) => Promise<void>;
 
 /** An operation that prints as what it is, so that a counterexample can be read. */
