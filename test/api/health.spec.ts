@@ -5,7 +5,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { poolsOf } from '../../src/app/embedded-pools.js';
 import { checkSurroundings } from '../../src/app/surroundings.js';
 import { TestApp } from '../support/app.js';
-import { testRedisUrl, testTargetEnv, waitFor } from '../support/redis.js';
+import { startRedis, testTargetEnv, waitFor, type RedisProcess } from '../support/redis.js';
 
 describe('HTTP API for operations', () => {
   describe('probes', () => {
@@ -149,8 +149,14 @@ describe('logs of requests', () => {
 });
 
 describe('the start of a server', () => {
+  let redis: RedisProcess;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
   /** A Redis that rejects this user. */
-  const shut = (): string => testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
+  const shut = (): string => redis.url.replace('redis://', 'redis://unknown:wrong@');
 
   function check(env: Record<string, string> = {}): Promise<void> {
     const config = loadConfig({ env: { PUMPHOUSE_ADMIN__PORT: '0', ...testTargetEnv(), ...env } });

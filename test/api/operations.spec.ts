@@ -1,9 +1,9 @@
-import { Redis } from 'ioredis';
 import { tokenDigest } from '../../src/auth/credentials.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
+import { PoolRegistry } from '../../src/redis/redis.module.js';
 import type { Answer } from '../support/app.js';
 import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
-import { testRedisUrl, waitFor } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 
 interface Operation {
   readonly id: string;
@@ -251,10 +251,9 @@ describe('an operation of the native API', () => {
         { action: 'patch', filter: { queue }, set: { priority: 1 }, rate_per_s: 5 },
         mine,
       );
-      const redis = new Redis(testRedisUrl(), { protocol: 2 });
-      const digest = tokenDigest('default', app.namespace, mine);
-      expect(await redis.hset(new TokenKeys('').token(digest), 'verbs', 'consume')).toBe(0);
-      await redis.quit();
+      const redis = app.server.admin.app.get(PoolRegistry, { strict: false }).get('default')!;
+      const key = new TokenKeys('').token(tokenDigest('default', app.namespace, mine));
+      expect(await redis.read('HSET', key, 'verbs', 'consume')).toBe(0);
       expect(await ended((json as Operation).id)).toMatchObject({
         state: 'stopped',
         reason: 'rights_changed',
