@@ -11,10 +11,14 @@ process.setSourceMapsEnabled(true);
 
 const FRAMEWORK = /[\\/]node_modules[\\/](?:@jest[\\/]expect|jest-circus|jest-snapshot|expect)[\\/]/;
 
+/** What jest-circus keeps in the global object, which in Jest is one of each file. */
+const PER_FILE = ['EVENT_HANDLERS', 'TEST_TIMEOUT_SYMBOL'];
+
 module.exports = class NativeRuntime extends Runtime {
   constructor(...args) {
     super(...args);
-    // Each file has its own list of tests and its own state of `expect`.
+    // Each file has its own list of tests, listeners and time limit, and its own state of `expect`.
+    for (const name of PER_FILE) Reflect.deleteProperty(globalThis, Symbol.for(name));
     for (const path of Object.keys(require.cache)) if (FRAMEWORK.test(path)) delete require.cache[path];
     globalThis.jest = this.jestGlobals.jestObjectFor(args[6]);
   }
