@@ -92,18 +92,69 @@ describe('an explanation', () => {
     expect((await ofJob(id)).cause).not.toBe('blocked');
   });
 
-  it('names the failed dependency that will never release a blocked job', async () => {
+  it.each([
+    [0, 'runs it again', 'blocked'],
+    [1, 'goes on without it', 'behind'],
+    [2, 'cancels the job', undefined],
+  ])(
+    'names the failed dependency that will never release a blocked job; remedy %d %s',
+    async (at, _, after) => {
+      const queue = fresh();
+      const first = await publish({ queue, type: 'first' });
+      const { id } = await publish({ queue, depends_on: [first.id] });
+      const { lease } = await leaseOne(queue);
+      await given('POST', `jobs/${first.id}/fail`, { lease, group: 'bad_input', message: 'no address' });
+      await waitFor(async () => (await ofJob(id)).message.includes('never'));
+      const found = await ofJob(id);
+      expect(found.message).toContain(`It will never run by itself: ${first.id} died.`);
+      expect(found.facts).toMatchObject({
+        failed_dependencies: { [first.id]: 'died' },
+        dead_dependencies: [{ id: first.id, queue }],
+      });
+      await doRemedy(found, at);
+      // It waits for its dependency again: that one runs.
+      await waitFor(async () => {
+        const { status, text, json } = await call('GET', `jobs/${id}/explain`);
+        if (status !== 200) return after === undefined;
+        return (json as Explanation).cause === after && !text.includes('never');
+      });
+      expect((await call('GET', `jobs/${first.id}`)).json).toMatchObject({
+        state: at === 0 ? 'ready' : 'dead',
+      });
+    },
+  );
+
+  it('names the dead job that others wait for, and the remedy runs it again', async () => {
     const queue = fresh();
-    const first = await publish({ queue, type: 'first' });
-    const { id } = await publish({ queue, depends_on: [first.id] });
+    const root = await publish({ queue, type: 'root' });
+    const second = await publish({ queue, depends_on: [root.id] });
+    const third = await publish({ queue, depends_on: [second.id] });
+    const { id } = await publish({ queue, depends_on: [third.id] });
     const { lease } = await leaseOne(queue);
-    await given('POST', `jobs/${first.id}/fail`, { lease, group: 'bad_input', message: 'no address' });
-    await waitFor(async () => (await ofJob(id)).message.includes('never'));
-    const found = await ofJob(id);
-    expect(found.message).toContain(`It will never run by itself: ${first.id} died.`);
-    expect(found.facts).toMatchObject({ failed_dependencies: { [first.id]: 'died' } });
+    await given('POST', `jobs/${root.id}/fail`, { lease, message: 'no address' });
+    const found = await waitFor(async () => {
+      const explained = await ofJob(id);
+      return explained.remedies.length === 3 ? explained : null;
+    });
+    expect(found.facts['dead_dependencies']).toEqual([{ id: root.id, queue }]);
+    expect(found.message).toContain(`Through other jobs it waits for ${root.id}, which is dead.`);
     await doRemedy(found);
-    expect((await ofJob(id)).cause).not.toBe('blocked');
+    expect(await find(root.id)).toMatchObject({ state: 'ready' });
+    expect((await ofJob(id)).facts['dead_dependencies']).toEqual([]);
+  });
+
+  it('looks at so many jobs at most for a dead one that others wait for', async () => {
+    const queue = fresh();
+    const root = await publish({ queue, type: 'root' });
+    const { lease } = await leaseOne(queue);
+    let last = root.id;
+    for (let i = 0; i < 3; i++) last = (await publish({ queue, depends_on: [last] })).id;
+    const waits = Array.from({ length: 60 }, () => ({ queue, depends_on: [last] }));
+    const { jobs } = await given<{ jobs: { id: string }[] }>('POST', 'jobs', { jobs: waits });
+    const { id } = await publish({ queue, depends_on: jobs.map((one) => one.id) });
+    await given('POST', `jobs/${root.id}/fail`, { lease, message: 'no address' });
+    await waitFor(async () => (await ofJob(jobs[0]!.id)).remedies.length === 3);
+    expect(await ofJob(id)).toMatchObject({ cause: 'blocked', facts: { dead_dependencies: [] } });
   });
 
   it.each([
@@ -362,7 +413,7 @@ describe('an explanation', () => {
     await publish({ queue });
     await requestFrom(queue);
     await waitFor(async () => (await ofQueue(queue)).cause === 'flowing');
-    expect(await ofQueue(queue)).toMatchObject({ remedies: [], also: [] });
+    expect(await ofQueue(queue)).toMatchObject({ remedies: [], also: [], facts: { queue, target: null } });
   });
 
   it('says of a queue without a job that is ready what its jobs wait for', async () => {
@@ -510,6 +561,19 @@ describe('an explanation', () => {
       'It will never run by itself: a job that it depends on has failed.',
     );
     expect((await call('GET', `queues/${other}/explain`, undefined, { token })).status).toBe(403);
+  });
+
+  it('names no dead job of a queue that the token may not see', async () => {
+    const [mine, other] = [fresh('mine'), fresh('other')];
+    const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${mine}`);
+    const { token } = made.json as { token: string };
+    const root = await publish({ queue: other, type: 'root' });
+    const second = await publish({ queue: mine, depends_on: [root.id] });
+    const { id } = await publish({ queue: mine, depends_on: [second.id] });
+    await given('POST', `jobs/${root.id}/fail`, { lease: (await leaseOne(other)).lease });
+    await waitFor(async () => (await ofJob(id)).message.includes(root.id));
+    const own = await call('GET', `jobs/${id}/explain`, undefined, { token });
+    expect([own.status, own.text.includes(root.id)]).toEqual([200, false]);
   });
 
   describe('a recurring job', () => {

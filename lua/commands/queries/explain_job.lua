@@ -8,13 +8,13 @@ most: integer  jobs in front of a ready job that are counted, at most
 Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (queues/queue_facts): settings,
 counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact. Slots: how many have the slots of its concurrency key, then
 (id, state × digit, worker, since when it is leased) of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
-queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Session: fields of the session of the worker that has its lease. Leased_ms: since when
+queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Dead: (id, queue) of some dead jobs that it waits for, also through others. Session: fields of the session of the worker that has its lease. Leased_ms: since when
 it is leased. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
 Cost: O(most).
 ]]
 
 --- @requires core/call, core/header, queues/registry, queues/queue_facts, queues/jobs_in_front, jobs/whole_job, extended/jobs, extended/settings
---- @requires extended/endings, limits/rates, limits/concurrency_keys
+--- @requires extended/dead_dependencies, extended/endings, limits/rates, limits/concurrency_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -74,6 +74,20 @@ for i = 1, math.min(#facts[7], 2 * MOST_SHOWN), 2 do -- Failed ones, each with h
   add_needed(facts[7][i])
 end
 add("needs", needs)
+if job.state == BLOCKED then
+  local waits_for = {}
+  for i = 1, #facts[7], 2 do
+    waits_for[#waits_for + 1] = facts[7][i]
+  end
+  for _, needed in ipairs(facts[5]) do
+    waits_for[#waits_for + 1] = needed
+  end
+  local dead = dead_dependencies.dead_among(waits_for)
+  for i = 2, #dead, 2 do
+    dead[i] = registry.name_of(dead[i])
+  end
+  add("dead", dead)
+end
 if whole.x.hold then
   local target = redis.call("HGET", targets, "q:" .. facts[2])
   local field = target and "b:" .. target .. (whole.x.hold == "" and "" or " " .. whole.x.hold)

@@ -515,6 +515,16 @@ describe('pumphouse job, queue and dead', () => {
       const STAGES: Readonly<Record<string, () => Promise<() => Promise<Explanation>>>> = {
         scheduled: async () => explained(await publish({ delayMs: 60_000 })),
         blocked: async () => explained(await publish({ dependsOn: [await publish({ delayMs: 60_000 })] })),
+        'blocked by a dead job': async () => {
+          const first = await dead(queue, 'smtp');
+          const id = await publish({ dependsOn: [first] });
+          // Its first remedy runs the dead job: then it is no remedy any more.
+          return async () => {
+            const found = await client.jobs.explain(id);
+            const isFirst = found.remedies[0]?.about.startsWith('run the dead job') === true;
+            return isFirst ? found : { ...found, cause: 'waits' };
+          };
+        },
         paused: async () => {
           await client.queues.pause(queue, { note: 'stocktaking' });
           return explained(await publish());

@@ -14,9 +14,9 @@ export function queueCells(details: QueueDetails): string[] {
   return [details.queue, stateOf(details), ...counts.map(String), cell(details.workers)];
 }
 
-/** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */
+/** `empty`: it has neither jobs nor settings, and is listed for its statistics, recurring jobs or waiting workers. */
 function stateOf({ exists, pausedAt, drainingAt }: QueueDetails): string {
-  if (!exists) return '-';
+  if (!exists) return 'empty';
   if (pausedAt !== null) return 'paused';
   return drainingAt === null ? 'active' : 'draining';
 }

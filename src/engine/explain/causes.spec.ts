@@ -28,6 +28,7 @@ function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReas
   return {
     ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true }, slots: null },
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
+    deadDependencies: [],
     ...{ session: null, leasedAtMs: null, loops: [] },
     job: { ...JOB, ...job },
     ...more,
@@ -124,6 +125,71 @@ describe('the sentence of a cause', () => {
   });
 });
 
+describe('the sentence about a failure', () => {
+  const message = '\n  TypeError: total is undefined \r\n    at pay (file:///srv/pay.js:1:2)\u2028    at run';
+  const failure = { group: 'TypeError', message, atMs: NOW_MS, worker: null };
+
+  it.each([
+    ['dead', 'failed: TypeError, TypeError: total is undefined. It runs'],
+    ['scheduled', 'failed with TypeError (TypeError: total is undefined); attempt 2'],
+  ] as const)('has the first line of its message, and the facts have all of it: %s', (state, part) => {
+    const found = causeOf({ state, failure, attempts: 1 });
+    expect(found.message).toContain(part);
+    expect(found.message).not.toContain('file:');
+    expect(found.facts).toMatchObject({ failure_message: message });
+  });
+
+  it('has the first line of the answer that opened a breaker', () => {
+    const breaker = { openUntilMs: NOW_MS + 1, lastAnswer: 'HTTP 503: no\n<html>' };
+    const target = { name: 't', exists: true, pausedAtMs: null, pauseReason: null, breaker };
+    const found = causeOf({}, { queue: { ...QUEUE, target } });
+    expect(found.message).toContain('(the last one: HTTP 503: no)');
+    expect(found.facts).toMatchObject({ last_answer: breaker.lastAnswer });
+  });
+});
+
+describe('the sentence about jobs that are dead', () => {
+  it.each([
+    [1, 'Through other jobs it waits for d0, which is dead.', 'job'],
+    [2, 'Through other jobs it waits for d0 and d1, which are dead.', 'jobs'],
+  ])('names those of other jobs, and the first remedy runs them again: %d', (number, part, noun) => {
+    const deadDependencies = Array.from({ length: number }, (_, i) => ({ id: `d${String(i)}`, queue: 'q' }));
+    const found = causeOf({ state: 'blocked', dependsOn: ['b'] }, { deadDependencies });
+    expect(found.message).toContain(part);
+    expect(found.facts).toMatchObject({ dead_dependencies: deadDependencies });
+    const ids = deadDependencies.map(({ id }) => id);
+    expect(found.remedies[0]).toEqual({
+      about: `run the dead ${noun} again that it waits for`,
+      call: `POST /v1/shop/dead-letter/respawn ${JSON.stringify({ ids })}`,
+      command: `pumphouse job retry ${ids.join(' ')} --namespace shop`,
+    });
+  });
+
+  it('names a dependency of its own once', () => {
+    const one = { dependsOn: ['a'], failedDependencies: { b: 'died' } };
+    const deadDependencies = ['a', 'b'].map((id) => ({ id, queue: 'q' }));
+    expect(causeOf({ state: 'blocked', ...one }, { deadDependencies }).message).not.toContain('Through');
+  });
+});
+
+describe('the sentence about a queue that is pushed', () => {
+  const target = { name: 'billing', exists: true, pausedAtMs: null, pauseReason: null, breaker: null };
+  const queue = { ...QUEUE, target };
+
+  it('names the target, and no lease request', () => {
+    const [flows] = causesOfQueue(queue, SERVER);
+    expect(flows).toMatchObject({ cause: 'flowing', facts: { queue: 'mail', target: 'billing' } });
+    expect(flows!.message).toBe(
+      'Nothing holds the jobs of the queue mail back: they are pushed to its target billing.',
+    );
+    const next = causeOf({}, { queue });
+    expect(next).toMatchObject({ cause: 'behind', remedies: [] });
+    expect(next.message).toContain('the next one that the queue mail gives to its target billing.');
+    const noHandler = { count: 1, worker: null, atMs: NOW_MS };
+    expect(causeOf({ noHandler }, { queue }).remedies.map(({ about }) => about)).toEqual(['cancel it']);
+  });
+});
+
 describe('the causes of a job', () => {
   const names = (job: Partial<JobDetails>, more: Partial<JobReasons>): string[] => {
     const causes = causesOfJob(reasonsOf(job, more), { ...SERVER, isMoving: true });
@@ -163,7 +229,7 @@ describe('the causes of a job', () => {
   });
 
   it('have a sentence in one line, however long a message is', () => {
-    const failure = { group: 'smtp', message: `a\nb${'x'.repeat(5_000)}`, atMs: NOW_MS, worker: null };
+    const failure = { group: 'smtp', message: `a\tb${'x'.repeat(5_000)}`, atMs: NOW_MS, worker: null };
     const { message } = explanationOf([causeOf({ state: 'dead', failure })]);
     expect(message).toContain('smtp, a bx');
     expect(message).toHaveLength(2_000);
@@ -231,7 +297,7 @@ describe('the causes of a queue', () => {
       ...['store_full', 'pool_moving', 'paused', 'draining', 'target_paused', 'max_running', 'rate'],
       'empty',
     ]);
-    expect(names({})).toEqual([]);
+    expect(names({})).toEqual(['flowing']);
   });
 
   it('are only those that an answer declares', () => {
@@ -240,8 +306,8 @@ describe('the causes of a queue', () => {
 
   it('have no_worker only while no lease request waits and none is known from the last minute', () => {
     const requested = (ms: number) => ({ lastRequest: { queue: 'mail', atMs: NOW_MS - ms, worker: null } });
-    expect([names(requested(59_999)), names(requested(60_000))]).toEqual([[], ['no_worker']]);
-    expect(names({ ...requested(60_000), isAwaited: true })).toEqual([]);
+    expect([names(requested(59_999)), names(requested(60_000))]).toEqual([['flowing'], ['no_worker']]);
+    expect(names({ ...requested(60_000), isAwaited: true })).toEqual(['flowing']);
     expect(names({ lastRequest: null })).toEqual(['no_worker']);
   });
 });

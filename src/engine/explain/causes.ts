@@ -2,7 +2,7 @@ import { type Cause, type Explanation, MAX_SENTENCE } from '../../contract/expla
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, type Known, type KnownJob, type Reason } from './cause.js';
 import { JOB_REASONS } from './job-causes.js';
-import { QUEUE_REASONS } from './queue-causes.js';
+import { flowing, QUEUE_REASONS } from './queue-causes.js';
 import type { JobEnd, JobReasons, QueueReasons, RecurringReasons, ServerReasons } from './reasons.js';
 import { RECURRING_REASONS } from './recurring-causes.js';
 import { remediesOf } from './remedies.js';
@@ -13,9 +13,11 @@ export function causesOfJob(reasons: JobReasons, server: ServerReasons): Cause[]
   return holding<KnownJob>(JOB_REASONS, { ...knownOf(reasons.queue, server), reasons });
 }
 
-/** Why a queue gives no jobs: the first is the cause. Empty if nothing holds its jobs back. */
+/** Why a queue gives no jobs: the first is the cause. `flowing` if nothing holds its jobs back. */
 export function causesOfQueue(queue: QueueReasons, server: ServerReasons): Cause[] {
-  return holding<Known>(QUEUE_REASONS, knownOf(queue, server));
+  const known = knownOf(queue, server);
+  const causes = holding<Known>(QUEUE_REASONS, known);
+  return causes.length === 0 ? [flowing(known)] : causes;
 }
 
 /** Why a recurring job makes no job now: the first is the cause, the others hold back its next job. */
@@ -38,8 +40,9 @@ export function causesOfEnd({ outcome, goneAtMs, nowMs, queue }: JobEnd): Cause[
   return [cause(outcome, message, { facts, sinceMs: goneAtMs })];
 }
 
-/** An explanation by causes: the first one, or that nothing holds the jobs back. */
-export function explanationOf([first = FLOWING, ...others]: readonly Cause[]): Explanation {
+/** An explanation by causes, of which the first one is named. There is always one. */
+export function explanationOf([first, ...others]: readonly Cause[]): Explanation {
+  if (first === undefined) throw new TypeError('an explanation has a cause');
   const { cause: name, facts, sinceMs, nextAtMs, remedies } = first;
   const also = others.map((one) => ({ cause: one.cause, message: sentence(one) }));
   return {
@@ -60,5 +63,3 @@ function holding<T extends Known>(all: readonly Reason<T>[], known: T): Cause[] 
 function knownOf(queue: QueueReasons, server: ServerReasons): Known {
   return { nowMs: queue.nowMs, queue, server, remedies: remediesOf(server.namespace) };
 }
-
-const FLOWING = cause('flowing', 'Nothing holds the jobs of the queue back: lease requests for it get them.');

@@ -8,6 +8,7 @@ import { detailsOf } from '../jobs/job-reader.js';
 import type { RequestedQueues } from '../queues/requested-queues.js';
 import { recurringsOf } from '../recurring/recurring-fields.js';
 import {
+  deadDependenciesOf,
   dependenciesOf,
   endOf,
   frontOf,
@@ -51,6 +52,7 @@ export class Explainer {
       slots: slotsOf(listOf(parts.get('slots'))),
       keyRateAtMs: timeOf(parts.get('key_rate_ms')),
       dependencies: dependenciesOf(listOf(parts.get('needs'))),
+      deadDependencies: deadDependenciesOf(listOf(parts.get('dead'))),
       isStuck: Object.keys(job.failedDependencies).length > 0,
       hiddenDependencies: 0,
       origin: originOf(

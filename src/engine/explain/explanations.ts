@@ -116,14 +116,15 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 function visibleJob(reasons: JobReasons, isVisible: ExplainView['isVisible']): JobReasons {
   if (isVisible === null) return reasons;
   const { job } = reasons;
-  const dependencies = reasons.dependencies.filter(
-    (one) => one.queue !== null && /* guard: explain-hides-foreign-jobs */ isVisible(one.queue),
-  );
+  const isShown = (one: { readonly queue: string | null }): boolean =>
+    one.queue !== null && /* guard: explain-hides-foreign-jobs */ isVisible(one.queue);
+  const dependencies = reasons.dependencies.filter(isShown);
   const seen = new Set(dependencies.map(({ id }) => id));
   const failed = Object.entries(job.failedDependencies);
   return {
     ...reasons,
     dependencies,
+    deadDependencies: reasons.deadDependencies.filter(isShown),
     job: { ...job, failedDependencies: Object.fromEntries(failed.filter(([id]) => seen.has(id))) },
     hiddenDependencies: job.dependsOn.length + failed.length - seen.size,
     queue: visibleQueue(reasons.queue, isVisible),

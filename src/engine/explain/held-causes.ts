@@ -14,18 +14,23 @@ export function blocked({ reasons, remedies }: KnownJob): Cause | null {
   if (state !== 'blocked') return null;
   const failed = Object.entries(failedDependencies);
   const waits = reasons.dependencies.filter((one) => dependsOn.includes(one.id));
+  const { deadDependencies: dead } = reasons;
   return cause(
     'blocked',
-    `The job is blocked by its dependencies.${waitsFor(waits, dependsOn.length)}${never(failed, reasons.isStuck)}${hidden(reasons)}`,
+    `The job is blocked by its dependencies.${waitsFor(waits, dependsOn.length)}${never(failed, reasons.isStuck)}${farDead(reasons)}${hidden(reasons)}`,
     {
       facts: {
         depends_on: waits.map((one) => ({ id: one.id, state: one.state, queue: one.queue })),
         depends_on_count: dependsOn.length,
         failed_dependencies: failedDependencies,
+        dead_dependencies: dead,
         hidden_dependencies: reasons.hiddenDependencies,
       },
       sinceMs: enteredMs(reasons),
-      remedies: [remedies.dropDependencies(id), remedies.cancel(id)],
+      remedies: [
+        ...(dead.length === 0 ? [] : [remedies.respawnNeeded(dead.map((one) => one.id))]),
+        ...[remedies.dropDependencies(id), remedies.cancel(id)],
+      ],
     },
   );
 }
@@ -40,6 +45,15 @@ function never(failed: readonly (readonly [id: string, how: string])[], isStuck:
   if (!isStuck) return '';
   const named = joined(failed.map(([id, how]) => `${id} ${how}`)) || 'a job that it depends on has failed';
   return ` It will never run by itself: ${named}.`;
+}
+
+/** Dead jobs that are not its own dependencies, but those of jobs that it waits for. */
+function farDead({ job: { dependsOn, failedDependencies }, deadDependencies }: JobReasons): string {
+  const far = deadDependencies
+    .map(({ id }) => id)
+    .filter((id) => !dependsOn.includes(id) && !Object.hasOwn(failedDependencies, id));
+  if (far.length === 0) return '';
+  return ` Through other jobs it waits for ${joined(far)}, which ${far.length === 1 ? 'is' : 'are'} dead.`;
 }
 
 function hidden({ hiddenDependencies: number }: JobReasons): string {

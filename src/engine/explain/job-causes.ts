@@ -5,7 +5,7 @@ import { cause, enteredMs, type Known, type KnownJob, type Reason } from './caus
 import { blocked, concurrencyKey, freed, keyRate, originClosed } from './held-causes.js';
 import { JOB_LEASED } from './leased-causes.js';
 import { draining, maxRunning, noWorker, paused, poolMoving, push, rate, storeFull } from './queue-causes.js';
-import { count, duration, joined, moment } from './sentences.js';
+import { count, duration, firstLine, joined, moment } from './sentences.js';
 
 /* Why a job waits, runs or has ended. */
 
@@ -24,7 +24,7 @@ function dead({ reasons, nowMs, remedies }: KnownJob): Cause | null {
   if (state !== 'dead') return null;
   const at = endedAtMs === null ? '' : ` at ${moment(endedAtMs, nowMs)}`;
   const group = failure?.group ?? null;
-  const why = failure === null ? '' : `: ${failure.group}, ${failure.message}`;
+  const why = failure === null ? '' : `: ${failure.group}, ${firstLine(failure.message)}`;
   return cause(
     'dead',
     `The job is in the dead-letter queue of ${queue} since its attempt ${String(attempts)} failed${at}${why}. It runs again only if it is respawned.`,
@@ -77,7 +77,7 @@ function backoff({ reasons }: KnownJob, due: string, more: Due): Cause | null {
   if (failure === null) return null;
   return cause(
     'backoff',
-    `Attempt ${String(attempts)} failed with ${failure.group} (${failure.message}); attempt ${String(attempts + 1)} is due ${due}.`,
+    `Attempt ${String(attempts)} failed with ${failure.group} (${firstLine(failure.message)}); attempt ${String(attempts + 1)} is due ${due}.`,
     {
       ...more,
       facts: {
@@ -91,7 +91,7 @@ function backoff({ reasons }: KnownJob, due: string, more: Due): Cause | null {
 
 /* A job that is ready. */
 
-function noHandler({ reasons, nowMs, remedies }: KnownJob): Cause | null {
+function noHandler({ reasons, nowMs, remedies, queue: { target } }: KnownJob): Cause | null {
   const { noHandler: releases, type, id, queue } = reasons.job;
   if (releases === null) return null;
   const named = type === null ? 'a job without a type' : `the type ${type}`;
@@ -102,7 +102,7 @@ function noHandler({ reasons, nowMs, remedies }: KnownJob): Cause | null {
     {
       facts: { type, releases: releases.count, worker: releases.worker, at: isoTime(releases.atMs) },
       sinceMs: releases.atMs,
-      remedies: [remedies.leaseWithHandler(queue), remedies.cancel(id)],
+      remedies: [...(target === null ? [remedies.leaseWithHandler(queue)] : []), remedies.cancel(id)],
     },
   );
 }
@@ -125,12 +125,18 @@ function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
     ...{ queue: queue.queue, jobs_in_front: all, of_higher_priority: urgent, older, at_least: !isExact },
     ...{ running: queue.counts.leased, leased_lately: queue.pace.leased, lately_ms: queue.pace.withinMs },
   };
-  const more = { facts, sinceMs: enteredMs(reasons), remedies: [remedies.lease(queue.queue)] };
+  const { target } = queue;
+  const more = {
+    ...{ facts, sinceMs: enteredMs(reasons) },
+    // A lease request gets no job of a pushed queue.
+    remedies: target === null ? [remedies.lease(queue.queue)] : [],
+  };
+  const given = target === null ? 'gives' : `gives to its target ${target.name}`;
   const pace = paceOf(queue, all, isExact);
   if (all === 0)
     return cause(
       'behind',
-      `The job is ready, and the next one that the queue ${queue.queue} gives.${pace}`,
+      `The job is ready, and the next one that the queue ${queue.queue} ${given}.${pace}`,
       more,
     );
   const least = isExact ? '' : 'at least ';

@@ -130,6 +130,10 @@ export function dependenciesOf(parts: readonly unknown[]): DependencySeen[] {
   }));
 }
 
+export function deadDependenciesOf(parts: readonly unknown[]): JobReasons['deadDependencies'] {
+  return groupsOf(parts, 2).map(([id, queue]) => ({ id: decodeId(id as Buffer), queue: textOf(queue) }));
+}
+
 /** How a job ended that is gone, if it was tracked. */
 export function endOf(id: string, parts: Parts, nowMs: number): JobEnd | null {
   const [gone, how = '', queue = ''] = listOf(parts.get('end')).map(textOf);

@@ -2,7 +2,7 @@ import type { Cause } from '../../contract/explain.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, type Known, type Reason, THIS_SERVER } from './cause.js';
 import type { BreakerSeen, CountsSeen, LeaseRequestSeen, TargetSeen } from './reasons.js';
-import { count, joined, moment } from './sentences.js';
+import { count, firstLine, joined, moment } from './sentences.js';
 
 /* What holds back all jobs of a queue. */
 
@@ -107,7 +107,7 @@ function targetState({ queue: { queue }, nowMs, remedies }: Known, target: Targe
 
 /** What opened a breaker, for a sentence. */
 export function answered({ lastAnswer }: BreakerSeen): string {
-  return lastAnswer === null ? '' : ` (the last one: ${lastAnswer})`;
+  return lastAnswer === null ? '' : ` (the last one: ${firstLine(lastAnswer)})`;
 }
 
 export function breakerFacts({ openUntilMs, lastAnswer }: BreakerSeen) {
@@ -188,6 +188,15 @@ export function noWorker({ queue: reasons, nowMs, remedies }: Known): Cause | nu
     },
     sinceMs: lastRequest?.atMs ?? null,
     remedies: [remedies.lease(queue)],
+  });
+}
+
+/** Nothing holds its jobs back. */
+export function flowing({ queue: { queue, target } }: Known): Cause {
+  const how =
+    target === null ? 'lease requests for it get them' : `they are pushed to its target ${target.name}`;
+  return cause('flowing', `Nothing holds the jobs of the queue ${queue} back: ${how}.`, {
+    facts: { queue, target: target?.name ?? null },
   });
 }
 

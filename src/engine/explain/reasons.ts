@@ -99,6 +99,8 @@ export interface JobReasons {
   readonly keyRateAtMs: number | null;
   /** Some of the jobs that it waits for, and of those that have failed. */
   readonly dependencies: readonly DependencySeen[];
+  /** Some of the dead jobs that it waits for, also through others, the nearest first. */
+  readonly deadDependencies: readonly { readonly id: string; readonly queue: string }[];
   /** True if one of them has failed, so that it never becomes ready by itself. */
   readonly isStuck: boolean;
   /** How many of those, and of the failed ones, are left out: the caller may not see their queues. */

@@ -31,6 +31,12 @@ export function remediesOf(namespace: string) {
       ),
     respawn: (id: string) =>
       remedy('run it again', ['POST', '/dead-letter/respawn', { ids: [id] }], `job retry ${id}`),
+    respawnNeeded: (ids: readonly string[]) =>
+      remedy(
+        `run the dead ${ids.length === 1 ? 'job' : 'jobs'} again that it waits for`,
+        ['POST', '/dead-letter/respawn', { ids }],
+        `job retry ${ids.join(' ')}`,
+      ),
     resume: (queue: string) =>
       remedy('resume the queue', ['POST', `/queues/${queue}/resume`], `queue resume ${queue}`),
     withoutLimit: (queue: string, setting: 'max_running' | 'max_running_per_key' | 'rate' | 'rate_per_key') =>

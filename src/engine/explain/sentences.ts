@@ -31,6 +31,16 @@ export function moment(atMs: number, nowMs: number): string {
   return `${isoTime(atMs)} (${atMs > nowMs ? `in ${gap}` : `${gap} ago`})`;
 }
 
+/** The first line that is not empty: messages of failures have stacks below it. */
+export function firstLine(text: string): string {
+  return (
+    text
+      .trim()
+      .split(/[\n\v\f\r\u0085\u2028\u2029]/, 1)[0]
+      ?.trimEnd() ?? ''
+  );
+}
+
 /** `a, b and c`; of more than five the first ones, and how many others there are. @param total of which `names` may be only some */
 export function joined(names: readonly string[], total = names.length): string {
   const shown = names.slice(0, 5);
