@@ -337,6 +337,87 @@ describe('a pool moved to another Redis', () => {
     for (const engine of [old, next]) expect([...(await engine.variables.list(ns))]).toEqual([['a', '2']]);
   });
 
+  describe('a record that is changed while it is copied', () => {
+    interface Kind {
+      /** Where the mover reads what the new Redis has. */
+      readonly reads: () => [of: object, method: string];
+      readonly set: (of: PoolEngine, value: 1 | 2 | null) => Promise<unknown>;
+      readonly get: (of: PoolEngine) => Promise<unknown>;
+    }
+    const KINDS: Readonly<Record<string, Kind>> = {
+      'a setting': {
+        reads: () => [next.settings, 'chosen'],
+        set: ({ settings }, value) =>
+          value === null ? settings.unset(ns, 'grace_ms') : settings.set(ns, 'grace_ms', value),
+        get: async ({ settings }) => (await settings.chosen(ns)).grace_ms ?? null,
+      },
+      'a variable': {
+        reads: () => [next.variables, 'list'],
+        set: ({ variables }, value) =>
+          value === null ? variables.delete(ns, 'a') : variables.set(ns, 'a', String(value)),
+        get: async ({ variables }) => Number((await variables.list(ns)).get('a') ?? 0) || null,
+      },
+      'a setting of a queue': {
+        reads: () => [next.components.queueControls, 'stored'],
+        set: ({ components }, value) => components.queueControls.change(ns, 'q', { maxRunning: value }),
+        get: async ({ components }) =>
+          (await components.queueControls.settings(ns, ['q']))[0]?.maxRunning ?? null,
+      },
+      'the target of a queue': {
+        reads: () => [next.targets, 'read'],
+        set: ({ targets }, value) => targets.push(ns, 'q', value === null ? null : `t${String(value)}`),
+        get: async ({ targets }) => Number((await targets.ofQueues(ns, ['q']))[0]?.slice(1) ?? 0) || null,
+      },
+    };
+
+    /** Lets something happen once, behind the next call of a method. */
+    function behind([of, method]: readonly [object, string], then: () => Promise<unknown>): void {
+      const methods = of as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      const before = methods[method]!.bind(of);
+      const spy = jest.spyOn(methods, method).mockImplementation(async (...args) => {
+        const read = await before(...args);
+        spy.mockRestore();
+        await then();
+        return read;
+      });
+    }
+
+    beforeEach(async () => {
+      for (const engine of [old, next])
+        for (const name of ['t1', 't2'])
+          await engine.targets.change(ns, name, () => ({ value: '{"url":"x"}' }));
+    });
+
+    // A call changes both of them, one after the other.
+    it.each(Object.keys(KINDS))('keeps the change: %s', async (kind) => {
+      const { reads, set, get } = KINDS[kind]!;
+      await set(old, 1);
+      behind(reads(), () => set(next, 2));
+      await mover.bring(ns);
+      await set(old, 2);
+      await mover.bring(ns);
+      expect([await get(old), await get(next)]).toEqual([2, 2]);
+    });
+
+    it.each(Object.keys(KINDS))(
+      'is gone if it was removed, and stays if it was set again: %s',
+      async (kind) => {
+        const { reads, set, get } = KINDS[kind]!;
+        await set(old, 1);
+        behind(reads(), () => set(old, null));
+        await mover.bring(ns);
+        expect([await get(old), await get(next)]).toEqual([null, null]);
+        await set(old, 1);
+        behind(reads(), async () => {
+          await set(old, null);
+          await set(next, 2);
+        });
+        await mover.bring(ns);
+        expect([await get(old), await get(next)]).toEqual([null, 2]);
+      },
+    );
+  });
+
   it('finds a worker session with its signals, and extends its leases in both Redis servers', async () => {
     const info = { name: 'host-1' };
     await old.sessions.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info });

@@ -210,12 +210,12 @@ export const CASES: readonly Case[] = [
     ({ nowMs }) => ({ since_ms: nowMs, most: 9 }),
     () => [['q', '', '1,1', 6_000_000, 'point', 80_000, 'point']],
   ),
-  simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
-  simple(scripts.changeVariable, () => ({ name: 'a', value: '1', most: 256, only_new: 0 })),
+  simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, expected: '*', history_days: 3 })),
+  simple(scripts.changeVariable, () => ({ name: 'a', value: '1', most: 256, expected: '*' })),
   simple(targets.changeTarget, () => ({
     ...{ target: 'billing', expected: TARGET, value: '{}', most: 9, event: '', facts: '{}' },
   })),
-  simple(targets.pushQueue, () => ({ ...queue(), target: 'billing', most: 9 })),
+  simple(targets.pushQueue, () => ({ ...queue(), target: 'billing', expected: '*', most: 9 })),
   simple(targets.changeBreaker, () => ({
     ...{ target: 'billing', origin: '', url: 'http://a/', action: 'open' },
     ...{ open_ms: 1, max_open_ms: 1, try_ms: 1, answered: '' },

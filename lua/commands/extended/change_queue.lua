@@ -4,7 +4,8 @@ a concurrency key holds. A full Redis refuses a new queue.
 
 KEYS meta, queues, due, waiting
 ARGV clock_ms, deadline_ms, queue, changes, event, makes
-changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it, stored with the time of the pause
+changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it, stored with the time of the pause;
+               a list = what is there before, and what from then on, "" = nothing: else the field stays as it is
 event: text    name of its event, "" = none
 makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
@@ -38,16 +39,28 @@ end
 local number = registry.number_of(queue)
 local settings, timers, stream = queue_key("o", number), namespace_key("timers"), namespace_key("events")
 redis.call("EXISTS", meta, queues, due, waiting, settings, timers, stream, queue_key("i", number))
+-- What becomes of a field; nil = it stays as it is.
+local function value_of(field, change)
+  if type(change) ~= "table" or not change[1] then
+    return change
+  end
+  local before, after = unpack(change)
+  if --[[ guard: moved-queue-setting-keeps-changes ]] (redis.call("HGET", settings, field) or "") ~= before then
+    return nil
+  end
+  return after ~= "" and after
+end
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
 local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
-for field, value in pairs(cjson.decode(changes)) do
+for field, change in pairs(cjson.decode(changes)) do
+  local value = value_of(field, change)
   if value == false then
     gone[#gone + 1] = field
   elseif type(value) == "table" then
     -- A server that does not know the field resumes the queue without it: the time tells to which pause it belongs.
     value.at = tonumber(redis.call("HGET", settings, "paused") or now_floor)
     set[#set + 1], set[#set + 2] = field, cjson.encode(value)
-  elseif value ~= true or redis.call("HEXISTS", settings, field) == 0 then
+  elseif value ~= nil and (value ~= true or redis.call("HEXISTS", settings, field) == 0) then
     set[#set + 1], set[#set + 2] = field, value == true and text_of(now_floor) or value
   end
 end

@@ -1,11 +1,12 @@
 --[[
-Set a setting of a namespace, or reset it. It needs no marker of the namespace, and outlives it.
+Set a setting of a namespace, or reset it, if it is as expected. It needs no marker of the namespace, and outlives it.
 
 KEYS meta, settings
-ARGV clock_ms, deadline_ms, key, value, history_days
+ARGV clock_ms, deadline_ms, key, value, expected, history_days
 settings: hash         key -> value
 key: text              its name
 value: text            "" = reset it
+expected: text         what is there before; "" = it is not set, "*" = whatever it is. Else nothing changes
 history_days: integer  how long the existing days are kept from now on, 0 = not at all; "" = unchanged
 
 Returns {status, now_ms, existed}. Existed: 1 if it had been set.
@@ -26,7 +27,11 @@ for day = today + 1, history_days and today - statistics.MAX_DAYS or today + 2, 
   days[#days + 1] = statistics.day_key(day)
 end
 redis.call("EXISTS", unpack(days))
-local existed = redis.call("HEXISTS", settings, key)
+local before = redis.call("HGET", settings, key)
+local existed = before and 1 or 0
+if expected ~= "*" and --[[ guard: moved-setting-keeps-changes ]] (before or "") ~= expected then
+  return { 0, now_floor, existed }
+end
 
 -- Write.
 if value == "" then

@@ -1,14 +1,14 @@
 --[[
-Store or remove a variable of a namespace, and tell its subscribers if it has changed. A full Redis refuses a new or longer value. It needs no marker
+Store or remove a variable of a namespace, if it is as expected, and tell its subscribers if it has changed. A full Redis refuses a new or longer value. It needs no marker
 of the namespace, and outlives it.
 
 KEYS meta, variables
-ARGV clock_ms, deadline_ms, name, value, most, only_new
+ARGV clock_ms, deadline_ms, name, value, most, expected
 variables: hash    name -> JSON
 name: text         its name
 value: text        JSON; "" = remove it
 most: integer      variables of a namespace
-only_new: integer  1 = one that is there stays as it is
+expected: text     what is there before; "" = there is none, "*" = whatever it is. Else nothing changes
 
 Returns {status, now_ms, code}. Code: 1 = there was one; 0 = there was none; -1 = there are too many.
 Cost: O(1).
@@ -24,7 +24,7 @@ end
 -- Read.
 local before = redis.call("HGET", variables, name) or nil
 local existed = before and 1 or 0
-if value == (before or "") or before and only_new == 1 then
+if value == (before or "") or expected ~= "*" and --[[ guard: moved-variable-keeps-changes ]] (before or "") ~= expected then
   return { 0, now_floor, existed }
 elseif --[[ guard: variables-are-bounded ]] not before and redis.call("HLEN", variables) >= most then
   return { 0, now_floor, -1 }

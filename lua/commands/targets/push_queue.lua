@@ -1,10 +1,11 @@
 --[[
-Push a queue to a target, or end that. Also in a full Redis: a queue that is pushed frees memory.
+Push a queue to a target, or end that, if the queue is as expected. Also in a full Redis: a queue that is pushed frees memory.
 
 KEYS meta, targets, target_changes
-ARGV clock_ms, deadline_ms, queue, target, most
-target: text   name of the target; "" = none from now on
-most: integer  queues of a target
+ARGV clock_ms, deadline_ms, queue, target, expected, most
+target: text    name of the target; "" = none from now on
+expected: text  where it is pushed before; "" = nowhere, "*" = wherever. Else nothing changes
+most: integer   queues of a target
 
 Returns {status, now_ms, code}. Code: 0 done, 1 there is no such target, 2 it has too many queues.
 Cost: O(fields of the hash).
@@ -27,10 +28,13 @@ local function count_queues()
   return count
 end
 
-if target ~= "" and not fields.field_of("t:" .. target) then
+local before = fields.field_of("q:" .. queue) or ""
+if expected ~= "*" and --[[ guard: moved-push-keeps-changes ]] before ~= expected then
+  return { 0, now_floor, 0 }
+elseif target ~= "" and not fields.field_of("t:" .. target) then
   return { 0, now_floor, 1 }
 end
-if (fields.field_of("q:" .. queue) or "") ~= target then
+if before ~= target then
   if target ~= "" and count_queues() >= most then
     return { 0, now_floor, 2 }
   end

@@ -91,6 +91,18 @@ export const PURGES_AND_MOVES = [
     spec: MOVING_SPEC,
     test: 'a pool moved to another Redis › a pool with recurring jobs during a move › makes jobs in the old Redis when the move is cancelled halfway',
   },
+  ...[
+    ['moved-setting-keeps-changes', 'a setting'],
+    ['moved-variable-keeps-changes', 'a variable'],
+    ['moved-queue-setting-keeps-changes', 'a setting of a queue'],
+    ['moved-push-keeps-changes', 'the target of a queue'],
+  ].map(([id, kind]) => ({
+    id,
+    name: `moving pools: a change of ${kind} while it is copied is not overwritten`,
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: `a pool moved to another Redis › a record that is changed while it is copied › keeps the change: %s`,
+  })),
   {
     id: 'moved-recurring-job-leaves',
     name: 'move: a recurring job that has come to the new Redis is removed from the old one',

@@ -29,10 +29,10 @@ type MovedBy = Exclude<MoveRule, 'drains' | 'temporary'>;
 /** A store as a move sees it. */
 export interface MovingStore {
   readonly records: MovableRecords;
-  readonly controls: Pick<QueueControls, 'stored' | 'store' | 'unset'>;
-  readonly targets: Pick<Targets, 'namespaces' | 'read' | 'change' | 'push' | 'ofQueues'>;
-  readonly settings: Pick<Settings, 'chosen' | 'set' | 'unset'>;
-  readonly variables: Pick<Variables, 'list' | 'add' | 'delete'>;
+  readonly controls: Pick<QueueControls, 'stored' | 'add' | 'withdraw'>;
+  readonly targets: Pick<Targets, 'namespaces' | 'read' | 'change' | 'repush' | 'ofQueues'>;
+  readonly settings: Pick<Settings, 'chosen' | 'add' | 'withdraw'>;
+  readonly variables: Pick<Variables, 'list' | 'add' | 'withdraw'>;
   readonly isUp: boolean;
   namespaces(): Promise<string[]>;
   queues(namespace: string): Promise<string[]>;
@@ -180,8 +180,8 @@ export class RecordMover {
   }
 
   /**
-   * Settings stay in both stores: each is changed in both while the pool moves. One that was removed from the old store
-   * while it was copied is removed from the new one, too.
+   * Settings stay in both stores: each is changed in both while the pool moves. A change that is made while one is copied
+   * wins: only what is missing is added. What was removed from the old store meanwhile is removed from the new one, too.
    */
   private async copySettings(namespace: string): Promise<number> {
     const old = await this.old.settings.chosen(namespace);
@@ -190,15 +190,15 @@ export class RecordMover {
     let copied = 0;
     for (const [key, value] of Object.entries(old)) {
       if (!isSettingKey(key) || next[key] !== undefined) continue;
-      await this.next.settings.set(namespace, key, value);
+      await this.next.settings.add(namespace, key, value);
       const isThere = (await this.old.settings.chosen(namespace))[key] !== undefined;
-      if (!isThere) await this.next.settings.unset(namespace, key);
+      if (!isThere) await this.next.settings.withdraw(namespace, key, value);
       copied++;
     }
     return copied;
   }
 
-  /** Like settings. One that is changed while it is copied keeps the change: only what is missing is added. */
+  /** Like settings. */
   private async copyVariables(namespace: string): Promise<number> {
     const old = await this.old.variables.list(namespace);
     if (old.size === 0) return 0;
@@ -207,7 +207,8 @@ export class RecordMover {
     for (const [name, json] of missing) await this.next.variables.add(namespace, name, json);
     if (missing.length === 0) return 0;
     const left = await this.old.variables.list(namespace);
-    for (const [name] of missing) if (!left.has(name)) await this.next.variables.delete(namespace, name);
+    for (const [name, json] of missing)
+      if (!left.has(name)) await this.next.variables.withdraw(namespace, name, json);
     return missing.length;
   }
 
@@ -222,10 +223,10 @@ export class RecordMover {
       for (const [at, queue] of some.entries()) {
         const missing = new Map([...(old[at] ?? [])].filter(([field]) => next[at]?.has(field) !== true));
         if (missing.size === 0) continue;
-        await this.next.controls.store(namespace, queue, missing);
+        await this.next.controls.add(namespace, queue, missing);
         const [now] = await this.old.controls.stored(namespace, [queue]);
-        const gone = [...missing.keys()].filter((field) => now?.has(field) !== true);
-        if (gone.length > 0) await this.next.controls.unset(namespace, queue, gone);
+        const gone = new Map([...missing].filter(([field]) => now?.has(field) !== true));
+        if (gone.size > 0) await this.next.controls.withdraw(namespace, queue, gone);
         copied++;
       }
     }
@@ -245,9 +246,9 @@ export class RecordMover {
     }
     for (const [queue, target] of old.queues) {
       if (next.queues.has(queue)) continue;
-      await to.push(namespace, queue, target);
+      await to.repush(namespace, queue, null, target);
       const [now] = await from.ofQueues(namespace, [queue]);
-      if (now !== target) await to.push(namespace, queue, now ?? null);
+      if (now !== target) await to.repush(namespace, queue, target, now ?? null);
       copied++;
     }
     return copied;

@@ -21,7 +21,7 @@ const FOUND = { missing: 0, made: 2, tooMany: 3 } as const;
 const MOST_QUEUES = 64;
 
 /** `true`: set to the current time, unless it is set; `false`: removed; an object: stored with the time of the pause. */
-type Changes = Readonly<Record<string, string | boolean | Pauser>>;
+type Changes = Readonly<Record<string, string | boolean | Pauser | readonly [before: string, after: string]>>;
 
 /** Who pauses a queue, and why. */
 export interface Pauser {
@@ -74,14 +74,16 @@ export class QueueControls {
     });
   }
 
-  /** Stores settings as `stored` returns them; others stay as they are. */
-  async store(namespace: string, queue: string, texts: ReadonlyMap<string, string>): Promise<void> {
-    await this.send(namespace, queue, Object.fromEntries(texts), '', '0');
+  /** Stores settings as `stored` returns them, where there are none; others stay as they are. */
+  async add(namespace: string, queue: string, texts: ReadonlyMap<string, string>): Promise<void> {
+    const changes = [...texts].map(([field, text]) => [field, ['', text] as const] as const);
+    await this.send(namespace, queue, Object.fromEntries(changes), '', '0');
   }
 
-  /** Removes settings by their stored names. */
-  async unset(namespace: string, queue: string, fields: readonly string[]): Promise<void> {
-    await this.send(namespace, queue, Object.fromEntries(fields.map((field) => [field, false])));
+  /** Removes settings that are as these; others stay as they are. */
+  async withdraw(namespace: string, queue: string, texts: ReadonlyMap<string, string>): Promise<void> {
+    const changes = [...texts].map(([field, text]) => [field, [text, ''] as const] as const);
+    await this.send(namespace, queue, Object.fromEntries(changes));
   }
 
   /**

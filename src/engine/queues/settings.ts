@@ -72,10 +72,25 @@ export class Settings {
     return this.write(namespace, checkKey(namespace, key), null);
   }
 
-  private async write(namespace: string, key: SettingKey, value: number | null): Promise<boolean> {
+  /** Sets a value that is not set; one that is set stays as it is. For a move from another store. @throws as `set` */
+  async add(namespace: string, key: SettingKey, value: number): Promise<void> {
+    await this.write(namespace, key, value, '');
+  }
+
+  /** Resets a setting that has this value; another one stays. */
+  async withdraw(namespace: string, key: SettingKey, value: number): Promise<void> {
+    await this.write(namespace, key, null, String(value));
+  }
+
+  private async write(
+    namespace: string,
+    key: SettingKey,
+    value: number | null,
+    expected = '*',
+  ): Promise<boolean> {
     // The script also adjusts the expiry of the existing days.
     const days = key === 'history_days' ? (value ?? this.defaults.history_days) : '';
-    const args = { key, value: value ?? '', history_days: days };
+    const args = { key, value: value ?? '', expected, history_days: days };
     const { existed } = await this.runner.run(settingScript, namespace, args);
     this.known.delete(namespace);
     return existed;

@@ -123,11 +123,20 @@ export class Targets {
    * the store
    */
   async push(namespace: string, queue: string, target: string | null): Promise<void> {
+    await this.pushFrom(namespace, queue, '*', target ?? '');
+  }
+
+  /** The same, if the queue is pushed to `from` before; null = nowhere. Else it stays as it is. */
+  async repush(namespace: string, queue: string, from: string | null, target: string | null): Promise<void> {
+    await this.pushFrom(namespace, queue, from ?? '', target ?? '');
+  }
+
+  private async pushFrom(namespace: string, queue: string, expected: string, target: string): Promise<void> {
     checkNames(namespace, queue);
     if (!isQueueName(queue)) throw new QueueError('invalid_argument', 'invalid queue name');
-    const args = { queue, target: target ?? '', most: MAX_LEASE_QUEUES };
+    const args = { queue, target, expected, most: MAX_LEASE_QUEUES };
     const { code } = await this.runner.run(pushQueue, namespace, args);
-    if (code === 1 && target !== null) throw notFound('target', target);
+    if (code === 1) throw notFound('target', target);
     if (code === 2) {
       throw new QueueError(
         'invalid_argument',

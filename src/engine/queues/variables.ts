@@ -39,33 +39,38 @@ export class Variables {
    * @throws {QueueError} `invalid_argument`: the name or the length, or there are too many; an error of the store
    */
   async set(namespace: string, name: string, json: string): Promise<void> {
-    await this.store(namespace, name, json, 0);
+    await this.store(namespace, name, json, '*');
   }
 
   /** Sets a variable that is not there; one that is there stays as it is. @throws as `set` */
   async add(namespace: string, name: string, json: string): Promise<void> {
-    await this.store(namespace, name, json, 1);
+    await this.store(namespace, name, json, '');
   }
 
   /** @returns false if there was none @throws {QueueError} an error of the store */
   async delete(namespace: string, name: string): Promise<boolean> {
     checkNames(namespace);
-    return (await this.change(namespace, { name, value: '', only_new: 0 })) === 1;
+    return (await this.change(namespace, { name, value: '', expected: '*' })) === 1;
   }
 
-  private async store(namespace: string, name: string, value: string, only_new: 0 | 1): Promise<void> {
+  /** Deletes a variable that has this value; another one stays. @throws {QueueError} an error of the store */
+  async withdraw(namespace: string, name: string, json: string): Promise<void> {
+    await this.change(namespace, { name, value: '', expected: json });
+  }
+
+  private async store(namespace: string, name: string, value: string, expected: '*' | ''): Promise<void> {
     checkNames(namespace);
     if (!isVariableName(name)) throw new ArgumentError('name', VARIABLE_NAME_RULE);
     if (Buffer.byteLength(value) > MAX_VARIABLE_BYTES)
       throw new ArgumentError('value', `must have at most ${String(MAX_VARIABLE_BYTES)} bytes of JSON`);
-    if ((await this.change(namespace, { name, value, only_new })) === TOO_MANY) {
+    if ((await this.change(namespace, { name, value, expected })) === TOO_MANY) {
       throw new ArgumentError('name', `is one too many: a namespace has at most ${String(MAX_VARIABLES)}`);
     }
   }
 
   private async change(
     namespace: string,
-    args: { readonly name: string; readonly value: string; readonly only_new: 0 | 1 },
+    args: { readonly name: string; readonly value: string; readonly expected: string },
   ): Promise<number> {
     const { code } = await this.runner.run(changeVariable, namespace, { ...args, most: MAX_VARIABLES });
     return code;
