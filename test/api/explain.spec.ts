@@ -372,6 +372,8 @@ describe('an explanation', () => {
     const names = Array.from({ length: 10_000 }, (_, i) => [i, `old${String(i)}`]);
     await redis.zadd(key, ...names.flat());
     const queue = fresh();
+    // In a namespace that does not exist no lease request is remembered.
+    await publish({ queue: fresh() });
     await requestFrom(queue);
     await waitFor(async () => (await redis.zscore(key, queue)) !== null);
     expect(await redis.zcard(key)).toBe(10_000);

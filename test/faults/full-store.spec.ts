@@ -338,6 +338,8 @@ describe.each([
 });
 
 describe('T57: workers whose outcomes a full Redis has no room for', () => {
+  /** No machine is so slow that it ends: the jobs have one try. */
+  const LEASE_MS = 600_000;
   let redis: RedisProcess;
   let admin: Redis;
   let app: TestApp;
@@ -377,7 +379,7 @@ describe('T57: workers whose outcomes a full Redis has no room for', () => {
     }
     await admin.config('SET', 'maxmemory', 1);
     let runs = 0;
-    const worker = direct.worker({ queues: ['direct-full'], ttrMs: 2_000 });
+    const worker = direct.worker({ queues: ['direct-full'], ttrMs: LEASE_MS });
     worker.handle('*', () => {
       runs++;
       return new Next({ queue: 'direct-full-2', data: LONG });
@@ -389,7 +391,7 @@ describe('T57: workers whose outcomes a full Redis has no room for', () => {
       return player.play({
         name: 'full',
         steps: [
-          { do: 'work', with: { queues: ['<queue>'], ttr_ms: 2_000, handlers }, gives: {} },
+          { do: 'work', with: { queues: ['<queue>'], ttr_ms: LEASE_MS, handlers }, gives: {} },
           { api: `GET jobs/${player.language.name}`, gives: moved },
           { do: 'stop' },
         ],
