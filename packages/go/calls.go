@@ -26,6 +26,11 @@ func fetch[Answer any](ctx context.Context, c *Client, call call, body any) (*An
 			return nil, err
 		}
 		call.body = text
+		switch body.(type) {
+		case QueueSettings, RecurringChange: // Their fields go by the names of the API.
+		default:
+			call.isTyped = true
+		}
 	}
 	answer := new(Answer)
 	if err := c.send(ctx, call, answer); err != nil {

@@ -119,12 +119,20 @@ func (c *Client) newHTTP() *http.Client {
 // PublishOption is an option of a publish.
 type PublishOption func(*publishOptions)
 
-type publishOptions struct{ key, durability string }
+type publishOptions struct {
+	key, durability string
+	ttl             time.Duration
+}
 
 // WithIdempotencyKey names what is to happen once; the name counts for a day. Without it the call's own retries store nothing
 // twice, but a second call does.
 func WithIdempotencyKey(key string) PublishOption {
 	return func(o *publishOptions) { o.key = key }
+}
+
+// WithIdempotencyTTL says how long the name of WithIdempotencyKey counts, a second to 30 days, in place of a day.
+func WithIdempotencyTTL(ttl time.Duration) PublishOption {
+	return func(o *publishOptions) { o.ttl = ttl }
 }
 
 // WithDurability says how safe the jobs must be before the call returns: memory, aof or replicated:N.
@@ -183,10 +191,18 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 	if err != nil {
 		return err
 	}
+	if options.key == "" {
+		if options.ttl != 0 {
+			return errors.New("pumphouse: WithIdempotencyTTL: says how long the key of WithIdempotencyKey is kept: give both or neither")
+		}
+		options.ttl = ownKeyTTL
+	}
 	header := map[string]string{"Idempotency-Key": options.key}
 	if options.key == "" {
 		header["Idempotency-Key"] = randomHex(16)
-		header["Idempotency-TTL-Ms"] = strconv.FormatInt(ownKeyTTL.Milliseconds(), 10)
+	}
+	if options.ttl != 0 {
+		header["Idempotency-TTL-Ms"] = strconv.FormatInt(roundedUp(options.ttl), 10)
 	}
 	if options.durability != "" {
 		header["X-Durability"] = options.durability
@@ -196,7 +212,7 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 	if wait >= time.Millisecond {
 		query.Set("wait_ms", strconv.FormatInt(wait.Milliseconds(), 10))
 	}
-	publish := call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true}
+	publish := call{method: "POST", path: "jobs", query: query, body: text, header: header, wait: wait, isRepeatable: true, isTyped: true}
 	publish.onAnswer = func(header http.Header) {
 		// A key of the client's own is known from an earlier attempt only: then this call has stored the job.
 		if options.key != "" && header.Get("Idempotency-Replayed") == "true" {

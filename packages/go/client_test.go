@@ -3,6 +3,7 @@ package pumphouse_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -94,7 +95,7 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 		{"a redirect", pumphouse.Config{URL: answering(t, httpAnswer(301, "", "Location: https://queue.example.com/"))}, "http_301", "301 from POST .* leads to https://queue.example.com/. The client follows no redirect: .*"},
 		{"a wrong token", pumphouse.Config{Token: "wrong"}, "token_invalid", `.+ \(401 from POST .*` + place + `\). .*pumphouse token create ` + namespace},
 		{"a wrong path", pumphouse.Config{URL: url + "/v1"}, "not_found", `.+ \(404 from POST .*/v1/v1/.*\). The URL of the client ends before /v1`},
-		{"refused fields", pumphouse.Config{}, "invalid_argument", `(queue [^;]+; tries must [^;]+|tries must [^;]+; queue [^;]+) \(400 from POST .*` + place + `\)`},
+		{"refused fields", pumphouse.Config{}, "invalid_argument", `(Queue [^;]+; Tries must [^;]+|Tries must [^;]+; Queue [^;]+) \(400 from POST .*` + place + `\)`},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			one.config.Limits = pumphouse.Limits{Tries: 1, Attempt: time.Second}
@@ -106,6 +107,55 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 				t.Errorf("the text is %v", err)
 			}
 		})
+	}
+}
+
+func TestARefusedFieldIsNamedAsInGo(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	long := 200 * 365 * 24 * time.Hour
+	job := func(change func(*pumphouse.NewJob)) error {
+		job := pumphouse.NewJob{Queue: queue}
+		change(&job)
+		_, err := client.Publish(ctx, job)
+		return err
+	}
+	publish := func(options ...pumphouse.PublishOption) error {
+		_, err := client.Publish(ctx, pumphouse.NewJob{Queue: queue}, options...)
+		return err
+	}
+	_, many := client.PublishMany(ctx, []pumphouse.NewJob{{Queue: queue}, {Queue: queue, MaxRun: long}})
+	_, recurring := client.PutRecurringJob(ctx, "r", pumphouse.NewRecurringJob{
+		Schedule: pumphouse.Schedule{Every: time.Minute, TimeZone: "UTC"}, Job: pumphouse.NewJob{Queue: queue},
+	})
+	_, settings := client.UpdateQueue(ctx, queue, pumphouse.QueueSettings{"max_running": 0})
+	for _, one := range []struct {
+		field, name string
+		err         error
+	}{
+		{"delay_ms", "Delay must be", job(func(j *pumphouse.NewJob) { j.Delay = long })},
+		{"run_at", "RunAt must not be set together with Delay", job(func(j *pumphouse.NewJob) { j.Delay, j.RunAt = time.Hour, time.Now() })},
+		{"ttl_ms", "TTL must be 0, or at least Delay", job(func(j *pumphouse.NewJob) { j.Delay, j.TTL = time.Hour, time.Minute })},
+		{"retry.max_ms", "Retry.MaxDelay must be", job(func(j *pumphouse.NewJob) {
+			j.Retry = &pumphouse.RetryPolicy{Kind: "linear", Delay: time.Second, MaxDelay: long}
+		})},
+		{"depends_on", "DependsOn must be", job(func(j *pumphouse.NewJob) { j.DependsOn = []string{"not an id"} })},
+		{"push.url", "PushURL must be", job(func(j *pumphouse.NewJob) { j.PushURL = "nope" })},
+		{"Idempotency-TTL-Ms", "WithIdempotencyTTL must be", publish(pumphouse.WithIdempotencyKey("k"), pumphouse.WithIdempotencyTTL(time.Millisecond))},
+		{"X-Durability", "WithDurability must be", publish(pumphouse.WithDurability("none"))},
+		{"jobs[1].max_run_ms", "jobs[1].MaxRun must be", many},
+		{"schedule.tz", "Schedule.TimeZone ", recurring},
+		// Settings of queues go by their names in the API.
+		{"max_running", "max_running must be", settings},
+	} {
+		var refused *pumphouse.Error
+		if !errors.As(one.err, &refused) || len(refused.Fields()) != 1 || refused.Fields()[0].Field != one.field {
+			t.Errorf("%s: the error is %v", one.field, one.err)
+		} else if !strings.HasPrefix(refused.Message, one.name) {
+			t.Errorf("%s: the message is %s", one.field, refused.Message)
+		}
+	}
+	if err := publish(pumphouse.WithIdempotencyTTL(time.Hour)); err == nil || !strings.Contains(err.Error(), "give both or neither") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

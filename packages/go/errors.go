@@ -31,7 +31,7 @@ func (e *Error) Error() string { return fmt.Sprintf("pumphouse: %s: %s", e.Code,
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// FieldError is a field of a request that the server refused.
+// FieldError is a field of a request that the server refused, under its name in the API: delay_ms, where the message has Delay.
 type FieldError struct {
 	Field string `json:"field"`
 	Rule  string `json:"rule"`

@@ -98,8 +98,9 @@ func rootText(err error) string {
 	return err.Error()
 }
 
-// refusalText says what the server refuses. place is method and URL; code is "" if the answer has none, as one of a proxy.
-func refusalText(response *http.Response, body []byte, place, namespace, code, detail string, fields []FieldError) string {
+// refusalText says what the server refuses. place is method and URL; code is "" if the answer has none, as one of a proxy; fields
+// is the text about refused fields.
+func refusalText(response *http.Response, body []byte, place, namespace, code, detail, fields string) string {
 	status, location := response.StatusCode, response.Header.Get("Location")
 	source := fmt.Sprintf("%d from %s", status, place)
 	switch {
@@ -110,7 +111,7 @@ func refusalText(response *http.Response, body []byte, place, namespace, code, d
 	case code == "":
 		return foreignText(status, place, body)
 	}
-	text := fieldsText(fields)
+	text := fields
 	if text == "" {
 		text = oneLine(detail)
 	}
@@ -136,18 +137,79 @@ func foreignText(status int, place string, body []byte) string {
 	return fmt.Sprintf("%d from %s is no answer of Pumphouse's API: %s. %s", status, place, shown(body), checkURL)
 }
 
-// fieldsText has the fields that the server refused, each with its rule; "" if there are none.
-func fieldsText(fields []FieldError) string {
+// fieldsText has the fields that the server refused, each with its rule; "" if there are none. isTyped: under their names in Go.
+func fieldsText(fields []FieldError, isTyped bool) string {
 	var texts []string
 	for _, one := range fields {
-		if one.Field != "" && one.Rule != "" {
-			texts = append(texts, oneLine(one.Field+" "+one.Rule))
+		if one.Field == "" || one.Rule == "" {
+			continue
 		}
+		if isTyped {
+			one = FieldError{Field: goPath(one.Field), Rule: namedFields.ReplaceAllStringFunc(one.Rule, goPhrase)}
+		}
+		texts = append(texts, oneLine(one.Field+" "+one.Rule))
 	}
 	if more := len(texts) - maxFields; more > 0 {
 		texts = append(texts[:maxFields], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "; ")
+}
+
+// goNames has what is called otherwise in Go than by the words of the API.
+var goNames = map[string]string{
+	"Idempotency-Key": "WithIdempotencyKey", "Idempotency-TTL-Ms": "WithIdempotencyTTL", "X-Durability": "WithDurability",
+	"push.url": "PushURL", "data_base64": "Data", "max_ms": "MaxDelay", "tz": "TimeZone",
+	"id": "ID", "ids": "IDs", "ttl": "TTL", "ttr": "TTR", "url": "URL",
+}
+
+// namedFields are fields that a rule names.
+var namedFields = regexp.MustCompile(`\b(?:together with|at least|less than) [a-z]+(?:_[a-z]+)+\b`)
+
+func goPhrase(phrase string) string {
+	at := strings.LastIndex(phrase, " ") + 1
+	return phrase[:at] + goPath(phrase[at:])
+}
+
+// goPath is the path of a field in Go: jobs[1].Retry.Delay for jobs[1].retry.delay_ms.
+func goPath(path string) string {
+	if strings.HasPrefix(path, "jobs[") {
+		list, rest, isBelow := strings.Cut(path, ".")
+		if !isBelow {
+			return path
+		}
+		return list + "." + goPath(rest)
+	}
+	if known := goNames[path]; known != "" {
+		return known
+	}
+	names := strings.Split(path, ".")
+	for i, name := range names {
+		// Keys of attributes are the caller's own.
+		if i > 0 && names[i-1] == "Attributes" {
+			break
+		}
+		names[i] = goName(name)
+	}
+	return strings.Join(names, ".")
+}
+
+// goName is the name of one field, which may have an index: DependsOn[3] for depends_on[3].
+func goName(name string) string {
+	name, index, isList := strings.Cut(name, "[")
+	made := goNames[name]
+	if made == "" {
+		for _, word := range strings.Split(strings.TrimSuffix(name, "_ms"), "_") {
+			if initials := goNames[word]; initials != "" {
+				made += initials
+			} else if word != "" {
+				made += strings.ToUpper(word[:1]) + word[1:]
+			}
+		}
+	}
+	if isList {
+		made += "[" + index
+	}
+	return made
 }
 
 var (

@@ -59,7 +59,9 @@ type call struct {
 	wait time.Duration
 	// isRepeatable: to do it twice is as to do it once. Else it is tried again only if it was certainly not done.
 	isRepeatable bool
-	limits       *Limits
+	// isTyped: its fields are those of a type of this package, and errors name them so.
+	isTyped bool
+	limits  *Limits
 	// onAnswer gets the header of the answer, after that was read; nil = nothing is to be done.
 	onAnswer func(http.Header)
 	// client sends it; nil = that of all calls.
@@ -145,7 +147,7 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 		return sent.noAnswer(err)
 	}
 	if response.StatusCode >= 300 {
-		return c.refusalOf(response, sent.place, body)
+		return c.refusalOf(response, sent.place, body, call.isTyped)
 	}
 	if into == nil {
 		return nil
@@ -184,7 +186,7 @@ func (s *sending) noAnswer(err error) *refusal {
 	return &refusal{err: failed, isNothingDone: !isConnected}
 }
 
-func (c *Client) refusalOf(response *http.Response, place string, body []byte) *refusal {
+func (c *Client) refusalOf(response *http.Response, place string, body []byte, isTyped bool) *refusal {
 	status := response.StatusCode
 	details := map[string]json.RawMessage{}
 	_ = json.Unmarshal(body, &details) // A proxy in front may answer anything.
@@ -197,7 +199,8 @@ func (c *Client) refusalOf(response *http.Response, place string, body []byte) *
 	if detail == "" {
 		detail = title
 	}
-	message := refusalText(response, body, place, c.namespace, code, detail, (&Error{Details: details}).Fields())
+	fields := fieldsText((&Error{Details: details}).Fields(), isTyped)
+	message := refusalText(response, body, place, c.namespace, code, detail, fields)
 	if code == "" {
 		code = "http_" + strconv.Itoa(status)
 	}

@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type FieldsClass, fieldsOf } from '../../src/contract/fields/field.js';
+import { PublishFields } from '../../src/contract/job/options.js';
 import { FaultyProxy } from '../../packages/client/test/faulty-proxy.js';
 import { TestApp } from '../support/app.js';
 import { GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
@@ -63,6 +65,34 @@ describe('the client libraries', () => {
     },
     LIMIT_MS,
   );
+});
+
+describe('the scenarios of the client libraries', () => {
+  interface Step {
+    readonly do?: string;
+    readonly with?: { readonly job?: object; readonly jobs?: readonly object[] | { readonly of: object } };
+  }
+  /** The names of an object, with those in it: `retry.kind`. */
+  const pathsOf = (of: object, at = ''): string[] =>
+    Object.entries(of).flatMap(([name, value]) => {
+      const isPart = ['retry', 'unique', 'push'].includes(name);
+      return isPart ? pathsOf(value as object, `${name}.`) : [at + name];
+    });
+  const declared = (of: FieldsClass, at = ''): string[] =>
+    [...fieldsOf(of)].flatMap(([name, field]) => (field.of ? declared(field.of(), `${name}.`) : [at + name]));
+
+  it('publish a job with each field of the API, in all languages', () => {
+    const published = scenarios.flatMap(({ steps }) =>
+      (steps as readonly Step[]).flatMap(({ do: call, with: { job, jobs = [] } = {} }) => {
+        if (call?.startsWith('publish') !== true) return [];
+        return job ? [job] : 'of' in jobs ? [jobs.of] : jobs;
+      }),
+    );
+    const names = new Set(published.flatMap((job) => pathsOf(job)));
+    // Bytes stand in base64 beside the rest.
+    const missing = declared(PublishFields).filter((name) => !names.has(name) && name !== 'data_base64');
+    expect([missing, names.has('bytes')]).toEqual([[], true]);
+  });
 });
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };

@@ -1,4 +1,4 @@
-import { isPumphouseError } from '@pumphouse/client';
+import { type FieldError, isPumphouseError, type PumphouseError } from '@pumphouse/client';
 import { CommanderError } from 'commander';
 import { Refused, Unreachable } from './admin-client.js';
 import { isUntrusted, UNTRUSTED_HINT } from './http-call.js';
@@ -78,7 +78,8 @@ export function failureOf(error: unknown): Failure | undefined {
     return { exit: error.exitCode === 0 ? EXIT.ok : EXIT.failed, code: 'usage', message };
   }
   if (!isPumphouseError(error)) return undefined;
-  const { code, message, status, fields } = error;
+  const { code, status } = error;
+  const { message, fields } = inApiNames(error);
   const hint = isUntrusted(error) ? UNTRUSTED_HINT : status === 0 ? NO_ANSWER : HINTS.get(code);
   return {
     exit: status > 0 && status < SERVER_ERROR ? EXIT.refused : EXIT.failed,
@@ -89,6 +90,24 @@ export function failureOf(error: unknown): Failure | undefined {
   };
 }
 
+/** Commands take fields under the names of the API: their errors name them so, too. */
+function inApiNames({
+  message,
+  fields,
+  details,
+}: PumphouseError): Required<Pick<Failure, 'message' | 'fields'>> {
+  const own = Array.isArray(details['errors']) ? (details['errors'] as readonly FieldError[]) : [];
+  const named = fields.reduce(
+    (text, shown, i) => text.replace(ruleOf(shown), () => ruleOf(own[i] ?? shown)),
+    message,
+  );
+  return { message: named, fields: own };
+}
+
+function ruleOf({ field, rule }: FieldError): string {
+  return `${field}: ${rule}`;
+}
+
 /** For the standard error, without `--json`. */
 export function failureText(failure: Failure): string {
   const { code, fields = [], hint, id } = failure;
@@ -97,7 +116,7 @@ export function failureText(failure: Failure): string {
   // A message of the server is one line: what a client wrote may be in it.
   const lines = OWN_CODES.has(code) ? message.split('\n').map(printable).join('\n') : printable(message);
   const rules = fields
-    .map(({ field, rule }) => `${field}: ${rule}`)
+    .map(ruleOf)
     .filter((rule) => !message.includes(rule))
     .map((rule) => `  ${printable(rule)}\n`);
   return `pumphouse: ${about}${lines}\n${rules.join('')}${hint === undefined ? '' : `${hint}\n`}`;

@@ -1,8 +1,4 @@
-/** A field of a request that the server refused. */
-export interface FieldError {
-  readonly field: string;
-  readonly rule: string;
-}
+import { type FieldError, shownField } from './field-names.js';
 
 export interface PumphouseErrorOptions {
   readonly status?: number | undefined;
@@ -42,9 +38,13 @@ export class PumphouseError extends Error {
 
   /** The fields that the server refused; [] if it names none. */
   get fields(): readonly FieldError[] {
-    const { errors } = this.details;
-    return Array.isArray(errors) ? (errors as FieldError[]) : [];
+    return fieldsIn(this.details['errors']);
   }
+}
+
+/** The refused fields of an answer as this library calls them. @param errors anything: a proxy may have answered */
+export function fieldsIn(errors: unknown): FieldError[] {
+  return Array.isArray(errors) ? (errors as readonly FieldError[]).map(shownField) : [];
 }
 
 /** True if `error` is a `PumphouseError`, with one of these codes if any are given. */

@@ -49,7 +49,7 @@ export class HttpDriver implements JobDriver {
     const body =
       jobs.length === 1 && only !== undefined
         ? newJobJson(only)
-        : `{"jobs":[${jobs.map(newJobJson).join(',')}]}`;
+        : `{"jobs":[${jobs.map((job, i) => newJobJson(job, `jobs[${String(i)}]`)).join(',')}]}`;
     const answer = await this.api.call({ ...publishCall(options), path: 'jobs', body });
     const stored = fromWire(parseAnswer(answer)) as PublishedJob | { jobs: PublishedJob[] };
     const replayed = isReplayed(answer, options);

@@ -1,6 +1,7 @@
 /** Client and worker runtime of Pumphouse. This entry sends requests by `fetch`; Node.js gets `node.ts`. */
 export { Pumphouse, type PumphouseOptions } from './pumphouse.js';
-export { isPumphouseError, PumphouseError, type FieldError } from './errors.js';
+export { isPumphouseError, PumphouseError } from './errors.js';
+export type { FieldError } from './field-names.js';
 export {
   defineJob,
   type AnyJobDefinition,

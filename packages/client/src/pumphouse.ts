@@ -72,7 +72,7 @@ export class Pumphouse extends Producer {
       namespace,
       token,
       transport: transport(url, tls),
-      limits: { ...RETRY_LIMITS, ...definedOf(retry) },
+      limits: limitsOf(retry),
       ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
     });
     const driver = new HttpDriver(api);
@@ -128,6 +128,18 @@ function urlOf(text: string | URL): URL {
   throw new TypeError(
     'new Pumphouse: url is invalid: it must begin with http:// or https://, as http://127.0.0.1:7777 (option url, or PUMPHOUSE_URL)',
   );
+}
+
+/** @throws {TypeError} one of them is no number that can be waited or counted */
+function limitsOf(retry: Optional<RetryLimits>): RetryLimits {
+  const limits = { ...RETRY_LIMITS, ...definedOf(retry) };
+  if (!(Number.isInteger(limits.tries) && limits.tries >= 1))
+    throw new TypeError('new Pumphouse: retry.tries must be a whole number from 1');
+  for (const name of ['withinMs', 'attemptMs'] as const) {
+    if (!(limits[name] > 0))
+      throw new TypeError(`new Pumphouse: retry.${name} must be a number of milliseconds above 0`);
+  }
+  return limits;
 }
 
 /** No message shows a value: it may be a secret. */

@@ -3,7 +3,7 @@ import type { Given } from './optional.js';
 /** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */
 
 /** Values of these fields belong to the user: their keys stay as they are. */
-const OPAQUE = new Set([
+export const OPAQUE: ReadonlySet<string> = new Set([
   ...['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies', 'headers', 'value'],
 ]);
 
@@ -15,31 +15,58 @@ const camelNames = new Map<string, string>();
  * and fractions of milliseconds are rounded up.
  */
 export function givenOptions<T extends object>(options: T): Given<T> {
-  return plain(options) as Given<T>;
+  return plain(options, '') as Given<T>;
 }
 
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+function plain(value: unknown, at: string): unknown {
+  if (Array.isArray(value)) return value.map((one, i) => plain(one, `${at}[${String(i)}]`));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return checked(value, at);
   const given: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined)
-      given[name] = OPAQUE.has(name) ? (field as unknown) : plain(durationOf(name, field));
+    if (field === undefined) continue;
+    given[name] = OPAQUE.has(name) ? (field as unknown) : plain(durationOf(name, field), below(at, name));
   }
   return given;
 }
 
-/** An object of the library as the API has it; undefined fields are left out. */
-export function toWire(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map(toWire);
-  if (typeof value !== 'object' || value === null) return value;
+/**
+ * An object of the library as the API has it; undefined fields are left out.
+ *
+ * @param at its path, for errors; empty for the whole of what a call gets
+ * @throws {TypeError} naming the field: a `Date` without a time, NaN, an infinite number, a bigint
+ */
+export function toWire(value: unknown, at = ''): unknown {
+  if (value instanceof Date) return checked(value, at).toISOString();
+  if (Array.isArray(value)) return value.map((one, i) => toWire(one, `${at}[${String(i)}]`));
+  if (typeof value !== 'object' || value === null) return checked(value, at);
   const wire: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
     if (field === undefined) continue;
-    wire[snakeOf(name)] = OPAQUE.has(name) ? (field as unknown) : toWire(durationOf(name, field));
+    wire[snakeOf(name)] = OPAQUE.has(name)
+      ? (field as unknown)
+      : toWire(durationOf(name, field), below(at, name));
   }
   return wire;
+}
+
+function below(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}
+
+/** JSON has none of these: it would become null, or an error that names no field. */
+function checked<T>(value: T, at: string): T {
+  const field = at === '' ? 'value' : at;
+  if (value instanceof Date && Number.isNaN(value.getTime()))
+    throw new TypeError(
+      `${field}: must be a valid Date, and this one is an Invalid Date: was it made from undefined, or from another form than 2030-01-31T12:00:00Z?`,
+    );
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError(
+      `${field}: must be a finite number, not ${String(value)}: leave it out for the default`,
+    );
+  if (typeof value === 'bigint')
+    throw new TypeError(`${field}: must be a number, not a bigint: use Number()`);
+  return value;
 }
 
 /** The API takes whole milliseconds: a fraction is rounded up, so that nothing comes early. Other fields stay as they are. */
@@ -70,7 +97,8 @@ function snakeOf(name: string): string {
   return snake;
 }
 
-function camelOf(name: string): string {
+/** `delayMs` of `delay_ms`. */
+export function camelOf(name: string): string {
   let camel = camelNames.get(name);
   if (camel === undefined) {
     camel = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { TestCa } from '../../../test/support/certificates.js';
-import { isPumphouseError, type Pumphouse, type PumphouseOptions } from '../src/node.js';
+import { isPumphouseError, type Pumphouse, PumphouseError, type PumphouseOptions } from '../src/node.js';
 import { fetchTransport } from '../src/transport/fetch-transport.js';
 import { nodeTransport } from '../src/transport/node-transport.js';
 import { app, clientOf, fresh, proxy, useServer } from './fixture.js';
@@ -175,6 +175,79 @@ describe('the error of a client call that the server refuses', () => {
       /^invalid_argument: (tries: .+; priority: .+|priority: .+; tries: .+) \(POST \/v1\/\S+\/jobs: 400\)$/,
     );
     expect(message.match(/tries|priority/g)).toHaveLength(2);
+  });
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ['delayMs', () => made({}).publish({ queue: fresh(), delayMs: -1 }), 'delayMs: must be a whole number'],
+    [
+      'delay',
+      () => made({}).publish({ queue: fresh(), ...{ delay: 1 } }),
+      'delay: unknown field; did you mean delayMs?',
+    ],
+    [
+      'retry.delayMs',
+      () => made({}).publish({ queue: fresh(), retry: { kind: 'fixed', delayMs: -1 } }),
+      'retry.delayMs: must be a whole number',
+    ],
+    [
+      'jobs[1].maxRunMs',
+      () => made({}).publishMany([{ queue: fresh() }, { queue: fresh(), maxRunMs: 0 }]),
+      'jobs[1].maxRunMs: must be a whole number',
+    ],
+    [
+      'runAt',
+      () => made({}).publish({ queue: fresh(), runAt: new Date(), delayMs: 1 }),
+      'runAt: must not be set together with delayMs',
+    ],
+    [
+      'ttlMs',
+      () => made({}).publish({ queue: fresh(), ttlMs: 1, delayMs: 2 }),
+      'ttlMs: must be 0, or at least delayMs',
+    ],
+    [
+      'idempotencyTtlMs',
+      () => made({}).publish({ queue: fresh() }, { idempotencyKey: 'k', idempotencyTtlMs: 1 }),
+      'idempotencyTtlMs: must be',
+    ],
+    [
+      'idempotencyKey',
+      () => made({}).publish({ queue: fresh() }, { idempotencyKey: 'a b' }),
+      'idempotencyKey: must have',
+    ],
+    ['durability', () => made({}).publish({ queue: fresh() }, { durability: 'x' }), 'durability: must be'],
+    [
+      'dependsOn[0]',
+      () => made({}).publish({ queue: fresh(), dependsOn: ['my_order'], onMissingDependency: 'refuse' }),
+      'dependsOn[0]: must be the id of a job that exists: there is no job my_order.',
+    ],
+    [
+      'attributes',
+      () => made({}).publish({ queue: fresh(), attributes: { 'a b': 'x' } }),
+      'attributes: must',
+    ],
+    [
+      'maxRunningPerKey',
+      () => made({}).queues.update(fresh(), { maxRunningPerKey: 0 }),
+      'maxRunningPerKey: must be a whole number',
+    ],
+    [
+      'schedule.offsetMs',
+      () =>
+        made({}).recurring.put('r', { schedule: { everyMs: 1_000, offsetMs: -1 }, job: { queue: fresh() } }),
+      'schedule.offsetMs: must be',
+    ],
+    ['limit', () => made({}).jobs.list({ limit: 0 }), 'limit: must be'],
+  ])('names the refused field %s as the client calls it', async (field, call, part) => {
+    const error = await call().then(
+      () => new Error('it was not refused'),
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(PumphouseError);
+    const { message, fields, details } = error as PumphouseError;
+    expect(fields.map((one) => one.field)).toEqual([field]);
+    expect(message).toContain(`: ${part}`);
+    const [{ field: own }] = details['errors'] as [{ field: string }];
+    expect(message.includes(own)).toBe(own === field);
   });
 
   it('lists five refused fields and the number of the others', async () => {

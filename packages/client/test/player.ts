@@ -8,6 +8,7 @@ import {
   type Job,
   type NewJob,
   Next,
+  type PublishOptions,
   Pumphouse,
   PumphouseError,
   Release,
@@ -31,6 +32,12 @@ interface Command {
   readonly with: Record<string, never>;
 }
 type WireJob = Readonly<Record<string, unknown>> & { readonly bytes?: string };
+/** Options of a publish. */
+interface Keyed {
+  readonly key?: string;
+  readonly key_ttl_ms?: number;
+  readonly durability?: string;
+}
 interface Behaviour {
   readonly progress?: unknown;
   readonly wait_ms?: number;
@@ -59,6 +66,10 @@ interface Behaviour {
 /** Bytes stand in base64 beside the rest. */
 function shown(data: unknown, contentType?: string): object {
   return data instanceof Uint8Array ? { bytes: base64(data), content_type: contentType } : { data };
+}
+
+function optionsOf({ key, key_ttl_ms, durability }: Keyed): PublishOptions {
+  return { idempotencyKey: key, idempotencyTtlMs: key_ttl_ms, durability };
 }
 
 function jobOf({ bytes, ...wire }: WireJob): NewJob {
@@ -159,14 +170,14 @@ async function work(fields: Record<string, unknown>): Promise<object> {
 }
 
 const commands: Record<string, (fields: never) => Promise<unknown>> = {
-  publish: ({ job, key }: { job: WireJob; key?: string }) =>
-    client.publish(jobOf(job), key === undefined ? {} : { idempotencyKey: key }),
-  publish_many: async ({ jobs, key }: { jobs: WireJob[]; key?: string }) => ({
-    jobs: await client.publishMany(jobs.map(jobOf), key === undefined ? {} : { idempotencyKey: key }),
+  publish: ({ job, ...call }: { job: WireJob } & Keyed) => client.publish(jobOf(job), optionsOf(call)),
+  publish_many: async ({ jobs, ...call }: { jobs: WireJob[] } & Keyed) => ({
+    jobs: await client.publishMany(jobs.map(jobOf), optionsOf(call)),
   }),
-  publish_and_wait: async ({ job, wait_ms }: { job: WireJob; wait_ms: number }) => {
-    const { id, state, result } = await client.publishAndWait(jobOf(job), { waitMs: wait_ms });
-    return { id, state, result };
+  publish_and_wait: async ({ job, wait_ms, ...call }: { job: WireJob; wait_ms: number } & Keyed) => {
+    const options = { waitMs: wait_ms, ...optionsOf(call) };
+    const { id, state, result, replayed } = await client.publishAndWait(jobOf(job), options);
+    return { id, state, result, replayed };
   },
   get: async ({ id }: { id: string }) => {
     const { state, queue, type, tags, tries, triesLeft, data, contentType, result } =

@@ -45,6 +45,9 @@ describe('the options of new Pumphouse', () => {
   it.each<[object, string]>([
     [{ url: undefined }, 'url is missing: give the option url, or set PUMPHOUSE_URL'],
     [{ url: 'localhost:7777' }, 'url is invalid'],
+    [{ retry: { attemptMs: NaN } }, 'retry.attemptMs must be a number of milliseconds above 0'],
+    [{ retry: { withinMs: 0 } }, 'retry.withinMs must be a number of milliseconds above 0'],
+    [{ retry: { tries: 1.5 } }, 'retry.tries must be a whole number from 1'],
     [{ namespace: undefined }, 'namespace is missing: give the option namespace, or set PUMPHOUSE_NAMESPACE'],
     [{ token: undefined }, 'token is missing: give the option token, or set PUMPHOUSE_TOKEN'],
     [{ token: '' }, 'token is missing'],
@@ -157,6 +160,52 @@ describe('publish() of the client', () => {
     expect(proxy.seen).toEqual([]);
   });
 
+  const NO_TIME = new Date(NaN);
+  it.each<[string, (queue: string) => Promise<unknown>]>([
+    ['runAt', (queue) => faulty.publish({ queue, runAt: NO_TIME })],
+    ['jobs[1].runAt', (queue) => faulty.publishMany([{ queue }, { queue, runAt: new Date('tomorrow') }])],
+    ['runAt', (queue) => faulty.publishAndWait({ queue, runAt: NO_TIME })],
+    ['runAt', (queue) => faulty.publish(defineJob({ queue }), 1, { runAt: NO_TIME })],
+    ['delayMs', (queue) => faulty.publish({ queue, delayMs: NaN })],
+    ['ttlMs', (queue) => faulty.publish({ queue, ttlMs: Infinity })],
+    ['retry.delaysMs[1]', (queue) => faulty.publish({ queue, retry: { kind: 'list', delaysMs: [1, NaN] } })],
+    ['unique.windowMs', (queue) => faulty.publish({ queue, unique: { key: 'k', windowMs: NaN } })],
+    ['priority', (queue) => faulty.publish({ queue, priority: 1n as unknown as number })],
+    [
+      'idempotencyTtlMs',
+      (queue) => faulty.publish({ queue }, { idempotencyKey: 'k', idempotencyTtlMs: NaN }),
+    ],
+    ['set.delayMs', () => faulty.operations.start({ action: 'patch', filter: {}, set: { delayMs: NaN } })],
+    ['dueAt', () => faulty.jobs.update('a', { dueAt: NO_TIME })],
+    ['from', () => faulty.deadLetter.list({ from: NO_TIME })],
+    ['maxRunning', (queue) => faulty.queues.update(queue, { maxRunning: NaN })],
+    [
+      'schedule.endAt',
+      (queue) =>
+        faulty.recurring.put('r', {
+          schedule: { cron: '@daily', tz: 'UTC', endAt: NO_TIME },
+          job: { queue },
+        }),
+    ],
+    [
+      'job.ttlMs',
+      (queue) => faulty.recurring.put('r', { schedule: { everyMs: 1_000 }, job: { queue, ttlMs: NaN } }),
+    ],
+  ])(
+    'refuses a time or a number that is none, names the field %s, and sends no request',
+    async (field, call) => {
+      const error = await call(fresh()).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(TypeError);
+      expect((error as Error).message).toMatch(
+        new RegExp(`^${field.replaceAll(/[[\].]/g, String.raw`\$&`)}: must be `),
+      );
+      expect(proxy.seen).toEqual([]);
+    },
+  );
+
   it('refuses data that is not JSON, without a request', async () => {
     const queue = fresh();
     await expect(faulty.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
@@ -246,6 +295,23 @@ describe('publish() of the client', () => {
     expect(await counts(queue)).toMatchObject({ ready: 1 });
     const other = await refused(faulty.publish({ queue, data: 2 }, { idempotencyKey }));
     expect(other).toMatchObject({ code: 'idempotency_key_reused', status: 422 });
+  });
+
+  it('sends how long a given key counts with every kind of publish', async () => {
+    const [queue, idempotencyTtlMs] = [fresh(), 3_600_000.5];
+    const key = (): object => ({ idempotencyKey: fresh('key'), idempotencyTtlMs });
+    const definition = defineJob({ queue });
+    await faulty.publish({ queue }, key());
+    await faulty.publish(definition, 1, key());
+    await faulty.publishMany([{ queue }], key());
+    await faulty.publishAll(definition, [1], key());
+    await faulty.publishAndWait(definition, 1, { ...key(), waitMs: 1 });
+    expect(proxy.seen.map(({ headers }) => headers['idempotency-ttl-ms'])).toEqual(
+      Array.from({ length: 5 }, () => '3600001'),
+    );
+    await expect(faulty.publish({ queue }, { idempotencyTtlMs: 60_000 })).rejects.toThrow(
+      'idempotencyTtlMs says how long an idempotencyKey is kept: give both or neither',
+    );
   });
 
   it.each(['before', 'during', 'between the attempts of'])(

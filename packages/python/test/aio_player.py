@@ -11,7 +11,7 @@ import pumphouse
 from pumphouse import aio
 
 import player
-from player import Fields, error_of, job_of, shown, write
+from player import Fields, error_of, job_of, options_of, shown, write
 
 client = aio.Pumphouse(*sys.argv[1:4])
 workers: List[aio.Worker] = []
@@ -77,8 +77,8 @@ async def stop() -> Fields:
     return {}
 
 
-async def publish_many(jobs: List[Fields], key: Any = None) -> Fields:
-    published = await client.publish_many([job_of(job) for job in jobs], idempotency_key=key)
+async def publish_many(jobs: List[Fields], **options: Any) -> Fields:
+    published = await client.publish_many([job_of(job) for job in jobs], **options_of(**options))
     return {"jobs": [asdict(one) for one in published]}
 
 
@@ -92,9 +92,9 @@ async def list_jobs(queue: str, limit: int) -> Fields:
     return {"first": [job.data for job in page.items], "all": ids}
 
 
-async def publish_and_wait(job: Fields, wait_ms: float) -> Fields:
-    ended = await client.publish_and_wait(job_of(job), wait_ms=wait_ms)
-    return {"id": ended.id, "state": ended.state, "result": ended.result}
+async def publish_and_wait(job: Fields, wait_ms: float, **options: Any) -> Fields:
+    ended = await client.publish_and_wait(job_of(job), wait_ms=wait_ms, **options_of(**options))
+    return {"id": ended.id, "state": ended.state, "result": ended.result, "replayed": ended.replayed}
 
 
 async def delete(id: str, force: bool = False) -> Fields:
@@ -112,8 +112,8 @@ async def delete_variable(name: str) -> Fields:
     return {}
 
 
-async def publish(job: Fields, key: Any = None) -> Fields:
-    return asdict(await client.publish(job_of(job), idempotency_key=key))
+async def publish(job: Fields, **options: Any) -> Fields:
+    return asdict(await client.publish(job_of(job), **options_of(**options)))
 
 
 async def cancel(id: str) -> Fields:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Type
 
@@ -35,10 +36,19 @@ def shown(data: Any, content_type: Optional[str] = None) -> Fields:
     )
 
 
+def options_of(
+    key: Optional[str] = None, key_ttl_ms: Optional[float] = None, durability: Optional[str] = None
+) -> Fields:
+    """Options of a publish."""
+    return {"idempotency_key": key, "idempotency_ttl_ms": key_ttl_ms, "durability": durability}
+
+
 def job_of(wire: Fields) -> pumphouse.NewJob:
     fields = dict(wire)
     if "bytes" in fields:
         fields["data"] = base64.b64decode(fields.pop("bytes"))
+    if "run_at" in fields:
+        fields["run_at"] = datetime.strptime(fields["run_at"], "%Y-%m-%dT%H:%M:%S.%f%z")
     return pumphouse.NewJob(**fields)
 
 
@@ -228,9 +238,9 @@ def list_jobs(queue: str, limit: int) -> Fields:
     }
 
 
-def publish_and_wait(job: Fields, wait_ms: int) -> Fields:
-    ended = client.publish_and_wait(job_of(job), wait_ms=wait_ms)
-    return {"id": ended.id, "state": ended.state, "result": ended.result}
+def publish_and_wait(job: Fields, wait_ms: int, **options: Any) -> Fields:
+    ended = client.publish_and_wait(job_of(job), wait_ms=wait_ms, **options_of(**options))
+    return {"id": ended.id, "state": ended.state, "result": ended.result, "replayed": ended.replayed}
 
 
 def delete(id: str, force: bool = False) -> Fields:
@@ -253,10 +263,10 @@ def verify(secrets: Any, headers: Dict[str, str], body: str, now_s: float) -> Fi
 
 
 COMMANDS: Dict[str, Callable[..., Any]] = {
-    "publish": lambda job, key=None: asdict(client.publish(job_of(job), idempotency_key=key)),
-    "publish_many": lambda jobs, key=None: {
+    "publish": lambda job, **options: asdict(client.publish(job_of(job), **options_of(**options))),
+    "publish_many": lambda jobs, **options: {
         "jobs": [
-            asdict(one) for one in client.publish_many([job_of(job) for job in jobs], idempotency_key=key)
+            asdict(one) for one in client.publish_many([job_of(job) for job in jobs], **options_of(**options))
         ]
     },
     "publish_and_wait": publish_and_wait,

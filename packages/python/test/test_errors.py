@@ -160,6 +160,22 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "idempotency_key: "):
                 Pumphouse().publish(NewJob("q"), idempotency_key=key)
 
+    def test_refuses_a_lifetime_without_an_idempotency_key(self) -> None:
+        with self.assertRaisesRegex(ValueError, "idempotency_ttl_ms: .*give both or neither"):
+            Pumphouse().publish(NewJob("q"), idempotency_ttl_ms=60_000)
+        with self.assertRaisesRegex(ValueError, "idempotency_ttl_ms: must be a number of milliseconds"):
+            Pumphouse().publish(NewJob("q"), idempotency_key="k", idempotency_ttl_ms=float("nan"))
+
+    def test_are_named_as_they_are_called_here(self) -> None:
+        for name, options in (
+            ("idempotency_ttl_ms", {"idempotency_key": "k", "idempotency_ttl_ms": 1}),
+            ("idempotency_key", {"idempotency_key": "a b"}),
+            ("durability", {"durability": "none"}),
+        ):
+            with self.assertRaisesRegex(PumphouseError, f"invalid_argument: {name} must ") as caught:
+                Pumphouse().publish(NewJob("q"), **options)  # type: ignore[arg-type]
+            self.assertEqual([one["field"] for one in caught.exception.fields], [name])
+
 
 class Connections(unittest.TestCase):
     """A connection on which more comes than the answer."""

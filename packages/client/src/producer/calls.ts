@@ -10,8 +10,8 @@ export interface CallOptions {
 }
 
 type Fields = Omit<ApiCall, 'isRepeatable' | 'signal' | 'body'> & {
-  /** In the form of this library, or JSON text. */
-  readonly body?: object | string;
+  /** In the form of this library; or what makes JSON text, whose errors are those of the call. */
+  readonly body?: object | (() => string);
   readonly isRepeatable?: boolean;
 };
 
@@ -26,7 +26,7 @@ export class Calls {
       isRepeatable: fields.method !== 'POST',
       ...rest,
       query: query && (toWire(query) as Record<string, unknown>),
-      body: typeof body === 'object' ? JSON.stringify(toWire(body)) : body,
+      body: typeof body === 'object' ? JSON.stringify(toWire(body)) : body?.(),
       // guard: client-http-signal
       signal,
     });
@@ -59,8 +59,8 @@ export class Calls {
 /** A part of a path. */
 export const part = encodeURIComponent;
 
-/** The JSON of fields of which some state a payload. */
-export function withPayload(fields: JobPayload & object): string {
+/** The JSON of fields of which some state a payload. @param at their path, as of `toWire` */
+export function withPayload(fields: JobPayload & object, at = ''): string {
   const { data, json, contentType, ...rest } = fields;
-  return objectWith(toWire(rest) as object, payloadMembers({ data, json, contentType }));
+  return objectWith(toWire(rest, at) as object, payloadMembers({ data, json, contentType }));
 }

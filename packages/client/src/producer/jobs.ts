@@ -33,7 +33,10 @@ export class Jobs {
 
   /** Changes a job that waits. */
   update(id: string, change: JobChange, options: CallOptions = {}): Promise<ChangedJob> {
-    return this.calls.send({ method: 'PATCH', path: `jobs/${part(id)}`, body: withPayload(change) }, options);
+    return this.calls.send(
+      { method: 'PATCH', path: `jobs/${part(id)}`, body: () => withPayload(change) },
+      options,
+    );
   }
 
   /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
@@ -69,7 +72,7 @@ export class Jobs {
       {
         method: 'PUT',
         path: `jobs/${part(id)}`,
-        body: newJobJson(job),
+        body: () => newJobJson(job),
         // A job of an earlier attempt would be refused by `If-None-Match`.
         ...(onlyNew ? { headers: { 'if-none-match': '*' }, isRepeatable: false } : {}),
       },

@@ -88,10 +88,10 @@ export function isJsonType(contentType: string): boolean {
   return JSON_TYPE.test(contentType);
 }
 
-/** The JSON of a job, as the API takes it. */
-export function newJobJson(job: NewJob): string {
+/** The JSON of a job, as the API takes it. @param at its path, as of `toWire` */
+export function newJobJson(job: NewJob, at = ''): string {
   const { data, json, contentType, ...options } = job;
-  return objectWith(toWire(options) as object, payloadMembers({ data, json, contentType }));
+  return objectWith(toWire(options, at) as object, payloadMembers({ data, json, contentType }));
 }
 
 /**

@@ -106,10 +106,11 @@ export class Operations implements OperationCalls {
     }: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
   ): Promise<Operation> {
     const { set, ...rest } = operation;
-    const members = set === undefined ? '' : `"set":${withPayload(set)}`;
+    const body = (): string =>
+      objectWith(toWire(rest) as object, set === undefined ? '' : `"set":${withPayload(set, 'set')}`);
     const call = { method: 'POST', path: 'operations', isRepeatable: true } as const;
     const headers = { 'Idempotency-Key': idempotencyKey };
-    return this.calls.send({ ...call, headers, body: objectWith(toWire(rest) as object, members) }, options);
+    return this.calls.send({ ...call, headers, body }, options);
   }
 
   /** @throws {PumphouseError} `operation_not_found` */

@@ -2,6 +2,7 @@ import { type AnyJobDefinition, type GivesResult, type TakesInput, validate } fr
 import type { EndedJob, PublishCall, PublishDriver, PublishedJob } from '../driver.js';
 import { definedOf } from '../optional.js';
 import { randomHex } from '../random-hex.js';
+import { givenOptions } from '../wire.js';
 import type { JobOptions, NewJob } from './new-job.js';
 
 export interface PublishOptions {
@@ -117,7 +118,8 @@ export class Producer {
   }
 
   private callOf({ idempotencyKey, idempotencyTtlMs, durability, signal }: PublishOptions): PublishCall {
-    if (idempotencyKey !== undefined) return { idempotencyKey, idempotencyTtlMs, durability, signal };
+    if (idempotencyKey !== undefined)
+      return { ...givenOptions({ idempotencyKey, idempotencyTtlMs, durability }), signal };
     if (idempotencyTtlMs !== undefined)
       throw new TypeError('idempotencyTtlMs says how long an idempotencyKey is kept: give both or neither');
     const own = `${this.keyPrefix}-${String(++this.keyCount)}`;
@@ -141,10 +143,11 @@ async function jobOf(target: AnyJobDefinition | NewJob, args: readonly unknown[]
   const [input, given] = args as PublishArgs<AnyJobDefinition, PublishOptions & WaitOptions>;
   // What is sent is what was given: the worker's schema is to parse it, too.
   if (target.input) await validate(target.input, input, 'invalid_input');
-  const { idempotencyKey, durability, signal, waitMs, ...options } = given ?? {};
+  const { idempotencyKey, idempotencyTtlMs, durability, signal, waitMs, ...options } = given ?? {};
   const { queue, type, options: defaults } = target;
   const job = { ...defaults, ...definedOf(options), queue, type, data: input };
-  return { job, options: { idempotencyKey, durability, signal, waitMs }, definition: target };
+  const ofCall = { idempotencyKey, idempotencyTtlMs, durability, signal, waitMs };
+  return { job, options: ofCall, definition: target };
 }
 
 function isDefinition(target: AnyJobDefinition | NewJob): target is AnyJobDefinition {

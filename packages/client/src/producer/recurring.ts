@@ -43,7 +43,10 @@ export class Recurring {
 
   /** Stores one under an id, in the place of the one that has it: safe to call at each start of a program. */
   put(id: string, fields: RecurringFields, options: CallOptions = {}): Promise<RecurringJob> {
-    return this.calls.send({ method: 'PUT', path: `recurring/${part(id)}`, body: bodyOf(fields) }, options);
+    return this.calls.send(
+      { method: 'PUT', path: `recurring/${part(id)}`, body: () => bodyOf(fields) },
+      options,
+    );
   }
 
   /** Changes what is there; what is left out stays. */
@@ -54,7 +57,10 @@ export class Recurring {
     },
     options: CallOptions = {},
   ): Promise<RecurringJob> {
-    return this.calls.send({ method: 'PATCH', path: `recurring/${part(id)}`, body: bodyOf(change) }, options);
+    return this.calls.send(
+      { method: 'PATCH', path: `recurring/${part(id)}`, body: () => bodyOf(change) },
+      options,
+    );
   }
 
   /** Ends it; the jobs that it made stay. */
@@ -112,5 +118,5 @@ export class Recurring {
 }
 
 function bodyOf({ job, ...fields }: { readonly job?: Optional<RecurringFields['job']> | undefined }): string {
-  return objectWith(toWire(fields) as object, job === undefined ? '' : `"job":${withPayload(job)}`);
+  return objectWith(toWire(fields) as object, job === undefined ? '' : `"job":${withPayload(job, 'job')}`);
 }

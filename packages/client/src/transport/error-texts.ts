@@ -1,4 +1,4 @@
-import type { FieldError } from '../errors.js';
+import { fieldsIn } from '../errors.js';
 import type { TransportError } from './transport.js';
 
 /** What errors say of a call. */
@@ -85,7 +85,7 @@ export function refusalText(
   status: number,
   { method, path }: CallPlace,
 ): string {
-  const fields = Array.isArray(errors) ? (errors as readonly FieldError[]) : [];
+  const fields = fieldsIn(errors);
   const shown = fields.slice(0, MAX_FIELDS).map(({ field, rule }) => `${field}: ${rule}`);
   if (fields.length > MAX_FIELDS) shown.push(`and ${String(fields.length - MAX_FIELDS)} more fields`);
   const text = `${shown.length > 0 ? shown.join('; ') : detail} (${method} ${path}: ${String(status)})`;

@@ -33,17 +33,39 @@ type job struct {
 	Tags        []string
 	RetentionMs int64 `json:"retention_ms"`
 	Retry       *struct {
-		Kind    string
-		DelayMs int64 `json:"delay_ms"`
+		Kind         string
+		DelayMs      int64    `json:"delay_ms"`
+		DelaysMs     []int64  `json:"delays_ms"`
+		MaxMs        int64    `json:"max_ms"`
+		NonRetryable []string `json:"non_retryable"`
+		Factor       float64
+		Jitter       float64
 	}
-	Unique *struct{ Key string }
-	Push   struct{ URL string }
+	Unique *struct {
+		Key, Mode string
+		WindowMs  int64 `json:"window_ms"`
+	}
+	Push                struct{ URL string }
+	RunAt               time.Time `json:"run_at"`
+	TTLMs               int64     `json:"ttl_ms"`
+	TTRMs               int64     `json:"ttr_ms"`
+	LeaseGraceMs        int64     `json:"lease_grace_ms"`
+	MaxRunMs            int64     `json:"max_run_ms"`
+	Attributes          map[string]string
+	DependsOn           []string `json:"depends_on"`
+	OnDependencyFailure string   `json:"on_dependency_failure"`
+	OnMissingDependency string   `json:"on_missing_dependency"`
+	ConcurrencyKey      string   `json:"concurrency_key"`
+	History             bool
 }
 
 func (j job) toNew() pumphouse.NewJob {
 	made := pumphouse.NewJob{
 		Queue: j.Queue, ContentType: j.ContentType, Type: j.Type, ID: j.ID, Delay: ms(j.DelayMs), Tries: j.Tries,
 		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs), PushURL: j.Push.URL,
+		RunAt: j.RunAt, TTL: ms(j.TTLMs), TTR: ms(j.TTRMs), LeaseGrace: ms(j.LeaseGraceMs), MaxRun: ms(j.MaxRunMs),
+		Attributes: j.Attributes, DependsOn: j.DependsOn, OnDependencyFailure: j.OnDependencyFailure,
+		OnMissingDependency: j.OnMissingDependency, ConcurrencyKey: j.ConcurrencyKey, History: j.History,
 	}
 	if j.Data != nil {
 		made.Data = j.Data
@@ -56,10 +78,16 @@ func (j job) toNew() pumphouse.NewJob {
 		made.Data = text
 	}
 	if j.Retry != nil {
-		made.Retry = &pumphouse.RetryPolicy{Kind: j.Retry.Kind, Delay: ms(j.Retry.DelayMs)}
+		made.Retry = &pumphouse.RetryPolicy{
+			Kind: j.Retry.Kind, Delay: ms(j.Retry.DelayMs), MaxDelay: ms(j.Retry.MaxMs), NonRetryable: j.Retry.NonRetryable,
+			Factor: j.Retry.Factor, Jitter: j.Retry.Jitter,
+		}
+		for _, delay := range j.Retry.DelaysMs {
+			made.Retry.Delays = append(made.Retry.Delays, ms(delay))
+		}
 	}
 	if j.Unique != nil {
-		made.Unique = &pumphouse.UniqueKey{Key: j.Unique.Key}
+		made.Unique = &pumphouse.UniqueKey{Key: j.Unique.Key, Mode: j.Unique.Mode, Window: ms(j.Unique.WindowMs)}
 	}
 	return made
 }
@@ -97,6 +125,8 @@ type command struct {
 		Job             job
 		Jobs            []job
 		Key             string
+		KeyTTLMs        int64 `json:"key_ttl_ms"`
+		Durability      string
 		WaitMs          float64 `json:"wait_ms"`
 		ID              string
 		Force           bool
@@ -310,6 +340,12 @@ func play(c command) (any, error) {
 	if with.Key != "" {
 		options = append(options, pumphouse.WithIdempotencyKey(with.Key))
 	}
+	if with.KeyTTLMs != 0 {
+		options = append(options, pumphouse.WithIdempotencyTTL(ms(with.KeyTTLMs)))
+	}
+	if with.Durability != "" {
+		options = append(options, pumphouse.WithDurability(with.Durability))
+	}
 	switch c.Do {
 	case "publish":
 		return client.Publish(ctx, with.Job.toNew(), options...)
@@ -321,11 +357,11 @@ func play(c command) (any, error) {
 		published, err := client.PublishMany(ctx, jobs, options...)
 		return fields{"jobs": published}, err
 	case "publish_and_wait":
-		ended, err := client.PublishAndWait(ctx, with.Job.toNew(), fractionOf(with.WaitMs))
+		ended, err := client.PublishAndWait(ctx, with.Job.toNew(), fractionOf(with.WaitMs), options...)
 		if err != nil {
 			return nil, err
 		}
-		line := fields{"id": ended.ID, "state": ended.State}
+		line := fields{"id": ended.ID, "state": ended.State, "replayed": ended.Replayed}
 		if ended.Result != nil {
 			line["result"] = ended.Result.JSON
 		}

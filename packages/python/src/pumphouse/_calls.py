@@ -2,12 +2,12 @@
 
 import re
 import secrets
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Type, TypeVar
 from urllib.parse import quote
 
 from ._http import Call, Response, answer_of, nothing
 from .answers import Page
-from .jobs import EndedJob, NewJob, PublishedJob, from_wire, to_json
+from .jobs import EndedJob, NewJob, PublishedJob, from_wire, rounded_up, to_json
 from .outcomes import whole_delay
 
 # Longer than all retries of one call.
@@ -19,28 +19,34 @@ MAX_END_WAIT_MS = 86_400_000
 T = TypeVar("T")
 
 
-def publish(job: NewJob, key: Optional[str], durability: Optional[str]) -> Call[PublishedJob]:
-    return publish_call(text_of(job), key, durability, reads_publish(PublishedJob, key))
+class PublishOptions(NamedTuple):
+    """What a publish has beside its jobs."""
+
+    idempotency_key: Optional[str]
+    #: How long the key counts, in milliseconds.
+    idempotency_ttl_ms: Optional[float]
+    durability: Optional[str]
 
 
-def publish_many(
-    jobs: Sequence[NewJob], key: Optional[str], durability: Optional[str]
-) -> List[Call[List[PublishedJob]]]:
+def publish(job: NewJob, options: PublishOptions) -> Call[PublishedJob]:
+    return publish_call(text_of(job), options, reads_publish(PublishedJob, options.idempotency_key))
+
+
+def publish_many(jobs: Sequence[NewJob], options: PublishOptions) -> List[Call[List[PublishedJob]]]:
     """All of them are written before the first is sent: a job that is no JSON stores nothing."""
     texts = [text_of(job) for job in jobs]
+    key = options.idempotency_key
     calls = []
     for at in range(0, len(texts), MAX_JOBS):
-        own_key = f"{key}.{at}" if key and at > 0 else key
+        own = options._replace(idempotency_key=f"{key}.{at}") if key and at > 0 else options
         body = f'{{"jobs":[{",".join(texts[at : at + MAX_JOBS])}]}}'
-        calls.append(publish_call(body, own_key, durability, lambda response: read_published(response, key)))
+        calls.append(publish_call(body, own, lambda response: read_published(response, key)))
     return calls
 
 
-def publish_and_wait(
-    job: NewJob, wait_ms: float, key: Optional[str], durability: Optional[str]
-) -> Call[EndedJob]:
+def publish_and_wait(job: NewJob, wait_ms: float, options: PublishOptions) -> Call[EndedJob]:
     wait_ms = whole_delay(min(wait_ms, MAX_END_WAIT_MS)) or 0
-    return publish_call(text_of(job), key, durability, reads_publish(EndedJob, key), wait_ms)
+    return publish_call(text_of(job), options, reads_publish(EndedJob, options.idempotency_key), wait_ms)
 
 
 def text_of(job: NewJob) -> str:
@@ -50,14 +56,19 @@ def text_of(job: NewJob) -> str:
 
 
 def publish_call(
-    body: str, key: Optional[str], durability: Optional[str], read: Callable[[Response], T], wait_ms: int = 0
+    body: str, options: PublishOptions, read: Callable[[Response], T], wait_ms: int = 0
 ) -> Call[T]:
+    key, ttl_ms, durability = options
     for name, value in (("idempotency_key", key), ("durability", durability)):
         if value is not None and not re.fullmatch("[ -~]*", value):
             raise ValueError(f"{name}: must be ASCII without control characters, not {value!r}")
+    if ttl_ms is not None and not key:
+        raise ValueError("idempotency_ttl_ms: says how long an idempotency_key is kept: give both or neither")
     headers = {"idempotency-key": key or secrets.token_hex(16)}
     if not key:
         headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
+    elif ttl_ms is not None:
+        headers["idempotency-ttl-ms"] = str(rounded_up("idempotency_ttl_ms", ttl_ms))
     if durability is not None:
         headers["x-durability"] = durability
     query = {"wait_ms": wait_ms} if wait_ms else None

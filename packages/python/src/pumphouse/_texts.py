@@ -8,6 +8,8 @@ import ssl
 from http.client import BadStatusLine, RemoteDisconnected
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
+from .errors import fields_in
+
 if TYPE_CHECKING:
     from ._http import Response
 
@@ -90,9 +92,7 @@ CHECK_URL = "Check host, port and path of the URL; 7777 is the usual port, and 7
 
 def fields_text(errors: Any) -> str:
     """The fields that the server refused, each with its rule; "" if it names none."""
-    if not isinstance(errors, list):
-        return ""
-    pairs = [(one.get("field"), one.get("rule")) for one in errors if isinstance(one, dict)]
+    pairs = [(one["field"], one["rule"]) for one in fields_in(errors)]
     texts = [one_line(f"{field} {rule}") for field, rule in pairs if field and rule]
     more = [f"and {len(texts) - MAX_FIELDS} more"] if len(texts) > MAX_FIELDS else []
     return "; ".join(texts[:MAX_FIELDS] + more)

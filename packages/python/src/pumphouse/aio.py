@@ -67,20 +67,28 @@ class Pumphouse:
         self._api = LoopApi.like(self._threaded._api)
 
     async def publish(
-        self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
+        self,
+        job: NewJob,
+        *,
+        idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
+        durability: Optional[str] = None,
     ) -> PublishedJob:
         """Publishes a job."""
-        return await self._api.send(_calls.publish(job, idempotency_key, durability))
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        return await self._api.send(_calls.publish(job, options))
 
     async def publish_many(
         self,
         jobs: Sequence[NewJob],
         *,
         idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
         durability: Optional[str] = None,
     ) -> List[PublishedJob]:
         """Publishes jobs, in order. Up to 64 are stored all or none; more go in several calls, one after the other."""
-        calls = _calls.publish_many(jobs, idempotency_key, durability)
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        calls = _calls.publish_many(jobs, options)
         return [published for call in calls for published in await self._api.send(call)]
 
     async def publish_and_wait(
@@ -89,10 +97,12 @@ class Pumphouse:
         *,
         wait_ms: float = 30_000,
         idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
         durability: Optional[str] = None,
     ) -> EndedJob:
         """Publishes a job and waits for its end, or for ``wait_ms``, a day at most."""
-        return await self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        return await self._api.send(_calls.publish_and_wait(job, wait_ms, options))
 
     get_job = sends_in_loop(_job_calls.get_job)
     list_jobs = sends_in_loop(_job_calls.list_jobs)

@@ -46,29 +46,38 @@ class Pumphouse:
         )
 
     def publish(
-        self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
+        self,
+        job: NewJob,
+        *,
+        idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
+        durability: Optional[str] = None,
     ) -> PublishedJob:
         """Publishes a job.
 
         Args:
             idempotency_key: a name for what is to happen once; it counts for a day. Without it the call's own retries store
                 nothing twice, but a second call does.
+            idempotency_ttl_ms: how long that name counts, 1,000 (a second) to 2,592,000,000 (30 days).
             durability: ``memory``, ``aof`` or ``replicated:N``.
         """
-        return self._api.send(_calls.publish(job, idempotency_key, durability))
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        return self._api.send(_calls.publish(job, options))
 
     def publish_many(
         self,
         jobs: Sequence[NewJob],
         *,
         idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
         durability: Optional[str] = None,
     ) -> List[PublishedJob]:
         """Publishes jobs, in order. Up to 64 are stored all or none; more go in several calls, one after the other.
 
         With a key of yours the whole call can be repeated: what was stored stays as it is.
         """
-        calls = _calls.publish_many(jobs, idempotency_key, durability)
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        calls = _calls.publish_many(jobs, options)
         return [published for call in calls for published in self._api.send(call)]
 
     def publish_and_wait(
@@ -77,13 +86,15 @@ class Pumphouse:
         *,
         wait_ms: float = 30_000,
         idempotency_key: Optional[str] = None,
+        idempotency_ttl_ms: Optional[float] = None,
         durability: Optional[str] = None,
     ) -> EndedJob:
         """Publishes a job and waits for its end, or for ``wait_ms``, a day at most.
 
         The token needs the permission ``consume``, too.
         """
-        return self._api.send(_calls.publish_and_wait(job, wait_ms, idempotency_key, durability))
+        options = _calls.PublishOptions(idempotency_key, idempotency_ttl_ms, durability)
+        return self._api.send(_calls.publish_and_wait(job, wait_ms, options))
 
     get_job = sends(_job_calls.get_job)
     list_jobs = sends(_job_calls.list_jobs)

@@ -4,10 +4,29 @@ from typing import Any, List, Mapping, Optional, TypedDict
 
 
 class FieldError(TypedDict):
-    """A field of a request that the server refused."""
+    """A field of a request that the server refused, as an argument is called here."""
 
     field: str
     rule: str
+
+
+# Names of the API that are no names of arguments here.
+OWN_NAMES = {
+    "Idempotency-Key": "idempotency_key",
+    "Idempotency-TTL-Ms": "idempotency_ttl_ms",
+    "X-Durability": "durability",
+    "data_base64": "data",
+}
+
+
+def fields_in(errors: Any) -> List[FieldError]:
+    """The refused fields of an answer, which may be that of a proxy."""
+    found: List[FieldError] = []
+    for one in errors if isinstance(errors, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("field"), str) and isinstance(one.get("rule"), str):
+            *path, last = one["field"].split(".")
+            found.append({"field": ".".join([*path, OWN_NAMES.get(last, last)]), "rule": one["rule"]})
+    return found
 
 
 class PumphouseError(Exception):
@@ -48,5 +67,4 @@ class PumphouseError(Exception):
     @property
     def fields(self) -> List[FieldError]:
         """The fields that the server refused; [] if it names none."""
-        errors = self.details.get("errors")
-        return errors if isinstance(errors, list) else []
+        return fields_in(self.details.get("errors"))
