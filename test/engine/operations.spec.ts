@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { OperationDetails } from '../../src/contract/operations.js';
 import type { NewOperation } from '../../src/engine/operations/operations.js';
+import { encodeId } from '../../src/engine/core/ids.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { pump } from '../../src/redis/scripts/simple.js';
 import { testRedisUrl } from '../support/redis.js';
@@ -129,6 +130,20 @@ describe('an operation', () => {
     for (let i = 0; i < 40; i++) await f.put(`a-${String(i)}`, { type: i % 2 === 0 ? 'kept' : 'gone' });
     expect(await run({ action: 'delete', filter: { queue: 'q', type: 'gone' } })).toMatchObject({ done: 20 });
     expect(await f.work()).toEqual(Array.from({ length: 20 }, (_, i) => `a-${String(2 * i)}`));
+  });
+
+  it('deletes a ready list whose head is mostly tombstones, and misses no job behind them', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 300; i++) ids.push(await f.fixture.publish('q'));
+    const number = Math.abs(Number(await redis.hget(`{${f.ns}}:queues`, 'q')));
+    for (let i = 40; i < 200; i++) {
+      await redis.del(Buffer.concat([Buffer.from(`{${f.ns}}j`), encodeId(ids[i]!)!]));
+      await redis.lset(`{${f.ns}}:r${String(number)}`, i, '');
+    }
+    await redis.hincrby(`{${f.ns}}:i${String(number)}`, 'blanks', 160);
+    const ended = await run({ action: 'delete', filter: { queue: 'q' } });
+    expect(ended).toMatchObject({ state: 'done', done: 140 });
+    expect(await f.counts()).toMatchObject({ ready: 0 });
   });
 
   it('respawns dead jobs once, also if they die again before it has ended', async () => {

@@ -6,7 +6,7 @@ ARGV clock_ms, deadline_ms, id, reason, limit, scan_limit, is_last, is_limited, 
 ITEM queue
 id: text             of the operation
 reason: text         why it is to stop, "" = it goes on
-limit: integer       jobs to act on, at most
+limit: integer       jobs to try to act on, at most
 scan_limit: integer  entries to look at, at most
 is_last: text        "1": there are no queues behind the items
 is_limited: text     "1": only jobs in queues of the items; in an index by tag, type, group or worker the items are all queues of the caller
@@ -63,7 +63,7 @@ local wanted, options, is_dry = cjson.decode(record.filter), cjson.decode(record
 local refusals, respawned = cjson.decode(record.refusals or "{}"), {}
 options.operation, options.no_push, options.most_bytes = id, no_push == "1", most_bytes
 options.data = options.wish and options.wish.has_data and redis.call("HGET", records.operation_key(id), "data") or ""
-sources.start_sources(scan_limit, rate > 0 and math.max(math.min(limit, math.floor(rate / 10)), 1) or limit)
+sources.start_sources(scan_limit, limit, rate > 0 and math.max(math.min(limit, math.floor(rate / 10)), 1) or limit)
 
 local allowed = {}
 for i = FIRST_ITEM, #ARGV do
@@ -88,6 +88,7 @@ end
 
 local function act_on(job, name)
   local was = job.state
+  sources.count_tried()
   local why, is_nothing = actions.act(job, record.action, options)
   if why then
     return refuse(why, is_nothing)

@@ -1,13 +1,20 @@
 -- The indexes that an operation walks, from the place where its last step ended: of each queue those of its states, or one index by tag, type, failure
 -- group or worker. What a step takes away from the head of a ready list is cut off there; elsewhere it leaves stale entries, as any call does.
 --- @requires core/call, core/header, core/plan, queues/walks, queues/ready_list_reader, jobs/schedule, jobs/filters, extended/jobs
---- @exports start_sources, looked, acted, count_acted, is_full, walk_source, touch_source
+--- @exports start_sources, looked, acted, count_acted, count_tried, is_full, walk_source, touch_source
 
 -- looked: entries that this step has read. acted: jobs that it has changed.
 looked, acted = 0, 0
-local most_looked, most_acted = 0, 0
-function start_sources(scan_limit, limit)
-  most_looked, most_acted = scan_limit, limit
+local tried, most_looked, most_acted, most_tried = 0, 0, 0, 0
+-- A head is cut off when all is written: until then no place behind it can be read.
+local is_cut_short = false
+function start_sources(scan_limit, limit, rated_limit)
+  most_looked, most_acted, most_tried = scan_limit, rated_limit, limit
+end
+
+-- Also a job that is refused costs time: its dependents may be many.
+function count_tried()
+  tried = tried + 1
 end
 
 function count_acted()
@@ -15,7 +22,7 @@ function count_acted()
 end
 
 function is_full()
-  return looked >= most_looked or acted >= most_acted or filters.bytes_seen > filters.MOST_BYTES
+  return looked >= most_looked or --[[ guard: operation-cuts-a-head-once ]] is_cut_short or acted >= most_acted or tried >= most_tried or filters.bytes_seen > filters.MOST_BYTES
 end
 
 function touch_source(key, number)
@@ -75,11 +82,15 @@ local function mark_of(kind, place, number)
   return kind == "f" and place.at ~= "" and redis.call("LRANGE", schedule.slot_key(number, place.at), place.id - 1, place.id - 1)[1] or ""
 end
 
+-- Entries that are read at once: most steps are full after a few. A head that is cut off must be read at once.
+local MOST_READ = 50
+
 -- Reads a source on from a place, which moves along; visit(job, id, score) for each live job. takes: what the visit changes leaves the ready list, in every
 -- case. Returns whether the end of the source was reached.
 function walk_source(kind, key, number, place, takes, visit)
-  local most, cut, taken = most_looked - looked, -1, {}
+  local cut, taken = -1, {}
   local is_head = takes and kind == "r" and place.at == ""
+  local most = math.min(most_looked - looked, is_head and most_looked or MOST_READ)
   local found, is_end = read_source(kind, key, place, most, number)
   for _, one in ipairs(found) do
     if is_full() then
@@ -98,6 +109,7 @@ function walk_source(kind, key, number, place, takes, visit)
   end
   if cut >= 0 then
     cut_head(number, cut, taken)
+    is_cut_short = not is_end
     local at = place.at - cut - 1
     place.at, place.id = at < 0 and "" or text_of(at), at < 0 and "" or place.id
   end

@@ -55,6 +55,10 @@ local LOOK_BACK, MOST_BACK = 2000, --[[ guard: lists-look-back-behind-a-sweep ]]
 
 local function place_behind(key, at, id)
   local last = at
+  -- Mostly nothing has been taken since.
+  if id ~= "" and string.sub(redis.call("LRANGE", key, at, at)[1] or "", 1, -2) == id then
+    return at + 1
+  end
   while id ~= "" and last >= 0 and at - last < MOST_BACK do
     local first = math.max(last - LOOK_BACK + 1, 0)
     local entries = redis.call("LRANGE", key, first, last)

@@ -1,3 +1,4 @@
+import type { Action } from '../../contract/operations.js';
 import type { LoopStatus } from '../../domain/loop.js';
 import { matchesPattern } from '../../domain/rights.js';
 import type { RedisPool } from '../../redis/pool.js';
@@ -10,11 +11,8 @@ import { Loop } from '../timers/loop.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { Timers } from '../timers/timers.js';
 import { type Grant, grantOf, readOperation, type StoredOperation, textOf } from './record.js';
+import { StepSize } from './step-size.js';
 
-/** Jobs that a step changes, and entries that it looks at: at most 5 ms of Redis. What ends a job is done twice as fast as what moves it. */
-const END_STEP = 50;
-const ACT_STEP = 25;
-const LOOK_STEP = 200;
 /** Queues that a step may walk. */
 const QUEUES_IN_STEP = 50;
 /** Pause after a step that failed, in milliseconds. */
@@ -46,8 +44,7 @@ interface Wanted {
 /** What does not change while it runs, read once. */
 interface Known {
   readonly grant: Grant | null;
-  /** Its action ends jobs. */
-  readonly isEnding: boolean;
+  readonly size: StepSize;
   /** It walks one index of the namespace, not queue by queue. */
   readonly isByName: boolean;
   /** The queues of its jobs, sorted. */
@@ -87,6 +84,10 @@ export class OperationRunner {
   /** Who started an operation is checked before each step. Without a check, operations that a token started are left to servers. */
   useGrants(check: CheckGrant): void {
     this.check = check;
+  }
+
+  get checksRights(): boolean {
+    return this.check !== undefined;
   }
 
   /** All operations of this Redis stop at their next step. @param reason why */
@@ -155,14 +156,16 @@ export class OperationRunner {
     const rest = known.queues.filter((queue) => known.isByName || queue >= known.queue);
     const queues = known.isByName ? rest : rest.slice(0, QUEUES_IN_STEP);
     const args = {
-      ...{ id, reason: reason ?? '', limit: known.isEnding ? END_STEP : ACT_STEP, scan_limit: LOOK_STEP },
+      ...{ id, reason: reason ?? '', limit: known.size.jobs, scan_limit: known.size.entries },
       is_last: queues.length === rest.length ? '1' : '0',
       is_limited: known.grant?.patterns ? '1' : '0',
       no_push: lacksPush ? '1' : '0',
       most_bytes: this.quotas.bytesOf(namespace) ?? 0,
     };
     const items = queues.map((queue) => [queue]);
+    const beganMs = this.runner.now();
     const { raw } = await this.runner.run(stepOperation, namespace, args, items);
+    known.size.took(this.runner.now() - beganMs);
     this.scheduleWakeup(namespace, integerAt(raw, 4));
     for (let i = FIRST_COUNT; i + 1 < raw.length; i += 2)
       this.observer.respawned(namespace, bytesAt(raw, i).toString(), integerAt(raw, i + 1));
@@ -181,10 +184,9 @@ export class OperationRunner {
     const stored = await readOperation(this.pool, namespace, id);
     if (stored === null) return undefined;
     const [grant, isByName] = [grantOf(stored), textOf(stored.name) !== ''];
-    const isEnding = ['cancel', 'delete'].includes(textOf(stored.action));
     return {
       grant,
-      isEnding,
+      size: new StepSize(textOf(stored.action) as Action),
       isByName,
       queues: await this.queuesOf(namespace, stored, grant),
       queue: textOf(stored.queue),

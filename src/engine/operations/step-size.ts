@@ -1,0 +1,46 @@
+import type { Action } from '../../contract/operations.js';
+
+/** Milliseconds that a step may hold Redis. */
+const MOST_MS = 5;
+/** After a shorter one the next is larger. */
+const SHORT_MS = 2;
+/** Jobs that a step of each action tries, at most. */
+const MOST_JOBS: Readonly<Record<Action, number>> = {
+  cancel: 50,
+  delete: 50,
+  respawn: 25,
+  retry: 25,
+  move: 25,
+  patch: 25,
+};
+/** Entries that it looks at, at most. */
+const MOST_ENTRIES = 200;
+/** The smallest step, as a part of the largest: each has costs of its own, and a busy machine makes all of them long. */
+const SMALLEST = 1 / 4;
+const GROWTH = 1.25;
+
+/**
+ * How large the steps of an operation are. What a job costs depends on the machine and on the job: a step that took long, also
+ * because Redis is busy, halves the next one.
+ */
+export class StepSize {
+  private share = 1;
+
+  constructor(private readonly action: Action) {}
+
+  /** Jobs that the next step tries, at most. */
+  get jobs(): number {
+    return Math.ceil(MOST_JOBS[this.action] * this.share);
+  }
+
+  /** Entries of the index that it looks at, at most. */
+  get entries(): number {
+    return Math.ceil(MOST_ENTRIES * this.share);
+  }
+
+  /** Learns how long a step took, in milliseconds. */
+  took(ms: number): void {
+    if (ms > MOST_MS) this.share = Math.max(this.share / 2, SMALLEST);
+    else if (ms < SHORT_MS) this.share = Math.min(this.share * GROWTH, 1);
+  }
+}
