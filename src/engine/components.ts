@@ -195,7 +195,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     (namespace) => quotas.textOf(namespace),
     timers,
     (namespace, id) => recurrings.extend(namespace, id),
-    (namespace, id) => operationRunner.want(namespace, id),
+    operationRunner,
   );
   const slotRenewal = new SlotRenewal({
     ...{ pool: pool.name, timers, observer, recurrings },

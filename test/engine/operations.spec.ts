@@ -439,6 +439,22 @@ describe('an operation', () => {
     expect(await stateOf('a')).toBe('ready');
   });
 
+  it('is taken over by a server although a process that knows no tokens runs the timers first', async () => {
+    await f.put('a');
+    await f.pass(200);
+    const grant = { by: 'digest', hint: 'abcd…', verbs: ['consume'], patterns: null };
+    const started = await start({ action: 'cancel', filter: {}, grant });
+    await doSteps();
+    f.fixture.nowMs += 5_100;
+    await f.pump();
+    const server = new PoolEngine(f.fixture.pool, { clock: () => f.fixture.nowMs });
+    server.useGrants(() => Promise.resolve({ reason: null, lacksPush: false }));
+    await server.pumpNow(f.ns);
+    await server.components.operationRunner.runNow();
+    expect(await find(started)).toMatchObject({ state: 'done', done: 1 });
+    await server.stop();
+  });
+
   it('refuses states that its action does not act on', async () => {
     await expect(start({ action: 'respawn', filter: { state: ['ready'] } })).rejects.toMatchObject({
       code: 'invalid_argument',

@@ -323,7 +323,7 @@ describe('limits on running jobs', () => {
 
       // One step of the look, which passes the first eight: their keys have no slot.
       await controls().change(f.ns, 'q', { maxRunning: 100 });
-      const args = { clock_ms: f.nowMs, deadline_ms: 0, limit: 8, quotas: '' };
+      const args = { clock_ms: f.nowMs, deadline_ms: 0, limit: 8, quotas: '', checks_rights: '1' };
       await f.pool.run(runTimers, f.pool.keys.namespace(f.ns), args);
       await controls().change(f.ns, 'q', { maxRunningPerKey: null });
       await f.engine.pumpNow(f.ns);

@@ -295,7 +295,11 @@ describe('scripts of extended jobs', () => {
       [
         'the clock',
         true,
-        () => ({ binding: extended.runTimers, args: { limit: 64, quotas: '' }, items: [] }),
+        () => ({
+          binding: extended.runTimers,
+          args: { limit: 64, quotas: '', checks_rights: '1' },
+          items: [],
+        }),
       ],
       ...['heartbeat', 'release', 'retry', 'fail', 'ack'].map(
         (

@@ -6,8 +6,8 @@
 -- Each job that a timer looks at is a step.
 steps_left = 0
 -- What the timers did: how many jobs they moved, and made in each queue; how many sessions were lost; which recurring jobs by cron need more slots;
--- which operations this server takes over.
-timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {}, operations = {} }
+-- which operations this server takes over, and how many it leaves to others.
+timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {}, operations = {}, left = 0 }
 
 -- limit: steps of this script, at most.
 function start_timers(limit)

@@ -37,6 +37,20 @@ export const OPERATIONS = [
     test: 'an operation › finds a far job although the pump opens its slot meanwhile',
   },
   {
+    id: 'operation-cuts-a-head-once',
+    name: 'operations: the head of a ready list is cut off once in a step',
+    off: 'false',
+    spec: SPEC,
+    test: 'an operation › deletes a ready list whose head is mostly tombstones, and misses no job behind them',
+  },
+  {
+    id: 'operation-left-to-servers',
+    name: 'operations: a process that knows no tokens leaves them to servers',
+    off: 'true',
+    spec: SPEC,
+    test: 'an operation › is taken over by a server although a process that knows no tokens runs the timers first',
+  },
+  {
     id: 'operation-keeps-needed-jobs',
     name: 'operations: a job with dependents is not cancelled alone',
     off: 'false',

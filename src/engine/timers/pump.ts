@@ -28,11 +28,22 @@ const MOST_IN_ONE = 500;
 /** Pause before a failed pump run of a namespace is repeated, in milliseconds. */
 const AFTER_FAILURE_MS = 500;
 
+/** Pause before this process looks again at what it left to another one, in milliseconds. */
+const LEFT_MS = 1_000;
+const NOTHING = { moved: 0, isLeft: false };
+
 interface WakeTimer {
   /** Name of its timeout: names of namespaces have no colon. */
   readonly timer: string;
   dueMs: number;
   isRunning: boolean;
+}
+
+/** Goes on with operations that their servers have left. */
+export interface OperationTaker {
+  /** This process can check the rights of those who start operations. */
+  readonly checksRights: boolean;
+  want(namespace: string, id: string): void;
 }
 
 /** Result of a step. */
@@ -41,6 +52,8 @@ interface Step {
   /** 0 = no job is waiting. */
   readonly nextDueMs: number;
   readonly moved: number;
+  /** A timer that is due is left to another process. */
+  readonly isLeft: boolean;
 }
 
 /**
@@ -73,8 +86,8 @@ export class Pump {
     private readonly timers: Timers,
     /** Computes more slots of a recurring job by cron. */
     private readonly extendSlots: (namespace: string, id: string) => Promise<void>,
-    /** Goes on with an operation that no server goes on with. */
-    private readonly takeOver: (namespace: string, operation: string) => void,
+    /** Goes on with operations that no server goes on with. */
+    private readonly operations: OperationTaker,
   ) {
     this.record = new LoopRecord('pump', observer);
     this.sweeper = new Loop({
@@ -132,12 +145,15 @@ export class Pump {
     return (await this.pumpAll(namespace)).nextDueMs;
   }
 
-  private async pumpAll(namespace: string): Promise<Omit<Step, 'nowMs'>> {
+  private async pumpAll(namespace: string): Promise<Pick<Step, 'nextDueMs' | 'moved'>> {
     let moved = 0;
     for (let calls = 1; ; calls = MAX_IN_FLIGHT) {
       const steps = await Promise.all(Array.from({ length: calls }, () => this.step(namespace)));
       for (const step of steps) moved += step.moved;
       const { nextDueMs, nowMs } = steps.at(-1) ?? { nextDueMs: 0, nowMs: 0 };
+      // A server finds it by its sweep, and until then this process must not try again and again.
+      if (steps.every((step) => step.isLeft && step.moved === 0))
+        return { nextDueMs: nowMs + LEFT_MS, moved };
       if (nextDueMs === 0 || nextDueMs > nowMs) return { nextDueMs, moved };
     }
   }
@@ -154,7 +170,7 @@ export class Pump {
       isExtendedDue,
       expiredLeases: expiredLeases,
     } = await this.runner.run(pumpScript, namespace, { limit: PUMP_STEP });
-    const ticked = isExtendedDue ? await this.tick(namespace) : 0;
+    const ticked = isExtendedDue ? await this.tick(namespace) : NOTHING;
     if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
     if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.reportExpired(namespace, expiredLeases);
@@ -162,23 +178,27 @@ export class Pump {
     return {
       nowMs,
       nextDueMs: isExtendedDue ? nowMs : nextDueMs,
-      moved: ticked + (moved ? sumOf(moved) : 0),
+      moved: ticked.moved + (moved ? sumOf(moved) : 0),
+      isLeft: ticked.isLeft,
     };
   }
 
   /** Runs one step of the extended pump. @returns how many jobs it moved or created */
-  private async tick(namespace: string): Promise<number> {
-    const args = { limit: TICK_STEP, quotas: this.quotasOf(namespace) };
-    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, operations, expiredLeases } =
+  private async tick(namespace: string): Promise<Pick<Step, 'moved' | 'isLeft'>> {
+    const args = {
+      ...{ limit: TICK_STEP, quotas: this.quotasOf(namespace) },
+      checks_rights: this.operations.checksRights ? '1' : '0',
+    };
+    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, operations, left, expiredLeases } =
       await this.runner.run(runTimers, namespace, args);
     for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.reportExpired(namespace, expiredLeases);
     if (lostSessions > 0) this.observer.sessions(namespace, 'lost', lostSessions);
-    for (const operation of operations) this.takeOver(namespace, operation);
+    for (const operation of operations) this.operations.want(namespace, operation);
     await Promise.all(wantedSlots.map((id) => this.extend(namespace, id)));
-    return made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved));
+    return { moved: made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved)), isLeft: left > 0 };
   }
 
   /** The timer asks again soon if this fails: it must not hold up other timers. */

@@ -40,8 +40,8 @@ export const runTimers = script('extended/run_timers', {
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
     /** Queues, and how many jobs were made in each. */
     const made: (readonly [queue: string, jobs: number])[] = [];
-    const wantedFrom = 12 + 2 * at(8);
-    for (let i = 12; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const wantedFrom = 13 + 2 * at(8);
+    for (let i = 13; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
     const operationsFrom = wantedFrom + at(9);
     const expiredFrom = operationsFrom + at(11);
     /** Recurring jobs by cron that need more slots. */
@@ -50,7 +50,9 @@ export const runTimers = script('extended/run_timers', {
     const operations = reply.slice(operationsFrom, expiredFrom).map(String);
     const expiredLeases = late ? [] : expiredLeasesOf(reply, expiredFrom);
     const timed = { nextDueMs: at(2), earliestMs: at(7), moved, made, lostSessions: at(10) };
-    return { ...answer(reply), ...timed, wantedSlots, operations, expiredLeases };
+    /** Operations that are left to a process that can check the rights of their starters. */
+    const left = at(12);
+    return { ...answer(reply), ...timed, wantedSlots, operations, left, expiredLeases };
   },
 });
 

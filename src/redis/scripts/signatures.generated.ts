@@ -18,7 +18,7 @@ export const SIGNATURES = {
   'extended/recover': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'queue', 'group'], item: ['id'] },
   'extended/repair_times': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'skip', 'limit'], item: [] },
   'extended/run_recurring': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'quotas'], item: [] },
-  'extended/run_timers': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'limit', 'quotas'], item: [] },
+  'extended/run_timers': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'limit', 'quotas', 'checks_rights'], item: [] },
   'extended/set_recurring': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body', 'needs', 'new_slots', 'complete', 'jitter', 'tzdata', 'most_bytes'], item: [] },
   'extended/set_slots': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'after', 'new_slots', 'complete', 'skipped', 'tzdata', 'replaces'], item: [] },
   'extended/settle': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms'], item: ['verb', 'id', 'lease', 'options', 'bytes'] },
