@@ -12,8 +12,34 @@ export interface KillOperation {
   readonly finish?: (world: KillWorld) => Promise<boolean>;
   /** What is sent again is done again, if it was done: lmstfy's publish without a key. */
   readonly doubles?: boolean;
+  /** How many steps it has depends on the clock too: a play may be over before its server dies. */
+  readonly isTimed?: boolean;
   /** The bodies that are there to be worked on when all is over; those of a doubled request once. */
   readonly left: readonly string[];
+}
+
+/** Jobs of an operation: it acts on ten in each of its steps. */
+const MANY = Array.from({ length: 24 }, (_, i) => `job ${String(i).padStart(2, '0')}`);
+const QUOTED = MANY.map((body) => JSON.stringify(body));
+
+/** An action over all jobs of a filter, from the call that starts it until it has ended. */
+function overMany(
+  request: { readonly action: string; readonly [field: string]: unknown },
+  left: readonly string[],
+  fails?: 'dead' | 'waiting',
+): KillOperation {
+  return {
+    name: `operation: ${request.action}${fails === undefined ? '' : ` of ${fails} jobs`}`,
+    seed: async (world) => {
+      await world.publishMany(MANY, fails === 'dead' ? 1 : 2);
+      if (fails !== undefined) await world.failAll(MANY.length);
+    },
+    run: (world) => world.operate({ filter: { type: 't' }, rate_per_s: 100, ...request }),
+    answers: [200],
+    finish: (world) => world.hasActedOnce(MANY.length),
+    isTimed: true,
+    left,
+  };
 }
 
 /** The path of a request through the server: lmstfy's calls, and those of the native API on extended jobs. */
@@ -96,4 +122,10 @@ export const KILL_OPERATIONS: readonly KillOperation[] = [
     answers: [200, 404],
     left: ['"second"'],
   },
+  overMany({ action: 'cancel' }, []),
+  overMany({ action: 'delete' }, []),
+  overMany({ action: 'respawn' }, QUOTED, 'dead'),
+  overMany({ action: 'retry' }, QUOTED, 'waiting'),
+  overMany({ action: 'move', to: 'aside' }, []),
+  overMany({ action: 'patch', set: { tries: 7 } }, QUOTED),
 ];

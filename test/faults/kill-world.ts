@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { request } from 'undici';
 import { scriptLibrary } from '../../src/redis/scripts/texts.js';
@@ -86,6 +87,8 @@ export class KillWorld {
   /** The job that was taken or remembered last, and its lease. */
   id = '';
   lease = 0;
+  /** The jobs that were published together. */
+  private many: readonly string[] = [];
   private token = '';
 
   private constructor(
@@ -145,6 +148,57 @@ export class KillWorld {
   async publishExtended(id: string, more: object = {}): Promise<void> {
     const job = { id, queue: 'q', data: id, tries: 1, tags: ['t'], ...more };
     expect(await this.native('jobs', job)).toBe(201);
+  }
+
+  /** Jobs with a history, whose bodies are texts. */
+  async publishMany(bodies: readonly string[], tries: number): Promise<void> {
+    const retry = { kind: 'fixed', delay_ms: 3_600_000 };
+    const jobs = bodies.map((data) => ({ queue: 'q', data, tries, type: 't', retention_ms: 60_000, retry }));
+    const path = `/v1/${this.namespace}/jobs`;
+    const { status, json } = await this.call('POST', path, JSON.stringify({ jobs }));
+    expect(status).toBe(201);
+    this.many = (json['jobs'] as { id: string }[]).map(({ id }) => id);
+  }
+
+  /** Leases so many jobs and has each fail once. */
+  async failAll(count: number): Promise<void> {
+    const body = JSON.stringify({ queues: ['q'], count, ttr_ms: 600_000 });
+    const { json } = await this.call('POST', `/v1/${this.namespace}/leases`, body);
+    const jobs = json['jobs'] as { id: string; lease: number }[];
+    expect(jobs).toHaveLength(count);
+    for (const { id, lease } of jobs)
+      expect(await this.native(`jobs/${id}/retry`, { lease, group: 'g' })).toBe(200);
+  }
+
+  /** Starts an operation, by a key that every attempt has, and waits until it has ended. @returns the status */
+  async operate(request: object): Promise<number> {
+    // Jobs of the same millisecond would be older, or newer.
+    await sleep(5);
+    const path = `/v1/${this.namespace}/operations`;
+    const { status, json } = await this.call('POST', path, JSON.stringify(request), {
+      'idempotency-key': 'once',
+    });
+    if (status !== 202) return status;
+    this.id = String(json['id']);
+    for (;;) {
+      const found = await this.call('GET', `${path}/${this.id}`);
+      if (found.status !== 200 || found.json['state'] !== 'running') return found.status;
+      await sleep(20);
+    }
+  }
+
+  /** Whether the operation has ended, and each of so many jobs says that it acted on it once, if it is still there. */
+  async hasActedOnce(count: number): Promise<boolean> {
+    const { json } = await this.call('GET', `/v1/${this.namespace}/operations/${this.id}`);
+    expect(json).toMatchObject({ state: 'done', matched: count, done: count, failed: 0, skipped: 0 });
+    for (const id of this.many) {
+      const { status, json: job } = await this.call('GET', `/v1/${this.namespace}/jobs/${id}`);
+      if (status === 404) continue;
+      const timeline = job['timeline'] as { what: string }[];
+      const acts = timeline.filter(({ what }) => ['cancelled', 'respawned', 'changed'].includes(what));
+      expect(acts).toHaveLength(1);
+    }
+    return true;
   }
 
   /** Leases a job for a moment, and leaves it. */
