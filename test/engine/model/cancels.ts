@@ -39,7 +39,8 @@ export function cancel(space: Space, id: string, isCascade: boolean, graceMs: nu
   return cancelOne(space, id, isCascade, graceMs);
 }
 
-function cancelOne(space: Space, id: string, isCascade: boolean, graceMs: number): CancelAnswer {
+/** Cancels a job, whatever depends on it. */
+export function cancelOne(space: Space, id: string, isCascade: boolean, graceMs: number): CancelAnswer {
   const job = space.jobs.get(id);
   if (!job) return { code: 'not_found' };
   if (isKept(job)) return { code: job.state === 'done' ? 'done' : 'already_cancelled' };

@@ -37,7 +37,7 @@ export function change(space: Space, id: string, wish: JobChange): string | null
 }
 
 /** Leases that were charged. */
-function usedTries({ attempts, freeRetries }: ModelJob): number {
+export function usedTries({ attempts, freeRetries }: ModelJob): number {
   return Math.max(attempts - freeRetries, 0);
 }
 

@@ -2,6 +2,8 @@ import fc, { type AsyncCommand } from 'fast-check';
 import type { RetryPolicy, UniqueKey } from '../../../src/domain/job/extended-job.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
+import type { Action } from '../../../src/contract/operations.js';
+import type { ModelOperation, OperationWish } from './operation.js';
 import type { LeaseOperation } from './lease-operations.js';
 import { type Pair, QUEUES } from './pair.js';
 import type { NewJob } from './publishing.js';
@@ -357,6 +359,79 @@ const bury = command('delete dead', filter, (pair, which) => pair.bury(which));
 
 const pass = command('pass', fc.integer({ min: 1, max: 1_200 }), (pair, ms) => pair.pass(ms));
 
+const acting = fc.constantFrom<Action>('cancel', 'delete', 'respawn', 'retry', 'move', 'patch');
+/** The states that each action acts on, if they are named. */
+const ACTED_ON: Readonly<Record<Action, readonly JobState[]>> = {
+  cancel: ['ready', 'scheduled', 'blocked', 'held', 'leased', 'dead'],
+  delete: ['ready', 'scheduled', 'blocked', 'held', 'dead', 'done', 'cancelled'],
+  respawn: ['dead'],
+  retry: ['scheduled', 'dead'],
+  move: ['ready', 'scheduled', 'blocked', 'held', 'dead'],
+  patch: ['ready', 'scheduled', 'blocked', 'held'],
+};
+const patch = fc.oneof(
+  fc.record({ priority }),
+  fc.record({ delayMs }),
+  fc.record({ ttlMs: fc.constantFrom(0, 900) }),
+  fc.record({ tags, data: body.map((text) => ({ body: Buffer.from(text) })) }),
+  fc.record(
+    { tries: fc.integer({ min: 1, max: 4 }), type: fc.constantFrom('m', 'n'), retry: policy },
+    { requiredKeys: [] },
+  ),
+);
+const operate = command(
+  'operate',
+  fc
+    .record({
+      action: acting,
+      filter: fc.record(
+        { queue, tag: fc.constantFrom('t', 'u'), type: fc.constantFrom('m', 'n'), group },
+        { requiredKeys: [] },
+      ),
+      // Half of them name no filter but states.
+      isNarrow: fc.boolean(),
+      states: fc.constantFrom(0, 0, 127, 1, 2, 5, 24, 33, 48, 96),
+      dryRun: fc.nat({ max: 7 }).map((n) => n === 0),
+      ratePerS: fc.constantFrom(undefined, undefined, 10, 40),
+      cascade: fc.boolean(),
+      graceMs: fc.constantFrom(0, 500),
+      to: queue,
+      change: patch,
+      respawn: fc.record({
+        ttlMs: fc.constantFrom(0, 0, 1_500),
+        tries: fc.constantFrom('reset' as const, 'keep' as const, 2),
+      }),
+    })
+    .map(({ isNarrow, states: picked, filter: narrow, ratePerS, ...rest }): OperationWish => {
+      const state = ACTED_ON[rest.action].filter((_, i) => ((picked >> i) & 1) === 1);
+      return {
+        ...rest,
+        filter: { ...(isNarrow ? narrow : {}), ...(state.length > 0 ? { state } : {}) },
+        ...(ratePerS === undefined ? {} : { ratePerS }),
+      };
+    }),
+  (pair, given) => pair.operate(given),
+);
+const running = ({ operations }: Space): ModelOperation[] =>
+  operations.filter(({ state }) => state === 'running');
+const isOperating = (space: Space): boolean => running(space).length > 0;
+const doSteps = command(
+  'do steps',
+  fc.record({ pick, ms: fc.constantFrom(0, 0, 100, 300) }),
+  async (pair, { pick: one, ms }) => {
+    if (ms > 0) await pair.pass(ms);
+    const all = running(pair.space);
+    await pair.doSteps(all[one % all.length]!);
+  },
+  isOperating,
+);
+const stopOperation = command(
+  'stop',
+  pick,
+  (pair, one) => pair.stopOperation(pair.space.operations.at(-1 - (one % pair.space.operations.length))!),
+  ({ operations }) => operations.length > 0,
+);
+
 /** What may happen in a namespace. */
 export const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.oneof(
@@ -380,6 +455,9 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
     { weight: 2, arbitrary: purge },
     { weight: 2, arbitrary: respawn },
     { weight: 1, arbitrary: bury },
+    { weight: 5, arbitrary: operate },
+    { weight: 9, arbitrary: doSteps },
+    { weight: 1, arbitrary: stopOperation },
     { weight: 5, arbitrary: pass },
   ),
 ];

@@ -23,25 +23,26 @@ export function deadOf(space: Space, { queue, group }: DeadWish): ModelJob[] {
 }
 
 /** Respawns dead jobs: they go to the end of their ready list. @returns how many */
-export function respawn(space: Space, wish: DeadWish, { ttlMs, tries, queue }: Respawn): number {
-  let done = 0;
-  for (const job of deadOf(space, wish)) {
-    if (!takesKey(space, job)) continue;
-    done++;
-    const isReset = tries === 'reset';
-    job.lease++;
-    job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
-    job.triesLeft = Math.max(isReset ? job.tries : tries === 'keep' ? job.triesLeft : tries, 1);
-    if (isReset) Object.assign(job, { attempts: 0, failures: 0, crashes: 0 });
-    // The tries that a simple job was published with are not stored.
-    if (!job.isExtended) job.tries = job.triesLeft + job.attempts;
-    job.group = null;
-    job.queue = queue ?? job.queue;
-    job.isIndexed = space.queue(job.queue).indexesTags;
-    space.news.set(job.id, { outcome: 'revived', born: job.born });
-    goOn(space, job);
-  }
-  return done;
+export function respawn(space: Space, wish: DeadWish, options: Respawn): number {
+  return deadOf(space, wish).filter((job) => respawnOne(space, job, options)).length;
+}
+
+/** Respawns a dead job. @returns false if another job holds its unique key */
+export function respawnOne(space: Space, job: ModelJob, { ttlMs, tries, queue }: Respawn): boolean {
+  if (!takesKey(space, job)) return false;
+  const isReset = tries === 'reset';
+  job.lease++;
+  job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
+  job.triesLeft = Math.max(isReset ? job.tries : tries === 'keep' ? job.triesLeft : tries, 1);
+  if (isReset) Object.assign(job, { attempts: 0, failures: 0, crashes: 0 });
+  // The tries that a simple job was published with are not stored.
+  if (!job.isExtended) job.tries = job.triesLeft + job.attempts;
+  job.group = null;
+  job.queue = queue ?? job.queue;
+  job.isIndexed = space.queue(job.queue).indexesTags;
+  space.news.set(job.id, { outcome: 'revived', born: job.born });
+  goOn(space, job);
+  return true;
 }
 
 /** If another job holds its unique key by now, it stays dead. */

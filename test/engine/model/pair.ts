@@ -16,6 +16,8 @@ import { mustList } from './ready-list.js';
 import { lease, type LeaseRequest } from './leases.js';
 import { callHeld } from './limits.js';
 import { acknowledge, revokeLease, settle, type Answer, type LeaseOperation } from './lease-operations.js';
+import type { ModelOperation, OperationWish } from './operation.js';
+import { begin, missedBy, step, whyNotStarted, type RefusalCounts } from './operations.js';
 import { publish, putJob, type NewJob, type Reception } from './publishing.js';
 import { control, counts, purge } from './queues.js';
 import { type ModelQueue, Space } from './space.js';
@@ -28,6 +30,7 @@ const LONGER_THAN_ANYTHING_MS = 90_000_000;
 const LIST_EACH = 4;
 /** More lease numbers than any job of a sequence uses. */
 const REUSE_AFTER_MS = 200;
+const SHOWN = { filter: { state: [] }, to: null, set: null };
 /** Ids that one call reads. */
 const AT_ONCE = 64;
 
@@ -361,6 +364,80 @@ export class Pair {
     await this.drain();
   }
 
+  /** Starts an operation; all that comes is later than its start. */
+  async operate({
+    action,
+    change,
+    respawn: put,
+    to,
+    cascade,
+    graceMs,
+    ...wish
+  }: OperationWish): Promise<void> {
+    const all = { action, change, respawn: put, to, cascade, graceMs, ...wish };
+    const answer = await answerOf(
+      this.engine.operations.start(this.ns, {
+        ...{ ...wish, action, shown: SHOWN },
+        ...(action === 'respawn' || action === 'move' ? { respawn: put } : {}),
+        ...(action === 'cancel' ? { cascade, graceMs } : {}),
+        ...(action === 'move' ? { to } : {}),
+        ...(action === 'patch' ? { change } : {}),
+      }),
+    );
+    await this.read();
+    expect(typeof answer === 'string' ? answer : null).toBe(whyNotStarted(this.space, all));
+    if (typeof answer !== 'string') begin(this.space, answer.details.id, all, this.seen);
+    await this.pass(1);
+  }
+
+  /** Does the steps of an operation that are due. */
+  async doSteps(operation: ModelOperation): Promise<void> {
+    await this.read();
+    const was = this.seen;
+    const { operationRunner: runner } = this.engine.components;
+    // No other operation has a step in between.
+    await runner.stop();
+    runner.want(this.ns, operation.id);
+    await runner.runNow();
+    await this.read();
+    const refused = step(this.space, operation, was, this.seen);
+    await this.compareOperation(operation, refused);
+    await this.drain();
+  }
+
+  async stopOperation(operation: ModelOperation): Promise<void> {
+    const { details } = await this.engine.operations.stop(this.ns, operation.id);
+    if (operation.state === 'running') operation.state = 'stopped';
+    expect({ state: details.state, done: details.done }).toEqual({
+      state: operation.state,
+      done: operation.acted.size,
+    });
+    await this.drain();
+  }
+
+  private async compareOperation(operation: ModelOperation, refused: RefusalCounts): Promise<void> {
+    const { details } = (await this.f.engine.operations.find(this.ns, operation.id))!;
+    const { state, matched, done, failed, skipped, refusals } = details;
+    const { dryRun, ratePerS } = operation.wish;
+    operation.state = state;
+    expect(done).toBe(operation.acted.size);
+    if (!dryRun) expect(matched).toBe(done + failed + skipped);
+    if (state === 'running') expect(ratePerS).toBeGreaterThan(0);
+    else expect(missedBy(this.space, operation, this.seen)).toEqual([]);
+    if (ratePerS !== undefined) return;
+    // All in one instant: the model knows how many are counted.
+    const counts = new Map<string | null, number>(refusals.map(({ reason, jobs }) => [reason, jobs]));
+    // A dry run counts those that it would act on, and the others act on them.
+    counts.set(null, dryRun ? matched - skipped : 0);
+    const reasons = [...new Set([...counts.keys(), ...refused.keys()])];
+    const wrong = reasons.filter((reason) => {
+      const { least, most } = refused.get(reason) ?? { least: 0, most: 0 };
+      const count = counts.get(reason) ?? 0;
+      return count < least || count > most;
+    });
+    expect({ wrong, counts, refused }).toEqual({ wrong: [], counts, refused });
+  }
+
   /** Lets time pass; runs the timers whenever something is due, and nothing else in between. */
   async pass(ms: number): Promise<void> {
     const endMs = this.f.nowMs + ms;
@@ -373,6 +450,8 @@ export class Pair {
 
   /** Removes all jobs and runs all timers. @returns keys that are left over */
   async clear(): Promise<string[]> {
+    for (const operation of this.space.operations) await this.stopOperation(operation);
+    await this.engine.components.operationRunner.stop();
     for (const queue of QUEUES) await this.purge(queue, ALL);
     expect([...this.space.jobs.keys()]).toEqual([]);
     this.f.nowMs = this.space.nowMs += LONGER_THAN_ANYTHING_MS;
@@ -381,8 +460,9 @@ export class Pair {
       await this.engine.components.queueControls.forget(this.ns, queue);
     // The string of a unique key with a window has a TTL in Redis.
     const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
-    // So have the record of an idempotency key and those of lease requests; that of an undelivered lease goes with the namespace at the latest.
-    const isRecord = (key: string): boolean => /^\{[^}]+\}:(?:k|(?:sending|requested|requesters)$)/.test(key);
+    // So have the record of an idempotency key, of an operation and those of lease requests; that of an undelivered lease goes with the namespace at the latest.
+    const isRecord = (key: string): boolean =>
+      /^\{[^}]+\}:(?:k|O:|(?:sending|requested|requesters|operations)$)/.test(key);
     return (await testKeys(`{${this.ns}}*`)).filter(
       (key) => !key.endsWith(':meta') && !isHeld(key) && !isRecord(key),
     );

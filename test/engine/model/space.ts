@@ -1,6 +1,7 @@
 import type { QueueDefaults } from '../../../src/contract/queue-settings.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import { isLive, type Failed, type ModelJob } from './job.js';
+import type { ModelOperation } from './operation.js';
 
 /** Settings of a queue; Infinity = no limit. */
 export interface ModelQueue {
@@ -43,6 +44,7 @@ export class Space {
   readonly keyed = new Map<string, KeyedPublish>();
   /** Ended jobs and how they ended, for dependents that were not updated yet. */
   readonly news = new Map<string, Failed>();
+  readonly operations: ModelOperation[] = [];
   /** Settings have changed, and held jobs were not updated yet. */
   isAltered = false;
   private readonly queues = new Map<string, ModelQueue>();
