@@ -4,6 +4,7 @@
  *
  *     --quick                 small sizes, each row once: under a minute
  *     --only "NAME;…"         only the scenarios whose names contain one of these
+ *     --jobs N                of the scenarios that have a size of their own: operations
  *     --compare FILE          prints what has changed since the run that FILE holds
  *     --plot                  draws docs/growth.svg also of a quick run
  *     --out FILE              where the figures go as JSON, instead of bench/results/
@@ -30,6 +31,7 @@ import { targetTable } from './report/target-table.mjs';
  * @property {string} program the built server's main file
  * @property {string} redis the redis-server program
  * @property {boolean} quick
+ * @property {number} [jobs] how many, in place of the size of the run
  * @property {typeof FULL} size
  * @property {import('./load/generator.mjs').Generator} load
  * @property {ReturnType<typeof machine>} machine
@@ -41,6 +43,7 @@ const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
+    jobs: { type: 'string' },
     compare: { type: 'string' },
     plot: { type: 'boolean', default: false },
     out: { type: 'string' },
@@ -95,6 +98,7 @@ await cleaningUp(async () => {
     program: flags.server,
     redis: flags.redis,
     quick: flags.quick,
+    ...(flags.jobs === undefined ? {} : { jobs: Number(flags.jobs) }),
     size: flags.quick ? QUICK : FULL,
     load: startGenerator(),
     machine: about,

@@ -14,6 +14,7 @@ import { runConsole } from '../console.mjs';
 import { runExplain } from '../explain.mjs';
 import { runInProcess } from '../in-process.mjs';
 import { runNative } from '../native.mjs';
+import { runOperations } from '../operations.mjs';
 import { runPush } from '../push.mjs';
 import { runSteady } from '../steady.mjs';
 import { runTiming } from '../timing.mjs';
@@ -132,8 +133,9 @@ function targetsScenario(name, isQuick, measure) {
   return {
     name,
     isQuick,
-    async run({ program, redis, quick, log }, figures) {
-      figures[name] = await measure({ program, redis, workers: 1, quick, log });
+    async run({ program, redis, quick, jobs, log }, figures) {
+      const size = jobs === undefined ? {} : { jobs };
+      figures[name] = await measure({ program, redis, workers: 1, quick, ...size, log });
       setTargets(figures, name, figures[name].rows);
     },
   };
@@ -147,6 +149,8 @@ const wakeUpsScenario = targetsScenario('wake-ups', true, runWakeUps);
 const nativeScenario = targetsScenario('native', true, runNative);
 /** Why a job does not run, in a long queue: what the script takes. */
 const explainScenario = targetsScenario('explain', false, runExplain);
+/** Actions over all jobs of a filter. */
+const operationsScenario = targetsScenario('operations', false, runOperations);
 /** The engine as a library, and BullMQ beside it. */
 const inProcessScenario = targetsScenario('in process', true, runInProcess);
 /** Workers over Redis alone, over HTTP and of BullMQ. */
@@ -167,6 +171,7 @@ export const SCENARIOS = [
   ),
   nativeScenario,
   explainScenario,
+  operationsScenario,
   inProcessScenario,
   workersScenario,
   pushScenario,

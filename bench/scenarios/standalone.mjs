@@ -12,6 +12,7 @@ import { targetTable } from '../report/target-table.mjs';
  * @property {string} redis the redis-server program
  * @property {number} workers
  * @property {boolean} quick
+ * @property {number} [jobs] how many, in place of the size of the run
  * @property {(text: string) => void} log gets progress messages
  */
 
@@ -34,7 +35,7 @@ export async function cleaningUp(main) {
 }
 
 /**
- * `[--quick] [--workers N] [--redis PROGRAM] [--server FILE] [--out FILE]`: runs one and prints its table.
+ * `[--quick] [--jobs N] [--workers N] [--redis PROGRAM] [--server FILE] [--out FILE]`: runs one and prints its table.
  *
  * @param {(options: Options) => Promise<{ rows: import('../report/target-table.mjs').Row[] }>} run
  */
@@ -42,6 +43,7 @@ export function runStandalone(run) {
   const { values: flags } = parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
+      jobs: { type: 'string' },
       workers: { type: 'string', default: '1' },
       redis: { type: 'string', default: 'redis-server' },
       server: { type: 'string', default: BUILT_SERVER },
@@ -55,6 +57,7 @@ export function runStandalone(run) {
       redis: flags.redis,
       workers: Number(flags.workers),
       quick: flags.quick,
+      ...(flags.jobs === undefined ? {} : { jobs: Number(flags.jobs) }),
       log: (text) => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`),
     });
     console.log(targetTable(rows));
