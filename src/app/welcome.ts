@@ -1,10 +1,13 @@
 import type { RunningServer } from './processes/running-server.js';
 import type { Config, TlsListenerConfig } from '../config/config.js';
 import { tokenOptions } from '../config/pool-options.js';
+import { ConsoleFiles } from '../console/console-files.js';
 
 interface Addresses {
   readonly api: string;
   readonly admin: string;
+  /** The web console; left out of a build without it. */
+  readonly console?: string;
   /** Left out if later's API is off. */
   readonly later?: string;
 }
@@ -45,17 +48,25 @@ export async function tokenHint(server: RunningServer, { admin }: Addresses): Pr
 /** The addresses of the server. */
 export function addressesOf(server: RunningServer, config: Config): Addresses {
   const { laterPort } = server;
+  const admin = urlOf(config.admin, server.admin.port);
   return {
     api: urlOf(config.server, server.apiPort),
-    admin: urlOf(config.admin, server.admin.port),
+    admin,
+    ...(new ConsoleFiles().isThere ? { console: `${admin}/ui/` } : {}),
     ...(laterPort === null ? {} : { later: urlOf(config.later, laterPort) }),
   };
 }
 
 /** The addresses as text for the terminal. */
-export function banner({ api, admin, later }: Addresses): string {
-  const third = later === undefined ? '' : `  later  ${later}\n`;
-  return `Pumphouse is ready.\n  API    ${api}\n  admin  ${admin}\n${third}`;
+export function banner({ api, admin, console, later }: Addresses): string {
+  const all = [
+    ['console', console],
+    ['API', api],
+    ['admin', admin],
+    ['later', later],
+  ] as const;
+  const lines = all.map(([name, url]) => (url === undefined ? '' : `  ${name.padEnd(7)}  ${url}\n`));
+  return `Pumphouse is ready.\n${lines.join('')}`;
 }
 
 function firstSteps(url: string, token: string): string {

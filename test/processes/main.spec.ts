@@ -114,7 +114,10 @@ describe('the program', () => {
       const lines = server.output.trim().split('\n');
       const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
       expect(entries).toContainEqual(
-        expect.objectContaining({ msg: 'serving', api: server.url, admin: server.adminUrl }),
+        expect.objectContaining({
+          ...{ msg: 'serving', api: server.url, admin: server.adminUrl },
+          console: `${server.adminUrl}/ui/`,
+        }),
       );
       // It says how to make a token, and makes none: a log is no place for it.
       const hint = `no token exists yet; make one: pumphouse token create demo --description test --admin ${server.adminUrl}`;
@@ -203,10 +206,13 @@ describe('the program', () => {
     try {
       await server.start();
       await waitFor(() => server.output.includes('/ack"'));
+      const [page = ''] = /(?<=console  )\S+/.exec(server.output) ?? [];
+      expect(page).toBe(`${server.adminUrl}/ui/`);
+      expect(await (await fetch(page)).text()).toContain('<title>Pumphouse console</title>');
       await server.end('SIGTERM');
       const first = server.output;
-      expect(first).toContain(`API    ${server.url}\n`);
-      expect(first).toContain(`admin  ${server.adminUrl}\n`);
+      expect(first).toContain(`API      ${server.url}\n`);
+      expect(first).toContain(`admin    ${server.adminUrl}\n`);
       expect(first.match(/curl -s/g)).toHaveLength(3);
       expect(first).toContain(`server.workers is ${String(cores + 1)}`);
       await server.start();
