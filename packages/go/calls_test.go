@@ -167,8 +167,12 @@ func TestDeadJobsAreListedRespawnedMovedAndDeleted(t *testing.T) {
 	page := must[*pumphouse.Page[pumphouse.JobDetails]](t)(client.DeadJobs(ctx, filter))
 	want(t, []any{len(page.Items), page.Items[0].ID}, []any{1, ids["b"]})
 	groups := map[string]int{}
-	if err := client.EachFailureGroup(ctx, func(group *pumphouse.NamedCount) error {
+	if err := client.EachFailureGroup(ctx, func(group *pumphouse.FailureGroup) error {
 		groups[group.Name] = group.Jobs
+		if group.Name == "a-"+queue {
+			want(t, *group.Sample, pumphouse.FailureSample{ID: ids["a"], Queue: queue, Message: "554 refused"})
+			want(t, []any{len(group.Trend), group.FirstAt.IsZero()}, []any{24, false})
+		}
 		return nil
 	}); err != nil || groups["a-"+queue] != 1 {
 		t.Errorf("the groups are %v, %v", groups, err)

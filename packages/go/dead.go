@@ -68,20 +68,36 @@ func (c *Client) EachDeadJob(ctx context.Context, filter DeadListFilter, visit f
 	}, visit)
 }
 
-// NamedCount is a failure group, and how many dead jobs have it.
-type NamedCount struct {
+// FailureGroup is dead jobs with the same group of their failure.
+type FailureGroup struct {
 	Name string `json:"name"`
-	Jobs int    `json:"jobs"`
+	// Jobs is how many.
+	Jobs int `json:"jobs"`
+	// FirstAt and LastAt are when the first and the last of them died.
+	FirstAt time.Time `json:"first_at"`
+	LastAt  time.Time `json:"last_at"`
+	// Sample is the job that died last; nil if it cannot be read.
+	Sample *FailureSample `json:"sample"`
+	// Trend is how many died in each hour of the last day, UTC: 24 numbers, that of the current hour last.
+	Trend []int `json:"trend"`
+}
+
+// FailureSample is the job of a failure group that died last.
+type FailureSample struct {
+	ID    string `json:"id"`
+	Queue string `json:"queue"`
+	// Message is the beginning of its error message.
+	Message string `json:"message"`
 }
 
 // FailureGroups returns a page of the failure groups of dead jobs, those first that most jobs have.
-func (c *Client) FailureGroups(ctx context.Context, page PageOptions) (*Page[NamedCount], error) {
-	return fetch[Page[NamedCount]](ctx, c, getCall("failure-groups", queryValues{}.page(page)), nil)
+func (c *Client) FailureGroups(ctx context.Context, page PageOptions) (*Page[FailureGroup], error) {
+	return fetch[Page[FailureGroup]](ctx, c, getCall("failure-groups", queryValues{}.page(page)), nil)
 }
 
 // EachFailureGroup calls visit with the failure groups of all pages, until it returns an error.
-func (c *Client) EachFailureGroup(ctx context.Context, visit func(*NamedCount) error) error {
-	return each("", func(cursor string) (*Page[NamedCount], error) {
+func (c *Client) EachFailureGroup(ctx context.Context, visit func(*FailureGroup) error) error {
+	return each("", func(cursor string) (*Page[FailureGroup], error) {
 		return c.FailureGroups(ctx, PageOptions{Cursor: cursor})
 	}, visit)
 }

@@ -853,6 +853,54 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({ b: 1, c: 1 });
   });
 
+  it('show by group when the first and the last died, the last one, and how many in each hour', async () => {
+    const HOUR_MS = 3_600_000;
+    const groups = async () => (await extended.components.tags.groups(f.ns, { limit: 100 })).items;
+    const startMs = f.nowMs + HOUR_MS - (f.nowMs % HOUR_MS);
+    const deadAt = (atMs: number, ...of: Parameters<typeof dead>): Promise<string> => {
+      f.nowMs = atMs;
+      return dead(...of);
+    };
+    await deadAt(startMs, 'q', 'smtp', {}, 'first');
+    await deadAt(startMs, 'p', 'address');
+    await deadAt(startMs + 2 * HOUR_MS - 1, 'q', 'smtp', {}, 'second');
+    const last = await deadAt(startMs + 2 * HOUR_MS, 'p', 'smtp', {}, `${'€'.repeat(499)}😀😀`);
+
+    const hours = (counts: Readonly<Record<number, number>>): number[] =>
+      Array.from({ length: 24 }, (_, i) => counts[i - 23] ?? 0);
+    expect(await groups()).toEqual([
+      {
+        ...{ name: 'smtp', jobs: 3, firstAtMs: startMs, lastAtMs: startMs + 2 * HOUR_MS },
+        sample: { id: last, queue: 'p', message: `${'€'.repeat(499)}😀` },
+        trend: hours({ [-2]: 1, [-1]: 1, 0: 1 }),
+      },
+      {
+        ...{ name: 'address', jobs: 1, firstAtMs: startMs, lastAtMs: startMs },
+        ...{ sample: expect.objectContaining({ queue: 'p' }) as object, trend: hours({ [-2]: 1 }) },
+      },
+    ]);
+    f.nowMs = startMs + 25 * HOUR_MS;
+    expect((await groups()).map(({ jobs, trend }) => [jobs, trend])).toEqual([
+      [3, hours({ [-23]: 1 })],
+      [1, hours({})],
+    ]);
+    await extended.components.deadJobs.respawn(f.ns, { queue: 'p' }, RESET);
+    expect(await groups()).toMatchObject([{ name: 'smtp', jobs: 2, lastAtMs: startMs + 2 * HOUR_MS - 1 }]);
+  });
+
+  it('are described by group in bounded steps', async () => {
+    const steps: string[] = [];
+    await f.close();
+    f = await EngineFixture.withClock({
+      observer: { ...silentObserver, script: (name) => void steps.push(name) },
+    });
+    extended = new ExtendedFixture(f);
+    for (let i = 0; i < 60; i++) await dead('q', `g${String(i)}`);
+    const { items, cursor } = await extended.components.tags.groups(f.ns, { limit: 55 });
+    expect([items.length, cursor]).toEqual([55, '55']);
+    expect(steps.filter((name) => name === 'queries_failure_groups')).toHaveLength(3);
+  });
+
   it('do not include a job that failed and is tried again', async () => {
     await extended.put('q', { tries: 3 });
     const [job] = await extended.lease('q', 1);

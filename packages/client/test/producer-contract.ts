@@ -3,6 +3,7 @@ import { waitFor } from '../../../test/support/redis.js';
 import {
   type EventOptions,
   Fail,
+  type FailureGroup,
   isPumphouseError,
   type JobState,
   type PlacedEvent,
@@ -566,11 +567,13 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await found({ text: 'TWO' })).toEqual([ids[1]]);
       expect(await found({ attribute: 'customer=three' })).toEqual([ids[2]]);
       expect(await found({ group: 'other' })).toEqual([]);
-      const groups: string[] = [];
-      for await (const { name, jobs } of pumphouse.deadLetter.eachGroup({ limit: 1 })) {
-        if (jobs >= 3) groups.push(name);
-      }
-      expect(groups).toContain('bad');
+      const groups: FailureGroup[] = [];
+      for await (const group of pumphouse.deadLetter.eachGroup({ limit: 1 })) groups.push(group);
+      const [bad] = groups.filter(({ name }) => name === 'bad');
+      expect(bad).toMatchObject({ firstAt: expect.any(String) as string, sample: { queue } });
+      expect(['one', 'two', 'three']).toContain(bad!.sample!.message);
+      expect(bad!.jobs).toBeGreaterThanOrEqual(3);
+      expect(bad!.trend.reduce((sum, one) => sum + one, 0)).toBe(bad!.jobs);
       expect(await found({ to: new Date(Date.now() - 3_600_000) })).toEqual([]);
       const newest = await pumphouse.deadLetter.list({ queue, order: 'newest', limit: 1 });
       const oldest = await pumphouse.deadLetter.list({ queue, limit: 1 });

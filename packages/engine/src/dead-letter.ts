@@ -2,15 +2,17 @@ import {
   type DeadFilter,
   type DeadOutcome,
   type DeadSelection,
+  type FailureGroup,
   type Given,
   givenOptions,
   type JobSummary,
-  type NamedCount,
   type Page,
   type PageOptions,
   type Pumphouse,
   type RespawnOptions,
 } from '@pumphouse/client';
+import { toShown } from '#src/contract/fields/wire';
+import { FailureGroupAnswer } from '#src/contract/job/failure-groups';
 import { deadFacts, type DeadSelection as EngineSelection, respawnOf } from '#src/contract/job/dead-jobs';
 import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '#src/domain/job/job-lists';
 import type { DeadLetterCalls, Engine, JobCalls } from '#src/engine/engine';
@@ -58,15 +60,15 @@ export class EngineDeadLetter {
   groups(
     { limit = PAGE, cursor }: PageOptions = {},
     { signal }: CallOptions = {},
-  ): Promise<Page<NamedCount>> {
+  ): Promise<Page<FailureGroup>> {
     return repeat(async () => {
       const { items, cursor: nextCursor } = await this.jobs.groups(this.namespace, { limit, cursor });
-      return { items, nextCursor };
+      return { items: items.map((one) => toShown(FailureGroupAnswer, one) as FailureGroup), nextCursor };
     }, signal);
   }
 
   /** The failure groups of all pages. */
-  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<NamedCount, void, void> {
+  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<FailureGroup, void, void> {
     return itemsOf((request) => this.groups(request, options), page);
   }
 

@@ -10,6 +10,7 @@ from typing import Any, Callable, List
 
 from pumphouse import (
     Cron,
+    FailureSample,
     Interval,
     NewJob,
     Operation,
@@ -167,7 +168,9 @@ class Calls(unittest.TestCase):
         self.assertEqual((found.id, found.state, found.failure.message), (job_id, "dead", "554 refused"))
         self.assertEqual(client.list_dead_jobs(group=group, to=before).items, [])
         self.assertEqual(len(list(client.each_dead_job(queue=self.queue, limit=1, order="newest"))), 2)
-        self.assertIn((group, 1), [(one.name, one.jobs) for one in client.each_failure_group(limit=1)])
+        (found_group,) = [one for one in client.each_failure_group(limit=1) if one.name == group]
+        self.assertEqual((found_group.jobs, sum(found_group.trend)), (1, 1))
+        self.assertEqual(found_group.sample, FailureSample(job_id, self.queue, "554 refused"))
 
     def test_respawn_move_and_delete_dead_jobs(self) -> None:
         client, queue = self.client, self.queue

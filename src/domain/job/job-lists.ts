@@ -59,6 +59,17 @@ export interface NamedCount {
   readonly jobs: number;
 }
 
+/** Dead jobs with the same group of their failure. */
+export interface FailureGroup extends NamedCount {
+  /** When the first and the last of them died, Unix ms. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** The job that died last, and the beginning of its message; null if it cannot be read. */
+  readonly sample: { readonly id: string; readonly queue: string; readonly message: string } | null;
+  /** How many died in each hour of the last day, UTC; the current hour is the last one. */
+  readonly trend: readonly number[];
+}
+
 /** A tracked job that is deleted. */
 export interface Trace {
   readonly id: string;

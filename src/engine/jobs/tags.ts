@@ -1,6 +1,6 @@
 import { jobNotFound } from '../../domain/errors.js';
 import { ArgumentError } from '../../contract/fields/problems.js';
-import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job/job-lists.js';
+import type { FailureGroup, ListPage, NamedCount, PageRequest, Trace } from '../../domain/job/job-lists.js';
 import { MAX_TAGS } from '../../domain/limits.js';
 import { storeFull } from '../../redis/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
@@ -11,6 +11,7 @@ import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { rankedPage } from '../core/ranked.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
+import { describeGroups } from './failure-groups.js';
 
 /** Codes of lua/commands/extended/tag_jobs.lua. */
 const CODE = { missing: 0, done: 1, tooMany: 2, storeFull: 3, quota: 4 } as const;
@@ -71,22 +72,16 @@ export class Tags {
   }
 
   /** Tags with their number of jobs, most frequent first. */
-  tags(namespace: string, page: PageRequest): Promise<ListPage<NamedCount>> {
-    return this.counts(namespace, 'tags', page);
-  }
-
-  /** Failure groups of dead jobs with their number of jobs, likewise. */
-  groups(namespace: string, page: PageRequest): Promise<ListPage<NamedCount>> {
-    return this.counts(namespace, 'groups', page);
-  }
-
-  private async counts(
-    namespace: string,
-    of: 'tags' | 'groups',
-    page: PageRequest,
-  ): Promise<ListPage<NamedCount>> {
-    const { items, cursor } = await rankedPage(this.pool, namespace, of, page);
+  async tags(namespace: string, page: PageRequest): Promise<ListPage<NamedCount>> {
+    const { items, cursor } = await rankedPage(this.pool, namespace, 'tags', page);
     return { items: items.map(([name, jobs]) => ({ name, jobs })), cursor };
+  }
+
+  /** Failure groups of dead jobs, those first that most jobs have. */
+  async groups(namespace: string, page: PageRequest): Promise<ListPage<FailureGroup>> {
+    const { items, cursor } = await rankedPage(this.pool, namespace, 'groups', page);
+    const names = items.map(([name]) => name);
+    return { items: await describeGroups(this.runner, namespace, names), cursor };
   }
 
   private async change(

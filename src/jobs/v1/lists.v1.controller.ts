@@ -20,6 +20,7 @@ import { readFields } from '../../contract/fields/read.js';
 import { pageFacts, pageOf, PageQuery } from '../../http/request/page-query.js';
 import type { JobSummary } from '../../domain/job/extended-job.js';
 import { JobsPage } from '../../contract/job/answers.js';
+import { FailureGroupsPage } from '../../contract/job/failure-groups.js';
 import { jobsFacts } from '../../http/answer/jobs-page.js';
 import {
   JobsQuery,
@@ -143,24 +144,26 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
     errors: ['pool_moving'],
   })
-  tags(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
-    return this.counts(caller, query, 'tags');
+  async tags(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
+    const { items, cursor } = await this.jobsOf(caller).tags(caller.namespace, pageOf(query));
+    return pageFacts(items, cursor);
   }
 
   @Get('failure-groups')
   @Access(OF_NAMESPACE)
   @Describe({
     id: 'listFailureGroups',
-    about: 'Lists the failure groups of dead jobs.',
+    about: 'Lists the failure groups of dead jobs: how many, since when, why, and how fast they become more.',
     details:
       'The group `lease_expired` has the jobs whose last lease expired. Jobs without a history are in no group: those with no option beyond data, delay, ttl, tries, attributes and id.',
     group: GROUP,
     query: PageQuery,
-    answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
+    answers: { 200: { about: 'A page of groups.', of: FailureGroupsPage } },
     errors: ['pool_moving'],
   })
-  groups(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
-    return this.counts(caller, query, 'groups');
+  async groups(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery) {
+    const { items, cursor } = await this.jobsOf(caller).groups(caller.namespace, pageOf(query));
+    return pageFacts(items, cursor);
   }
 
   @Get('tracked')
@@ -210,11 +213,6 @@ export class V1ListsController {
   async untrack(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     await this.jobsOf(caller).untrack(caller.namespace, id);
     return { id, tracked: false };
-  }
-
-  private async counts(caller: Caller, query: PageQuery, of: 'tags' | 'groups') {
-    const { items, cursor } = await this.jobsOf(caller)[of](caller.namespace, pageOf(query));
-    return pageFacts(items, cursor);
   }
 
   private jobsOf({ pool }: Caller): JobCalls {

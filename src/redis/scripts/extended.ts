@@ -136,6 +136,8 @@ export const listByIds = script('queries/list_by_ids', { repeatable: true, reply
 
 export const readData = script('queries/read_data', { repeatable: true, reply: whole });
 
+export const failureGroups = script('queries/failure_groups', { repeatable: true, reply: whole });
+
 export const countStalled = script('queries/count_stalled', { repeatable: true, reply: whole });
 
 export const countQueueSessions = script('queries/count_queue_sessions', { repeatable: true, reply: whole });
@@ -228,6 +230,7 @@ export const EXTENDED_SCRIPTS = [
   stalledWorkers,
   listByIds,
   readData,
+  failureGroups,
   setRecurring,
   setSlots,
   runRecurring,

@@ -59,6 +59,7 @@ export const SIGNATURES = {
   'queries/explain_job': { keys: ['meta', 'queues', 'waiting', 'targets', 'requested', 'traces'], args: ['clock_ms', 'deadline_ms', 'id', 'most'], item: [] },
   'queries/explain_queue': { keys: ['meta', 'queues', 'waiting', 'targets', 'requested'], args: ['clock_ms', 'deadline_ms', 'queue'], item: [] },
   'queries/explain_recurring': { keys: ['meta', 'queues', 'waiting', 'targets', 'requested'], args: ['clock_ms', 'deadline_ms', 'id'], item: [] },
+  'queries/failure_groups': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'most_bytes'], item: ['group'] },
   'queries/list_by_ids': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms'], item: ['id'] },
   'queries/list_ended_tracked': { keys: ['meta', 'traces'], args: ['clock_ms', 'deadline_ms', 'limit'], item: [] },
   'queries/list_jobs': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit', 'order'], item: [] },

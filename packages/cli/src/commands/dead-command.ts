@@ -68,21 +68,26 @@ function listCommand(open: OpenSession): Command {
 }
 
 function deadRow({ id, queue, type, endedAt, attempts, failure }: JobSummary): string[] {
-  // Behind the first line there is the stack of an error.
-  const [message = ''] = (failure?.message ?? '').split('\n', 1);
-  const short = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
-  return [id, queue, type, failure?.at ?? endedAt, String(attempts), failure?.group, short].map(cell);
+  const message = shortened(failure?.message);
+  return [id, queue, type, failure?.at ?? endedAt, String(attempts), failure?.group, message].map(cell);
+}
+
+/** The first line of a message: behind it there is the stack of an error. */
+function shortened(text = ''): string {
+  const [line = ''] = text.split('\n', 1);
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
 
 function groupsCommand(open: OpenSession): Command {
   return new Command('groups')
-    .description('list the failure groups of dead jobs with the number of their jobs')
+    .description('list the failure groups of dead jobs: how many, since when, and the job that died last')
     .action(async (_options: object, command: Command) => {
       const session = open(command);
       const groups = await collect(session.client.deadLetter.eachGroup({ limit: MAX_PAGE }));
       showAll(session, groups, {
-        headings: ['GROUP', 'JOBS'],
-        rowOf: ({ name, jobs }) => [name, String(jobs)],
+        headings: ['GROUP', 'JOBS', 'FIRST', 'LAST', 'LAST JOB', 'MESSAGE'],
+        rowOf: ({ name, jobs, firstAt, lastAt, sample }) =>
+          [name, String(jobs), firstAt, lastAt, sample?.id, shortened(sample?.message)].map(cell),
       });
     });
 }

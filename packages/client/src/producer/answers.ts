@@ -254,10 +254,18 @@ export interface DeadOutcome {
   readonly nextCursor: string | null;
 }
 
-/** Failure groups, tags: a name, and how many jobs have it. */
-export interface NamedCount {
+/** Dead jobs with the same group of their failure. */
+export interface FailureGroup {
   readonly name: string;
+  /** How many. */
   readonly jobs: number;
+  /** When the first and the last of them died. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+  /** The job that died last, and the beginning of its error message; null if it cannot be read. */
+  readonly sample: { readonly id: string; readonly queue: string; readonly message: string } | null;
+  /** How many died in each hour of the last day, UTC: 24 numbers, that of the current hour last. */
+  readonly trend: readonly number[];
 }
 
 /** What becomes of a pushed job after an answer. */

@@ -2,8 +2,8 @@ import type {
   DeadFilter,
   DeadOutcome,
   DeadSelection,
+  FailureGroup,
   JobSummary,
-  NamedCount,
   Page,
   PageOptions,
   RespawnOptions,
@@ -30,12 +30,12 @@ export class DeadLetter {
   }
 
   /** A page of the failure groups of dead jobs, those first that most jobs have. */
-  groups(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<NamedCount>> {
+  groups(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<FailureGroup>> {
     return this.calls.send({ method: 'GET', path: 'failure-groups', query: { ...page } }, options);
   }
 
   /** The failure groups of all pages. */
-  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<NamedCount, void, void> {
+  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<FailureGroup, void, void> {
     return this.calls.items((next) => this.groups(next, options), page);
   }
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 
 from ._calls import page_call, reads
 from ._http import Call
-from .answers import DeadFilter, DeadOutcome, NamedCount, Page
+from .answers import DeadFilter, DeadOutcome, FailureGroup, Page
 from .jobs import JobDetails, rounded_up, to_json
 
 
@@ -39,9 +39,9 @@ def list_dead_jobs(
 
 def list_failure_groups(
     *, limit: Optional[int] = None, cursor: Optional[str] = None
-) -> Call[Page[NamedCount]]:
+) -> Call[Page[FailureGroup]]:
     """A page of the failure groups of dead jobs, those first that most jobs have."""
-    return page_call(NamedCount, "failure-groups", {"limit": limit, "cursor": cursor})
+    return page_call(FailureGroup, "failure-groups", {"limit": limit, "cursor": cursor})
 
 
 def respawn_dead_jobs(

@@ -187,11 +187,29 @@ class DeadOutcome:
 
 
 @dataclass(frozen=True)
-class NamedCount:
-    """A failure group, and how many dead jobs have it."""
+class FailureSample:
+    """The job of a failure group that died last."""
+
+    id: str
+    queue: str
+    #: The beginning of its error message.
+    message: str
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Dead jobs with the same group of their failure."""
 
     name: str
+    #: How many.
     jobs: int
+    #: When the first and the last of them died.
+    first_at: str
+    last_at: str
+    #: The job that died last; None if it cannot be read.
+    sample: Optional[FailureSample] = field(metadata={"of": FailureSample})
+    #: How many died in each hour of the last day, UTC: 24 numbers, that of the current hour last.
+    trend: List[int]
 
 
 @dataclass(frozen=True)
