@@ -269,6 +269,24 @@ func TestWorkersAreListedAndToldToStop(t *testing.T) {
 	wantCode(t, err, "worker_not_found")
 }
 
+func TestAnOperationIsUndone(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	operation := must[*pumphouse.Operation](t)
+	job := must[*pumphouse.PublishedJob](t)(client.Publish(ctx, pumphouse.NewJob{Queue: queue, Priority: 2}))
+	remove := pumphouse.NewOperation{Action: "delete", Filter: &pumphouse.OperationFilter{Queue: queue}, Undo: time.Minute}
+	ended := operation(client.WaitOperation(ctx, operation(client.StartOperation(ctx, remove)).ID, nil))
+	want(t, []any{ended.Undo.State, ended.Undo.Jobs, ended.Undo.Restored}, []any{"kept", 1, 0})
+	want(t, operation(client.UndoOperation(ctx, ended.ID)).HasEnded(), false)
+	undone := operation(client.WaitOperation(ctx, ended.ID, nil)).Undo
+	want(t, []any{undone.State, undone.Restored, undone.Failed, len(undone.Refusals)}, []any{"done", 1, 0, 0})
+	want(t, must[*pumphouse.JobDetails](t)(client.Job(ctx, job.ID)).Priority, 2)
+	remove.Undo = 0
+	plain := operation(client.WaitOperation(ctx, operation(client.StartOperation(ctx, remove)).ID, nil))
+	want(t, plain.Undo == nil, true)
+	_, err := client.UndoOperation(ctx, plain.ID)
+	wantCode(t, err, "undo_gone")
+}
+
 func TestAnOperationIsStartedWaitedForAndStopped(t *testing.T) {
 	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
 	operation := must[*pumphouse.Operation](t)

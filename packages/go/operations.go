@@ -63,6 +63,8 @@ type NewOperation struct {
 	Tries     int
 	KeepTries bool
 	TTL       time.Duration
+	// Undo is of cancel and delete: for how long after its end UndoOperation is possible; 1 minute to 24 hours. 0 = not at all.
+	Undo time.Duration
 	// IdempotencyKey: a second start with the key is the first one; it counts for a day. "" = none.
 	IdempotencyKey string
 }
@@ -80,6 +82,9 @@ func (o NewOperation) MarshalJSON() ([]byte, error) {
 	m.put("tries", o.Tries, o.Tries != 0)
 	m.put("keep_tries", true, o.KeepTries)
 	m.ttl(o.TTL)
+	if o.Undo != 0 {
+		m["undo_ms"] = roundedUp(o.Undo)
+	}
 	return encode(m)
 }
 
@@ -119,10 +124,31 @@ type Operation struct {
 	EndedAt   *time.Time `json:"ended_at"`
 	// NextAt is when it goes on, with RatePerS.
 	NextAt *time.Time `json:"next_at"`
+	// Undo is nil if it was started without Undo, or if the server is of an earlier version.
+	Undo *OperationUndo `json:"undo"`
 }
 
-// HasEnded is true if it goes on no more.
-func (o Operation) HasEnded() bool { return o.State != "running" }
+// HasEnded is true if it goes on no more, and neither does its undo.
+func (o Operation) HasEnded() bool {
+	return o.State != "running" && (o.Undo == nil || o.Undo.State != "running")
+}
+
+// OperationUndo is what can be brought back of the jobs that an operation has ended, and what is.
+type OperationUndo struct {
+	// State is kept: it can be undone; dropped or expired: it cannot any more; running, done or stopped: that of its undo.
+	State string `json:"state"`
+	// EndsAt is until when an undo can begin; nil = the operation runs.
+	EndsAt *time.Time `json:"ends_at"`
+	// Jobs are kept, or were.
+	Jobs     int `json:"jobs"`
+	Restored int `json:"restored"`
+	Failed   int `json:"failed"`
+	// Refusals say why jobs cannot come back, Incomplete what does not come back of jobs that are back.
+	Refusals   []OperationRefusal `json:"refusals"`
+	Incomplete []OperationRefusal `json:"incomplete"`
+	// Message is why it was stopped, or is not possible any more.
+	Message string `json:"message"`
+}
 
 // OperationRefusal says why jobs were not acted on: changed, has_dependents, unique_key_taken … Later servers have more.
 type OperationRefusal struct {
@@ -175,7 +201,13 @@ func (c *Client) StopOperation(ctx context.Context, id string) (*Operation, erro
 	return fetch[Operation](ctx, c, postCall(pathOf("operations", id, "stop")), nil)
 }
 
-// WaitOperation waits for the end of an operation. onProgress, unless it is nil, gets the operation after each look at it. When the
+// UndoOperation begins to bring back the jobs that an operation with Undo has ended; WaitOperation waits for the end of that, too. Codes
+// of its errors are operation_running, until it is stopped, and undo_gone, if nothing is kept.
+func (c *Client) UndoOperation(ctx context.Context, id string) (*Operation, error) {
+	return fetch[Operation](ctx, c, postCall(pathOf("operations", id, "undo")), nil)
+}
+
+// WaitOperation waits for the end of an operation, or of its undo. onProgress, unless it is nil, gets the operation after each look at it. When the
 // context ends, it returns the error of that, with the operation as it was seen last; the operation goes on.
 func (c *Client) WaitOperation(ctx context.Context, id string, onProgress func(*Operation)) (*Operation, error) {
 	var last *Operation

@@ -10,6 +10,7 @@ import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { EXPLAIN } from './guards/explain.mjs';
 import { OPERATIONS } from './guards/operations.mjs';
+import { UNDO } from './guards/undo.mjs';
 import { HISTORY } from './guards/history.mjs';
 import { EXTENDED_MODEL } from './guards/extended-model.mjs';
 import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
@@ -112,6 +113,7 @@ export const GUARDS = [
   ...DEPENDENCIES,
   ...EXPLAIN,
   ...OPERATIONS,
+  ...UNDO,
   ...HISTORY,
   ...EXTENDED_MODEL,
   ...EVENTS,

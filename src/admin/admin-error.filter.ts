@@ -42,6 +42,8 @@ const STATUS: Record<ErrorCode, number> = {
   queue_full: 429,
   namespace_full: 429,
   too_many_operations: 429,
+  operation_running: 409,
+  undo_gone: 409,
   queue_draining: 409,
   queue_not_found: 404,
   queue_not_empty: 409,

@@ -21,6 +21,11 @@ export const MOST_RUNNING = 4;
 export const MOST_KEPT = 100;
 /** Jobs that an operation acts on in a second, at most. */
 export const MAX_RATE_PER_S = 10_000;
+/** How long what an operation has ended can be brought back, in milliseconds. */
+export const MIN_UNDO_MS = 60_000;
+export const MAX_UNDO_MS = 86_400_000;
+export const UNDO_STATES = ['kept', 'running', 'done', 'stopped', 'dropped', 'expired'] as const;
+export type UndoState = (typeof UNDO_STATES)[number];
 const MOST_SAMPLES = 5;
 const MOST_REFUSALS = 100;
 
@@ -58,6 +63,13 @@ export class OperationFields extends join(OfCancel, OfRespawn) {
   rate_per_s?: number;
   @Optional() @QueueName('With `move`: the queue that they move to.') to?: string;
   @Optional() @Part('With `patch`: the changes.', () => PatchFields) set?: PatchFields;
+  @Optional()
+  @Whole(
+    'With `cancel` and `delete`: for how long after its end it can be undone, ms. What is kept for that takes as much memory as the jobs did. A dry run keeps nothing.',
+    MIN_UNDO_MS,
+    MAX_UNDO_MS,
+  )
+  undo_ms?: number;
 }
 
 export class RefusalAnswer {
@@ -69,6 +81,30 @@ export class SampleAnswer {
   @JobId('Its id.') id!: string;
   @QueueName('Its queue.') queue!: string;
   @OneOf('Its state when it was found.', STATE_NAMES) state!: string;
+}
+
+export class UndoAnswer {
+  @OneOf(
+    '`kept`: it can be undone. `running`, `done`, `stopped`: its undo; one that was stopped can go on. `dropped`: Redis was full; `expired`: `undo_ms` is over.',
+    UNDO_STATES,
+  )
+  state!: UndoState;
+  @Nullable() @Moment('Until when an undo can begin; null: the operation runs.') ends_at!: string | null;
+  @Whole('Jobs that are kept, or were when the undo began.', 0, MANY) jobs!: number;
+  @Whole('Jobs that are back.', 0, MANY) restored!: number;
+  @Whole('Jobs that cannot come back.', 0, MANY) failed!: number;
+  @Parts('Why jobs cannot come back.', () => RefusalAnswer, MOST_REFUSALS, 0)
+  refusals!: readonly RefusalAnswer[];
+  @Parts(
+    'What does not come back of jobs that are back: `lease` (the job was leased, and is ready now), `dependents` (jobs that depended on it were told of its end), `events` (its end was sent to subscribers).',
+    () => RefusalAnswer,
+    MOST_REFUSALS,
+    0,
+  )
+  incomplete!: readonly RefusalAnswer[];
+  @Nullable()
+  @Label('Why it was stopped, or cannot be undone any more.', { max: MAX_MESSAGE })
+  message!: string | null;
 }
 
 export class OperationAnswer {
@@ -124,6 +160,9 @@ export class OperationAnswer {
   @Nullable()
   @Moment('When the next step is due, with `rate_per_s`; null: at once, or it has ended.')
   next_at!: string | null;
+  @Nullable()
+  @Part('What can be brought back, and what is; null: it was started without `undo_ms`.', () => UndoAnswer)
+  undo!: UndoAnswer | null;
 }
 
 export class OperationsAnswer {

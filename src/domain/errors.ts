@@ -28,6 +28,8 @@ export type ErrorCode =
   | 'queue_full'
   | 'namespace_full'
   | 'too_many_operations'
+  | 'operation_running'
+  | 'undo_gone'
   | 'queue_draining'
   | 'queue_not_found'
   | 'queue_not_empty'

@@ -156,7 +156,7 @@ export interface EngineCalls {
 export type ExplainCalls = Pick<Explainer, 'job' | 'queue' | 'recurring'>;
 
 /** Actions over all jobs that a filter matches. */
-export type OperationCalls = Pick<Operations, 'start' | 'find' | 'list' | 'stop'>;
+export type OperationCalls = Pick<Operations, 'start' | 'find' | 'list' | 'stop' | 'undo'>;
 
 /** Single jobs, with all options of the native API, and their lists and tags. */
 export interface JobCalls

@@ -6,7 +6,15 @@ import type { OperationDetails, OperationFields } from '../contract/operations.j
 import type { Caller } from '../domain/caller.js';
 import { Actor, WITHOUT_ACCOUNT } from '../domain/actor.js';
 import { notFound, QueueError } from '../domain/errors.js';
-import { checkAllQueues, checkQueue, checkVerb, isForQueue, isForSomeQueues } from '../domain/rights.js';
+import {
+  checkAllQueues,
+  checkQueue,
+  checkQueueOrAll,
+  checkVerb,
+  isForQueue,
+  isForSomeQueues,
+  type Verb,
+} from '../domain/rights.js';
 import type { OperationCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
 import type { GrantCheck } from '../engine/operations/operation-runner.js';
@@ -45,9 +53,7 @@ export class OperationsService {
     if (to !== undefined) checkQueue(caller.rights, to);
     // guard: operation-cascade-needs-all-queues
     if (cascade === true) checkAllQueues(caller.rights);
-    const { tokenId: by, tokenHint, actor, rights } = caller;
-    const hint = actor?.account ?? tokenHint;
-    const grant = { by, hint, verbs: verbs.sort(), patterns: rights?.queues ?? null };
+    const grant = grantOf(caller, verbs);
     const started = await this.of(caller).start(caller.namespace, {
       ...operation,
       grant,
@@ -74,6 +80,24 @@ export class OperationsService {
   async stop(caller: Caller, id: string): Promise<OperationDetails> {
     await this.find(caller, id);
     return (await this.of(caller).stop(caller.namespace, id)).details;
+  }
+
+  /**
+   * A token for some queues undoes what it has started itself, with the rights that it had, and operations on one of its
+   * queues.
+   *
+   * @throws {QueueError} as `Operations.undo`, or `queue_not_allowed`
+   */
+  async undo(caller: Caller, id: string): Promise<OperationDetails> {
+    const found = await this.of(caller).find(caller.namespace, id);
+    if (found === null || !isVisible(caller, found)) throw notFound('operation', id);
+    const { action, filter } = found.details;
+    const verbs = verbsOf(action, filter.state ?? []);
+    for (const verb of verbs) checkVerb(caller.rights, verb);
+    const patterns = caller.rights?.queues ?? null;
+    // guard: undo-within-queues
+    if (patterns?.join() !== found.grant?.patterns?.join()) checkQueueOrAll(caller.rights, filter.queue);
+    return (await this.of(caller).undo(caller.namespace, id, grantOf(caller, verbs))).details;
   }
 
   /** The role of an account is that of the configuration of this server. */
@@ -114,6 +138,12 @@ export class OperationsService {
       lacksPush: !rights.verbs.includes('push'),
     };
   }
+}
+
+/** Who acts, with the permissions that it needs for that. */
+function grantOf({ tokenId: by, tokenHint, actor, rights }: Caller, verbs: readonly Verb[]): Grant {
+  const hint = actor?.account ?? tokenHint;
+  return { by, hint, verbs: verbs.toSorted(), patterns: rights?.queues ?? null };
 }
 
 /** An account by its name; undefined if the configuration has none. '': the server has no accounts. */

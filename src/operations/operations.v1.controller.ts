@@ -107,12 +107,38 @@ export class V1OperationsController {
   @Describe({
     id: 'stopOperation',
     about: 'Stops an operation. What it has done stays done.',
-    details: 'An operation that has ended stays as it is.',
+    details:
+      'Its undo, if that runs, is stopped too; it can go on later. An operation that has ended stays as it is.',
     group: GROUP,
     answers: ONE,
     errors: ['operation_not_found', 'pool_moving'],
   })
   stop(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
     return this.operations.stop(caller, id);
+  }
+
+  @Post(':id/undo')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Access(READ)
+  @Describe({
+    id: 'undoOperation',
+    about:
+      'Undoes an operation that was started with `undo_ms`: the jobs that it has cancelled or deleted come back.',
+    details:
+      'The answer comes before the work is done: `undo` of `getOperation` shows how far it is, and what cannot come back. A repeated call changes nothing; one that was stopped goes on. It needs the permission `consume`, for the queues of the operation.',
+    group: GROUP,
+    answers: { 202: { about: 'The operation.', of: OperationAnswer } },
+    errors: [
+      'operation_not_found',
+      'operation_running',
+      'undo_gone',
+      'queue_not_allowed',
+      'too_many_operations',
+      'store_full',
+      'pool_moving',
+    ],
+  })
+  undo(@CurrentCaller() caller: Caller, @InPath('id') id: string) {
+    return this.operations.undo(caller, id);
   }
 }

@@ -25,8 +25,11 @@ const PlainPatch = omit(PatchFields, ['data', 'data_base64']);
  */
 export function operationOf(fields: OperationFields, maxBytes: number): NewOperation {
   const { filter, set } = fields;
-  const { action, dryRun, ratePerS, to, cascade, graceMs, ...respawn } = toInside(PlainFields, fields);
-  checkFields(action, { to, set, cascade, graceMs, ...respawn });
+  const { action, dryRun, ratePerS, to, cascade, graceMs, undoMs, ...respawn } = toInside(
+    PlainFields,
+    fields,
+  );
+  checkFields(action, { to, set, cascade, graceMs, undoMs, ...respawn });
   return given<NewOperation>({
     action,
     filter: filterOf(filter),
@@ -37,7 +40,7 @@ export function operationOf(fields: OperationFields, maxBytes: number): NewOpera
     },
     change: set && jobChangeOf(set, maxBytes),
     respawn: respawnOf(respawn),
-    ...{ dryRun, ratePerS, to, cascade, graceMs },
+    ...{ dryRun, ratePerS, to, cascade, graceMs, undoMs },
   });
 }
 

@@ -80,6 +80,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/operations': 'consume',
   'GET /v1/:namespace/operations/:id': 'consume',
   'POST /v1/:namespace/operations/:id/stop': 'consume',
+  'POST /v1/:namespace/operations/:id/undo': 'consume',
   'GET /v1/:namespace/queues': 'consume',
   'GET /v1/:namespace/queues/:queue': 'consume',
   'GET /v1/:namespace/queues/:queue/explain': 'consume',

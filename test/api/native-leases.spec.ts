@@ -585,7 +585,7 @@ describe('batch ack', () => {
     },
     ...{ body_too_large: 413, rate_limited: 429 },
     ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
-    ...{ operation_not_found: 404, too_many_operations: 429 },
+    ...{ operation_not_found: 404, too_many_operations: 429, operation_running: 409, undo_gone: 409 },
     ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
     ...{
       target_not_found: 404,

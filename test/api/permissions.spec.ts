@@ -622,6 +622,7 @@ describe('permissions by queue', () => {
     'GET /v1/:namespace/jobs/:id/tags': {},
     'GET /v1/:namespace/operations/:id': {},
     'POST /v1/:namespace/operations/:id/stop': {},
+    'POST /v1/:namespace/operations/:id/undo': {},
     'POST /v1/:namespace/jobs/:id/tags': { body: { tags: ['a'] } },
     'DELETE /v1/:namespace/jobs/:id/tags': { query: '?tags=a' },
     'PUT /v1/:namespace/tracked/:id': {},

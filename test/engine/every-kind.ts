@@ -99,6 +99,11 @@ async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
     filter: { queue: 'nowhere' },
     shown: { filter: {}, to: null, set: null },
   } as const;
+  await put('undoable', { queue: 'undoable', type: 'undoable' });
+  await components.operations.start(ns, { ...operation, filter: { queue: 'undoable' }, undoMs: HOUR_MS });
+  // Its first step comes a moment after its start.
+  await new Promise((done) => setTimeout(done, 5));
+  await components.operationRunner.runNow();
   await components.operations.start(ns, operation);
   await put('waits-for-many', { dependsOn: Array.from({ length: 200 }, (_, i) => `d${String(i)}`) });
 }

@@ -57,6 +57,7 @@ const ADDS: Readonly<Record<string, readonly Trial[]>> = {
   [`POST ${V1}/operations`]: [
     { body: { action: 'cancel', filter: { queue: 'none' } } },
     { body: { action: 'move', filter: { queue: 'none' }, to: 'q' } },
+    { body: { action: 'delete', filter: { queue: 'none' }, undo_ms: 60_000 } },
   ],
   [`POST ${V1}/recurring`]: [{ body: { schedule: SCHEDULE, job: JOB } }],
   [`PUT ${V1}/recurring/:id`]: [of('fresh', { schedule: SCHEDULE, job: JOB })],
@@ -152,6 +153,7 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
 const OTHERS = [
   `POST ${V1}/targets/:name/test`,
   `POST ${V1}/operations/:id/stop`,
+  `POST ${V1}/operations/:id/undo`,
   'PUT /api/:namespace/:queue/job/:job_id',
   'POST /token/:namespace/:token/limit',
   'DELETE /namespaces/:namespace',

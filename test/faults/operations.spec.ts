@@ -8,6 +8,7 @@ import { EngineFixture } from '../engine/fixture.js';
 import { BuiltServer } from '../support/built-server.js';
 import { waitFor } from '../support/redis.js';
 import { ROUNDS, SLOWNESS } from '../support/scale.js';
+import { StepProxy } from '../support/step-proxy.js';
 
 const JOBS = 600;
 const SHOWN = { filter: { state: [] }, to: null, set: null };
@@ -74,6 +75,85 @@ describe('operations on a Redis of their own', () => {
     }
   });
 
+  it('are undone over kill -9 of the server that does it: each job comes back once', async () => {
+    const jobs = [...(await fill('live', false)), ...(await fill('dead', true))];
+    await sleep(200);
+    const filter = { state: ['ready', 'dead'] } as const;
+    const id = await start({ action: 'delete', filter, undoMs: 3_600_000 });
+    while ((await f.engine.components.operationRunner.runNow()) > 0) await sleep(2);
+    expect(await find(id)).toMatchObject({ done: 2 * JOBS, undo: { state: 'kept', jobs: 2 * JOBS } });
+    const undoOf = async (): Promise<OperationDetails['undo']> => (await find(id)).undo;
+    await f.engine.operations.undo(f.ns, id);
+    let deaths = 0;
+    for (; (await undoOf())?.state === 'running' && deaths < 60; deaths++) {
+      // It reads the record, and does up to three steps. It dies before one is sent, or before it hears that it is done.
+      const proxy = await StepProxy.start(client.options.port!, {
+        counts: (command) => command.includes(id),
+      });
+      const dying = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 5_000 });
+      const { operationRunner } = dying.engine.components;
+      const death = proxy.dieAt(1 + (deaths % 4), deaths % 2 === 0 ? 'before' : 'after');
+      operationRunner.want(f.ns, id);
+      const finished = operationRunner.runNow().catch(() => 0);
+      await Promise.race([death, finished]);
+      await Promise.all([finished, proxy.stop(), dying.close()]);
+    }
+    expect(deaths).toBeGreaterThan(5);
+    f.engine.components.operationRunner.want(f.ns, id);
+    while ((await f.engine.components.operationRunner.runNow()) > 0) await sleep(1);
+    expect(await undoOf()).toMatchObject({ state: 'done', restored: 2 * JOBS, failed: 0 });
+    const found = await Promise.all(jobs.map((one) => f.find(one)));
+    expect(found.filter((job) => timesOf(job, 'restored') !== 1)).toEqual([]);
+    expect(await f.counts('live')).toMatchObject({ ready: JOBS });
+    expect(await f.counts('dead')).toMatchObject({ dead: JOBS });
+    expect(await f.audit()).toEqual([]);
+  });
+
+  it('stop to be undone when Redis is full, and go on later', async () => {
+    await fill('live', false);
+    await sleep(200);
+    const id = await start({ action: 'delete', filter: { queue: 'live' }, undoMs: 3_600_000 });
+    const { operationRunner } = f.engine.components;
+    while ((await operationRunner.runNow()) > 0) await sleep(2);
+    await f.engine.operations.undo(f.ns, id);
+    await client.config('SET', 'maxmemory', 1_000_000);
+    await operationRunner.runNow();
+    expect((await find(id)).undo).toMatchObject({ state: 'stopped', restored: 0, message: 'Redis is full.' });
+    await client.config('SET', 'maxmemory', 0);
+    await f.engine.operations.undo(f.ns, id);
+    while ((await operationRunner.runNow()) > 0) await sleep(2);
+    expect((await find(id)).undo).toMatchObject({ state: 'done', restored: JOBS });
+  });
+
+  it('cannot be undone when Redis is full, and what they keep goes then', async () => {
+    await fill('live', false);
+    await sleep(200);
+    f.engine.start();
+    const [id, slow] = [
+      await start({
+        action: 'delete',
+        filter: { queue: 'live', type: 't' },
+        undoMs: 3_600_000,
+        ratePerS: 400,
+      }),
+      await start({ action: 'delete', filter: { queue: 'none' }, undoMs: 3_600_000 }),
+    ];
+    await waitFor(async () => (await find(slow)).state === 'done' && (await find(id)).done > 10);
+    await client.config('SET', 'maxmemory', 1_000_000);
+    await waitFor(async () => (await find(id)).state === 'stopped');
+    expect(await find(id)).toMatchObject({ reason: 'store_full' });
+    expect(['store_full', 'undo_gone']).toContain(
+      await f.engine.operations.undo(f.ns, id).then(() => '', codeOf),
+    );
+    await expect(
+      start({ action: 'delete', filter: { queue: 'live' }, undoMs: 3_600_000 }),
+    ).rejects.toMatchObject({ code: 'store_full' });
+    await waitFor(async () => (await find(id)).undo?.state === 'dropped', 30_000);
+    expect(await f.engine.operations.undo(f.ns, id).then(() => '', codeOf)).toBe('undo_gone');
+    expect((await client.keys('*')).filter((key) => /:(?:[UV]:|undoable$)/.test(key))).toEqual([]);
+    await client.config('SET', 'maxmemory', 0);
+  });
+
   it('stop when Redis is full, but for deletions', async () => {
     await fill('live', false);
     await sleep(200);
@@ -91,6 +171,10 @@ describe('operations on a Redis of their own', () => {
     await expect(start({ action: 'cancel', filter: {} })).rejects.toMatchObject({ code: 'store_full' });
   });
 });
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown }).code;
+}
 
 function timesOf(job: JobDetails | null, what: string): number {
   return job?.timeline.filter((entry) => entry.what === what).length ?? 0;

@@ -1,7 +1,7 @@
 --[[
 Run the timers of the extended path that are due, in up to limit steps. The name of a timer is a letter, and what it is for: S and L with a queue's
 number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; B, jobs that
-are held for an origin; W and T, workers and tracked jobs; H, worker sessions that are lost; O, operations; with an id, U, dependents of a job that ended, N,
+are held for an origin; W and T, workers and tracked jobs; H, worker sessions that are lost; O, operations; V, what they keep to be undone; with an id, U, dependents of a job that ended, N,
 dependencies that are still to be stored, and G, the end of cancel_grace_ms.
 
 KEYS meta, queues, due, waiting, expiries, sending
@@ -38,7 +38,7 @@ job_timers.watch_deliveries(sending)
 local handlers = {
   S = job_timers.make_due, L = job_timers.time_out_leases, E = job_timers.expire_jobs, G = job_timers.end_grace, Z = retention.forget_kept, W = retention.forget_workers, T = retention.forget_traces,
   P = limits.start_by_rate, K = limits.call_by_key, B = push_origins.call_for_origin, U = dependents.release_dependents, N = dependents.go_on_tying, R = recurring.make_recurring, C = recurring.make_by_cron,
-  H = sessions.lose_sessions, O = function(_, what)
+  H = sessions.lose_sessions, V = operations.drop_undo_records, O = function(_, what)
     operations.take_over_operations(what, checks_rights == "1")
   end,
 }

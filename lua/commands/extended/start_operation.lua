@@ -78,12 +78,12 @@ records.touch_operation(id, due)
 local kept, ended = redis.call("ZRANGE", records.operations_key(), 0, -1), {}
 for _, one in ipairs(kept) do
   redis.call("EXISTS", meta, records.operation_key(one))
-  local its = redis.call("HMGET", records.operation_key(one), "state", "key", "fingerprint")
+  local its = redis.call("HMGET", records.operation_key(one), "state", "key", "fingerprint", "undo")
   -- guard: operation-key-known
   if key ~= "" and its[2] == key then
     return { 0, now_floor, its[3] == fingerprint and 1 or 2, one, 0 }
   elseif its[1] ~= records.RUNNING then
-    ended[#ended + 1] = one
+    ended[#ended + 1] = --[[ guard: undo-keeps-its-operation ]] its[4] ~= records.UNDOING and one or nil
   end
 end
 -- guard: operations-run-few
@@ -101,8 +101,7 @@ for i = FIRST_ITEM, #ARGV do
 end
 -- guard: operations-kept-few
 for i = 1, math.min(#ended, #kept + 1 - most_kept) do
-  redis.call("DEL", records.operation_key(ended[i]))
-  redis.call("ZREM", records.operations_key(), ended[i])
+  records.forget_operation(ended[i])
 end
 -- The first step comes later than all that was before: what the operation itself does is never met as older.
 redis.call("HSET", records.operation_key(id), "created", text_of(now_floor), "next", text_of(now_floor + 1), "to_look", best.size and text_of(best.size) or "", unpack(fields))

@@ -19,7 +19,7 @@ Cost: O(scan_limit + limit log N).
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/filters, limits/store_room, extended/jobs, extended/indexes
---- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions
+--- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions, operations/undo_keys, operations/undo_records, jobs/dependents
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -30,7 +30,7 @@ start_plan(due)
 
 local MOST_SAMPLES = 5
 local FIELDS = { "state", "action", "filter", "options", "created", "kinds", "name", "queue", "source", "at", "member", "mark", "matched", "done", "failed",
-  "skipped", "looked", "refusals", "samples", "sampled", "rate", "next", "dry", "frees" }
+  "skipped", "looked", "refusals", "samples", "sampled", "rate", "next", "dry", "frees", "undo_ms", "undo", "undo_jobs", "undo_bytes", "undo_failed", "undo_refusals" }
 local CODES = { [records.RUNNING] = 1, [records.ENDED] = 2, [records.STOPPED] = 3 }
 
 records.touch_operation(id, due)
@@ -46,6 +46,8 @@ if code ~= 1 then
   return { 0, now_floor, code, 0, 0, 0, "" }
 elseif reason == "" and record.frees ~= "1" and --[[ guard: operation-stops-when-full ]] store_room.is_store_full() then
   reason = "store_full"
+elseif reason == "" and record.undo == records.UNDO_DROPPED then
+  reason = "store_full" -- In the meantime it was, and what it has done so far cannot be undone any more.
 end
 if reason ~= "" then
   records.end_operation(id, reason)
@@ -64,6 +66,9 @@ local refusals, respawned = cjson.decode(record.refusals or "{}"), {}
 options.operation, options.no_push, options.most_bytes = id, no_push == "1", most_bytes
 options.data = options.wish and options.wish.has_data and redis.call("HGET", records.operation_key(id), "data") or ""
 sources.start_sources(scan_limit, limit, rate > 0 and math.max(math.min(limit, math.floor(rate / 10)), 1) or limit)
+
+local kept = { jobs = count_of("undo_jobs"), bytes = count_of("undo_bytes"), failed = count_of("undo_failed"), refusals = cjson.decode(record.undo_refusals or "{}") }
+local has_undo = count_of("undo_ms") > 0 and not is_dry
 
 local allowed = {}
 for i = FIRST_ITEM, #ARGV do
@@ -86,21 +91,37 @@ local function take_sample(job, name)
   end
 end
 
-local function act_on(job, name)
-  local was = job.state
+-- After the job has ended; before, its record was made.
+local function keep_for_undo(job, its_record, why)
+  why = why or not undo_records.keep_record(id, kept, job.id, its_record) and "too_many" or nil
+  if why then
+    kept.failed, kept.refusals[why] = kept.failed + 1, (kept.refusals[why] or 0) + 1
+  elseif job.state == LEASED and not job.is_gone then
+    jobs.put(job, "undo", id) -- If its worker does not end it before, it can be brought back.
+  end
+end
+
+local function act_on(job, name, due)
+  local was, its_record, unkept = job.state, nil, nil
+  if has_undo then
+    its_record, unkept = undo_records.record_of_end(job, due, record.action == "cancel" and options.grace_ms > 0, options.cascade and #dependents.dependents_of(job) > 0)
+  end
   sources.count_tried()
   local why, is_nothing = actions.act(job, record.action, options)
   if why then
     return refuse(why, is_nothing)
   end
   sources.count_acted()
+  if has_undo then
+    keep_for_undo(job, its_record, unkept)
+  end
   count("done", 1)
   if was == DEAD and job.state == READY then
     respawned[name] = (respawned[name] or 0) + 1
   end
 end
 
-local function visit(header, one, score)
+local function visit(header, one, score, due)
   if is_expired(header) or jobs.known_jobs[one] and jobs.known_jobs[one].is_changed then
     return
   end
@@ -120,7 +141,7 @@ local function visit(header, one, score)
   if since.has_changed(job, created, died) then
     refuse("changed", true)
   elseif not --[[ guard: dry-operation-changes-nothing ]] is_dry then
-    act_on(job, name)
+    act_on(job, name, due)
   end
 end
 
@@ -163,6 +184,10 @@ end
 
 -- Write.
 table.insert(plan.early, registry.write_new_queues)
+if kept.jobs > 0 then
+  write("ZADD", undo_keys.undoable_key(), text_of(created), id)
+  set_timer("V", now_floor + undo_keys.LOOK_AGAIN_MS)
+end
 local next_ms = commit(expiries)
 local at_ms = rate > 0 and sources.acted > 0 and math.max(now_floor, count_of("next")) + math.ceil(sources.acted * 1000 / rate) or now_floor
 count("looked", sources.looked)
@@ -173,11 +198,17 @@ local changes = {
 for _, field in ipairs({ "matched", "done", "failed", "skipped", "looked", "sampled" }) do
   changes[field] = text_of(count_of(field))
 end
+if has_undo then
+  changes.undo_jobs, changes.undo_bytes, changes.undo_failed, changes.undo_refusals = text_of(kept.jobs), text_of(kept.bytes), text_of(kept.failed), cjson.encode(kept.refusals)
+end
 local flat = {}
 for field, value in pairs(changes) do
   flat[#flat + 1], flat[#flat + 2] = field, value
 end
 redis.call("HSET", records.operation_key(id), unpack(flat))
+if has_undo then
+  undo_keys.keep_undo_keys(id, count_of("undo_ms"))
+end
 if is_over then
   records.end_operation(id, "")
 else

@@ -1,5 +1,5 @@
 --[[
-Remove the marker of a namespace that has no queue, no recurring job, no running operation and no worker session left; the engine takes it off the pool's list of namespaces
+Remove the marker of a namespace that has no queue, no recurring job, no operation that runs or can be undone, and no worker session left; the engine takes it off the pool's list of namespaces
 afterwards.
 
 KEYS meta, queues, sending
@@ -12,7 +12,7 @@ Cost: O(1).
 
 use_namespace(meta)
 
-if redis.call("EXISTS", queues, --[[ guard: recurring-keeps-namespace ]] namespace_key("schedules"), --[[ guard: operation-keeps-namespace ]] namespace_key("operating")) > 0 then
+if redis.call("EXISTS", queues, --[[ guard: recurring-keeps-namespace ]] namespace_key("schedules"), --[[ guard: operation-keeps-namespace ]] namespace_key("operating"), --[[ guard: undo-keeps-namespace ]] namespace_key("undoable")) > 0 then
   return 0
 end
 -- Sessions send heartbeats, so they are among the workers that were seen last. One that is missed here registers the namespace again.

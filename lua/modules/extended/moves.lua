@@ -1,7 +1,7 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
---- @requires limits/retention
+--- @requires limits/retention, operations/undo_records
 --- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
@@ -54,7 +54,7 @@ end
 function go(job, state, at)
   -- guard: cancelled-never-waits
   if job.x.cancel and (state == READY or state == SCHEDULED) then
-    return revoke(job)
+    return revoke(job, true)
   end
   if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
     at = math.min(at, job.expires)
@@ -79,7 +79,7 @@ function go(job, state, at)
   end
 end
 
-local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade" }
+local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade", "undo" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   -- guard: ended-frees-unique-key
@@ -135,9 +135,13 @@ function conclude(job, state, outcome, facts)
   end
 end
 
--- Cancels a leased job: the lease is lost. The job is kept for a while, so that its worker learns of it.
+-- Cancels a leased job: the lease is lost. The job is kept for a while, so that its worker learns of it. is_given_back: its worker, or its time, had ended
+-- the lease before.
 local REVOKED_KEEP_MS = 60000
-function revoke(job)
+function revoke(job, is_given_back)
+  if job.x.undo then
+    undo_records.add_revoked(job, is_given_back)
+  end
   jobs.raise_lease(job)
   jobs.put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
   conclude(job, CANCELLED, "cancelled", { worker = job.x.worker })

@@ -1,6 +1,6 @@
 -- The indexes that an operation walks, from the place where its last step ended: of each queue those of its states, or one index by tag, type, failure
 -- group or worker. What a step takes away from the head of a ready list is cut off there; elsewhere it leaves stale entries, as any call does.
---- @requires core/call, core/header, core/plan, queues/walks, queues/ready_list_reader, jobs/schedule, jobs/filters, extended/jobs
+--- @requires core/call, core/header, core/plan, queues/walks, queues/ready_list_reader, jobs/schedule, jobs/filters, extended/jobs, operations/undo_records
 --- @exports start_sources, looked, acted, count_acted, count_tried, is_full, walk_source, touch_source
 
 -- looked: entries that this step has read. acted: jobs that it has changed.
@@ -22,7 +22,7 @@ function count_acted()
 end
 
 function is_full()
-  return looked >= most_looked or --[[ guard: operation-cuts-a-head-once ]] is_cut_short or acted >= most_acted or tried >= most_tried or filters.bytes_seen > filters.MOST_BYTES
+  return looked >= most_looked or --[[ guard: operation-cuts-a-head-once ]] is_cut_short or acted >= most_acted or tried >= most_tried or filters.bytes_seen > filters.MOST_BYTES or undo_records.kept_bytes > filters.MOST_BYTES
 end
 
 function touch_source(key, number)
@@ -85,7 +85,7 @@ end
 -- Entries that are read at once: most steps are full after a few. A head that is cut off must be read at once.
 local MOST_READ = 50
 
--- Reads a source on from a place, which moves along; visit(job, id, score) for each live job. takes: what the visit changes leaves the ready list, in every
+-- Reads a source on from a place, which moves along; visit(job, id, score, due) for each live job; due: of a far one. takes: what the visit changes leaves the ready list, in every
 -- case. Returns whether the end of the source was reached.
 function walk_source(kind, key, number, place, takes, visit)
   local cut, taken = -1, {}
@@ -104,7 +104,7 @@ function walk_source(kind, key, number, place, takes, visit)
       cut = is_head and tonumber(one[3]) or cut
       taken[entry or ""] = true
     elseif one[1] then
-      visit(one[1], one[2], one[3])
+      visit(one[1], one[2], one[3], one[5])
     end
   end
   if cut >= 0 then

@@ -92,7 +92,8 @@ function walk_list(key, at, id, n, number)
   return found, #entries < n
 end
 
--- Jobs that are scheduled far ahead (jobs/schedule): slot by slot, in each by publish. The place is the slot and how many entries of its list were read.
+-- Jobs that are scheduled far ahead (jobs/schedule): slot by slot, in each by publish. The place is the slot and how many entries of its list were read; the
+-- fifth value is when the job is due.
 local function next_slot(number, slot)
   return redis.call("ZRANGEBYSCORE", queue_key("f", number), "(" .. text_of(slot * schedule.SLOT_MS - schedule.LEAD_MS), "+inf", "LIMIT", 0, 1)[1]
 end
@@ -102,7 +103,7 @@ local function far_place(slot, entry, at, number)
   local job = read_job(one)
   local stands = job and job.state == SCHEDULED and job.queue == number and job.entry == string.byte(entry, -1)
   local is_near = stands and redis.call("ZSCORE", queue_key("s", number), one)
-  return { stands and not is_near and job or false, one, slot, text_of(at) }
+  return { stands and not is_near and job or false, one, slot, text_of(at), text_of((struct.unpack(">I6", entry))) }
 end
 
 function walk_far(_, at, id, n, number)

@@ -18,6 +18,7 @@ const HINTS = new Map([
   ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
   ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
   ['too_many_operations', 'Wait for one to end, or stop one: pumphouse operation ls'],
+  ['operation_running', 'Stop it first: pumphouse operation stop ID'],
   ['operation_not_found', 'They are kept for seven days: pumphouse operation ls'],
   ['target_in_use', 'Remove it from its queues first: pumphouse queue set QUEUE push=null'],
 ]);

@@ -80,6 +80,34 @@ describe('operations on the command line', () => {
     await expect(client.jobs.get(cancelled)).rejects.toMatchObject({ code: 'job_not_found' });
   });
 
+  it('can be undone for the time of --undo, and say what could not come back', async () => {
+    const [first = '', second = ''] = await publish(2);
+    const rm = await cli.call('job', 'rm', '--queue', queue, '--undo', '10m', '--yes');
+    expect(rm).toMatchObject({ code: 0, out: 'deleted 2 jobs\n' });
+    const [, until = '', id = ''] =
+      /Until (\S+) it can be undone: pumphouse operation undo (\S+)\n$/.exec(rm.err) ?? [];
+    expect(Date.parse(until)).toBeGreaterThan(Date.now() + 500_000);
+    await client.publish({ queue: `${queue}-2`, id: second });
+    const undone = await cli.call('operation', 'undo', id);
+    expect([undone.code, undone.out]).toEqual([1, 'brought back 1 job\n']);
+    expect(undone.err.split('\n').slice(-3)).toEqual([
+      '1 job not: another job has their id',
+      'pumphouse: 1 job could not come back',
+      '',
+    ]);
+    expect(await stateOf(first)).toBe('ready');
+    expect((await client.jobs.get(second)).queue).toBe(`${queue}-2`);
+    const dead = await cli.call('dead', 'rm', '--queue', queue, '--undo', '1m', '--yes');
+    expect(dead).toMatchObject({ code: 0, out: 'Nothing was deleted.\n' });
+    for (const args of [
+      ['job', 'cancel', first, '--undo', '10m'],
+      ['job', 'rm', '--queue', queue, '--undo', '1s'],
+    ])
+      expect((await cli.call(...args)).code).toBe(2);
+    const { code, err } = await cli.call('operation', 'undo', 'none');
+    expect([code, err]).toEqual([1, expect.stringContaining('there is no operation none')]);
+  });
+
   it('make dead jobs and those that wait for their next attempt ready by job retry', async () => {
     const [id = ''] = await publish(1);
     const { signal } = new AbortController();

@@ -19,6 +19,10 @@ export const WHERE = new FieldFlags(
   'where_',
 );
 const RATE = flagOf(OperationFields, 'rate_per_s', { flag: '--rate <n>' });
+const UNDO = flagOf(OperationFields, 'undo_ms', {
+  flag: '--undo <time>',
+  about: 'for how long it can be undone after its end; what is kept for that takes memory of Redis',
+});
 
 /** How often an operation is looked at, in milliseconds. */
 const POLL_MS = 200;
@@ -29,6 +33,8 @@ export type Verb = readonly [verb: string, done: string];
 export interface OperationOptions extends BulkOptions {
   readonly all?: boolean;
   readonly rate?: number;
+  /** Of actions that end jobs, in milliseconds. */
+  readonly undo?: number;
 }
 
 /** What to do about jobs that an operation did not act on, by its reason. */
@@ -42,11 +48,36 @@ const REASONS = new Map([
   ['verb_missing', 'the token has no permission for them'],
 ]);
 
+/** Why jobs cannot come back, and what does not come back with others. */
+const UNDO_REASONS = new Map([
+  ['dependency_missing', 'a job that they depend on could not come back'],
+  ['due_unknown', 'their time is not known: they were far ahead and had no options'],
+  ['ended', 'their workers had ended them'],
+  ['id_in_use', 'another job has their id'],
+  ['namespace_full', 'the namespace is full'],
+  ['queue_full', 'their queue is full'],
+  ['retention_ended', 'their retention is over'],
+  ['too_many', 'only so much is kept of an operation'],
+  ['too_many_queues', 'the namespace has too many queues'],
+  ['ttl_ended', 'their ttl is over'],
+  ['unique_key_taken', 'another job has their unique key'],
+]);
+const INCOMPLETE_REASONS = new Map([
+  ['dependents', 'jobs that depended on them were told of their end'],
+  ['events', 'subscribers were told of their end'],
+  ['lease', 'they were leased, and are ready now'],
+]);
+
 /** Adds the filters of an operation, and how it is done. */
 export function withFilters(command: Command, filters: typeof FILTER = FILTER): Command {
   return withRate(
     filters.addTo(command).option('--all', 'all jobs of the namespace that it is for, in place of filters'),
   );
+}
+
+/** Adds that it can be undone: to commands that end jobs. */
+export function withUndo(command: Command): Command {
+  return command.addOption(UNDO);
 }
 
 /** Adds how an operation is done. */
@@ -66,9 +97,9 @@ export function filterOf(
   if (ways.filter(Boolean).length !== 1)
     command.error('error: choose the jobs by their ids, by filters (--queue, --type …), or by --all');
   if (ids.length === 0) return filter;
-  const isHow = options.dryRun === true || options.rate !== undefined;
+  const isHow = options.dryRun === true || (options.rate ?? options.undo) !== undefined;
   // guard: cli-ids-take-no-dry-run
-  if (isHow) command.error('error: --dry-run and --rate need filters, or --all');
+  if (isHow) command.error('error: --dry-run, --rate and --undo need filters, or --all');
   return undefined;
 }
 
@@ -86,7 +117,8 @@ export async function operate(
 ): Promise<void> {
   const dryRun = isDryRun(options);
   const ratePerS = dryRun ? undefined : options.rate;
-  const started = await session.client.operations.start({ ...wanted, dryRun, ratePerS });
+  const { undo: undoMs } = options;
+  const started = await session.client.operations.start({ ...wanted, dryRun, ratePerS, undoMs });
   const ended = await follow(session, started);
   if (session.isJson) session.out(json(ended));
   else if (dryRun) showMatches(session, ended, verb);
@@ -104,7 +136,7 @@ export async function follow(session: Session, { id, toLook, dryRun }: Operation
   });
   if (!session.isJson && !dryRun) session.err(`Operation ${id}: Ctrl-C stops it.\n`);
   const wait = (progress: Progress): Promise<Operation> =>
-    operations.wait(id, { pollMs: POLL_MS, onProgress: ({ looked }) => progress(looked) });
+    operations.wait(id, { pollMs: POLL_MS, onProgress: (one) => progress(lookedOf(one)) });
   try {
     return await (session.isJson ? wait(() => undefined) : withReports(session, toLook ?? 0, wait));
   } catch (error) {
@@ -115,16 +147,46 @@ export async function follow(session: Session, { id, toLook, dryRun }: Operation
   }
 }
 
+/** How far it is; of an undo, with jobs that came back or could not. */
+function lookedOf({ looked, undo }: Operation): number {
+  return undo?.state === 'running' ? undo.restored + undo.failed : looked;
+}
+
 function showMatches(session: Session, { matched, samples }: Operation, [verb]: Verb): void {
   const among = matched > samples.length ? ', among them' : '';
   session.out(matched === 0 ? 'No job matches.\n' : `would ${verb} ${counted(matched, 'job')}${among}:\n`);
   session.out(columns(samples.map(({ id, queue, state }) => [id, queue, state])));
 }
 
-function showEnd(session: Session, { done, refusals }: Operation, [, verbed]: Verb): void {
+function showEnd(session: Session, { id, done, refusals, undo }: Operation, [, verbed]: Verb): void {
   session.out(done === 0 ? `Nothing was ${verbed}.\n` : `${verbed} ${counted(done, 'job')}\n`);
   for (const { reason, jobs } of refusals)
     session.err(`${counted(jobs, 'job')} not: ${printable(REASONS.get(reason) ?? reason)}\n`);
+  if (undo && done > 0)
+    session.err(`Until ${undo.endsAt ?? 'its end'} it can be undone: pumphouse operation undo ${id}\n`);
+}
+
+/**
+ * Undoes an operation, and follows that to its end.
+ *
+ * @throws {SomeFailed} some jobs could not come back
+ * @throws {Refused} it was stopped before its end
+ */
+export async function undo(session: Session, id: string): Promise<void> {
+  const begun = await session.client.operations.undo(id);
+  const ended = await follow(session, { ...begun, toLook: begun.undo?.jobs ?? 0 });
+  const { state, restored = 0, failed = 0, message, refusals = [], incomplete = [] } = ended.undo ?? {};
+  if (session.isJson) session.out(json(ended));
+  else session.out(restored === 0 ? 'No job came back.\n' : `brought back ${counted(restored, 'job')}\n`);
+  for (const { reason, jobs } of session.isJson ? [] : refusals)
+    session.err(`${counted(jobs, 'job')} not: ${printable(UNDO_REASONS.get(reason) ?? reason)}\n`);
+  for (const { reason, jobs } of session.isJson ? [] : incomplete)
+    session.err(
+      `${counted(jobs, 'job')} not as before: ${printable(INCOMPLETE_REASONS.get(reason) ?? reason)}\n`,
+    );
+  if (state !== 'done')
+    throw new Refused(`the undo was stopped: ${message ?? 'by a call'}. Run the command again to go on`, 0);
+  if (failed > 0) throw new SomeFailed(`${counted(failed, 'job')} could not come back`, EXIT.refused);
 }
 
 /** @throws {Refused} it was stopped @throws {SomeFailed} some jobs were refused */

@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, string | readonly [null, string]>> = {
   listOperations: 'operation ls',
   getOperation: 'operation show',
   stopOperation: 'operation stop',
+  undoOperation: 'operation undo',
   listTags: [null, BY_PROGRAMS],
   listFailureGroups: 'dead groups',
   listTrackedJobs: [null, BY_PROGRAMS],
@@ -112,7 +113,7 @@ const LINES = [
   ...['job cancel one', 'job revoke two', 'job rm two', 'bench --jobs 2'],
   ...['worker ls', 'worker show none', 'worker quiet none', 'worker stop none'],
   ...['dead groups', 'dead ls --queue a', 'dead respawn --queue a --yes', 'dead move b --id one --yes'],
-  ...['operation ls', 'operation show none', 'operation stop none', 'job retry two'],
+  ...['operation ls', 'operation show none', 'operation stop none', 'operation undo none', 'job retry two'],
   ...['dead rm --id one --yes', 'queue ls', 'queue show a', 'queue set a max_running=5', 'queue pause a'],
   ...['queue resume a', 'queue drain a', 'queue purge a --state all --yes', 'queue rm a'],
   ...[

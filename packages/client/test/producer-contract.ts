@@ -350,6 +350,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'operations.get': (options) => operations.get('a', options),
         'operations.list': (options) => operations.list({}, options),
         'operations.stop': (options) => operations.stop('a', options),
+        'operations.undo': (options) => operations.undo('a', options),
         'operations.wait': (options) => operations.wait('a', options),
         'recurring.put': (options) => recurring.put('a', { schedule, job }, options),
         'recurring.get': (options) => recurring.get('a', options),
@@ -405,6 +406,34 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(changed).toMatchObject({ priority: 4, data: { new: true } });
       expect(await codeOf(pumphouse.operations.get('none'))).toBe('operation_not_found');
       expect(await codeOf(pumphouse.operations.start({ action: 'move', filter }))).toBe('invalid_argument');
+    });
+
+    it('undoes an action with many jobs', async () => {
+      const published = await pumphouse.publish({ queue, type: 'a', data: { n: 1 }, priority: 3 });
+      const before = await pumphouse.jobs.get(published.id);
+      const filter = { queue, type: 'a' };
+      const { id } = await pumphouse.operations.start({ action: 'delete', filter, undoMs: 60_000 });
+      const deleted = await pumphouse.operations.wait(id, { pollMs: 20 });
+      expect(deleted.undo).toMatchObject({ state: 'kept', jobs: 1, restored: 0, message: null });
+      expect(await codeOf(pumphouse.jobs.get(published.id))).toBe('job_not_found');
+      expect((await pumphouse.operations.undo(id)).undo?.state).toBe('running');
+      const undone = await pumphouse.operations.wait(id, { pollMs: 20 });
+      expect(undone.undo).toMatchObject({
+        state: 'done',
+        restored: 1,
+        failed: 0,
+        refusals: [],
+        incomplete: [],
+      });
+      const { timeline, ...job } = before;
+      const back = await pumphouse.jobs.get(published.id);
+      expect(back).toMatchObject(job);
+      expect(back.timeline).toHaveLength(timeline.length + 1);
+      const other = await pumphouse.operations.start({ action: 'delete', filter });
+      await pumphouse.operations.wait(other.id, { pollMs: 20 });
+      expect(await codeOf(pumphouse.operations.undo(other.id))).toBe('undo_gone');
+      const moved = { action: 'move', filter, to: 'b', undoMs: 60_000 } as const;
+      expect(await codeOf(pumphouse.operations.start(moved))).toBe('invalid_argument');
     });
 
     it('says why a job does not run, and why a queue gives no jobs', async () => {

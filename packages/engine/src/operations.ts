@@ -71,7 +71,12 @@ export class EngineOperations implements OperationCalls {
     return repeat(async () => shownOf((await this.calls.stop(this.namespace, id)).details), signal);
   }
 
-  /** Waits until an operation has ended. */
+  /** Begins to bring back the jobs that an operation with `undoMs` has ended. */
+  undo(id: string, { signal }: CallOptions = {}): Promise<Operation> {
+    return repeat(async () => shownOf((await this.calls.undo(this.namespace, id)).details), signal);
+  }
+
+  /** Waits until an operation, or its undo, has ended. */
   wait(id: string, options: WaitForOperation = {}): Promise<Operation> {
     return untilEnded((request) => this.get(id, request), options);
   }
@@ -83,11 +88,12 @@ function shownOf(details: OperationDetails): Operation {
 
 /** @throws {QueueError} `invalid_argument` */
 function operationOf(operation: NewOperation): EngineOperation {
-  const { action, filter, set, dryRun, ratePerS, to, cascade, graceMs, ...respawn } = givenOptions(operation);
-  checkFields(action, { to, set, cascade, graceMs, ...respawn });
+  const { action, filter, set, dryRun, ratePerS, to, cascade, graceMs, undoMs, ...respawn } =
+    givenOptions(operation);
+  checkFields(action, { to, set, cascade, graceMs, undoMs, ...respawn });
   const change = set && changeOf(set);
   const shown = set && shownSet(set);
-  const options = { dryRun, ratePerS, to, cascade, graceMs, change };
+  const options = { dryRun, ratePerS, to, cascade, graceMs, undoMs, change };
   return {
     action,
     filter: filterOf(filter),

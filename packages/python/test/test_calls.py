@@ -264,6 +264,22 @@ class Calls(unittest.TestCase):
         self.assertEqual([(one.reason, one.jobs) for one in refused.refusals], [("has_dependents", 1)])
         self.assertEqual(self.refusal_of(lambda: client.get_operation("unknown")), "operation_not_found")
 
+    def test_undo_an_operation(self) -> None:
+        client, queue = self.client, self.queue
+        job = client.publish(NewJob(queue, data={"n": 1}, priority=2))
+        every: OperationFilter = {"queue": queue}
+        ended = client.wait_operation(client.start_operation("delete", every, undo_ms=60_000).id)
+        assert ended.undo is not None
+        self.assertEqual((ended.undo.state, ended.undo.jobs, ended.undo.restored), ("kept", 1, 0))
+        self.assertFalse(client.undo_operation(ended.id).has_ended)
+        undone = client.wait_operation(ended.id).undo
+        assert undone is not None
+        self.assertEqual((undone.state, undone.restored, undone.failed, undone.refusals), ("done", 1, 0, []))
+        self.assertEqual(client.get_job(job.id).priority, 2)
+        plain = client.wait_operation(client.start_operation("delete", every).id)
+        self.assertIsNone(plain.undo)
+        self.assertEqual(self.refusal_of(lambda: client.undo_operation(plain.id)), "undo_gone")
+
     def test_give_the_statistics_of_a_day(self) -> None:
         self.dead_job("smtp")
         for _ in range(600):

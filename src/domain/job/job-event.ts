@@ -27,6 +27,7 @@ export const EVENT_NAMES = [
   'expired',
   'deleted',
   'respawned',
+  'restored',
   // a client tracks it
   'tracked',
   'untracked',

@@ -86,6 +86,7 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
       find: whereItIs(isFound),
       list: both((ofNext, ofOld) => [...ofNext, ...ofOld]),
       stop: refused('a stop'),
+      undo: refused('an undo'),
     }),
     deadLetter: marked<DeadLetterCalls>(old.deadLetter, next.deadLetter, {
       // That of the old pool if it has dead jobs.

@@ -3,16 +3,26 @@ import type { LoopStatus } from '../../domain/loop.js';
 import { matchesPattern } from '../../domain/rights.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { stepOperation } from '../../redis/scripts/extended.js';
+import { stepOperation, stepUndo } from '../../redis/scripts/extended.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { Loop } from '../timers/loop.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { Timers } from '../timers/timers.js';
-import { type Grant, grantOf, readOperation, type StoredOperation, textOf } from './record.js';
+import {
+  type Grant,
+  grantOf,
+  isUndone,
+  readOperation,
+  type StoredOperation,
+  textOf,
+  undoGrantOf,
+} from './record.js';
 import { StepSize } from './step-size.js';
 
+/** What an undo has not: it walks no index. Its steps are as large as those of a move. */
+const UNDO = { isUndo: true, queues: [] as string[], queue: '' } as const;
 /** Queues that a step may walk. */
 const QUEUES_IN_STEP = 50;
 /** Pause after a step that failed, in milliseconds. */
@@ -43,8 +53,10 @@ interface Wanted {
 
 /** What does not change while it runs, read once. */
 interface Known {
+  /** Who started it; of an undo, who began that. */
   readonly grant: Grant | null;
   readonly size: StepSize;
+  readonly isUndo: boolean;
   /** It walks one index of the namespace, not queue by queue. */
   readonly isByName: boolean;
   /** The queues of its jobs, sorted. */
@@ -153,6 +165,7 @@ export class OperationRunner {
     if (known === undefined || (known.grant !== null && this.check === undefined)) return false;
     wanted.known = known;
     const { reason, lacksPush } = await this.checkOf(namespace, known.grant);
+    if (known.isUndo) return this.stepBack(wanted, known.size, reason ?? '');
     const rest = known.queues.filter((queue) => known.isByName || queue >= known.queue);
     const queues = known.isByName ? rest : rest.slice(0, QUEUES_IN_STEP);
     const args = {
@@ -174,6 +187,18 @@ export class OperationRunner {
     return integerAt(raw, 2) === CODE.runs;
   }
 
+  /** A step of an undo. @returns whether this process goes on with it */
+  private async stepBack(wanted: Wanted, size: StepSize, reason: string): Promise<boolean> {
+    const { namespace, id } = wanted;
+    const quotas = this.quotas.textOf(namespace, () => '1');
+    const beganMs = this.runner.now();
+    const { raw } = await this.runner.run(stepUndo, namespace, { id, reason, limit: size.jobs, quotas });
+    size.took(this.runner.now() - beganMs);
+    this.scheduleWakeup(namespace, integerAt(raw, 4));
+    wanted.dueMs = integerAt(raw, 3);
+    return integerAt(raw, 2) === CODE.runs;
+  }
+
   private async checkOf(namespace: string, grant: Grant | null): Promise<GrantCheck> {
     if (this.halted !== null) return { reason: this.halted, lacksPush: false };
     if (grant === null || this.check === undefined) return { reason: null, lacksPush: false };
@@ -184,8 +209,11 @@ export class OperationRunner {
     const stored = await readOperation(this.pool, namespace, id);
     if (stored === null) return undefined;
     const [grant, isByName] = [grantOf(stored), textOf(stored.name) !== ''];
+    if (isUndone(stored))
+      return { grant: undoGrantOf(stored), ...UNDO, size: new StepSize('move'), isByName };
     return {
       grant,
+      isUndo: false,
       size: new StepSize(textOf(stored.action) as Action),
       isByName,
       queues: await this.queuesOf(namespace, stored, grant),

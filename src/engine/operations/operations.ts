@@ -6,8 +6,9 @@ import { packUlid, ulidSource } from '../../domain/ids.js';
 import type { Respawn } from '../../domain/job/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { startOperation, stepOperation } from '../../redis/scripts/extended.js';
+import { startOperation, startUndo, stepOperation, stepUndo } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
+import { NO_QUOTAS } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { changeOptions, checkChange, type JobChange } from '../jobs/job-updater.js';
 import { filterText } from '../jobs/sources.js';
@@ -34,6 +35,8 @@ export interface NewOperation {
   readonly graceMs?: number;
   /** How dead jobs are put back. */
   readonly respawn?: Respawn;
+  /** How long `cancel` or `delete` can be undone after its end, in milliseconds; left out: not at all. */
+  readonly undoMs?: number;
   /** Who starts it; left out: a program without a server. */
   readonly grant?: Grant;
   /** The same operation with the same key is started once, as long as it is kept. */
@@ -48,6 +51,8 @@ export interface FoundOperation {
 
 /** Codes of lua/commands/extended/start_operation.lua. */
 const CODE = { stored: 0, storedBefore: 1, otherRequest: 2, tooMany: 3 } as const;
+/** Codes of lua/commands/extended/start_undo.lua. */
+const UNDO_CODE = { notFound: 0, runs: 1, isDone: 2, operationRuns: 3, nothingKept: 4, tooMany: 7 } as const;
 const NO_DATA = Buffer.alloc(0);
 const USUAL_RESPAWN: Respawn = { ttlMs: 0, tries: 'reset' };
 
@@ -116,15 +121,39 @@ export class Operations {
     return found.filter((one) => one !== null);
   }
 
-  /** Stops an operation after its present step; one that has ended stays as it is. @throws {QueueError} `operation_not_found` */
+  /** Stops an operation, or its undo, after its present step; one that has ended stays as it is. @throws {QueueError} `operation_not_found` */
   async stop(namespace: string, id: string): Promise<FoundOperation> {
     if (packUlid(id) === null) throw notFound('operation', id);
+    await this.runner.run(stepUndo, namespace, { id, reason: 'stopped', limit: 0, quotas: NO_QUOTAS });
     await this.runner.run(stepOperation, namespace, {
       ...{ id, reason: 'stopped', limit: 0, scan_limit: 0 },
       ...{ is_last: '0', is_limited: '0', no_push: '0', most_bytes: 0 },
     });
     const found = await this.find(namespace, id);
     if (found === null) throw notFound('operation', id);
+    return found;
+  }
+
+  /**
+   * Begins to undo an operation, or goes on with an undo that was stopped; the work is done afterwards. One that runs, or
+   * is done, stays as it is.
+   *
+   * @param grant who undoes it; left out: a program without a server
+   * @throws {QueueError} `operation_not_found`; `operation_running`; `undo_gone`: nothing is kept of it;
+   *   `too_many_operations`, `store_full`, or an error of the store
+   */
+  async undo(namespace: string, id: string, grant?: Grant): Promise<FoundOperation> {
+    checkNames(namespace);
+    if (packUlid(id) === null) throw notFound('operation', id);
+    const fields = grantFields(grant).map(([field, value]) => [`undo_${field}`, value] as const);
+    const { raw } = await this.runner.run(startUndo, namespace, { id, most_running: MOST_RUNNING }, fields);
+    const code = integerAt(raw, 2);
+    if (code === UNDO_CODE.tooMany) throw tooMany();
+    if (code === UNDO_CODE.operationRuns) throw operationRuns();
+    const found = code === UNDO_CODE.notFound ? null : await this.find(namespace, id);
+    if (found === null) throw notFound('operation', id);
+    if (code === UNDO_CODE.runs) this.steps.want(namespace, id);
+    else if (code !== UNDO_CODE.isDone) throw undoGone(found.details);
     return found;
   }
 
@@ -153,17 +182,42 @@ export class Operations {
       ['rate', ratePerS],
       ['dry', operation.dryRun === true ? '1' : '0'],
       ['frees', freesOf(operation)],
-      ['by', grant?.by ?? ''],
-      ['hint', grant?.hint ?? ''],
-      ['verbs', grant?.verbs.join(',') ?? ''],
-      ['patterns', grant?.patterns?.join(',') ?? ''],
+      ...grantFields(grant),
+      ...undoFields(operation),
     ];
   }
 }
 
+function grantFields(grant: Grant | undefined): (readonly [string, string])[] {
+  return [
+    ['by', grant?.by ?? ''],
+    ['hint', grant?.hint ?? ''],
+    ['verbs', grant?.verbs.join(',') ?? ''],
+    ['patterns', grant?.patterns?.join(',') ?? ''],
+  ];
+}
+
+/** What is kept for the undo takes memory. A dry run changes nothing. */
+function undoFields({ undoMs, dryRun }: NewOperation): (readonly [string, string | number])[] {
+  if (undoMs === undefined || dryRun === true) return [];
+  return [
+    ['undo_ms', undoMs],
+    ['undo', 'kept'],
+  ];
+}
+
 /** Whether a full Redis takes it all the same. */
-function freesOf({ action, dryRun }: NewOperation): '0' | '1' {
-  return dryRun === true || action === 'delete' ? '1' : '0';
+function freesOf({ action, dryRun, undoMs }: NewOperation): '0' | '1' {
+  return dryRun === true || (action === 'delete' && undoMs === undefined) ? '1' : '0';
+}
+
+function operationRuns(): QueueError {
+  return new QueueError('operation_running', 'the operation runs: stop it first, or wait for its end');
+}
+
+function undoGone({ undo, dryRun }: OperationDetails): QueueError {
+  const why = undo?.message ?? (dryRun ? 'it was a dry run' : 'it was started without undo_ms');
+  return new QueueError('undo_gone', `the operation cannot be undone: ${why}`);
 }
 
 function keyOf(
@@ -221,4 +275,5 @@ const FIELDS_OF: Readonly<Record<string, readonly Action[]>> = {
   tries: ['respawn', 'move'],
   keepTries: ['respawn', 'move'],
   ttlMs: ['respawn', 'move'],
+  undoMs: ['cancel', 'delete'],
 };

@@ -1,4 +1,4 @@
-import type { Action, OperationDetails, OperationState } from '../../contract/operations.js';
+import type { Action, OperationDetails, OperationState, UndoState } from '../../contract/operations.js';
 import { stateOf } from '../../domain/job/states.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { decodeId } from '../core/ids.js';
@@ -8,6 +8,8 @@ const RECORD_FIELDS = [
   ...(['action', 'shown', 'dry', 'rate', 'state', 'reason', 'matched', 'done', 'failed'] as const),
   ...(['skipped', 'refusals', 'looked', 'to_look', 'samples', 'created', 'ended', 'next'] as const),
   ...(['by', 'hint', 'verbs', 'patterns', 'filter', 'name', 'queue'] as const),
+  ...(['undo', 'undo_ms', 'undo_jobs', 'undo_done', 'undo_failed', 'undo_refusals'] as const),
+  ...(['undo_partly', 'undo_reason', 'undo_by', 'undo_hint', 'undo_verbs', 'undo_patterns'] as const),
 ] as const;
 type RecordField = (typeof RECORD_FIELDS)[number];
 /** A record as it is stored. */
@@ -32,6 +34,15 @@ const MESSAGES: Readonly<Record<string, string>> = {
   rights_changed: 'The rights of the token that started it have changed.',
   pool_moving: 'The pool is being moved to another Redis.',
   store_full: 'Redis is full.',
+};
+
+/** Why it cannot be undone any more, or its undo was stopped. */
+const UNDO_MESSAGES: Readonly<Record<string, string>> = {
+  ...MESSAGES,
+  token_revoked: 'The token that began to undo it was deleted, or has expired.',
+  rights_changed: 'The rights of the token that began to undo it have changed.',
+  expired: 'Its undo_ms is over.',
+  dropped: 'Redis was full, and what it kept to be undone was removed.',
 };
 
 /** The record of an operation; null if there is none. @throws {QueueError} an error of the store */
@@ -62,6 +73,22 @@ export function grantOf({ by, hint, verbs, patterns }: StoredOperation): Grant |
   };
 }
 
+/** Whether it is being undone. */
+export function isUndone({ undo }: StoredOperation): boolean {
+  return textOf(undo) === 'running';
+}
+
+/** Who began to undo it. */
+export function undoGrantOf(stored: StoredOperation): Grant | null {
+  const { undo_by: by, undo_hint: hint, undo_verbs: verbs, undo_patterns: patterns } = stored;
+  return grantOf({
+    ...(by && { by }),
+    ...(hint && { hint }),
+    ...(verbs && { verbs }),
+    ...(patterns && { patterns }),
+  });
+}
+
 /** An operation as answers show it. */
 export function detailsOf(id: string, stored: StoredOperation): OperationDetails {
   const shown = JSON.parse(textOf(stored.shown)) as Pick<OperationDetails, 'filter' | 'to' | 'set'>;
@@ -84,6 +111,23 @@ export function detailsOf(id: string, stored: StoredOperation): OperationDetails
     createdBy: textOf(stored.hint) === '' ? null : textOf(stored.hint),
     endedAtMs: stored.ended ? numberOf(stored.ended) : null,
     nextAtMs: rate > 0 && state === 'running' ? numberOf(stored.next) : null,
+    undo: undoOf(stored),
+  };
+}
+
+function undoOf(stored: StoredOperation): OperationDetails['undo'] {
+  if (stored.undo === undefined) return null;
+  const state = textOf(stored.undo) as UndoState;
+  const key = state === 'stopped' ? textOf(stored.undo_reason) : state;
+  return {
+    state,
+    endsAtMs: stored.ended ? numberOf(stored.ended) + numberOf(stored.undo_ms) : null,
+    jobs: numberOf(stored.undo_jobs),
+    restored: numberOf(stored.undo_done),
+    failed: numberOf(stored.undo_failed),
+    refusals: refusalsOf(stored.undo_refusals),
+    incomplete: refusalsOf(stored.undo_partly),
+    message: UNDO_MESSAGES[key] ?? null,
   };
 }
 

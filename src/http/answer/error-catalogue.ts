@@ -116,6 +116,14 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'Four operations of the namespace run.',
     action: `${LATER} Or stop one of them.`,
   },
+  operation_running: {
+    about: 'The operation runs: it can be undone when it has ended.',
+    action: 'Stop it, or wait for its end.',
+  },
+  undo_gone: {
+    about: 'The operation cannot be undone: nothing is kept of the jobs that it has ended. `detail` says why.',
+    action: 'Publish the jobs again. Start operations with `undo_ms` to be able to undo them.',
+  },
   queue_draining: {
     about: 'The queue is being drained: it accepts no jobs until it is empty.',
     action: 'Publish later, or end the drain.',

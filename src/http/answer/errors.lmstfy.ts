@@ -72,6 +72,8 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   }),
   // No lmstfy call opens a stream, starts an operation, or needs a pool that is not migrating.
   too_many_operations: (message) => coded(429, 'too_many_operations', message),
+  operation_running: (message) => coded(409, 'operation_running', message),
+  undo_gone: (message) => coded(409, 'undo_gone', message),
   operation_not_found: (message) => coded(404, 'operation_not_found', message),
   too_many_streams: (message) => coded(429, 'too_many_streams', message),
   pool_moving: () => unavailable,

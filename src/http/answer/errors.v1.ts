@@ -81,6 +81,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   queue_full: { status: 429 },
   namespace_full: { status: 429 },
   too_many_operations: { status: 429 },
+  operation_running: { status: 409 },
+  undo_gone: { status: 409 },
   queue_draining: { status: 409 },
   queue_not_found: { status: 404 },
   queue_not_empty: { status: 409 },

@@ -157,6 +157,15 @@ export const stepOperation = script('extended/step_operation', {
   reply: whole,
 });
 
+export const startUndo = script('extended/start_undo', { repeatable: true, reply: whole });
+
+export const stepUndo = script('extended/step_undo', {
+  /** As `stepOperation`. */
+  repeatable: true,
+  count: () => 1,
+  reply: whole,
+});
+
 /* Recurring jobs. `runTimers` runs their timer. */
 
 export const setRecurring = script('extended/set_recurring', { repeatable: false, reply: whole });
@@ -204,6 +213,8 @@ export const EXTENDED_SCRIPTS = [
   runTimers,
   startOperation,
   stepOperation,
+  startUndo,
+  stepUndo,
   readJobs,
   explainJob,
   explainQueue,

@@ -5,7 +5,7 @@ import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/d
 import { type BulkOptions, isDryRun, showOutcome } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
-import { operate, type OperationOptions, type Verb, withRate } from '../operate.js';
+import { operate, type OperationOptions, type Verb, withRate, withUndo } from '../operate.js';
 import { known } from '../parse.js';
 import { cell } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
@@ -110,6 +110,7 @@ function filterOf({ id, all, ...options }: SelectionOptions, command: Command): 
   const ways = [id !== undefined, all === true, Object.keys(filter).length > 0];
   if (ways.filter(Boolean).length !== 1)
     command.error('error: choose the jobs by filters (--queue, --group …), or by --id, or by --all');
+  if (id !== undefined && options.undo !== undefined) command.error('error: --undo needs filters, or --all');
   return id === undefined ? filter : undefined;
 }
 
@@ -151,7 +152,7 @@ function moveCommand(open: OpenSession): Command {
 }
 
 function removeCommand(open: OpenSession): Command {
-  return withSelection(new Command('rm').description('delete dead jobs permanently')).action(
+  return withUndo(withSelection(new Command('rm').description('delete dead jobs permanently'))).action(
     async (options: SelectionOptions, command: Command) => {
       const filter = filterOf(options, command);
       const session = open(command);

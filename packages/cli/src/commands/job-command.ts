@@ -21,7 +21,7 @@ import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
 import { duration, known } from '../parse.js';
 import { cell, columns, counted, factsOf, fieldLines, json, printable } from '../print.js';
-import { filterOf, operate, type OperationOptions, WHERE, withFilters } from '../operate.js';
+import { filterOf, operate, type OperationOptions, WHERE, withFilters, withUndo } from '../operate.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
@@ -305,7 +305,7 @@ function cancelCommand(open: OpenSession): Command {
     .description('cancel jobs, by their ids or by filters; the worker of a leased job is notified')
     .argument('[id...]')
     .addOption(flagOf(CancelFields, 'cascade'));
-  return withFilters(command).action(
+  return withUndo(withFilters(command)).action(
     async (ids: string[], options: OperationOptions & { cascade?: boolean }, self: Command) => {
       const filter = filterOf(options, ids, self);
       const session = open(self);
@@ -400,7 +400,7 @@ function removeCommand(open: OpenSession): Command {
     .description('delete jobs permanently, by their ids or by filters')
     .argument('[id...]')
     .option('--force', 'also delete jobs that are leased; with ids only');
-  return withFilters(command).action(
+  return withUndo(withFilters(command)).action(
     async (ids: string[], options: OperationOptions & { force?: boolean }, self: Command) => {
       const filter = filterOf(options, ids, self);
       const { force } = options;

@@ -1,6 +1,7 @@
 import type { Operation } from '@pumphouse/client';
 import { Command } from 'commander';
 import { limitOption, MAX_PAGE, showAll } from '../list.js';
+import { undo } from '../operate.js';
 import { cell, columns, counted, factsOf, fieldLines, json } from '../print.js';
 import type { OpenSession } from '../session.js';
 
@@ -9,10 +10,11 @@ const HEADINGS = ['ID', 'ACTION', 'STATE', 'MATCHED', 'DONE', 'FAILED', 'CREATED
 /** `pumphouse operation …` */
 export function operationCommand(open: OpenSession): Command {
   return new Command('operation')
-    .description('list, show and stop actions over all jobs that match filters')
+    .description('list, show, stop and undo actions over all jobs that match filters')
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
     .addCommand(stopCommand(open))
+    .addCommand(undoCommand(open))
     .addHelpText(
       'after',
       `
@@ -20,7 +22,8 @@ These commands start operations, if they are given filters:
   pumphouse job cancel|rm|move|retry, job set, and dead respawn|move|rm
 
 Examples:
-  pumphouse job cancel --queue mail --type welcome --rate 100 --yes
+  pumphouse job cancel --queue mail --type welcome --rate 100 --undo 10m --yes
+  pumphouse operation undo 01M7Z17XME660YPHBY512QCVQF
   pumphouse operation ls
   pumphouse operation stop 01M7Z17XME660YPHBY512QCVQF`,
     );
@@ -60,11 +63,18 @@ function detailsOf({ samples, ...fields }: Operation): string {
 
 function stopCommand(open: OpenSession): Command {
   return new Command('stop')
-    .description('stop an operation; what it has done stays done')
+    .description('stop an operation, or its undo; what it has done stays done')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
       const { client, isJson, out } = open(command);
       const stopped = await client.operations.stop(id);
       out(isJson ? json(stopped) : `${stopped.state} after ${counted(stopped.done, 'job')}\n`);
     });
+}
+
+function undoCommand(open: OpenSession): Command {
+  return new Command('undo')
+    .description('bring back the jobs that an operation with --undo has cancelled or deleted')
+    .argument('<id>')
+    .action((id: string, _options: object, command: Command) => undo(open(command), id));
 }

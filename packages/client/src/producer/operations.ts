@@ -34,6 +34,26 @@ export interface NewOperation {
   readonly tries?: number | undefined;
   readonly keepTries?: boolean | undefined;
   readonly ttlMs?: number | undefined;
+  /** With `cancel` and `delete`: for how long after its end `operations.undo` is possible; 1 minute to 24 hours. */
+  readonly undoMs?: number | undefined;
+}
+
+/** What can be brought back of the jobs that an operation has ended, and what is. */
+export interface OperationUndo {
+  /** `kept`: it can be undone. `dropped`, `expired`: it cannot any more. The others are of its undo. */
+  readonly state: 'kept' | 'running' | 'done' | 'stopped' | 'dropped' | 'expired';
+  /** Until when an undo can begin; null: the operation runs. */
+  readonly endsAt: string | null;
+  /** Jobs that are kept, or were. */
+  readonly jobs: number;
+  readonly restored: number;
+  readonly failed: number;
+  /** Why jobs cannot come back. */
+  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  /** What does not come back of jobs that are back. */
+  readonly incomplete: readonly { readonly reason: string; readonly jobs: number }[];
+  /** Why it was stopped, or is not possible any more. */
+  readonly message: string | null;
 }
 
 export interface Operation {
@@ -65,6 +85,8 @@ export interface Operation {
   readonly createdBy: string | null;
   readonly endedAt: string | null;
   readonly nextAt: string | null;
+  /** Null: it was started without `undoMs`, or the server is of an earlier version. */
+  readonly undo: OperationUndo | null;
 }
 
 export interface WaitForOperation extends CallOptions {
@@ -83,6 +105,7 @@ export interface OperationCalls {
   get(id: string, options?: CallOptions): Promise<Operation>;
   list(page?: PageOptions, options?: CallOptions): Promise<Page<Operation>>;
   stop(id: string, options?: CallOptions): Promise<Operation>;
+  undo(id: string, options?: CallOptions): Promise<Operation>;
   wait(id: string, options?: WaitForOperation): Promise<Operation>;
 }
 
@@ -123,19 +146,29 @@ export class Operations implements OperationCalls {
     return this.calls.send({ method: 'GET', path: 'operations', query: { ...page } }, options);
   }
 
-  /** Stops an operation; what it has done stays done. @throws {PumphouseError} `operation_not_found` */
+  /** Stops an operation, or its undo; what it has done stays done. @throws {PumphouseError} `operation_not_found` */
   stop(id: string, options: CallOptions = {}): Promise<Operation> {
     const path = `operations/${part(id)}/stop`;
     return this.calls.send({ method: 'POST', path, isRepeatable: true }, options);
   }
 
-  /** Waits until an operation has ended. @throws {PumphouseError} `operation_not_found` */
+  /**
+   * Begins to bring back the jobs that an operation with `undoMs` has ended; `wait` waits for the end of that, too.
+   *
+   * @throws {PumphouseError} `operation_not_found`; `operation_running`: stop it first; `undo_gone`: nothing is kept
+   */
+  undo(id: string, options: CallOptions = {}): Promise<Operation> {
+    const path = `operations/${part(id)}/undo`;
+    return this.calls.send({ method: 'POST', path, isRepeatable: true }, options);
+  }
+
+  /** Waits until an operation, or its undo, has ended. @throws {PumphouseError} `operation_not_found` */
   wait(id: string, options: WaitForOperation = {}): Promise<Operation> {
     return untilEnded((call) => this.get(id, call), options);
   }
 }
 
-/** Looks at an operation again and again until it has ended. */
+/** Looks at an operation again and again until it, or its undo, has ended. */
 export async function untilEnded(
   read: (options: CallOptions) => Promise<Operation>,
   { pollMs = POLL_MS, onProgress, signal }: WaitForOperation,
@@ -143,7 +176,7 @@ export async function untilEnded(
   for (;;) {
     const operation = await read({ signal });
     onProgress?.(operation);
-    if (operation.state !== 'running') return operation;
+    if (operation.state !== 'running' && operation.undo?.state !== 'running') return operation;
     await sleep(pollMs, signal);
   }
 }

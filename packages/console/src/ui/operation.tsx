@@ -26,9 +26,12 @@ export interface Operation {
   readonly ended_at: string | null;
   readonly undo: {
     readonly state: string;
-    readonly until: string | null;
+    readonly ends_at: string | null;
+    readonly jobs: number;
     readonly restored: number;
     readonly failed: number;
+    readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+    readonly incomplete: readonly { readonly reason: string; readonly jobs: number }[];
     readonly message: string | null;
   } | null;
 }
@@ -42,13 +45,13 @@ export const ACTIONS = [
     'Jobs that wait for their next attempt are ready now; dead ones get one try at least.',
   ],
   ['cancel', 'Cancel', 'Jobs that have not ended are cancelled; workers of leased ones are told.'],
-  ['delete', 'Delete', 'Jobs are deleted for good.'],
+  ['delete', 'Delete', 'Jobs are deleted with their data.'],
   ['move', 'Move', 'Jobs go to another queue.'],
 ] as const;
 export type ActionName = (typeof ACTIONS)[number][0];
 
 /** What an operation may be undone for, in milliseconds. */
-const UNDO_MS = 3_600_000;
+const UNDO_MS = 600_000;
 const POLL_MS = 300;
 const MOST_POLLS = 60;
 
@@ -94,7 +97,7 @@ export function startOperation(place: Place, action: ActionName, filter: Filter)
   const hasUndo = action === 'cancel' || action === 'delete';
   act({
     ...{ title: `${label} all that match`, place, isDanger: hasUndo },
-    about: `${about} The server works through them; you can stop it.${hasUndo ? ' It can be undone for an hour.' : ''}`,
+    about: `${about} The server works through them; you can stop it.${hasUndo ? ' It can be undone for ten minutes after its end.' : ''}`,
     dryRun: async () => countText(await countOf(place, action, filter)),
     form: (
       <div class="form">

@@ -67,7 +67,10 @@ function OperationLine({
   const { id, action, dry_run, filter, state, matched, done, failed, skipped, looked, to_look, undo } =
     operation;
   const part = state === 'running' ? Math.min(1, to_look === 0 ? 0 : looked / to_look) : 1;
-  const refused = operation.refusals.map(({ reason, jobs }) => `${count(jobs)} ${reason}`).join(', ');
+  const textOf = (all: Operation['refusals']): string =>
+    all.map(({ reason, jobs }) => `${count(jobs)} ${reason}`).join(', ');
+  const refused = textOf(operation.refusals);
+  const isUndone = undo?.state === 'running';
   const stop = (verb: 'stop' | 'undo', about: string): void =>
     act({
       ...{ title: `${verb === 'stop' ? 'Stop' : 'Undo'} operation ${id}`, about, place, after: onChange },
@@ -87,10 +90,13 @@ function OperationLine({
       <td>
         <progress value={part} aria-label="Progress" /> {state}
         {operation.message !== null && <Text>{`: ${operation.message}`}</Text>}
-        {undo !== null && (
-          <div class="dim">
+        {undo != null && (
+          <div class="dim" title={textOf([...undo.refusals, ...undo.incomplete])}>
             undo: {undo.state}
-            {undo.restored > 0 && `, ${count(undo.restored)} restored`}
+            {undo.restored > 0 && `, ${count(undo.restored)} of ${count(undo.jobs)} restored`}
+            {undo.failed > 0 && `, ${count(undo.failed)} cannot come back`}
+            {isUndone && <progress value={(undo.restored + undo.failed) / Math.max(undo.jobs, 1)} aria-label="Undo" />}
+            {undo.message !== null && <Text>{`: ${undo.message}`}</Text>}
           </div>
         )}
       </td>
@@ -102,12 +108,12 @@ function OperationLine({
         <Ago at={operation.created_at} />
       </td>
       <td class="buttons">
-        {state === 'running' && may('operator') && (
+        {(state === 'running' || isUndone) && may('operator') && (
           <button type="button" onClick={() => stop('stop', 'What was done so far stays.')}>
             Stop
           </button>
         )}
-        {undo?.state === 'kept' && may('operator') && (
+        {state !== 'running' && (undo?.state === 'kept' || undo?.state === 'stopped') && may('operator') && (
           <button type="button" onClick={() => stop('undo', 'Restores the jobs as they were.')}>
             Undo
           </button>

@@ -38,7 +38,7 @@ from .jobs import (
     RetryPolicy,
     UniqueKey,
 )
-from .operations import Operation, OperationFilter, OperationRefusal, OperationSample
+from .operations import Operation, OperationFilter, OperationRefusal, OperationSample, OperationUndo
 from .outcomes import Fail, Next, Release, Retry
 from .webhook import WebhookError, verify
 from .worker import JobContext, Worker
@@ -69,6 +69,7 @@ __all__ = [
     "OperationFilter",
     "OperationRefusal",
     "OperationSample",
+    "OperationUndo",
     "OtherCause",
     "Page",
     "PublishedJob",

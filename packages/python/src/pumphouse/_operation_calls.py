@@ -28,6 +28,7 @@ def start_operation(
     tries: Optional[int] = None,
     keep_tries: Optional[bool] = None,
     ttl_ms: Optional[float] = None,
+    undo_ms: Optional[float] = None,
     idempotency_key: Optional[str] = None,
 ) -> Call[Operation]:
     """Starts an operation, which the server goes on with by itself; ``wait_operation`` waits for its end.
@@ -41,6 +42,7 @@ def start_operation(
         set: of ``patch``: what changes, as in ``update_job``.
         cascade: of ``cancel``, and so is ``grace_ms``: as in ``cancel_job``.
         tries: of ``respawn`` and of ``move`` of dead jobs, and so are ``keep_tries`` and ``ttl_ms``: as in ``respawn_dead_jobs``.
+        undo_ms: of ``cancel`` and ``delete``: for how long after its end ``undo_operation`` is possible; 1 minute to 24 hours.
         idempotency_key: a second start with the key is the first one; it counts for a day.
 
     Raises:
@@ -49,7 +51,7 @@ def start_operation(
     change: Dict[str, Any] = {"rate_per_s": rate_per_s, "to": to, "set": None if set is None else members_of(set)}
     change.update(cascade=cascade, grace_ms=grace_ms, tries=tries, keep_tries=keep_tries)
     body: Dict[str, Any] = {"action": action, "filter": filter, "dry_run": dry_run}
-    body.update(members_of({**change, "ttl_ms": ttl_ms}))
+    body.update(members_of({**change, "ttl_ms": ttl_ms, "undo_ms": undo_ms}))
     headers = {"idempotency-key": idempotency_key or secrets.token_hex(16)}
     if idempotency_key is None:
         headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
@@ -77,6 +79,15 @@ def stop_operation(operation_id: str) -> Call[Operation]:
         PumphouseError: ``operation_not_found``.
     """
     return Call("POST", f"{path_of(operation_id)}/stop", reads(Operation), repeatable=True)
+
+
+def undo_operation(operation_id: str) -> Call[Operation]:
+    """Begins to bring back the jobs that an operation with ``undo_ms`` has ended; ``wait_operation`` waits for the end of that, too.
+
+    Raises:
+        PumphouseError: ``operation_not_found``; ``operation_running``: stop it first; ``undo_gone``: nothing is kept.
+    """
+    return Call("POST", f"{path_of(operation_id)}/undo", reads(Operation), repeatable=True)
 
 
 def looks(timeout_s: Optional[float]) -> Iterator[Optional[float]]:

@@ -152,6 +152,7 @@ class Pumphouse:
     each_operation = each_in_loop(_operation_calls.list_operations)
     get_operation = sends_in_loop(_operation_calls.get_operation)
     stop_operation = sends_in_loop(_operation_calls.stop_operation)
+    undo_operation = sends_in_loop(_operation_calls.undo_operation)
 
     async def wait_operation(
         self,

@@ -144,6 +144,7 @@ class Pumphouse:
     each_operation = each(_operation_calls.list_operations)
     get_operation = sends(_operation_calls.get_operation)
     stop_operation = sends(_operation_calls.stop_operation)
+    undo_operation = sends(_operation_calls.undo_operation)
 
     def wait_operation(
         self,

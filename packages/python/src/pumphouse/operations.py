@@ -43,6 +43,26 @@ class OperationSample:
 
 
 @dataclass(frozen=True)
+class OperationUndo:
+    """What can be brought back of the jobs that an operation has ended, and what is."""
+
+    #: ``kept``: it can be undone. ``dropped``, ``expired``: it cannot any more. ``running``, ``done``, ``stopped``: its undo.
+    state: str
+    #: Until when an undo can begin; None: the operation runs.
+    ends_at: Optional[str]
+    #: Jobs that are kept, or were.
+    jobs: int
+    restored: int
+    failed: int
+    #: Why it was stopped, or is not possible any more.
+    message: Optional[str]
+    #: Why jobs cannot come back.
+    refusals: List[OperationRefusal] = field(metadata={"of": OperationRefusal})
+    #: What does not come back of jobs that are back.
+    incomplete: List[OperationRefusal] = field(metadata={"of": OperationRefusal})
+
+
+@dataclass(frozen=True)
 class Operation:
     """An operation as the server shows it."""
 
@@ -78,8 +98,10 @@ class Operation:
     refusals: List[OperationRefusal] = field(metadata={"of": OperationRefusal})
     #: The first five jobs that matched.
     samples: List[OperationSample] = field(metadata={"of": OperationSample})
+    #: None: it was started without ``undo_ms``, or the server is of an earlier version.
+    undo: Optional[OperationUndo] = field(default=None, metadata={"of": OperationUndo})
 
     @property
     def has_ended(self) -> bool:
-        """True: it goes on no more."""
-        return self.state != "running"
+        """True: it goes on no more, and neither does its undo."""
+        return self.state != "running" and (self.undo is None or self.undo.state != "running")

@@ -1,0 +1,231 @@
+-- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
+--- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
+--- @exports restore, bytes_restored, queues_used
+
+-- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
+bytes_restored, queues_used = 0, {}
+
+-- The worker of a leased job was requested to stop, and has not done so: the job goes on as if it had not been.
+local function withdraw_cancel(id, operation)
+  local job = jobs.job_of(id)
+  -- guard: undo-leaves-what-its-worker-ended
+  if not job or job.is_gone or job.state ~= LEASED or job.x.undo ~= operation or not job.x.cancel then
+    return "ended"
+  end
+  remove_member(namespace_key("timers"), "G" .. id)
+  for _, field in ipairs({ "cancel", "cascade", "undo" }) do
+    jobs.put(job, field, nil)
+  end
+  timeline.log_event("restored", job, { operation = operation })
+end
+
+-- Whether the job that has the id now is what the operation left of it: cancelled, and kept.
+local function is_left_over(job, record)
+  return job.state == CANCELLED and --[[ guard: undo-replaces-own-leftover ]] tonumber(job.x.ended) == record.ended
+end
+
+local CODES = { ["2"] = "too_many_queues", ["3"] = "queue_full", ["4"] = "namespace_full" }
+local function lacks_room(job, record, left_over)
+  local bytes = #record.value - HEADER_BYTES + beside_bytes(record.x)
+  if left_over and left_over.flags >= COUNTED then
+    bytes = bytes - jobs.body_bytes_of(left_over) - (left_over.x.beside or 0)
+  end
+  return CODES[job.state >= DONE and quota_room.room_for_growth(bytes) or quota_room.room_for_job(registry.number_of(record.queue), bytes)]
+end
+
+-- Why a job cannot come back; nil = it can.
+local function why_not(job, record, present, left_over)
+  local holds_key = job.state < DONE and job.state ~= DEAD and record.x.unique and not record.x.uends
+  local holder = holds_key and unique_keys.holder_of(record.x.unique)
+  if present and not present.is_gone and not left_over then
+    return "id_in_use"
+  elseif --[[ guard: undo-keeps-the-ttl ]] is_expired(job) then
+    return "ttl_ended"
+  elseif record.kept_until and tonumber(record.kept_until) <= now_floor then
+    return "retention_ended"
+  elseif --[[ guard: undo-takes-no-held-key ]] holder and holder.id ~= job.id then
+    return "unique_key_taken"
+  end
+  return --[[ guard: undo-obeys-quotas ]] lacks_room(job, record, left_over)
+end
+
+-- What belongs to its former life, or is computed again.
+local NOT_KEPT = { beside = true, edges = true, waits = true, cancel = true, cascade = true, undo = true, slot = true, hold = true }
+local function put_fields(job, record)
+  for field, value in pairs(record.x) do
+    if not NOT_KEPT[field] then
+      jobs.put(job, field, value)
+    end
+  end
+end
+
+-- A table as extended/jobs has it, of a job that is in no index yet.
+local function make_job(job, record, number)
+  job.key, job.extras_key, job.body, job.x, job.news = job_key(job.id), extras_key(job.id), string.sub(record.value, HEADER_BYTES + 1), {}, {}
+  job.queue, registry.queue_names[number] = number, record.queue
+  job.flags = job.flags % COUNTED + quota_room.counted_flag
+  job.entry = --[[ guard: undo-far-job-has-no-old-entry ]] math.max(job.entry, 1) -- 0 is for far slots, where an entry of it may still be.
+  jobs.known_jobs[job.id] = jobs.will_change(job)
+  put_fields(job, record)
+  if quota_room.counted_flag > 0 then
+    write("HINCRBY", meta_key, "bytes", #job.body)
+  end
+  if is_extended(job) then
+    conversion.make_queue_extended(number, record.queue)
+  end
+end
+
+-- Of several jobs that one script brings back, none is in the index yet when the place of the next one is computed.
+local ranked = {}
+local function place_in_time(job)
+  local step = publish_order.rank_of(job, job.priority)
+  for _, other in ipairs(ranked) do
+    if other.queue == job.queue and publish_order.came_before(job, other) then
+      step = math.min(step, other.stand - 1)
+    end
+  end
+  jobs.put(job, "aside", job.priority == 0 and "1" or nil)
+  job.stand, ranked[#ranked + 1] = step, job
+end
+
+-- To its ready list: an extended job at its place in time, a simple one to the front, where the next one that comes back goes before it.
+local function go_ready(job, record)
+  if record.at then
+    job.stand = tonumber(record.at) - job.priority * 2 ^ 45 - 2 ^ 44
+  elseif is_extended(job) then
+    place_in_time(job)
+  else
+    job.to_front = true
+  end
+  moves.go(job, READY)
+  if record.x.since then
+    jobs.put(job, "since", record.x.since)
+  end
+end
+
+-- A leased job lost its lease by the operation: it is ready again as after a revoke, with the try given back.
+local function go_ready_after_lease(job, record)
+  local lease = job.lease
+  jobs.raise_lease(job)
+  if is_extended(job) then
+    jobs.put(job, "leased", nil)
+    jobs.put(job, "revoked", text_of(lease))
+  end
+  if record.was_given_back then
+    job.tries = math.max(job.tries, 1)
+  else
+    job.tries, job.attempts = math.min(job.tries + 1, 65535), math.max(job.attempts - 1, 0)
+  end
+  job.to_front = true
+  moves.go(job, READY)
+end
+
+local function go_held(job)
+  local key = concurrency_keys.concurrency_key_of(job)
+  key.held, slots.freed_keys[key.name] = key.held + 1, key
+  moves.go(job, HELD, publish_order.published_at(job))
+  add_member(key.held_key, job.x.place, job.id)
+end
+
+-- Failed dependencies stay failed, unless they are there again.
+local function keep_failed(job, failed)
+  local open = {}
+  for id, outcome in pairs(failed or {}) do
+    local on = jobs.job_of(id)
+    if on and not on.is_gone and on.state ~= CANCELLED then
+      open[#open + 1] = id
+    else
+      jobs.put(job, "waits", job.x.waits or "1")
+      job.failed = dependencies.waiter(job).failed + 1
+      dependencies.edge(job, "HSET", named_key("f", job.id), id, outcome)
+    end
+  end
+  return open
+end
+
+-- It waits for those of its dependencies that have not ended by now.
+local function go_blocked(job, record)
+  local needs = keep_failed(job, record.failed)
+  for _, id in ipairs(record.needs) do
+    needs[#needs + 1] = id
+  end
+  if not dependencies.wait_for(job, needs) then
+    local at = tonumber(job.x.due or 0)
+    moves.go(job, at > now_floor and SCHEDULED or READY, at > now_floor and at or nil)
+  end
+end
+
+local function go_kept(job, record)
+  moves.go(job, job.state, tonumber(record.at))
+  add_member(namespace_key("keeping"), record.kept_until, job.id)
+  set_timer("Z", tonumber(record.kept_until))
+  set_timer("Z" .. job.queue, now_floor) -- The queue may have more than it keeps.
+end
+
+local function go_back(job, record)
+  local state = job.state
+  if state == LEASED or record.was_given_back then
+    go_ready_after_lease(job, record)
+  elseif state == BLOCKED then
+    go_blocked(job, record)
+  elseif state == SCHEDULED or state == DEAD then
+    moves.go(job, state, tonumber(record.at))
+  elseif state == HELD and job.x.ckey and job.x.place and not record.x.hold then
+    go_held(job)
+  elseif state == READY or state == HELD then
+    record.at = state == READY and record.at
+    go_ready(job, record)
+  else
+    go_kept(job, record)
+  end
+end
+
+local function expires_by_timer(job)
+  return is_extended(job) and job.expires > 0 and job.state ~= DEAD and job.state < DONE
+end
+
+-- text: the record. waits_for: returns which of some dependencies are still to come back, and true if one of them could not. Returns why the job does not come
+-- back; or nil, and what of it does not. If it must wait: "later", and for which jobs.
+function restore(id, text, operation, waits_for)
+  local record = cmsgpack.unpack(text)
+  bytes_restored = bytes_restored + #text
+  if record.lease then
+    return withdraw_cancel(id, operation)
+  end
+  local present = jobs.job_of(id)
+  local left_over = present and not present.is_gone and is_left_over(present, record) and present or nil
+  -- guard: undo-after-dependents-are-told
+  if redis.call("HEXISTS", touch(namespace_key("ended")), id) == 1 then
+    return "later", {}
+  end
+  local open, is_lost = waits_for(record.needs or {})
+  if --[[ guard: undo-after-dependencies ]] #open > 0 then
+    return "later", open
+  elseif --[[ guard: undo-keeps-lost-dependencies-lost ]] is_lost then
+    return "dependency_missing"
+  end
+  local job = unpack_job(record.value)
+  job.id = id
+  local why = why_not(job, record, present, left_over)
+  if why then
+    return why
+  end
+  if left_over then
+    moves.leave(left_over)
+    moves.vanish_kept(left_over)
+  end
+  local was, number = job.state, registry.number_of(record.queue)
+  queues_used[number] = true
+  make_job(job, record, number)
+  if job.x.unique and was < DONE and was ~= DEAD then
+    unique_keys.retake_unique(job)
+  end
+  timeline.log_event("restored", job, { operation = operation })
+  go_back(job, record)
+  if not job.is_gone and expires_by_timer(job) then
+    add_member(namespace_key("expiring"), text_of(job.expires), id)
+    set_timer("E", job.expires)
+  end
+  return nil, { lease = was == LEASED or record.was_given_back, dependents = record.has_dependents, events = record.is_told }
+end

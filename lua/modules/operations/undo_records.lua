@@ -1,0 +1,83 @@
+-- Records of the jobs that an operation ends: all that brings a job back (operations/restore).
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/indexes, limits/store_room, operations/undo_keys
+--- @exports record_of_end, keep_record, kept_bytes, add_revoked
+
+-- Jobs and bytes of an operation, at most: what it ends beyond cannot come back.
+local MOST_JOBS, MOST_BYTES = 1000000, 268435456
+
+local has_listeners
+local function is_listened_to()
+  if has_listeners == nil then
+    has_listeners = redis.call("EXISTS", meta_key, namespace_key("events")) > 1
+  end
+  return has_listeners
+end
+
+local function fields_of(key)
+  local all, fields = redis.call("HGETALL", key), {}
+  for i = 1, #all, 2 do
+    fields[all[i]] = all[i + 1]
+  end
+  return fields
+end
+
+-- The score of a job in the index of its state; false = it has none there: in its ready list, or in the list of a far slot.
+local function score_of(job)
+  local kind = indexes.kind_of(job) or (job.priority ~= 0 or job.x.aside) and "p"
+  return kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)
+end
+
+-- All of a job that brings it back. Its place: of its state as it is now.
+local function pack_record(job, at, facts)
+  local value = job.body and pack_job(job) .. job.body or pack_job(job) .. redis.call("GETRANGE", job.key, HEADER_BYTES, -1)
+  facts.value, facts.queue, facts.x, facts.at, facts.ended = value, registry.name_of(job.queue), job.x, at, now_floor
+  if job.x.waits then
+    facts.needs = redis.call("SMEMBERS", needs_key(job.id))
+    for _, id in ipairs(redis.call("SMEMBERS", named_key("m", job.id))) do
+      table.insert(facts.needs, id)
+    end
+    facts.failed = fields_of(named_key("f", job.id))
+  end
+  facts.is_told = is_listened_to() or nil
+  return cmsgpack.pack(facts)
+end
+
+-- The record of a job that an operation is about to end; or nil, and why there is none. due: when a far job is due, if the walk has read it.
+-- with_grace: its worker is requested to stop first, so the job may end in another way. has_dependents: they will be told of the end.
+function record_of_end(job, due, with_grace, has_dependents)
+  if job.state == LEASED and with_grace then
+    return cmsgpack.pack({ lease = job.lease })
+  end
+  local at = score_of(job) or job.state == SCHEDULED and (due or job.x.due)
+  if job.state == SCHEDULED and not at then
+    return nil, "due_unknown"
+  end
+  local is_kept = job.state >= DONE
+  return pack_record(job, at or nil, {
+    has_dependents = has_dependents or nil,
+    kept_until = is_kept and redis.call("ZSCORE", namespace_key("keeping"), job.id) or nil,
+  })
+end
+
+-- Plans to keep a record. kept: {jobs, bytes} that the operation has so far. Returns whether there is room.
+kept_bytes = 0
+function keep_record(operation, kept, id, record)
+  if kept.jobs >= MOST_JOBS or kept.bytes + #record > MOST_BYTES then
+    return false
+  end
+  kept.jobs, kept.bytes, kept_bytes = kept.jobs + 1, kept.bytes + #record, kept_bytes + #record
+  write("RPUSH", undo_keys.undo_ids_key(operation), id)
+  write("HSET", undo_keys.undo_records_key(operation), id, record)
+  return true
+end
+
+-- A job loses its lease by the cancel of an operation (its field `undo`), which has kept that it was requested. From now on it can be brought back.
+-- is_given_back: its worker, or its time, had ended the lease before.
+function add_revoked(job, is_given_back)
+  local key = touch(undo_keys.undo_records_key(job.x.undo))
+  -- guard: undo-keeps-revoked-jobs
+  if redis.call("HEXISTS", key, job.id) == 1 and not store_room.is_store_full() then
+    jobs.put(job, "undo", nil)
+    write("HSET", key, job.id, pack_record(job, nil, { was_given_back = is_given_back or nil }))
+  end
+end

@@ -1,0 +1,187 @@
+import { Redis } from 'ioredis';
+import { tokenDigest } from '../../src/auth/credentials.js';
+import { TokenKeys } from '../../src/auth/token-keys.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+import type { Answer } from '../support/app.js';
+import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
+
+interface Undo {
+  readonly state: string;
+  readonly restored: number;
+  readonly failed: number;
+  readonly message: string | null;
+  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly [field: string]: unknown;
+}
+
+interface Operation {
+  readonly id: string;
+  readonly state: string;
+  readonly ended_at: string;
+  readonly undo: Undo | null;
+  readonly [field: string]: unknown;
+}
+
+describe('the undo of an operation over the native API', () => {
+  useNativeApi();
+
+  const token = async (query: string): Promise<string> => {
+    const { json } = await app.admin('POST', `/token/${app.namespace}?description=x&${query}`);
+    return (json as { token: string }).token;
+  };
+  const ended = async (id: string): Promise<Operation> => {
+    const get = (): Promise<Operation> => given('GET', `operations/${id}`);
+    await waitFor(async () => {
+      const { state, undo } = await get();
+      return state !== 'running' && undo?.state !== 'running';
+    });
+    return get();
+  };
+  const start = (body: object, by?: string): Promise<Answer> =>
+    call('POST', 'operations', { undo_ms: 60_000, ...body }, by === undefined ? {} : { token: by });
+  const run = async (body: object, by?: string): Promise<Operation> => {
+    const { status, json, text } = await start(body, by);
+    if (status !== 202) throw new Error(`${String(status)} ${text}`);
+    return ended((json as Operation).id);
+  };
+  const undo = (id: string, by?: string): Promise<Answer> =>
+    call('POST', `operations/${id}/undo`, undefined, by === undefined ? {} : { token: by });
+
+  it('brings jobs back as they were, with an event of it in their timelines', async () => {
+    const queue = fresh();
+    const data = { text: 'Ada\u2028\u0000', n: 1.5 };
+    const options = {
+      type: 't',
+      tags: ['a'],
+      priority: -7,
+      tries: 9,
+      ttl_ms: 3_600_000,
+      attributes: { k: 'v' },
+    };
+    const ids = [
+      (await publish({ queue, data, ...options })).id,
+      (await publish({ queue, data: 2, delay_ms: 3_600_000 })).id,
+      (await publish({ queue, type: 't', tries: 1, data: 3 })).id,
+    ];
+    const dead = await leaseOne(queue);
+    const other = await leaseOne(queue);
+    const [fails, waits] = dead.id === ids[2] ? [dead, other] : [other, dead];
+    await given('POST', `jobs/${fails.id}/fail`, { lease: fails.lease, group: 'net', message: 'm' });
+    await given('POST', `jobs/${waits.id}/release`, { lease: waits.lease });
+    const before = await Promise.all(ids.map((id) => find(id)));
+    const filter = { queue, state: ['ready', 'scheduled', 'dead'] };
+    const deleted = await run({ action: 'delete', filter });
+    expect(deleted).toMatchObject({ done: 3, undo: { state: 'kept', jobs: 3, restored: 0, message: null } });
+    expect(Date.parse(deleted.undo!['ends_at'] as string)).toBe(Date.parse(deleted.ended_at) + 60_000);
+    expect((await call('GET', `jobs/${ids[0]!}`)).status).toBe(404);
+    const begun = await undo(deleted.id);
+    expect(begun).toMatchObject({ status: 202, json: { id: deleted.id } });
+    expect((await ended(deleted.id)).undo).toMatchObject({
+      ...{ state: 'done', restored: 3, failed: 0, refusals: [], incomplete: [] },
+    });
+    for (const [i, id] of ids.entries()) {
+      const { timeline, ...job } = await find(id);
+      const { timeline: earlier, ...was } = before[i]!;
+      expect(job).toEqual(was);
+      if ((earlier as unknown[]).length > 0)
+        expect(timeline).toEqual([
+          ...(earlier as unknown[]),
+          expect.objectContaining({ what: 'restored', operation: deleted.id }),
+        ]);
+    }
+    expect((await undo(deleted.id)).json).toMatchObject({ undo: { state: 'done', restored: 3 } });
+  });
+
+  it('is refused with the field, the rule and the remedy', async () => {
+    const filter = { queue: fresh() };
+    for (const undo_ms of [0, 59_999, 86_400_001, 'long'])
+      expect((await start({ action: 'cancel', filter, undo_ms })).json).toMatchObject({
+        ...{ code: 'invalid_argument', errors: [{ field: 'undo_ms' }] },
+      });
+    expect((await start({ action: 'respawn', filter })).json).toMatchObject({
+      ...{
+        code: 'invalid_argument',
+        errors: [{ field: 'undo_ms', rule: expect.stringContaining('cancel') }],
+      },
+    });
+    const plain = await run({ action: 'delete', filter, undo_ms: undefined });
+    expect(plain.undo).toBeNull();
+    expect(await undo(plain.id)).toMatchObject({
+      ...{ status: 409, json: { code: 'undo_gone', detail: expect.stringContaining('without undo_ms') } },
+    });
+    expect(await undo('01M7Z17XME660YPHBY512QCVQF')).toMatchObject({ status: 404 });
+  });
+
+  it('waits for a stop of the operation', async () => {
+    const queue = fresh();
+    for (let i = 0; i < 9; i++) await publish({ queue });
+    const { json } = await start({ action: 'delete', filter: { queue }, rate_per_s: 1 });
+    const { id } = json as Operation;
+    await waitFor(async () => Number((await given<Operation>('GET', `operations/${id}`))['done']) > 0);
+    expect(await undo(id)).toMatchObject({ status: 409, json: { code: 'operation_running' } });
+    await given('POST', `operations/${id}/stop`);
+    expect((await undo(id)).status).toBe(202);
+    expect((await ended(id)).undo).toMatchObject({ state: 'done', failed: 0 });
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 9 } });
+  });
+
+  it('needs the permission and the queues of the operation', async () => {
+    const [mine, theirs] = [fresh('mine-'), fresh('theirs-')];
+    for (const queue of [mine, theirs]) await publish({ queue, type: mine });
+    const [limited, elsewhere, producer, consumer] = [
+      await token('verbs=consume&queues=mine-*'),
+      await token('verbs=consume&queues=other'),
+      await token('verbs=publish'),
+      await token('verbs=consume'),
+    ];
+    const own = await run({ action: 'delete', filter: {} }, limited);
+    const all = await run({ action: 'delete', filter: { type: mine } });
+    const ofQueue = await run({ action: 'delete', filter: { queue: mine } });
+    const codes = async (id: string): Promise<unknown[]> => {
+      const answers = await Promise.all([elsewhere, producer].map((by) => undo(id, by)));
+      return answers.map(({ json }) => (json as { code: string }).code);
+    };
+    for (const { id } of [own, all, ofQueue])
+      expect(await codes(id)).toEqual(['operation_not_found', 'verb_missing']);
+    expect((await undo(all.id, limited)).json).toMatchObject({ code: 'operation_not_found' });
+    expect((await undo(own.id, limited)).status).toBe(202);
+    expect((await undo(ofQueue.id, limited)).status).toBe(202);
+    expect((await undo(all.id, consumer)).status).toBe(202);
+    for (const { id } of [own, all, ofQueue])
+      expect((await ended(id)).undo).toMatchObject({ state: 'done', failed: 0 });
+    for (const queue of [mine, theirs])
+      expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 1 } });
+  });
+
+  it('is refused to a token that may not use the queues any more', async () => {
+    const queue = fresh('mine-');
+    await publish({ queue });
+    const mine = await token('verbs=consume&queues=mine-*');
+    const { id } = await run({ action: 'delete', filter: {} }, mine);
+    const redis = new Redis(testRedisUrl(), { protocol: 2 });
+    const digest = tokenDigest('default', app.namespace, mine);
+    await redis.hset(new TokenKeys('').token(digest), 'queues', 'elsewhere');
+    await redis.quit();
+    await waitFor(async () => (await call('GET', `queues/${queue}`, undefined, { token: mine })).status === 403);
+    expect((await undo(id, mine)).json).toMatchObject({ code: 'queue_not_allowed' });
+    expect((await undo(id)).status).toBe(202);
+    expect((await ended(id)).undo).toMatchObject({ state: 'done', failed: 0 });
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 1 } });
+  });
+
+  it('stops when the token that undoes is deleted, and goes on by another one', async () => {
+    const queue = fresh();
+    const ids = [];
+    for (let i = 0; i < 60; i++) ids.push((await publish({ queue })).id);
+    const { id } = await run({ action: 'delete', filter: { queue } });
+    const mine = await token('verbs=consume');
+    await Promise.all([undo(id, mine), app.admin('DELETE', `/token/${app.namespace}/${mine}`)]);
+    const { undo: stopped } = await ended(id);
+    if (stopped!.state === 'stopped')
+      expect(stopped!.message).toBe('The token that began to undo it was deleted, or has expired.');
+    expect(stopped!.failed).toBe(0);
+    expect((await undo(id)).status).toBe(202);
+    expect((await ended(id)).undo).toMatchObject({ state: 'done', restored: 60 });
+    expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 60 } });
+  });
+});
