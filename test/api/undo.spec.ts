@@ -60,7 +60,7 @@ describe('the undo of an operation over the native API', () => {
     };
     const ids = [
       (await publish({ queue, data, ...options })).id,
-      (await publish({ queue, data: 2, delay_ms: 3_600_000 })).id,
+      (await publish({ queue, data: 2, delay_ms: 300_000 })).id,
       (await publish({ queue, type: 't', tries: 1, data: 3 })).id,
     ];
     const dead = await leaseOne(queue);
@@ -83,7 +83,7 @@ describe('the undo of an operation over the native API', () => {
       const { timeline, ...job } = await find(id);
       const { timeline: earlier, ...was } = before[i]!;
       expect(job).toEqual(was);
-      if ((earlier as unknown[]).length > 0)
+      if ((earlier as unknown[]).length > 1)
         expect(timeline).toEqual([
           ...(earlier as unknown[]),
           expect.objectContaining({ what: 'restored', operation: deleted.id }),
@@ -101,13 +101,16 @@ describe('the undo of an operation over the native API', () => {
     expect((await start({ action: 'respawn', filter })).json).toMatchObject({
       ...{
         code: 'invalid_argument',
-        errors: [{ field: 'undo_ms', rule: expect.stringContaining('cancel') }],
+        errors: [{ field: 'undo_ms', rule: expect.stringContaining('cancel') as unknown }],
       },
     });
     const plain = await run({ action: 'delete', filter, undo_ms: undefined });
     expect(plain.undo).toBeNull();
     expect(await undo(plain.id)).toMatchObject({
-      ...{ status: 409, json: { code: 'undo_gone', detail: expect.stringContaining('without undo_ms') } },
+      ...{
+        status: 409,
+        json: { code: 'undo_gone', detail: expect.stringContaining('without undo_ms') as unknown },
+      },
     });
     expect(await undo('01M7Z17XME660YPHBY512QCVQF')).toMatchObject({ status: 404 });
   });
@@ -162,7 +165,9 @@ describe('the undo of an operation over the native API', () => {
     const digest = tokenDigest('default', app.namespace, mine);
     await redis.hset(new TokenKeys('').token(digest), 'queues', 'elsewhere');
     await redis.quit();
-    await waitFor(async () => (await call('GET', `queues/${queue}`, undefined, { token: mine })).status === 403);
+    await waitFor(
+      async () => (await call('GET', `queues/${queue}`, undefined, { token: mine })).status === 403,
+    );
     expect((await undo(id, mine)).json).toMatchObject({ code: 'queue_not_allowed' });
     expect((await undo(id)).status).toBe(202);
     expect((await ended(id)).undo).toMatchObject({ state: 'done', failed: 0 });

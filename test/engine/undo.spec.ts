@@ -282,7 +282,7 @@ describe('the undo of an operation', () => {
     await f.put('done', { type: 't', retentionMs: 60_000 });
     await f.lease('q', 4);
     await f.fixture.engine.ack(f.ns, 'q', 'done');
-    for (const one of ['again', 'keyed', 'short']) await f.components.leaseOperations.revoke?.(f.ns, one);
+    for (const one of ['again', 'keyed', 'short']) await f.components.leaseOperations.revoke(f.ns, one);
     const far = await f.fixture.publish('q', { delayMs: 2 * HOUR_MS });
     await f.components.tags.addTags(f.ns, far, ['tag']);
     await f.put('fine', { type: 't' });

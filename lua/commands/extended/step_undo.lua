@@ -13,7 +13,7 @@ Next_ms: the earliest timer that was set, 0 = none.
 Cost: O(limit log N).
 ]]
 
---- @requires core/call, core/plan, queues/notify, queues/registry, limits/quota_room, limits/store_room, extended/commit, operations/records
+--- @requires core/call, core/plan, queues/notify, queues/registry, limits/store_room, extended/commit, operations/records
 --- @requires operations/undo_keys, operations/restore
 
 use_namespace(meta, queues)
@@ -43,13 +43,13 @@ if reason ~= "" then
 elseif not registry.read_last_queue() then
   return { 2, now_floor }
 end
-quota_room.start_quotas(quotas)
+restore.start_restore(quotas)
 
 -- Read. The jobs that ended last come first. A job that can only come back after others goes behind those; one that must wait for a timer, behind all.
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local ids_key, records_key = touch(undo_keys.undo_ids_key(id)), touch(undo_keys.undo_records_key(id))
 local stack = redis.call("LRANGE", ids_key, -limit, -1)
-local left, popped = redis.call("LLEN", ids_key) - #stack, #stack
+local rest, popped = redis.call("LLEN", ids_key) - #stack, #stack
 local refusals, partly = cjson.decode(record.undo_refusals or "{}"), cjson.decode(record.undo_partly or "{}")
 local handled, postponed, taken, restored, failed = {}, {}, 0, 0, 0
 
@@ -140,7 +140,7 @@ table.insert(plan.early, registry.write_new_queues)
 local next_ms = commit(expiries)
 redis.call("HSET", records.operation_key(id), "undo_done", text_of((record.undo_done or 0) + restored), "undo_failed", text_of((record.undo_failed or 0) + failed),
   "undo_refusals", cjson.encode(refusals), "undo_partly", cjson.encode(partly))
-local is_over = left + #stack + #postponed == 0
+local is_over = rest + #stack + #postponed == 0
 local at_ms = taken == 0 and #postponed > 0 and now_floor + LATER_MS or now_floor
 if is_over then
   records.end_undo(id, "")

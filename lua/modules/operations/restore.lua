@@ -1,10 +1,15 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
---- @exports restore, bytes_restored, queues_used
+--- @exports start_restore, restore, bytes_restored, queues_used
 
 -- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
 bytes_restored, queues_used = 0, {}
+
+-- quotas: as limits/call_quotas has them.
+function start_restore(quotas)
+  quota_room.start_quotas(quotas)
+end
 
 -- The worker of a leased job was requested to stop, and has not done so: the job goes on as if it had not been.
 local function withdraw_cancel(id, operation)
@@ -227,5 +232,5 @@ function restore(id, text, operation, waits_for)
     add_member(namespace_key("expiring"), text_of(job.expires), id)
     set_timer("E", job.expires)
   end
-  return nil, { lease = was == LEASED or record.was_given_back, dependents = record.has_dependents, events = record.is_told }
+  return nil, { lease = was == LEASED or record.was_given_back, dependents = record.tells_others, events = record.is_told }
 end

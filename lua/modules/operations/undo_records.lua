@@ -13,7 +13,7 @@ local function is_listened_to()
   return has_listeners
 end
 
-local function fields_of(key)
+local function hash_of(key)
   local all, fields = redis.call("HGETALL", key), {}
   for i = 1, #all, 2 do
     fields[all[i]] = all[i + 1]
@@ -36,15 +36,15 @@ local function pack_record(job, at, facts)
     for _, id in ipairs(redis.call("SMEMBERS", named_key("m", job.id))) do
       table.insert(facts.needs, id)
     end
-    facts.failed = fields_of(named_key("f", job.id))
+    facts.failed = hash_of(named_key("f", job.id))
   end
   facts.is_told = is_listened_to() or nil
   return cmsgpack.pack(facts)
 end
 
 -- The record of a job that an operation is about to end; or nil, and why there is none. due: when a far job is due, if the walk has read it.
--- with_grace: its worker is requested to stop first, so the job may end in another way. has_dependents: they will be told of the end.
-function record_of_end(job, due, with_grace, has_dependents)
+-- with_grace: its worker is requested to stop first, so the job may end in another way. tells_others: jobs depend on it, and will be told of its end.
+function record_of_end(job, due, with_grace, tells_others)
   if job.state == LEASED and with_grace then
     return cmsgpack.pack({ lease = job.lease })
   end
@@ -54,7 +54,7 @@ function record_of_end(job, due, with_grace, has_dependents)
   end
   local is_kept = job.state >= DONE
   return pack_record(job, at or nil, {
-    has_dependents = has_dependents or nil,
+    tells_others = tells_others or nil,
     kept_until = is_kept and redis.call("ZSCORE", namespace_key("keeping"), job.id) or nil,
   })
 end

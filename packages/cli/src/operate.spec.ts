@@ -154,7 +154,7 @@ describe('operations on the command line', () => {
     ]) {
       const { printed, call } = output();
       expect([args, await call(...args)]).toEqual([args, 2]);
-      expect(printed.err).toContain('--dry-run and --rate need filters');
+      expect(printed.err).toContain('--dry-run, --rate and --undo need filters');
     }
     expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', priority: 0 });
   });

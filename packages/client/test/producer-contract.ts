@@ -423,7 +423,6 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         restored: 1,
         failed: 0,
         refusals: [],
-        incomplete: [],
       });
       const { timeline, ...job } = before;
       const back = await pumphouse.jobs.get(published.id);

@@ -121,7 +121,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Stop it, or wait for its end.',
   },
   undo_gone: {
-    about: 'The operation cannot be undone: nothing is kept of the jobs that it has ended. `detail` says why.',
+    about:
+      'The operation cannot be undone: nothing is kept of the jobs that it has ended. `detail` says why.',
     action: 'Publish the jobs again. Start operations with `undo_ms` to be able to undo them.',
   },
   queue_draining: {

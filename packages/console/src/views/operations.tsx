@@ -95,7 +95,9 @@ function OperationLine({
             undo: {undo.state}
             {undo.restored > 0 && `, ${count(undo.restored)} of ${count(undo.jobs)} restored`}
             {undo.failed > 0 && `, ${count(undo.failed)} cannot come back`}
-            {isUndone && <progress value={(undo.restored + undo.failed) / Math.max(undo.jobs, 1)} aria-label="Undo" />}
+            {isUndone && (
+              <progress value={(undo.restored + undo.failed) / Math.max(undo.jobs, 1)} aria-label="Undo" />
+            )}
             {undo.message !== null && <Text>{`: ${undo.message}`}</Text>}
           </div>
         )}
