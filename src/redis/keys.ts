@@ -109,7 +109,7 @@ export class Keys {
   }
 
   /**
-   * The sharded pub/sub channel of a namespace's wake-ups, in the slot of its keys. Also in lua/modules/queues/notify_sharded.lua.
+   * The sharded pub/sub channel of a namespace's wake-ups, in the slot of its keys. Also in lua/modules/queues/wakeup_channel_sharded.lua.
    */
   wakeChannelOf(namespace: string): string {
     return `${this.prefix}{${namespace}}:wake`;

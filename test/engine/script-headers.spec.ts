@@ -70,8 +70,8 @@ describe('the Lua commands', () => {
     const required = [...all.matchAll(/^ *--- @requires (.+)$/gm)].flatMap(([, list = '']) =>
       list.split(', '),
     );
-    // The loader puts queues/notify_sharded in the place of queues/notify.
-    const modules = luaFiles('modules').filter((name) => name !== 'queues/notify_sharded');
+    // The loader puts queues/wakeup_channel_sharded in the place of queues/wakeup_channel.
+    const modules = luaFiles('modules').filter((name) => name !== 'queues/wakeup_channel_sharded');
     expect([...new Set(required)].sort()).toEqual(modules);
   });
 

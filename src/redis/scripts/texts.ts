@@ -14,7 +14,7 @@ export type WakeStyle = 'plain' | 'sharded';
 /** The modules that take the place of others. */
 const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
   plain: {},
-  sharded: { 'queues/notify': 'queues/notify_sharded' },
+  sharded: { 'queues/wakeup_channel': 'queues/wakeup_channel_sharded' },
 };
 
 /**
