@@ -57,7 +57,7 @@ describe('testWorker', () => {
     if (Number.isNaN(expected)) {
       await expect(publish).rejects.toMatchObject({
         code: 'invalid_argument',
-        fields: [{ field: 'run_at', rule: expect.stringContaining('must be a time') as string }],
+        fields: [{ field: 'runAt', rule: expect.stringContaining('must be a time') as string }],
       });
     } else expect(test.job((await publish).id)?.dueMs).toBe(expected);
   });
