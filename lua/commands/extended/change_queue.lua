@@ -45,7 +45,8 @@ local function value_of(field, change)
     return change
   end
   local before, after = unpack(change)
-  if --[[ guard: moved-queue-setting-keeps-changes ]] (redis.call("HGET", settings, field) or "") ~= before then
+  local is_other = (redis.call("HGET", settings, field) or "") ~= before
+  if --[[ guard: moved-queue-setting-keeps-changes ]] is_other then
     return nil
   end
   return after ~= "" and after

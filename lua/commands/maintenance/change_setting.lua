@@ -29,7 +29,8 @@ end
 redis.call("EXISTS", unpack(days))
 local before = redis.call("HGET", settings, key)
 local existed = before and 1 or 0
-if expected ~= "*" and --[[ guard: moved-setting-keeps-changes ]] (before or "") ~= expected then
+local is_other = expected ~= "*" and (before or "") ~= expected
+if --[[ guard: moved-setting-keeps-changes ]] is_other then
   return { 0, now_floor, existed }
 end
 

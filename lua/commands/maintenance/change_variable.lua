@@ -24,7 +24,8 @@ end
 -- Read.
 local before = redis.call("HGET", variables, name) or nil
 local existed = before and 1 or 0
-if value == (before or "") or expected ~= "*" and --[[ guard: moved-variable-keeps-changes ]] (before or "") ~= expected then
+local is_other = expected ~= "*" and (before or "") ~= expected
+if value == (before or "") or --[[ guard: moved-variable-keeps-changes ]] is_other then
   return { 0, now_floor, existed }
 elseif --[[ guard: variables-are-bounded ]] not before and redis.call("HLEN", variables) >= most then
   return { 0, now_floor, -1 }

@@ -29,7 +29,8 @@ local function count_queues()
 end
 
 local before = fields.field_of("q:" .. queue) or ""
-if expected ~= "*" and --[[ guard: moved-push-keeps-changes ]] before ~= expected then
+local is_other = expected ~= "*" and before ~= expected
+if --[[ guard: moved-push-keeps-changes ]] is_other then
   return { 0, now_floor, 0 }
 elseif target ~= "" and not fields.field_of("t:" .. target) then
   return { 0, now_floor, 1 }
