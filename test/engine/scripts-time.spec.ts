@@ -1,3 +1,4 @@
+import type { Action } from '../../src/contract/operations.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
@@ -143,6 +144,49 @@ describe('the scripts for long lists', () => {
       return () => f.engine.purge.run(f.ns);
     },
   };
+
+  /** An operation over jobs with a history, until it has ended. */
+  const operate = async (action: Action, more: object = {}): Promise<() => Promise<unknown>> => {
+    const dies = action === 'respawn';
+    const job = { queue: 'many', type: 't', body: BODY, tries: dies ? 1 : 3 };
+    const retry = { kind: 'fixed', delayMs: 3_600_000 } as const;
+    for (let i = 0; i < 10; i++)
+      await f.engine.jobs.publish(
+        f.ns,
+        Array.from({ length: 60 }, () => ({ ...job, retry })),
+      );
+    if (dies || action === 'retry')
+      for (let jobs = await f.lease('many', { count: 100 }); jobs.length > 0;) {
+        const failed = { group: 'g', message: 'm' };
+        await Promise.all(jobs.map(({ id, lease }) => f.engine.settle.retry(f.ns, { id, lease, ...failed })));
+        jobs = await f.lease('many', { count: 100 });
+      }
+    nowMs += 1_000;
+    const shown = { filter: { state: [] }, to: null, set: null };
+    const started = await f.engine.operations.start(f.ns, {
+      ...{ action, filter: { queue: 'many' }, shown },
+      ...more,
+    });
+    nowMs += 1;
+    return async () => {
+      await f.engine.components.operationRunner.runNow();
+      const found = await f.engine.operations.find(f.ns, started.details.id);
+      expect(found?.details).toMatchObject({ state: 'done', failed: 0, skipped: 0 });
+      expect(found?.details.matched).toBeGreaterThanOrEqual(600);
+    };
+  };
+  const operations: Record<string, () => Promise<() => Promise<unknown>>> = {
+    cancel: () => operate('cancel'),
+    delete: () => operate('delete'),
+    respawn: () => operate('respawn'),
+    retry: () => operate('retry'),
+    move: () => operate('move', { to: 'moved' }),
+    'patch of the priority': () => operate('patch', { change: { priority: 3 } }),
+    'dry run': () => operate('cancel', { dryRun: true }),
+  };
+  it.each(Object.keys(operations))('hold Redis only briefly in a step of an operation: %s', async (name) => {
+    expect(await watch.slowest(name, () => operations[name]!())).toBeLessThan(LIMIT_MS);
+  });
 
   it.each(Object.keys(cases))('hold Redis only briefly: %s', async (name) => {
     expect(await watch.slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
