@@ -2,6 +2,7 @@ import { Agent, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { TokenStore } from '../../src/auth/token-store.js';
+import type { Config } from '../../src/config/config.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Log } from '../../src/domain/log.js';
 import { Engines } from '../../src/engine/engines.js';
@@ -50,8 +51,13 @@ export class TestApp {
   /**
    * @param clock moves the time of its queues, Unix ms, and needs a Redis that no other test uses; left out, Redis's
    * own clock is used
+   * @param change sets what the environment cannot, such as roles of accounts
    */
-  static async start(env: Record<string, string> = {}, clock?: () => number): Promise<TestApp> {
+  static async start(
+    env: Record<string, string> = {},
+    clock?: () => number,
+    change: (config: Config) => void = () => undefined,
+  ): Promise<TestApp> {
     const lines: LogLine[] = [];
     const config = loadConfig({
       env: {
@@ -65,6 +71,7 @@ export class TestApp {
         ...env,
       },
     });
+    change(config);
     const server = await SingleProcess.start(config, poolsOf(config, {}), collector(lines), clock);
     const namespace = randomNamespace('app');
     const store = server.admin.app.get(TokenStore, { strict: false });
@@ -73,10 +80,13 @@ export class TestApp {
   }
 
   /** The same over a Redis that no other spec has, with a connection to it. All of it ends with the app. */
-  static async alone(env: Record<string, string> = {}): Promise<StoreOfOwn & { readonly app: TestApp }> {
+  static async alone(
+    env: Record<string, string> = {},
+    change?: (config: Config) => void,
+  ): Promise<StoreOfOwn & { readonly app: TestApp }> {
     const redis = await startRedis();
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
-    const app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, ...env });
+    const app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, ...env }, undefined, change);
     app.store = { redis, client };
     return { redis, client, app };
   }

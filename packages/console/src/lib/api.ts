@@ -31,29 +31,40 @@ const LIMIT_MS = 20_000;
 /** The header that shows the server that this page made the request, and no other site. */
 const OWN_HEADER = 'X-Pumphouse-Console';
 
+/** A call as `fetch` takes it. */
+interface Sent {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly request: RequestInit;
+}
+
+/** Makes a request of a call. @param pool of the namespace in a path of the API */
+export function requestOf({ method, path, body }: Call, pool: string): Sent {
+  const headers = {
+    [OWN_HEADER]: '1',
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(pool === DEFAULT_POOL ? {} : { 'X-Pool': pool }),
+  };
+  const rules = { credentials: 'same-origin', cache: 'no-store', redirect: 'error' } as const;
+  const request = { method, ...rules, ...(body === undefined ? {} : { body }) };
+  return { url: new URL(`..${path}`, document.baseURI), headers, request };
+}
+
 /** Makes a call. @param pool of the namespace in a path of the API @throws {CallError} */
 export async function call<Body>(
-  { method, path, body }: Call,
+  made: Call,
   pool = DEFAULT_POOL,
   signal?: AbortSignal,
 ): Promise<Reply<Body>> {
-  const url = new URL(`..${path}`, document.baseURI);
+  const { url, headers, request } = requestOf(made, pool);
   const limit = AbortSignal.timeout(LIMIT_MS);
   let response: Response;
   let text: string;
   try {
     response = await fetch(url, {
-      method,
-      headers: {
-        [OWN_HEADER]: '1',
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...(pool === DEFAULT_POOL ? {} : { 'X-Pool': pool }),
-      },
-      credentials: 'same-origin',
-      cache: 'no-store',
-      redirect: 'error',
+      ...request,
+      headers,
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      ...(body === undefined ? {} : { body }),
     });
     text = await response.text();
   } catch (error) {

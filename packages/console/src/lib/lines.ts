@@ -25,21 +25,43 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The curl line of a call. Calls of the API need a token, those of the admin port an account. */
-export function curlOf({ method, path, body }: Call): string {
-  const isApi = path.startsWith('/v1/');
-  const base = isApi ? '$PUMPHOUSE_URL' : '$PUMPHOUSE_ADMIN_URL';
-  const secret = isApi ? '-H "X-Token: $PUMPHOUSE_TOKEN"' : '-u "$PUMPHOUSE_ADMIN_AUTH"';
-  const verb = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`;
-  const sent = body === undefined ? '' : ` -d ${quoted(body)}`;
-  return `curl -s${verb} ${secret} "${base}"${quoted(path)}${sent}`;
+/** What stands in place of a secret in a line. */
+const SECRET = '"$TOKEN"';
+
+/** The same with a secret in it, which is not shown: a variable of the shell stands in its place. */
+function withoutSecret(text: string, secret: string | undefined): string {
+  if (secret === undefined) return quoted(text);
+  const parts = text.replaceAll(encodeURIComponent(secret), secret).split(secret);
+  return parts.map((part) => (part === '' ? '' : quoted(part))).join(SECRET);
 }
 
-/** @param args of `pumphouse`, before its namespace; null if there is no such command */
-export function linesOf(call: Call, place: Place | null, args: readonly string[] | null): Lines {
+/** The curl line of a call. Calls of the API need a token, those of the admin port an account. @param secret that is in its path */
+export function curlOf({ method, path, body }: Call, secret?: string): string {
+  const isApi = path.startsWith('/v1/');
+  const base = isApi ? '$PUMPHOUSE_URL' : '$PUMPHOUSE_ADMIN_URL';
+  const auth = isApi ? '-H "X-Token: $PUMPHOUSE_TOKEN"' : '-u "$PUMPHOUSE_ADMIN_AUTH"';
+  const verb = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`;
+  const sent = body === undefined ? '' : ` -d ${quoted(body)}`;
+  return `curl -s${verb} ${auth} "${base}"${withoutSecret(path, secret)}${sent}`;
+}
+
+/**
+ * The lines of a call.
+ *
+ * @param args of `pumphouse`, before its namespace; null if there is no such command
+ * @param secret that is in the call and in `args`, and not shown
+ */
+export function linesOf(
+  call: Call,
+  place: Place | null,
+  args: readonly string[] | null,
+  secret?: string,
+): Lines {
   const where = place === null ? [] : ['--namespace', place.namespace];
-  const cli = args === null ? null : ['pumphouse', ...args, ...where].map(quoted).join(' ');
-  return { curl: curlOf(call), cli };
+  const all = args === null ? null : ['pumphouse', ...args, ...where];
+  const cli =
+    all === null ? null : all.map((one) => (one === '' ? "''" : withoutSecret(one, secret))).join(' ');
+  return { curl: curlOf(call, secret), cli };
 }
 
 /** A query with the parameters that are set, in order; empty if none is. */

@@ -46,7 +46,8 @@ export interface Queue {
 
 export interface Failure {
   readonly group: string;
-  readonly message: string;
+  /** Null: withheld from the role. */
+  readonly message: string | null;
   readonly at: string;
   readonly worker: string | null;
 }
@@ -211,9 +212,15 @@ export interface TargetTest {
   readonly action: string;
 }
 
-export interface NamedCount {
+/** Dead jobs with the same group of their failure. Servers of earlier versions answer its name and `jobs` only. */
+export interface FailureGroup {
   readonly name: string;
   readonly jobs: number;
+  readonly first_at?: string;
+  readonly last_at?: string;
+  readonly sample?: { readonly id: string; readonly queue: string; readonly message: string | null } | null;
+  /** Deaths in each hour of the last day, the current one last. */
+  readonly trend?: readonly number[];
 }
 
 export interface RedisFacts {

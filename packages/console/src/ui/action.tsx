@@ -21,6 +21,8 @@ export interface Action {
   readonly call: (fields: ReadonlyMap<string, string>) => Call;
   /** The arguments of `pumphouse`; null = the command line has no command for it. */
   readonly cli: (fields: ReadonlyMap<string, string>) => readonly string[] | null;
+  /** A token that the call names: its lines have a variable in its place. */
+  readonly secret?: string;
   /** The form, with a `name` for each field. */
   readonly form?: ComponentChildren;
   /** Deletes or stops something. */
@@ -109,7 +111,8 @@ function Dialog({ action }: { action: Action }) {
   };
 
   const call1 = valid(() => action.call(fields));
-  const lines = call1 === undefined ? undefined : linesOf(call1, action.place, action.cli(fields));
+  const lines =
+    call1 === undefined ? undefined : linesOf(call1, action.place, action.cli(fields), action.secret);
   return (
     <dialog
       ref={dialog}
@@ -147,7 +150,7 @@ function Dialog({ action }: { action: Action }) {
             {isBusy ? 'Working …' : firstWords(action.title)}
           </button>
           <button type="button" onClick={close}>
-            {isBusy ? 'Stop' : 'Cancel'}
+            {isBusy ? 'Stop' : 'Close'}
           </button>
         </div>
         {lines !== undefined && <ShellLines lines={lines} />}

@@ -1,5 +1,6 @@
 import { call } from '../lib/api.js';
 import { count } from '../lib/format.js';
+import { type ActionName, ACTIONS, argsOf, type Filter, rateOf, toOf } from '../lib/operations.js';
 import { type Place, v1 } from '../lib/place.js';
 import { go, hrefIn } from '../lib/router.js';
 import { act } from './action.jsx';
@@ -20,11 +21,13 @@ export interface Operation {
   readonly skipped: number;
   readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
   readonly looked: number;
-  readonly to_look: number;
+  /** Null: not known. */
+  readonly to_look: number | null;
   readonly samples: readonly { readonly id: string; readonly queue: string; readonly state: string }[];
   readonly created_at: string;
   readonly ended_at: string | null;
-  readonly undo: {
+  /** Servers that cannot undo leave it out. */
+  readonly undo?: {
     readonly state: string;
     readonly ends_at: string | null;
     readonly jobs: number;
@@ -36,26 +39,10 @@ export interface Operation {
   } | null;
 }
 
-/** The actions of operations, and what they do. */
-export const ACTIONS = [
-  ['respawn', 'Respawn', 'Dead jobs are ready again, with all their tries.'],
-  [
-    'retry',
-    'Retry now',
-    'Jobs that wait for their next attempt are ready now; dead ones get one try at least.',
-  ],
-  ['cancel', 'Cancel', 'Jobs that have not ended are cancelled; workers of leased ones are told.'],
-  ['delete', 'Delete', 'Jobs are deleted with their data.'],
-  ['move', 'Move', 'Jobs go to another queue.'],
-] as const;
-export type ActionName = (typeof ACTIONS)[number][0];
-
 /** What an operation may be undone for, in milliseconds. */
 const UNDO_MS = 600_000;
 const POLL_MS = 300;
 const MOST_POLLS = 60;
-
-type Filter = Readonly<Record<string, string | readonly string[]>>;
 
 /** Starts a dry run, and waits until it has counted. */
 async function countOf(place: Place, action: ActionName, filter: Filter): Promise<Operation> {
@@ -83,21 +70,19 @@ function countText({ matched, state, samples }: Operation): string {
   return `${all} ${matched === 1 ? 'job matches' : 'jobs match'} now${ids === '' ? '' : `; the first: ${ids}`}.`;
 }
 
-/** Opens the dialog of an action over all jobs that match a filter: it counts first. */
-export function startOperation(place: Place, action: ActionName, filter: Filter): void {
+/** Opens the dialog of an action over all jobs that match a filter: it counts first. @param what the jobs, as in its title */
+export function startOperation(
+  place: Place,
+  action: ActionName,
+  filter: Filter,
+  what = 'all that match',
+): void {
   const [, label = '', about = ''] = ACTIONS.find(([name]) => name === action) ?? [];
   const path = v1(place, '/operations');
-  const rateOf = (fields: ReadonlyMap<string, string>): number | undefined => {
-    const text = fields.get('rate') ?? '';
-    if (text === '') return undefined;
-    if (!/^\d+$/.test(text) || Number(text) < 1 || Number(text) > 10_000)
-      throw new Error('The rate must be a whole number from 1 to 10000, or empty.');
-    return Number(text);
-  };
   const hasUndo = action === 'cancel' || action === 'delete';
   act({
-    ...{ title: `${label} all that match`, place, isDanger: hasUndo },
-    about: `${about} The server works through them; you can stop it.${hasUndo ? ' It can be undone for ten minutes after its end.' : ''}`,
+    ...{ title: `${label} ${what}`, place, isDanger: hasUndo },
+    about: `${about} The server works through them; you can stop it on the page Operations.${hasUndo ? ' It can be undone for ten minutes after its end.' : ''}`,
     dryRun: async () => countText(await countOf(place, action, filter)),
     form: (
       <div class="form">
@@ -115,17 +100,11 @@ export function startOperation(place: Place, action: ActionName, filter: Filter)
       </div>
     ),
     call: (fields) => {
-      const to = fields.get('to');
-      if (action === 'move' && (to === undefined || to === ''))
-        throw new Error('Name the queue that they go to.');
-      const body = {
-        ...{ action, filter, rate_per_s: rateOf(fields) },
-        ...(to === undefined ? {} : { to }),
-        ...(hasUndo ? { undo_ms: UNDO_MS } : {}),
-      };
+      const undo = hasUndo ? { undo_ms: UNDO_MS } : {};
+      const body = { action, filter, rate_per_s: rateOf(fields), to: toOf(fields), ...undo };
       return { method: 'POST', path, body: JSON.stringify(body) };
     },
-    cli: () => null,
+    cli: (fields) => argsOf(action, filter, { to: toOf(fields), rate: rateOf(fields) }),
     done: ({ body }) => `Operation ${(body as Operation).id} has begun.`,
     after: () => go(hrefIn(place, ['operations'])),
   });

@@ -1,28 +1,24 @@
-import { call, readIn } from '../lib/api.js';
+import { readIn } from '../lib/api.js';
 import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { type Place, v1 } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { hrefIn, route } from '../lib/router.js';
 import { may } from '../lib/session.js';
-import { act } from '../ui/action.jsx';
+import type { FailureGroup, Page } from '../lib/types.js';
 import { startOperation } from '../ui/operation.jsx';
-import { Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Spark } from '../ui/spark.jsx';
 
-interface Group {
-  readonly name: string;
-  readonly jobs: number;
-}
-interface Groups {
-  readonly items: readonly Group[];
-  readonly next_cursor: string | null;
-}
+/** Groups of a page: Redis counts the deaths of each hour for each of them. */
+const PAGE = 50;
+/** Characters of a message that are shown. */
+const MOST_CHARACTERS = 300;
 
 /** Dead jobs by the group of their failure. */
 export function DeadView({ place }: { place: Place }) {
-  const cursor = route.value.query.get('cursor');
-  const path = `/failure-groups${queryOf({ cursor })}`;
-  const { data, error, reload } = usePoll(path, (signal) => readIn<Groups>(place, path, signal), 5_000);
+  const path = `/failure-groups${queryOf({ limit: PAGE, cursor: route.value.query.get('cursor') })}`;
+  const { data, error } = usePoll(path, (signal) => readIn<Page<FailureGroup>>(place, path, signal), 5_000);
   return (
     <>
       <h1>Dead letters</h1>
@@ -40,24 +36,31 @@ export function DeadView({ place }: { place: Place }) {
               <th scope="col" class="num">
                 Jobs
               </th>
-              <th scope="col">Actions</th>
+              <th scope="col">First</th>
+              <th scope="col">Last</th>
+              <th scope="col">Last 24 hours</th>
+              <th scope="col">The last one</th>
+              {may('operator') && <th scope="col">Actions</th>}
             </tr>
           </thead>
           <tbody>
             {data.items.map((group) => (
-              <GroupLine key={group.name} place={place} group={group} onChange={reload} />
+              <GroupLine key={group.name} place={place} group={group} />
             ))}
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
+      <Pages next={data?.next_cursor ?? null}>
+        <FirstPage />
+      </Pages>
       <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['dead', 'groups'])} />
     </>
   );
 }
 
-function GroupLine({ place, group, onChange }: { place: Place; group: Group; onChange: () => void }) {
-  const { name, jobs } = group;
+function GroupLine({ place, group }: { place: Place; group: FailureGroup }) {
+  const { name, jobs, first_at, last_at, sample, trend = [] } = group;
+  const inDay = trend.reduce((sum, one) => sum + one, 0);
   return (
     <tr>
       <th scope="row">
@@ -66,60 +69,53 @@ function GroupLine({ place, group, onChange }: { place: Place; group: Group; onC
         </a>
       </th>
       <td class="num strong">{count(jobs)}</td>
-      <td class="buttons">
-        {may('operator') && (
-          <>
-            <button type="button" onClick={() => respawn(place, name, onChange)}>
-              Respawn
-            </button>
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => startOperation(place, 'respawn', { group: name, state: ['dead'] })}
-            >
-              at a rate
-            </button>
-          </>
-        )}
+      <td>
+        <Ago at={first_at} />
       </td>
+      <td>
+        <Ago at={last_at} />
+      </td>
+      <td>
+        <Spark
+          done={trend.map(() => 0)}
+          failed={trend}
+          label={`${count(inDay)} died within 24 hours, ${count(trend.at(-1))} of them in this hour`}
+        />
+      </td>
+      <td class="now">{sample != null && <Sample place={place} sample={sample} />}</td>
+      {may('operator') && (
+        <td class="buttons">
+          <button
+            type="button"
+            onClick={() =>
+              startOperation(place, 'respawn', { group: name, state: ['dead'] }, `the group ${name}`)
+            }
+          >
+            Respawn
+          </button>
+        </td>
+      )}
     </tr>
   );
 }
 
-interface Outcome {
-  readonly jobs: number;
-  readonly next_cursor: string | null;
-}
-
-/** Counts all pages of a dry run. */
-async function counted(place: Place, body: object): Promise<number> {
-  let sum = 0;
-  let cursor: string | null = null;
-  do {
-    const sent: object = { ...body, dry_run: true, ...(cursor === null ? {} : { cursor }) };
-    const made = { method: 'POST', path: v1(place, '/dead-letter/respawn'), body: JSON.stringify(sent) };
-    const answer: Outcome = (await call<Outcome>(made, place.pool)).body;
-    sum += answer.jobs;
-    cursor = answer.next_cursor;
-  } while (cursor !== null);
-  return sum;
-}
-
-function respawn(place: Place, group: string, onChange: () => void): void {
-  const path = v1(place, '/dead-letter/respawn');
-  let sum = 0;
-  act({
-    ...{ title: `Respawn the group ${group}`, place, after: onChange },
-    about: 'The dead jobs of the group are ready again in their queues, with all their tries.',
-    dryRun: async () => `${count(await counted(place, { filter: { group } }))} jobs now.`,
-    call: () => ({ method: 'POST', path, body: JSON.stringify({ filter: { group } }) }),
-    cli: () => ['dead', 'respawn', '--group', group, '--yes'],
-    done: ({ body }) => `${count(sum + (body as Outcome).jobs)} jobs are ready again.`,
-    more: ({ body }) => {
-      const { jobs, next_cursor } = body as Outcome;
-      if (next_cursor === null) return undefined;
-      sum += jobs;
-      return { method: 'POST', path, body: JSON.stringify({ filter: { group }, cursor: next_cursor }) };
-    },
-  });
+function Sample({ place, sample }: { place: Place; sample: NonNullable<FailureGroup['sample']> }) {
+  const { id, queue, message } = sample;
+  return (
+    <>
+      <a class="id" href={hrefIn(place, ['jobs', id])}>
+        <Text>{id}</Text>
+      </a>{' '}
+      <span class="dim">
+        in <Text>{queue}</Text>
+      </span>
+      <div class="lines">
+        {message === null ? (
+          <span class="dim">withheld: your role does not show messages</span>
+        ) : (
+          <Text>{message.slice(0, MOST_CHARACTERS)}</Text>
+        )}
+      </div>
+    </>
+  );
 }

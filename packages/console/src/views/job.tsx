@@ -12,6 +12,7 @@ import { ExplainBox, explanationOf } from '../ui/explain.jsx';
 import { Json } from '../ui/json.jsx';
 import { Ago, Badge, Facts, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 import { TimelinePicture } from '../ui/timeline.jsx';
+import { Dependencies } from './dependencies.jsx';
 import { JobActions } from './job-actions.jsx';
 
 /** A job, with the text of each of its members as the server wrote it. */
@@ -274,46 +275,6 @@ function JobFacts({ place, job, raw }: { place: Place; job: Job; raw: ReadonlyMa
           ),
         ]}
       />
-    </section>
-  );
-}
-
-function Dependencies({ place, job }: { place: Place; job: Job }) {
-  if (job.depends_on.length === 0 && job.dependents.length === 0) return null;
-  const list = (title: string, ids: readonly string[]) =>
-    ids.length > 0 && (
-      <div>
-        <h3>{title}</h3>
-        <ul>
-          {ids.map((one) => (
-            <li key={one}>
-              <a class="id" href={hrefIn(place, ['jobs', one])}>
-                {one}
-              </a>{' '}
-              {Object.hasOwn(job.failed_dependencies, one) && (
-                <span class="bad">{job.failed_dependencies[one]}</span>
-              )}
-            </li>
-          ))}
-        </ul>
-      </div>
-    );
-  return (
-    <section aria-label="Dependencies">
-      <h2>Dependencies</h2>
-      <div class="graph">
-        {list('Waits for', job.depends_on)}
-        <span class="arrow" aria-hidden="true">
-          →
-        </span>
-        <strong>this job</strong>
-        {job.dependents.length > 0 && (
-          <span class="arrow" aria-hidden="true">
-            →
-          </span>
-        )}
-        {list('Others that wait for it', job.dependents)}
-      </div>
     </section>
   );
 }

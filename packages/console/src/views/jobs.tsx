@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import { readIn } from '../lib/api.js';
 import { linesOf, queryOf } from '../lib/lines.js';
+import { type ActionName, ACTIONS } from '../lib/operations.js';
 import { type Place, v1 } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { go, hrefIn, route, setQuery } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import { type ListedJob, type Page, type State, STATES } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
-import { type ActionName, ACTIONS, startOperation } from '../ui/operation.jsx';
+import { startOperation } from '../ui/operation.jsx';
 import { Ago, Badge, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 const FIELDS = ['queue', 'state', 'type', 'tag', 'group', 'worker'] as const;
@@ -250,7 +251,7 @@ function NowOf({ job }: { job: ListedJob }) {
           <Text>{failure.group}</Text>
         </strong>{' '}
         <span class="one">
-          <Text>{failure.message.slice(0, 200)}</Text>
+          <Text>{failure.message?.slice(0, 200) ?? ''}</Text>
         </span>
       </span>
     );

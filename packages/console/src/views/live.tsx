@@ -1,27 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
-import { clock } from '../lib/format.js';
+import { needsSignIn } from '../lib/api.js';
+import { MOST_PER_S } from '../lib/event-rate.js';
+import { type End, type Event, follow } from '../lib/event-stream.js';
+import { clock, count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
-import { DEFAULT_POOL, type Place, v1 } from '../lib/place.js';
+import { type Place, v1 } from '../lib/place.js';
 import { isLive } from '../lib/poll.js';
+import { visible } from '../lib/raw-json.js';
 import { hrefIn, route, setQuery } from '../lib/router.js';
 import { Empty, ShellLines, Table, Text } from '../ui/parts.jsx';
 
-interface Event {
-  readonly event: string;
-  readonly at?: string;
-  readonly queue?: string;
-  readonly id?: string;
-  readonly [field: string]: unknown;
-}
-
 /** Rows that are kept. */
 const MOST = 300;
-/** A busier stream ends: the browser and the server have better things to do. */
-const MOST_PER_S = 1_000;
 /** Between two pictures of the list, in milliseconds. */
 const SHOW_MS = 250;
 const NAMES = ['queue', 'event', 'job', 'type', 'tag'] as const;
 const SHOWN = new Set(['event', 'at', 'queue', 'id']);
+
+type Status = 'connecting' | 'connected' | 'paused' | 'hidden' | End;
 
 /** Events as they happen. Servers write events only while a client subscribes, so the stream ends with the page. */
 export function LiveView({ place }: { place: Place }) {
@@ -30,47 +26,15 @@ export function LiveView({ place }: { place: Place }) {
     place,
     `/events${queryOf(Object.fromEntries(NAMES.map((name) => [name, query.get(name)])))}`,
   );
-  const [events, setEvents] = useState<readonly Event[]>([]);
-  const [status, setStatus] = useState('connecting');
-  const isOn = isLive.value;
-
-  useEffect(() => {
-    setEvents([]);
-    if (!isOn) {
-      setStatus('paused');
-      return undefined;
-    }
-    let controller: AbortController | undefined;
-    const begin = (): void => {
-      controller?.abort();
-      if (document.hidden) return;
-      const mine = new AbortController();
-      controller = mine;
-      const onEvents = (found: readonly Event[]): void =>
-        setEvents((old) => [...[...found].reverse(), ...old].slice(0, MOST));
-      setStatus('connecting');
-      follow(place, path, mine.signal, { onEvents, onOpen: () => setStatus('connected') })
-        .then((reason) => setStatus(reason))
-        .catch((error: unknown) => {
-          if (!mine.signal.aborted) setStatus(error instanceof Error ? error.message : String(error));
-        });
-    };
-    begin();
-    document.addEventListener('visibilitychange', begin);
-    return () => {
-      document.removeEventListener('visibilitychange', begin);
-      controller?.abort();
-    };
-  }, [path, isOn]);
-
+  const { events, status, goOn } = useEvents(place, path);
   const filters = NAMES.flatMap((name) => (query.get(name) ? [`--${name}`, query.get(name) ?? ''] : []));
   return (
     <>
       <h1>Live</h1>
       <p class="dim">
-        Events are written to Redis only while a client subscribes, each costs it some microseconds. The
-        stream stops above {MOST_PER_S} events a second, and while the page is hidden.{' '}
-        <span role="status">{status}</span>
+        Servers write events to Redis only while a client reads them, and for some seconds after: each takes
+        Redis a few microseconds, and a short place in its memory. So this page reads them only while it is
+        open and visible, and stops if there are more than {count(MOST_PER_S)} in a second.
       </p>
       <search class="filters">
         {NAMES.map((name) => (
@@ -84,113 +48,143 @@ export function LiveView({ place }: { place: Place }) {
           </label>
         ))}
       </search>
+      <StreamState status={status} onGoOn={goOn} />
       {events.length === 0 ? (
-        <Empty>Nothing has happened since the page was opened.</Empty>
+        <Empty>{status === 'connected' ? 'Nothing has happened since then.' : 'No events.'}</Empty>
       ) : (
-        <Table label="Events, newest first">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Event</th>
-              <th scope="col">Queue</th>
-              <th scope="col">Job</th>
-              <th scope="col">More</th>
-            </tr>
-          </thead>
-          <tbody>
-            {events.map((event, i) => (
-              <tr key={events.length - i}>
-                <td class="num">{event.at === undefined ? '' : clock(event.at)}</td>
-                <td>{event.event.replaceAll('_', ' ')}</td>
-                <td>
-                  <Text>{event.queue ?? ''}</Text>
-                </td>
-                <td>
-                  {event.id !== undefined && (
-                    <a class="id" href={hrefIn(place, ['jobs', event.id])}>
-                      {event.id}
-                    </a>
-                  )}
-                </td>
-                <td>
-                  {Object.entries(event)
-                    .filter(([name]) => !SHOWN.has(name))
-                    .map(([name, value]) => (
-                      <span class="pair" key={name}>
-                        <span class="dim">{name.replaceAll('_', ' ')}</span>{' '}
-                        <Text>{typeof value === 'string' ? value.slice(0, 300) : JSON.stringify(value)}</Text>
-                      </span>
-                    ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </Table>
+        <Events place={place} events={events} />
       )}
       <ShellLines lines={linesOf({ method: 'GET', path }, place, ['tail', ...filters])} />
     </>
   );
 }
 
-interface Handlers {
-  readonly onOpen: () => void;
-  readonly onEvents: (events: readonly Event[]) => void;
+const TEXTS = {
+  connecting: 'Connecting …',
+  connected: 'Connected: events are shown as they happen.',
+  paused: 'The updates of the page are paused: nothing is read.',
+  hidden: 'The page is hidden: nothing is read.',
+} as const;
+
+function StreamState({ status, onGoOn }: { status: Status; onGoOn: () => void }) {
+  if (typeof status === 'string')
+    return (
+      <p class="dim" role="status">
+        {TEXTS[status]}
+      </p>
+    );
+  return (
+    <section class="explain warn" aria-label="The stream has stopped">
+      <p class="sentence" role="alert">
+        {visible(status.text)}
+      </p>
+      <p>
+        {status.why === 'busy' && 'So the page has stopped to read them. A filter shows fewer. '}
+        Events of the time until you go on are not shown.
+      </p>
+      <div class="buttons">
+        <button type="button" class="primary" onClick={onGoOn}>
+          Go on
+        </button>
+      </div>
+    </section>
+  );
 }
 
-/** Reads a stream of events until it ends. @returns why it has ended */
-async function follow(
-  place: Place,
-  path: string,
-  signal: AbortSignal,
-  { onOpen, onEvents }: Handlers,
-): Promise<string> {
-  const response = await fetch(new URL(`..${path}`, document.baseURI), {
-    headers: {
-      Accept: 'text/event-stream',
-      'X-Pumphouse-Console': '1',
-      ...(place.pool === DEFAULT_POOL ? {} : { 'X-Pool': place.pool }),
-    },
-    ...{ signal, cache: 'no-store' as const },
-  });
-  if (!response.ok || response.body === null) return `refused: ${(await response.text()).slice(0, 300)}`;
-  onOpen();
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  let waiting: Event[] = [];
-  let shownAtMs = 0;
-  let second = { fromMs: Date.now(), events: 0 };
-  const show = (): void => {
-    if (waiting.length > 0) onEvents(waiting.slice(-MOST));
-    waiting = [];
-    shownAtMs = Date.now();
-  };
-  const timer = setInterval(show, SHOW_MS);
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return 'the server has ended the stream';
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      const found = lines.filter((line) => line.startsWith('data:')).map((line) => eventOf(line.slice(5)));
-      waiting.push(...found);
-      if (Date.now() - second.fromMs > 1_000) second = { fromMs: Date.now(), events: 0 };
-      second.events += found.length;
-      if (second.events > MOST_PER_S) {
-        show();
-        await reader.cancel();
-        return `stopped: more than ${MOST_PER_S} events a second. Use a filter.`;
-      }
-      if (Date.now() - shownAtMs > SHOW_MS) show();
-    }
-  } finally {
-    clearInterval(timer);
-  }
+interface Stream {
+  /** Newest first. */
+  readonly events: readonly Event[];
+  readonly status: Status;
+  /** Reads on after the stream has ended. */
+  readonly goOn: () => void;
 }
 
-function eventOf(json: string): Event {
-  try {
-    return JSON.parse(json) as Event;
-  } catch {
-    return { event: 'unreadable' };
-  }
+/** Follows a stream while the page is visible and live. */
+function useEvents(place: Place, path: string): Stream {
+  const [events, setEvents] = useState<readonly Event[]>([]);
+  const [status, setStatus] = useState<Status>('connecting');
+  const [run, setRun] = useState(0);
+  const [isHidden, setHidden] = useState(document.hidden);
+  const isOn = isLive.value && !needsSignIn.value && !isHidden;
+
+  useEffect(() => {
+    const onVisible = (): void => setHidden(document.hidden);
+    document.addEventListener('visibilitychange', onVisible);
+    return () => document.removeEventListener('visibilitychange', onVisible);
+  }, []);
+  useEffect(() => setEvents([]), [path]);
+  useEffect(() => {
+    setStatus(isOn ? 'connecting' : isHidden ? 'hidden' : 'paused');
+    if (!isOn) return undefined;
+    const controller = new AbortController();
+    let waiting: Event[] = [];
+    const show = (): void => {
+      const found = waiting.reverse();
+      waiting = [];
+      if (found.length > 0) setEvents((old) => [...found, ...old].slice(0, MOST));
+    };
+    const timer = setInterval(show, SHOW_MS);
+    const end = (reason: End): void => {
+      clearInterval(timer);
+      show();
+      setStatus(reason);
+    };
+    follow(place, path, controller.signal, {
+      onOpen: () => setStatus('connected'),
+      onEvents: (found) => void (waiting = [...waiting, ...found].slice(-MOST)),
+    })
+      .then(end)
+      .catch(() => {
+        if (!controller.signal.aborted) end({ why: 'ended', text: 'The connection to the server is lost.' });
+      });
+    return () => {
+      clearInterval(timer);
+      controller.abort();
+    };
+  }, [path, isOn, run]);
+  return { events, status, goOn: () => setRun(run + 1) };
+}
+
+function Events({ place, events }: { place: Place; events: readonly Event[] }) {
+  return (
+    <Table label="Events, newest first">
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Event</th>
+          <th scope="col">Queue</th>
+          <th scope="col">Job</th>
+          <th scope="col">More</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event, i) => (
+          <tr key={events.length - i}>
+            <td class="num">{event.at === undefined ? '' : clock(event.at)}</td>
+            <td>{event.event.replaceAll('_', ' ')}</td>
+            <td>
+              <Text>{event.queue ?? ''}</Text>
+            </td>
+            <td>
+              {event.id !== undefined && (
+                <a class="id" href={hrefIn(place, ['jobs', event.id])}>
+                  {event.id}
+                </a>
+              )}
+            </td>
+            <td>
+              {Object.entries(event)
+                .filter(([name]) => !SHOWN.has(name))
+                .map(([name, value]) => (
+                  <span class="pair" key={name}>
+                    <span class="dim">{name.replaceAll('_', ' ')}</span>{' '}
+                    <Text>{typeof value === 'string' ? value.slice(0, 300) : JSON.stringify(value)}</Text>
+                  </span>
+                ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
 }

@@ -50,9 +50,16 @@ export function OperationsView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, null)} />
+      <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['operation', 'ls'])} />
     </>
   );
+}
+
+/** How much of it is done, 0 … 1; undefined: it runs, and the number of jobs to look at is not known. */
+function partOf({ state, looked, to_look }: Operation): number | undefined {
+  if (state !== 'running') return 1;
+  if (to_look === null) return undefined;
+  return to_look === 0 ? 0 : Math.min(1, looked / to_look);
 }
 
 function OperationLine({
@@ -64,9 +71,8 @@ function OperationLine({
   operation: Operation;
   onChange: () => void;
 }) {
-  const { id, action, dry_run, filter, state, matched, done, failed, skipped, looked, to_look, undo } =
-    operation;
-  const part = state === 'running' ? Math.min(1, to_look === 0 ? 0 : looked / to_look) : 1;
+  const { id, action, dry_run, filter, state, matched, done, failed, skipped, undo } = operation;
+  const part = partOf(operation);
   const textOf = (all: Operation['refusals']): string =>
     all.map(({ reason, jobs }) => `${count(jobs)} ${reason}`).join(', ');
   const refused = textOf(operation.refusals);
@@ -75,7 +81,7 @@ function OperationLine({
     act({
       ...{ title: `${verb === 'stop' ? 'Stop' : 'Undo'} operation ${id}`, about, place, after: onChange },
       call: () => ({ method: 'POST', path: v1(place, `/operations/${id}/${verb}`) }),
-      cli: () => null,
+      cli: () => (verb === 'stop' ? ['operation', 'stop', id] : null),
       done: () => (verb === 'stop' ? 'It is stopped.' : 'The undo has begun.'),
     });
   return (
@@ -88,7 +94,11 @@ function OperationLine({
         <Text>{JSON.stringify(filter)}</Text>
       </td>
       <td>
-        <progress value={part} aria-label="Progress" /> {state}
+        <progress
+          {...(part === undefined ? {} : { value: part })}
+          aria-label={`Progress of operation ${id}`}
+        />{' '}
+        {state}
         {operation.message !== null && <Text>{`: ${operation.message}`}</Text>}
         {undo != null && (
           <div class="dim" title={textOf([...undo.refusals, ...undo.incomplete])}>
@@ -103,8 +113,13 @@ function OperationLine({
         )}
       </td>
       <td class="num">{count(dry_run ? matched : done)}</td>
-      <td class="num" title={refused}>
+      <td class="num">
         {count(failed + skipped)}
+        {refused !== '' && (
+          <div class="dim">
+            <Text>{refused}</Text>
+          </div>
+        )}
       </td>
       <td>
         <Ago at={operation.created_at} />

@@ -320,7 +320,19 @@ export const FIRST_LINES = [
   `npx pumphouse job publish mail '{"to":"ada@example.com"}' --type welcome`,
 ] as const;
 
+/** The port of the admin port that `pumphouse` calls by itself. */
+const USUAL_PORT = '7778';
+
+/** What the lines need where the server has other ports, or is elsewhere; null: nothing. */
+function firstAddress(): string | null {
+  const { hostname, port } = location;
+  if (port === USUAL_PORT && (hostname === '127.0.0.1' || hostname === 'localhost')) return null;
+  const admin = new URL('..', document.baseURI).href.replace(/\/$/, '');
+  return `export PUMPHOUSE_ADMIN_URL=${admin} PUMPHOUSE_URL=…   # …: the address of the API`;
+}
+
 function FirstRun() {
+  const address = firstAddress();
   return (
     <section class="first" aria-label="First steps">
       <h2>No queues yet</h2>
@@ -328,6 +340,7 @@ function FirstRun() {
         A queue begins with its first job. Run these two lines on this machine: the page shows the queue as
         soon as the job is there.
       </p>
+      {address !== null && <CodeLine text={address} what="the line of the addresses" />}
       {FIRST_LINES.map((text, i) => (
         <CodeLine key={text} text={text} what={`line ${i + 1}`} />
       ))}

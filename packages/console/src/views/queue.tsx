@@ -132,7 +132,7 @@ function QueueActions({ place, shown, onChange }: { place: Place; shown: Shown; 
           Drain
         </button>
       )}
-      {may('admin') && (
+      {may('operator') && (
         <button type="button" onClick={() => editSettings(place, shown, onChange)}>
           Settings
         </button>
@@ -263,7 +263,7 @@ function Settings({ place, shown, onChange }: { place: Place; shown: Shown; onCh
     <section aria-label="Settings">
       <h2>
         Settings{' '}
-        {may('admin') && (
+        {may('operator') && (
           <button type="button" class="quiet" onClick={() => editSettings(place, shown, onChange)}>
             edit
           </button>

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks';
-import { call, CallError, read } from '../lib/api.js';
-import { count } from '../lib/format.js';
+import { CallError, read } from '../lib/api.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { DEFAULT_POOL, type Place } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { may } from '../lib/session.js';
+import { type Limiter, limiterText } from '../lib/token-forms.js';
 import { act } from '../ui/action.jsx';
 import { Ago, CodeLine, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { QuotasSection } from './quotas.jsx';
+import { madeToken, type OneToken, remove, rotate, setLimit } from './token-actions.jsx';
 
 interface Details {
   readonly description: string;
@@ -16,23 +18,22 @@ interface Details {
   readonly expires_at: string | null;
   readonly last_used_at: string | null;
   readonly replaced?: boolean;
+  readonly limit?: Limiter | null;
 }
 
-/** A token as the page keeps it: its first characters alone. */
-interface Row {
-  readonly hint: string;
+/** A token as the page keeps it. Its text is for the calls about it, and never in the page. */
+interface Row extends OneToken {
   readonly details: Details;
 }
 
 const SHOWN_CHARACTERS = 4;
 const VERBS = ['publish', 'consume', 'admin', 'push'];
 
-/** Reads the tokens, and forgets all but their first characters at once. */
-async function loadTokens(path: string, signal: AbortSignal): Promise<Row[]> {
+async function loadTokens(namespace: string, path: string, signal: AbortSignal): Promise<Row[]> {
   const { details } = await read<{ details: Readonly<Record<string, Details>> }>(path, signal);
   return Object.entries(details).map(([token, one]) => ({
+    ...{ namespace, token, limit: one.limit ?? null, details: one },
     hint: token.slice(token.indexOf(':') + 1).slice(0, SHOWN_CHARACTERS),
-    details: one,
   }));
 }
 
@@ -43,7 +44,7 @@ export function TokensView({ place }: { place: Place }) {
   const mayRead = may('admin');
   const { data, error, reload } = usePoll(
     mayRead ? path : null,
-    (signal) => loadTokens(path, signal),
+    (signal) => loadTokens(place.namespace, path, signal),
     10_000,
   );
   const [made, setMade] = useState('');
@@ -70,14 +71,19 @@ export function TokensView({ place }: { place: Place }) {
         </section>
       )}
       {data?.length === 0 && <Empty>No token: no program can use this namespace.</Empty>}
-      {data !== undefined && data.length > 0 && <Tokens rows={data} />}
+      {data !== undefined && data.length > 0 && <Tokens rows={data} onMade={setMade} onChange={reload} />}
       <ShellLines lines={linesOf({ method: 'GET', path }, null, ['token', 'ls', place.namespace])} />
-      {mayRead && <Quotas place={place} />}
+      <QuotasSection place={place} />
     </>
   );
 }
 
-function Tokens({ rows }: { rows: readonly Row[] }) {
+function Tokens(props: {
+  readonly rows: readonly Row[];
+  readonly onMade: (token: string) => void;
+  readonly onChange: () => void;
+}) {
+  const { rows, onMade, onChange } = props;
   return (
     <Table label="Tokens of the namespace">
       <thead>
@@ -86,37 +92,65 @@ function Tokens({ rows }: { rows: readonly Row[] }) {
           <th scope="col">For</th>
           <th scope="col">Permissions</th>
           <th scope="col">Queues</th>
+          <th scope="col">Limit</th>
           <th scope="col">Expires</th>
           <th scope="col">Last used</th>
+          <th scope="col">Actions</th>
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ hint, details }, i) => (
-          <tr key={i}>
-            <th scope="row">
-              <code>{hint}…</code>
-              {details.replaced === true && <span class="dim"> replaced</span>}
-            </th>
-            <td>
-              <Text>{details.description}</Text>
-            </td>
-            <td>{details.verbs?.join(', ') ?? 'all'}</td>
-            <td>{details.queues?.join(', ') ?? 'all'}</td>
-            <td>
-              {details.expires_at === null ? <span class="dim">never</span> : <Ago at={details.expires_at} />}
-            </td>
-            <td>
-              {details.last_used_at === null ? (
-                <span class="dim">never</span>
-              ) : (
-                <Ago at={details.last_used_at} />
-              )}
-            </td>
-          </tr>
+        {rows.map((row) => (
+          <TokenLine key={row.token} row={row} onMade={onMade} onChange={onChange} />
         ))}
       </tbody>
     </Table>
   );
+}
+
+function TokenLine(props: {
+  readonly row: Row;
+  readonly onMade: (token: string) => void;
+  readonly onChange: () => void;
+}) {
+  const { row, onMade, onChange } = props;
+  const { hint, limit, details } = row;
+  return (
+    <tr>
+      <th scope="row">
+        <code>{hint}…</code>
+        {details.replaced === true && <span class="dim"> replaced</span>}
+      </th>
+      <td>
+        <Text>{details.description}</Text>
+      </td>
+      <td>{details.verbs?.join(', ') ?? 'all'}</td>
+      <td>{details.queues?.join(', ') ?? 'all'}</td>
+      <td>{limit === null ? <span class="dim">none</span> : limiterText(limit)}</td>
+      <td>
+        <TimeOrNever at={details.expires_at} />
+      </td>
+      <td>
+        <TimeOrNever at={details.last_used_at} />
+      </td>
+      <td class="buttons">
+        {details.replaced !== true && (
+          <button type="button" onClick={() => rotate(row, onMade, onChange)}>
+            Rotate
+          </button>
+        )}
+        <button type="button" onClick={() => setLimit(row, onChange)}>
+          Limit
+        </button>
+        <button type="button" class="danger" onClick={() => remove(row, onChange)}>
+          Delete
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function TimeOrNever({ at }: { at: string | null }) {
+  return at === null ? <span class="dim">never</span> : <Ago at={at} />;
 }
 
 function create(place: Place, onMade: (token: string) => void, onChange: () => void): void {
@@ -177,57 +211,9 @@ function create(place: Place, onMade: (token: string) => void, onChange: () => v
       ];
     },
     done: () => 'The token is made.',
-    after: ({ body }) => {
-      onMade((body as { token: string }).token);
+    after: (reply) => {
+      onMade(madeToken(reply));
       onChange();
     },
   });
-}
-
-interface Quota {
-  readonly value: number;
-  readonly default: number;
-}
-
-function Quotas({ place }: { place: Place }) {
-  const pool = place.pool === DEFAULT_POOL ? null : place.pool;
-  const path = `/namespaces/${encodeURIComponent(place.namespace)}/quotas${queryOf({ pool })}`;
-  const { data, error } = usePoll(
-    path,
-    async (signal) =>
-      (await call<{ quotas: Readonly<Record<string, Quota>> }>({ method: 'GET', path }, DEFAULT_POOL, signal))
-        .body,
-    30_000,
-  );
-  return (
-    <section aria-label="Quotas">
-      <h2>Quotas</h2>
-      <Problem error={error} hasData={data !== undefined} />
-      {data !== undefined && (
-        <Table label="Quotas of the namespace">
-          <thead>
-            <tr>
-              <th scope="col">Quota</th>
-              <th scope="col" class="num">
-                Value
-              </th>
-              <th scope="col" class="num">
-                Default
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {Object.entries(data.quotas).map(([name, quota]) => (
-              <tr key={name}>
-                <th scope="row">{name.replaceAll('_', ' ')}</th>
-                <td class="num">{quota.value === 0 ? 'no limit' : count(quota.value)}</td>
-                <td class="num dim">{quota.default === 0 ? 'no limit' : count(quota.default)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </Table>
-      )}
-      <ShellLines lines={linesOf({ method: 'GET', path }, null, ['quota', 'show', place.namespace])} />
-    </section>
-  );
 }

@@ -1,0 +1,155 @@
+import type { Page } from 'playwright-core';
+import { basicOf, testAccounts } from '../../../../test/support/accounts.js';
+import { brokenRules, CHROMIUM, type Console, overflowOf } from '../browser.js';
+import { ConsoleApp, isShown } from '../console-app.js';
+
+const LIMIT_MS = 300_000;
+const whereThere = CHROMIUM === null ? describe.skip : describe;
+
+whereThere('the console of a server with accounts', () => {
+  let at: ConsoleApp;
+  let browser: Console;
+
+  beforeAll(async () => {
+    at = await ConsoleApp.open({}, (config) => {
+      config.admin.accounts = testAccounts(['shop']);
+    });
+    ({ browser } = at);
+    await at.makeToken(basicOf('adam'));
+    await at.call('POST', '/jobs', {
+      ...{ queue: 'billing', id: 'invoice-17', type: 'invoice', tries: 1, data: { to: 'hidden-data' } },
+      attributes: { trace: 'hidden-attribute' },
+    });
+    await at.fail('billing', 'invoice-17', 'card_declined', 'hidden-message');
+    await at.call('POST', '/jobs', { queue: 'billing', id: 'waits', type: 'invoice', data: 'hidden-data' });
+    const job = { queue: 'billing', data: 'hidden-data' };
+    await at.call('PUT', '/recurring/nightly', { schedule: { every_ms: 3_600_000 }, job });
+  }, LIMIT_MS);
+  afterAll(() => at.stop());
+
+  async function signIn(page: Page, account: string, password = `secret-of-${account}`): Promise<void> {
+    await page.getByLabel('Account').fill(account);
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+  }
+
+  /** Uses a page of an account. */
+  const as = (account: string, route: string, use: (page: Page) => Promise<void>): Promise<void> =>
+    at.using(browser.page(route), async (page) => {
+      await signIn(page, account);
+      await page.getByRole('button', { name: 'sign out' }).waitFor();
+      await isShown(page);
+      await use(page);
+    });
+
+  const buttonsOf = (page: Page): Promise<string[]> => page.locator('main button').allTextContents();
+
+  it(
+    'shows nothing before the sign-in, refuses a wrong password, and then shows the page of the address',
+    () =>
+      at.using(browser.page('/n/shop/jobs/waits'), async (page) => {
+        await page.getByLabel('Password').waitFor();
+        expect(await page.content()).not.toContain('invoice');
+        expect(await brokenRules(page)).toEqual([]);
+        await page.setViewportSize({ width: 360, height: 430 });
+        expect(await overflowOf(page)).toBe(0);
+        await signIn(page, 'olga', 'secret-of-adam');
+        await page.getByRole('alert').getByText('The name or the password is wrong.').waitFor();
+        await signIn(page, 'olga');
+        await page.getByRole('button', { name: 'Cancel job' }).waitFor();
+        expect(await page.context().cookies()).toEqual([
+          expect.objectContaining({ httpOnly: true, sameSite: 'Strict' }),
+        ]);
+        await page.getByRole('button', { name: 'sign out' }).click();
+        await page.getByLabel('Password').waitFor();
+        await page.reload();
+        await page.getByLabel('Password').waitFor();
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'shows a viewer no data and no action, on any page',
+    () =>
+      as('vera', '/n/shop/jobs/invoice-17', async (page) => {
+        await page.getByText('Withheld: your role does not show data.').waitFor();
+        const VIEWS = [
+          ...['/n/shop/jobs', '/n/shop/jobs/waits', '/n/shop/queues/billing', '/n/shop/dead'],
+          ...['/n/shop/schedules', '/n/shop/workers', '/n/shop/targets', '/n/shop/operations'],
+          ...['/n/shop/live', '/n/shop/tokens', '/', '/redis', '/accounts', '/audit'],
+        ];
+        const actions = /Retry|Respawn|Cancel|Delete|Pause|Purge|Settings|Move|Run|Create|Rotate|edit|End/;
+        for (const view of ['/n/shop/jobs/invoice-17', ...VIEWS]) {
+          await page.goto(`${browser.url}#${view}`);
+          await isShown(page);
+          const text = await page.locator('main').innerText();
+          expect([view, text.match(/hidden-\w+/g)]).toEqual([view, null]);
+          const found = (await buttonsOf(page)).filter((button) => actions.test(button));
+          const isOwn = view === '/accounts';
+          expect([view, found.length > 0]).toEqual([view, isOwn]);
+        }
+        await page.goto(`${browser.url}#/n/shop/dead`);
+        await page.getByText('withheld: your role does not show messages').waitFor();
+        await page.goto(`${browser.url}#/n/shop/tokens`);
+        await page.getByText('Tokens are for accounts with the role admin.').waitFor();
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'shows data to viewer_data, actions to an operator, and tokens to an admin',
+    async () => {
+      await as('dana', '/n/shop/jobs/waits', async (page) => {
+        await page.getByText('hidden-data').first().waitFor();
+        expect(await page.getByRole('button', { name: 'Cancel job' }).count()).toBe(0);
+      });
+      await as('olga', '/n/shop/queues/billing', async (page) => {
+        await page.getByRole('button', { name: 'Pause', exact: true }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Pause billing' }).click();
+        await page.locator('h1').getByText('paused').waitFor();
+        await page.goto(`${browser.url}#/audit`);
+        await page.getByText('The audit log is for accounts with the role admin.').waitFor();
+      });
+      await as('adam', '/audit', async (page) => {
+        await page.getByRole('row').filter({ hasText: 'olga' }).first().waitFor();
+        await page.goto(`${browser.url}#/n/shop/tokens`);
+        await page.getByRole('button', { name: 'Rotate' }).waitFor();
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'shows an account for some namespaces these alone',
+    () =>
+      as('nora', '/', async (page) => {
+        await page.getByRole('link', { name: 'billing', exact: true }).waitFor();
+        const names = await page.getByLabel('Namespace').locator('option').allTextContents();
+        expect(names).toEqual(['choose …', 'shop']);
+        await page.goto(`${browser.url}#/n/other/jobs`);
+        await page
+          .getByRole('alert')
+          .getByText(/namespace not found/)
+          .waitFor();
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'asks for a sign-in when the session ends in the middle of an action, and keeps the page',
+    () =>
+      as('olga', '/n/shop/jobs/waits', async (page) => {
+        await page.getByRole('button', { name: 'Cancel job' }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.waitFor();
+        await at.app.admin('DELETE', '/accounts/olga/sessions', { headers: basicOf('adam') });
+        await dialog.getByRole('button', { name: 'Cancel job' }).click();
+        await page.getByLabel('Password').waitFor();
+        expect(await at.stateOf('waits')).toBe('ready');
+        await signIn(page, 'olga');
+        await page.locator('h1').getByText('waits').waitFor();
+        expect(page.url()).toContain('/n/shop/jobs/waits');
+      }),
+    LIMIT_MS,
+  );
+});
