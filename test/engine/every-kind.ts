@@ -21,10 +21,11 @@ export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise
   await fillHistory(engine);
 }
 
-/** Points of ten seconds, and five minutes later those of five minutes. */
+/** Points of ten seconds, and five minutes later those of five minutes: ten seconds later, if such five minutes have just begun. */
 async function fillHistory({ components }: PoolEngine): Promise<void> {
   await components.collecting?.activity.flush();
   await components.collecting?.collector.runNow();
+  await components.collecting?.collector.runNow(Date.now() + 10_000);
   await components.collecting?.collector.runNow(Date.now() + 300_000);
 }
 

@@ -103,7 +103,9 @@ describe('a pool moved to another Redis', () => {
     ] as const;
     const found = await recordsOf(clients[0], ...same);
     const kinds = new Set((await restsOf(clients[0], ns)).map((rest) => kindOf(rest)?.form));
-    expect(RECORD_KINDS.filter(({ form }) => !kinds.has(form))).toEqual([]);
+    // During a move an operation stops before it ends a job, and keeps nothing to undo.
+    const unseen = RECORD_KINDS.map(({ form }) => form).filter((form) => !kinds.has(form));
+    expect(unseen).toEqual([':undoable', ':V:<operation>', ':U:<operation>']);
     const settings = await old.components.queueControls.settings(ns, ['limited', 'paused']);
     // What another process had set aside is added to the day. A unique key that is held while its job is live goes with it.
     const aside = Object.keys(found).find((rest) => rest.endsWith(':leaving')) ?? '';
