@@ -48,7 +48,8 @@ export async function follow(
     const last = found.findIndex((event) => rate.add(event));
     onEvents(last < 0 ? found : found.slice(0, last + 1));
     if (last < 0) continue;
-    await reader.cancel();
+    // Not waited for: the browser may end the request later.
+    reader.cancel().catch(() => undefined);
     return { why: 'busy', text: `More than ${MOST_PER_S} events have happened within a second.` };
   }
 }

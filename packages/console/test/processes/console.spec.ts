@@ -229,14 +229,14 @@ whereThere('the console in a browser', () => {
     it(
       'reports a server that does not answer, and goes on when it is back',
       () =>
-        using(browser.page('/n/shop/jobs'), async (page) => {
-          await page.getByRole('link', { name: 'invoice-17' }).waitFor();
+        using(browser.page('/n/shop/jobs?queue=parcel'), async (page) => {
+          await page.getByRole('link', { name: 'bill', exact: true }).waitFor();
           await page.context().setOffline(true);
           await page
             .getByRole('alert')
             .getByText(/the server does not answer/)
             .waitFor();
-          expect(await page.getByRole('link', { name: 'invoice-17' }).count()).toBe(1);
+          expect(await page.getByRole('link', { name: 'bill', exact: true }).count()).toBe(1);
           await page.context().setOffline(false);
           await page.getByRole('alert').waitFor({ state: 'detached' });
         }),
@@ -297,6 +297,7 @@ whereThere('the console in a browser', () => {
           const events = (): Promise<number> => at.redis.xlen('{shop}:events');
           await call('POST', '/jobs', { queue: 'live', type: 'before' });
           expect(await events()).toBe(0);
+          await page.getByText('mailer-1').waitFor();
           for (const key of ['g', 'l']) await page.keyboard.press(key);
           await page.getByText('Connected').waitFor();
           await call('POST', '/jobs', { queue: 'live', id: 'seen', type: 'after' });
@@ -323,7 +324,7 @@ whereThere('the console in a browser', () => {
 
     /** Adds events of one millisecond: how fast jobs are published depends on the machine. */
     async function addEvents(count: number): Promise<void> {
-      const [[, fields] = ['', []]] = await at.redis.xrange('{shop}:events', '-', '+', 'COUNT', 1);
+      const [[, fields] = ['', []]] = await at.redis.xrevrange('{shop}:events', '+', '-', 'COUNT', 1);
       const ms = String(Date.now() + 1_000);
       const adding = at.redis.multi();
       for (let i = 1; i <= count; i++) adding.xadd('{shop}:events', `${ms}-${String(i)}`, ...fields);
