@@ -42,8 +42,8 @@ async function kill(queue, count) {
     leased += all.flat().length;
     await engine.pumpNow(namespace);
   }
-  const dead = async () => (await engine.queues.counts(namespace, [queue]))[0]?.dead ?? 0;
-  while ((await dead()) < count) await engine.pumpNow(namespace);
+  const died = async () => (await engine.queues.counts(namespace, [queue]))[0]?.dead ?? 0;
+  while ((await died()) < count) await engine.pumpNow(namespace);
 }
 
 await publish('live', live);
