@@ -1,7 +1,9 @@
-import { Redis } from 'ioredis';
 import { tokenDigest } from '../../src/auth/credentials.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
-import { testRedisUrl, waitFor } from '../support/redis.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
+import { PoolRegistry } from '../../src/redis/redis.module.js';
+import { waitFor } from '../support/redis.js';
 import type { Answer } from '../support/app.js';
 import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
 
@@ -161,10 +163,9 @@ describe('the undo of an operation over the native API', () => {
     await publish({ queue });
     const mine = await token('verbs=consume&queues=mine-*');
     const { id } = await run({ action: 'delete', filter: {} }, mine);
-    const redis = new Redis(testRedisUrl(), { protocol: 2 });
-    const digest = tokenDigest('default', app.namespace, mine);
-    await redis.hset(new TokenKeys('').token(digest), 'queues', 'elsewhere');
-    await redis.quit();
+    const redis = app.server.admin.app.get(PoolRegistry, { strict: false }).get('default')!;
+    const key = new TokenKeys('').token(tokenDigest('default', app.namespace, mine));
+    await redis.read('HSET', key, 'queues', 'elsewhere');
     await waitFor(
       async () => (await call('GET', `queues/${queue}`, undefined, { token: mine })).status === 403,
     );
@@ -180,11 +181,24 @@ describe('the undo of an operation over the native API', () => {
     for (let i = 0; i < 60; i++) ids.push((await publish({ queue })).id);
     const { id } = await run({ action: 'delete', filter: { queue } });
     const mine = await token('verbs=consume');
-    await Promise.all([undo(id, mine), app.admin('DELETE', `/token/${app.namespace}/${mine}`)]);
+    const { operationRunner } = (
+      app.server.api.app.get(Engines, { strict: false }).of('default') as PoolEngine
+    ).components;
+    const check = operationRunner['check']!;
+    const deleted = new Promise<Answer>((resolve) =>
+      operationRunner.useGrants(async (...of) => {
+        resolve(await app.admin('DELETE', `/token/${app.namespace}/${mine}`));
+        return check(...of);
+      }),
+    );
+    await undo(id, mine);
+    expect(await deleted).toMatchObject({ status: 204 });
     const { undo: stopped } = await ended(id);
-    if (stopped!.state === 'stopped')
-      expect(stopped!.message).toBe('The token that began to undo it was deleted, or has expired.');
-    expect(stopped!.failed).toBe(0);
+    operationRunner.useGrants(check);
+    expect(stopped).toMatchObject({
+      ...{ state: 'stopped', restored: 0, failed: 0 },
+      message: 'The token that began to undo it was deleted, or has expired.',
+    });
     expect((await undo(id)).status).toBe(202);
     expect((await ended(id)).undo).toMatchObject({ state: 'done', restored: 60 });
     expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 60 } });
