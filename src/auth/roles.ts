@@ -128,6 +128,7 @@ export const V1_CALLS: Readonly<Record<string, NeededRole>> = {
   'GET /v1/:namespace/operations': 'viewer',
   'GET /v1/:namespace/operations/:id': 'viewer',
   'POST /v1/:namespace/operations/:id/stop': 'operator',
+  'POST /v1/:namespace/operations/:id/undo': 'operator',
   'GET /v1/:namespace/queues': 'viewer',
   'GET /v1/:namespace/queues/:queue': 'viewer',
   'GET /v1/:namespace/queues/:queue/explain': 'viewer_data',

@@ -21,12 +21,12 @@ export async function fillWithEveryKind(engine: PoolEngine, ns: string): Promise
   await fillHistory(engine);
 }
 
-/** Points of ten seconds, and five minutes later those of five minutes: ten seconds later, if such five minutes have just begun. */
+/** Points of the ten seconds that are now, and of the five minutes that they are in. */
 async function fillHistory({ components }: PoolEngine): Promise<void> {
+  const nowMs = Date.now();
   await components.collecting?.activity.flush();
-  await components.collecting?.collector.runNow();
-  await components.collecting?.collector.runNow(Date.now() + 10_000);
-  await components.collecting?.collector.runNow(Date.now() + 300_000);
+  await components.collecting?.collector.runNow(nowMs + 10_000);
+  await components.collecting?.collector.runNow(nowMs + 310_000);
 }
 
 async function fillSimple(engine: PoolEngine, ns: string): Promise<void> {

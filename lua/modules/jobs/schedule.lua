@@ -2,7 +2,7 @@
 -- use, costs a third of that in the list of a slot of time: entries of due time (48 bits), id and entry number 0. The pump moves the jobs
 -- of a slot to the zset before they are due.
 --- @requires core/call, core/header, core/values
---- @exports SLOT_MS, LEAD_MS, slot_key, touch_schedule, schedule_job, write_schedule, near_slot, open_slot, write_opened
+--- @exports SLOT_MS, LEAD_MS, slot_key, touch_schedule, schedule_job, write_schedule, near_slot, open_slot, write_opened, due_in_entry
 
 -- How long a slot is, and how long before its begin its jobs are moved, ms.
 SLOT_MS, LEAD_MS = 262144, 60000
@@ -20,6 +20,11 @@ function touch_schedule(number, due_ms, is_fresh)
   local slot = is_fresh and due_ms - now_ceil > FAR_MS and math.floor(due_ms / SLOT_MS) or nil
   redis.call("EXISTS", queue_key("s", number), queue_key("f", number), slot and slot_key(number, slot) or meta_key)
   return slot
+end
+
+-- When the job of an entry of a far slot is due, Unix ms.
+function due_in_entry(entry)
+  return (struct.unpack(">I6", entry))
 end
 
 function schedule_job(number, id, due_ms, slot)
@@ -71,7 +76,7 @@ function open_slot(number, slot, share)
     -- guard: far-entry-without-a-job-is-dropped
     if state == SCHEDULED and at == number and --[[ guard: far-entry-checks-life ]] place == string.byte(entry, -1) then
       local members = --[[ guard: far-extended-job-opens-extended ]] flags % 4 >= EXTENDED and opened.extended or opened.members
-      members[#members + 1] = text_of((struct.unpack(">I6", entry)))
+      members[#members + 1] = text_of(due_in_entry(entry))
       members[#members + 1] = ids[i]
     end
   end

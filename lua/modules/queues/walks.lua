@@ -103,7 +103,7 @@ local function far_place(slot, entry, at, number)
   local job = read_job(one)
   local stands = job and job.state == SCHEDULED and job.queue == number and job.entry == string.byte(entry, -1)
   local is_near = stands and redis.call("ZSCORE", queue_key("s", number), one)
-  return { stands and not is_near and job or false, one, slot, text_of(at), text_of((struct.unpack(">I6", entry))) }
+  return { stands and not is_near and job or false, one, slot, text_of(at), text_of(schedule.due_in_entry(entry)) }
 end
 
 function walk_far(_, at, id, n, number)
