@@ -119,7 +119,7 @@ describe('the command line on a server', () => {
         '--queue',
         'watched',
       );
-      await waitFor(() => /watched +- +0/.test(output().out), 10_000);
+      await waitFor(() => /watched +empty +0/.test(output().out), 10_000);
       await client.publish({ queue: 'watched' });
       await waitFor(() => /watched +active +1/.test(output().out), 10_000);
       child.kill('SIGINT');
