@@ -66,6 +66,9 @@ describe('T2: a server process killed at a kill point', () => {
       const fresh = left.at(-1) ?? '';
       if (operation.doubles && (await world.stored()).includes(fresh)) left = [...left, fresh];
       expect(await mortal.restart()).toBeNull();
+    } else {
+      // It had fewer steps this time: the calls that follow are not to be its end.
+      mortal.proxy.revive();
     }
     expect(operation.answers).toContain(first === 0 ? await operation.run(world) : first);
     expect(await operation.finish?.(world)).not.toBe(false);
