@@ -2,7 +2,7 @@ import type { RetryPolicy } from '../../../src/domain/job/extended-job.js';
 import { createHash } from 'node:crypto';
 import { encodeId } from '../../../src/engine/core/ids.js';
 import { die, end, goOn } from './ends.js';
-import { isKept, type ModelJob, runEndMs } from './job.js';
+import { enrich, isKept, type ModelJob, runEndMs } from './job.js';
 import { hold } from './leases.js';
 import { mayGoOn } from './limits.js';
 import type { Space } from './space.js';
@@ -31,6 +31,8 @@ export function revokeLease(space: Space, id: string): string | null {
   const job = space.jobs.get(id);
   if (!job) return 'job_not_found';
   if (job.state !== 'leased') return 'not_leased';
+  // Its timeline tells of the revoke.
+  enrich(job);
   obey(space, job, { verb: 'release', delayMs: 0 });
   return null;
 }
