@@ -2,7 +2,7 @@ import type { Action } from '../../contract/operations.js';
 import type { LoopStatus } from '../../domain/loop.js';
 import { matchesPattern } from '../../domain/rights.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { bytesAt, integerAt, type Raw } from '../../redis/scripts/script.js';
 import { stepOperation, stepUndo } from '../../redis/scripts/extended.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
@@ -176,27 +176,31 @@ export class OperationRunner {
       most_bytes: this.quotas.bytesOf(namespace) ?? 0,
     };
     const items = queues.map((queue) => [queue]);
-    const beganMs = this.runner.now();
-    const { raw } = await this.runner.run(stepOperation, namespace, args, items);
-    known.size.took(this.runner.now() - beganMs);
-    this.scheduleWakeup(namespace, integerAt(raw, 4));
+    const raw = await this.runScript(wanted, known.size, () =>
+      this.runner.run(stepOperation, namespace, args, items),
+    );
     for (let i = FIRST_COUNT; i + 1 < raw.length; i += 2)
       this.observer.respawned(namespace, bytesAt(raw, i).toString(), integerAt(raw, i + 1));
     known.queue = bytesAt(raw, 6).toString();
-    wanted.dueMs = integerAt(raw, 3);
     return integerAt(raw, 2) === CODE.runs;
   }
 
   /** A step of an undo. @returns whether this process goes on with it */
   private async stepBack(wanted: Wanted, size: StepSize, reason: string): Promise<boolean> {
     const { namespace, id } = wanted;
-    const quotas = this.quotas.textOf(namespace, () => '1');
-    const beganMs = this.runner.now();
-    const { raw } = await this.runner.run(stepUndo, namespace, { id, reason, limit: size.jobs, quotas });
-    size.took(this.runner.now() - beganMs);
-    this.scheduleWakeup(namespace, integerAt(raw, 4));
-    wanted.dueMs = integerAt(raw, 3);
+    const args = { id, reason, limit: size.jobs, quotas: this.quotas.textOf(namespace, () => '1') };
+    const raw = await this.runScript(wanted, size, () => this.runner.run(stepUndo, namespace, args));
     return integerAt(raw, 2) === CODE.runs;
+  }
+
+  /** Runs the script of a step, whose reply begins in the same way for all, and learns when the next one is due. */
+  private async runScript(wanted: Wanted, size: StepSize, run: () => Promise<Raw>): Promise<Raw['raw']> {
+    const beganMs = this.runner.now();
+    const { raw } = await run();
+    size.took(this.runner.now() - beganMs);
+    this.scheduleWakeup(wanted.namespace, integerAt(raw, 4));
+    wanted.dueMs = integerAt(raw, 3);
+    return raw;
   }
 
   private async checkOf(namespace: string, grant: Grant | null): Promise<GrantCheck> {
