@@ -3,34 +3,10 @@ import { TokenKeys } from '../../src/auth/token-keys.js';
 import { PoolRegistry } from '../../src/redis/redis.module.js';
 import type { Answer } from '../support/app.js';
 import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
-import { waitFor } from '../support/redis.js';
-
-interface Operation {
-  readonly id: string;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly done: number;
-  readonly [field: string]: unknown;
-}
+import { ended, type Operation, run, start, token } from '../support/native-operations.js';
 
 describe('an operation of the native API', () => {
   useNativeApi();
-
-  const start = (body: object, token?: string, headers: Record<string, string> = {}): Promise<Answer> =>
-    call('POST', 'operations', body, { ...(token === undefined ? {} : { token }), headers });
-  const ended = async (id: string): Promise<Operation> => {
-    await waitFor(async () => (await given<Operation>('GET', `operations/${id}`)).state !== 'running');
-    return given('GET', `operations/${id}`);
-  };
-  const run = async (body: object, token?: string): Promise<Operation> => {
-    const { status, json, text } = await start(body, token);
-    if (status !== 202) throw new Error(`${String(status)} ${text}`);
-    return ended((json as Operation).id);
-  };
-  const token = async (query: string): Promise<string> => {
-    const { json } = await app.admin('POST', `/token/${app.namespace}?description=x&${query}`);
-    return (json as { token: string }).token;
-  };
 
   it('does to each job of its filter what the call for one job does', async () => {
     const queue = fresh();

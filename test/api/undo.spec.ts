@@ -3,49 +3,23 @@ import { TokenKeys } from '../../src/auth/token-keys.js';
 import { Engines } from '../../src/engine/engines.js';
 import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { PoolRegistry } from '../../src/redis/redis.module.js';
+import {
+  ended,
+  type Operation,
+  run as runOperation,
+  start as startOperation,
+  token,
+} from '../support/native-operations.js';
 import { waitFor } from '../support/redis.js';
 import type { Answer } from '../support/app.js';
 import { app, call, find, fresh, given, leaseOne, publish, useNativeApi } from '../support/native-api.js';
 
-interface Undo {
-  readonly state: string;
-  readonly restored: number;
-  readonly failed: number;
-  readonly message: string | null;
-  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
-  readonly [field: string]: unknown;
-}
-
-interface Operation {
-  readonly id: string;
-  readonly state: string;
-  readonly ended_at: string;
-  readonly undo: Undo | null;
-  readonly [field: string]: unknown;
-}
-
 describe('the undo of an operation over the native API', () => {
   useNativeApi();
 
-  const token = async (query: string): Promise<string> => {
-    const { json } = await app.admin('POST', `/token/${app.namespace}?description=x&${query}`);
-    return (json as { token: string }).token;
-  };
-  const ended = async (id: string): Promise<Operation> => {
-    const get = (): Promise<Operation> => given('GET', `operations/${id}`);
-    await waitFor(async () => {
-      const { state, undo } = await get();
-      return state !== 'running' && undo?.state !== 'running';
-    });
-    return get();
-  };
-  const start = (body: object, by?: string): Promise<Answer> =>
-    call('POST', 'operations', { undo_ms: 60_000, ...body }, by === undefined ? {} : { token: by });
-  const run = async (body: object, by?: string): Promise<Operation> => {
-    const { status, json, text } = await start(body, by);
-    if (status !== 202) throw new Error(`${String(status)} ${text}`);
-    return ended((json as Operation).id);
-  };
+  const UNDOABLE = { undo_ms: 60_000 };
+  const start = (body: object, by?: string): Promise<Answer> => startOperation({ ...UNDOABLE, ...body }, by);
+  const run = (body: object, by?: string): Promise<Operation> => runOperation({ ...UNDOABLE, ...body }, by);
   const undo = (id: string, by?: string): Promise<Answer> =>
     call('POST', `operations/${id}/undo`, undefined, by === undefined ? {} : { token: by });
 
@@ -122,7 +96,7 @@ describe('the undo of an operation over the native API', () => {
     for (let i = 0; i < 9; i++) await publish({ queue });
     const { json } = await start({ action: 'delete', filter: { queue }, rate_per_s: 1 });
     const { id } = json as Operation;
-    await waitFor(async () => Number((await given<Operation>('GET', `operations/${id}`))['done']) > 0);
+    await waitFor(async () => (await given<Operation>('GET', `operations/${id}`)).done > 0);
     expect(await undo(id)).toMatchObject({ status: 409, json: { code: 'operation_running' } });
     await given('POST', `operations/${id}/stop`);
     expect((await undo(id)).status).toBe(202);
