@@ -38,6 +38,12 @@ export interface NewOperation {
   readonly undoMs?: number | undefined;
 }
 
+/** How many jobs there are with a reason. */
+export interface JobsByReason {
+  readonly reason: string;
+  readonly jobs: number;
+}
+
 /** What can be brought back of the jobs that an operation has ended, and what is. */
 export interface OperationUndo {
   /** `kept`: it can be undone. `dropped`, `expired`: it cannot any more. The others are of its undo. */
@@ -49,9 +55,9 @@ export interface OperationUndo {
   readonly restored: number;
   readonly failed: number;
   /** Why jobs cannot come back. */
-  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly refusals: readonly JobsByReason[];
   /** What does not come back of jobs that are back. */
-  readonly incomplete: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly incomplete: readonly JobsByReason[];
   /** Why it was stopped, or is not possible any more. */
   readonly message: string | null;
 }
@@ -75,7 +81,7 @@ export interface Operation {
   readonly failed: number;
   readonly skipped: number;
   /** Why jobs failed or were skipped. */
-  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly refusals: readonly JobsByReason[];
   /** Entries of the index that were read, and that it had; null: not known. */
   readonly looked: number;
   readonly toLook: number | null;

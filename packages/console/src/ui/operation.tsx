@@ -7,6 +7,12 @@ import { act } from './action.jsx';
 
 /* Operations: one action over all jobs that match a filter. */
 
+/** How many jobs there are with a reason. */
+interface JobsByReason {
+  readonly reason: string;
+  readonly jobs: number;
+}
+
 export interface Operation {
   readonly id: string;
   readonly action: string;
@@ -19,7 +25,7 @@ export interface Operation {
   readonly done: number;
   readonly failed: number;
   readonly skipped: number;
-  readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
+  readonly refusals: readonly JobsByReason[];
   readonly looked: number;
   /** Null: not known. */
   readonly to_look: number | null;
@@ -33,8 +39,8 @@ export interface Operation {
     readonly jobs: number;
     readonly restored: number;
     readonly failed: number;
-    readonly refusals: readonly { readonly reason: string; readonly jobs: number }[];
-    readonly incomplete: readonly { readonly reason: string; readonly jobs: number }[];
+    readonly refusals: readonly JobsByReason[];
+    readonly incomplete: readonly JobsByReason[];
     readonly message: string | null;
   } | null;
 }
