@@ -27,7 +27,7 @@ export function writePages() {
   rmSync(PAGES, { recursive: true, force: true });
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true }).map((path) => `docs/${path}`);
   for (const path of [...docs.filter((each) => each.endsWith('.md')), ...OUTSIDE.keys()])
-    write(pageOf(path), withLinks(path, withPicture(path, withCodeGroups(read(path)))));
+    write(pageOf(path), withLinks(path, withPictures(path, withCodeGroups(read(path)))));
   const [sample] = codeGroupsOf(read('README.md'));
   const home = readFileSync(join(SITE, 'home.md'), 'utf8').replace('%sample%', () => sample);
   write('index.md', withLinks('README.md', home.replace('%picture%', images('How it works'))));
@@ -121,23 +121,35 @@ function linkTo(target) {
 
 /** A file that is no page: a picture as it is, others as plain text. */
 function fileFor(path) {
-  const ending = extname(path) === '.svg' ? '' : '.txt';
+  const ending = ['.svg', '.png'].includes(extname(path)) ? '' : '.txt';
   const file = `files/${path.replaceAll('/', '-').replace(/^\./, '')}${ending}`;
-  writePublic(file, read(path));
+  writePublic(file, readFileSync(join(ROOT, path)));
   return `/${file}`;
 }
 
-/** The picture of the system follows the mode that the reader chose in the site, which its own file cannot know. */
-function withPicture(path, text) {
-  const to = posix.relative(posix.dirname(path), PICTURE);
-  return text.replaceAll(/!\[([^\]]*)\]\(([^)]+)\)/g, (all, alt, target) =>
-    target === to ? images(alt) : all,
-  );
+/** Pictures follow the mode that the reader chose in the site, which their own files cannot know. */
+function withPictures(path, text) {
+  const folder = posix.dirname(path);
+  const to = posix.relative(folder, PICTURE);
+  return text
+    .replaceAll(/!\[([^\]]*)\]\(([^)]+)\)/g, (all, alt, target) => (target === to ? images(alt) : all))
+    .replaceAll(
+      /<picture><source [^>]*srcset="([^"]+)">\s*<img alt="([^"]+)" src="([^"]+)"([^>]*)><\/picture>/g,
+      (_, dark, alt, light, more) => {
+        const [lightFile, darkFile] = [light, dark].map((file) => fileFor(posix.join(folder, file)));
+        return imagesOf(alt, { light: lightFile, dark: darkFile }, more);
+      },
+    );
 }
 
-const images = (alt) =>
-  ['light', 'dark']
-    .map((mode) => `<img class="only-${mode}" src="/system-${mode}.svg" alt="${alt.replaceAll('\n', ' ')}">`)
+const images = (alt) => imagesOf(alt, { light: '/system-light.svg', dark: '/system-dark.svg' });
+
+/** An image for each mode. @param {Record<string, string>} files by mode @param {string} more attributes */
+const imagesOf = (alt, files, more = '') =>
+  Object.entries(files)
+    .map(
+      ([mode, file]) => `<img class="only-${mode}" src="${file}" alt="${alt.replaceAll('\n', ' ')}"${more}>`,
+    )
     .join('\n');
 
 function writePicture() {

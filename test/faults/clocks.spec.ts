@@ -62,7 +62,8 @@ const clocks = (await Promise.all([SteppedClock.create(), SteppedClock.create()]
       // No lease runs out here: each job comes once, and no more.
       const ids = entries.flatMap((entry) => (entry.op === 'delivered' ? [entry.id] : []));
       expect(new Set(ids).size).toBe(ids.length);
-      expect(ids.length).toBeGreaterThan(100);
+      // How many depends on the machine, but each step of a clock had one.
+      expect(ids.length).toBeGreaterThanOrEqual(STEPS.length);
     });
   },
 );

@@ -18,6 +18,17 @@ theme.subscribe((value) => {
   document.documentElement.dataset.theme = value;
 });
 
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
+/** Changes when the system's scheme does: the theme `auto` follows it. */
+export const scheme = signal<'light' | 'dark'>(schemeOfSystem());
+systemIsDark.addEventListener('change', () => {
+  scheme.value = schemeOfSystem();
+});
+
+function schemeOfSystem(): 'light' | 'dark' {
+  return systemIsDark.matches ? 'dark' : 'light';
+}
+
 /** Goes on to the next theme, and keeps it in this browser. */
 export function nextTheme(): void {
   theme.value = NEXT[theme.value];

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { theme } from '../lib/theme.js';
+import { scheme, theme } from '../lib/theme.js';
 
 export interface Series {
   readonly label: string;
@@ -48,7 +48,7 @@ export function Chart(props: {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [isEmpty, theme.value, stepMs]);
+  }, [isEmpty, theme.value, scheme.value, stepMs]);
 
   useEffect(() => plot.current?.setData(data), [fromMs, props.series]);
 

@@ -391,6 +391,20 @@ whereThere('the console in a browser', () => {
       LIMIT_MS,
     );
 
+    it(
+      'draws its charts anew when the system turns dark',
+      () =>
+        using(browser.page('/n/shop/queues/billing'), async (page) => {
+          const chart = page.locator('.plot canvas').first();
+          await chart.waitFor();
+          await chart.evaluate((canvas) => canvas.setAttribute('data-drawn', 'light'));
+          await page.emulateMedia({ colorScheme: 'dark' });
+          await page.locator('.plot canvas:not([data-drawn])').first().waitFor();
+          await page.locator('.plot canvas[data-drawn]').waitFor({ state: 'detached' });
+        }),
+      LIMIT_MS,
+    );
+
     const VIEWS = [
       ...['/', '/n/shop/queues/billing', '/n/shop/jobs', '/n/shop/jobs/invoice-17', '/n/shop/jobs/ship'],
       ...['/n/shop/dead', '/n/shop/schedules', '/n/shop/workers', '/n/shop/targets', '/n/shop/operations'],
