@@ -3,7 +3,7 @@ import type { OperationDetails } from '../../src/contract/operations.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import type { NewOperation } from '../../src/engine/operations/operations.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
-import { testRedisUrl } from '../support/redis.js';
+import { randomNamespace, testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { edgeProblems } from './edge-audit.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';
@@ -486,7 +486,7 @@ describe('the undo of an operation', () => {
   });
 
   it('keeps its namespace, and leaves other namespaces alone', async () => {
-    const [other, ns] = [`${f.ns}-other`, f.ns];
+    const [other, ns] = [randomNamespace(), f.ns];
     await f.fixture.engine.publish(other, 'q', newJob());
     const simple = await f.fixture.publish('q');
     const id = await run({ action: 'delete', filter: { queue: 'q' } });
