@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BuiltServer } from '../support/built-server.js';
-import { testRedisUrl, testTargetEnv, waitFor } from '../support/redis.js';
+import { type RedisProcess, startRedis, testTargetEnv, waitFor } from '../support/redis.js';
 
 const PRELOADED = fileURLToPath(new URL('../support/loaded-code.mjs', import.meta.url));
 const LATE = fileURLToPath(new URL('../support/late-listen.mjs', import.meta.url));
@@ -134,16 +134,24 @@ describe('a server of two workers that cannot start', () => {
     return server.output.split('\n').filter((line) => line.startsWith('pumphouse: '));
   }
 
-  it('reports once what is wrong with a Redis', async () => {
-    const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
-    const lines = await failure({ PUMPHOUSE_POOLS__DEFAULT__URL: url });
-    expect(lines).toEqual([expect.stringMatching(/the Redis of pool default at .* WRONGPASS/)]);
-  });
+  describe('with a wrong password', () => {
+    let redis: RedisProcess;
+    let url: string;
+    beforeAll(async () => {
+      redis = await startRedis();
+      url = redis.url.replace('redis://', 'redis://unknown:wrong@');
+    });
+    afterAll(() => redis.stop());
 
-  it('reports once what is wrong with the Redis of the tokens', async () => {
-    const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
-    const lines = await failure({ PUMPHOUSE_TOKENS__URL: url });
-    expect(lines).toEqual([expect.stringMatching(/the Redis of pool tokens at .* WRONGPASS/)]);
+    it('reports once what is wrong with a Redis', async () => {
+      const lines = await failure({ PUMPHOUSE_POOLS__DEFAULT__URL: url });
+      expect(lines).toEqual([expect.stringMatching(/the Redis of pool default at .* WRONGPASS/)]);
+    });
+
+    it('reports once what is wrong with the Redis of the tokens', async () => {
+      const lines = await failure({ PUMPHOUSE_TOKENS__URL: url });
+      expect(lines).toEqual([expect.stringMatching(/the Redis of pool tokens at .* WRONGPASS/)]);
+    });
   });
 
   it('serves no request before it fails for its admin port', async () => {
