@@ -1,4 +1,3 @@
-import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { addActivity } from '../../redis/scripts/simple.js';
 import type { Item } from '../../redis/scripts/script.js';
@@ -6,6 +5,7 @@ import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { Loop } from '../timers/loop.js';
 import type { Timers } from '../timers/timers.js';
+import { unlessFull } from '../timers/unless-full.js';
 import { countedText, QueueActivity } from './counts.js';
 import { PAST, RECENT } from './points.js';
 
@@ -119,16 +119,6 @@ export class Activity {
   /** Flushes at the end of each interval: all open activity is of one. */
   private pauseMs(): number {
     return RECENT.stepMs - (this.runner.now() % RECENT.stepMs);
-  }
-}
-
-/** Runs a part of the history. A full store refuses it: that is no error of a loop, and the history has a gap. */
-export async function unlessFull(run: () => Promise<number>): Promise<number> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof QueueError && error.code === 'store_full') return 0;
-    throw error;
   }
 }
 

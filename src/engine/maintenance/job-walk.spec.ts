@@ -139,6 +139,7 @@ describe('a walk over all jobs', () => {
     await server.walk.forgetPass();
     await server.fire();
     expect(server.visited).toEqual(['0']);
+    expect(server.walk.loop.status().lastError).toBeNull();
     expect(server.delayMs).toBeGreaterThanOrEqual(15_000);
     store.isFull = false;
     await server.fire();

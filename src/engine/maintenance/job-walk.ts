@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import { Loop } from '../timers/loop.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { Timers } from '../timers/timers.js';
+import { unlessFull } from '../timers/unless-full.js';
 
 /** Pause between checks whether a pass is due, in milliseconds. */
 const CHECK_MS = 20_000;
@@ -53,7 +54,7 @@ export class JobWalk {
   ) {
     this.loop = new Loop({
       ...{ name: options.name, pool: pool.name, timers, observer },
-      run: () => this.checkOrWait(),
+      run: () => unlessFull(() => this.checkOrWait()),
       pauseMs: () => (this.isOver ? null : CHECK_MS * (0.75 + Math.random() / 2)),
     });
   }

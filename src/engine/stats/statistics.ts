@@ -8,6 +8,7 @@ import { Loop } from '../timers/loop.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { Timers } from '../timers/timers.js';
+import { unlessFull } from '../timers/unless-full.js';
 import { OtherQueues } from './other-queues.js';
 import { PendingStatistics, type Batch } from './pending-statistics.js';
 import { Tally } from './tally.js';
@@ -84,7 +85,7 @@ export class Statistics {
   ) {
     this.loop = new Loop({
       ...{ name: 'statistics', pool: pool.name, timers, observer },
-      run: () => this.flushIfUp(),
+      run: () => unlessFull(() => this.flushIfUp()),
       pauseMs: () => this.pauseMs(),
     });
   }
@@ -99,7 +100,7 @@ export class Statistics {
     await this.loop.stop();
     if (!this.isStarted) return;
     this.isStarted = false;
-    await this.flushIfUp().catch((error: unknown) => this.loop.fail(error));
+    await unlessFull(() => this.flushIfUp()).catch((error: unknown) => this.loop.fail(error));
   }
 
   /** The tally of a queue; valid until the next turn of the event loop. */
