@@ -59,26 +59,21 @@ if job.state == HELD and whole.x.ckey then
     add("key_rate_ms", rates.allowance(set.krate, key.tat) - key.called < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
   end
 end
-local needs = {}
-local function add_needed(needed)
-  redis.call("EXISTS", meta, job_key(needed))
-  local other = read_job(needed)
-  local is_there = other and not is_expired(other)
-  needs[#needs + 1], needs[#needs + 2] = needed, text_of(is_there and other.state or 0)
-  needs[#needs + 1] = is_there and registry.name_of(other.queue) or ""
+local needs, waits_for = {}, {}
+for i = 1, #facts[7], 2 do -- Failed ones, each with how it ended.
+  waits_for[#waits_for + 1] = facts[7][i]
 end
-for i = 1, math.min(#facts[5], MOST_SHOWN) do
-  add_needed(facts[5][i])
+local function add_needed(ids)
+  for i = 1, math.min(#ids, MOST_SHOWN) do
+    local other = dead_dependencies.needed_job(ids[i])
+    needs[#needs + 1], needs[#needs + 2] = ids[i], text_of(other and other.state or 0)
+    needs[#needs + 1] = other and registry.name_of(other.queue) or ""
+  end
 end
-for i = 1, math.min(#facts[7], 2 * MOST_SHOWN), 2 do -- Failed ones, each with how it ended.
-  add_needed(facts[7][i])
-end
+add_needed(facts[5])
+add_needed(waits_for)
 add("needs", needs)
 if job.state == BLOCKED then
-  local waits_for = {}
-  for i = 1, #facts[7], 2 do
-    waits_for[#waits_for + 1] = facts[7][i]
-  end
   for _, needed in ipairs(facts[5]) do
     waits_for[#waits_for + 1] = needed
   end

@@ -1,9 +1,20 @@
--- The dead jobs that a blocked job waits for, also through others that are blocked.
+-- The jobs that a blocked job waits for, and the dead ones among them, also through others that are blocked.
 --- @requires core/call, core/header
---- @exports dead_among
+--- @exports needed_job, dead_among
 
 -- How many jobs are read, and shown, at most.
 local MOST_READ, MOST_SHOWN = 60, 5
+
+-- The header of a job; nil = there is none. Each is read once.
+local read = {}
+function needed_job(id)
+  if read[id] == nil then
+    redis.call("EXISTS", meta_key, job_key(id))
+    local job = read_job(id)
+    read[id] = job and not is_expired(job) and job or false
+  end
+  return read[id] or nil
+end
 
 -- What a blocked job waits for: those that failed, and those that have not ended. Some of them, if they are many.
 local function next_of(id)
@@ -35,8 +46,8 @@ function dead_among(ids)
   local list, seen, dead, at = {}, {}, {}, 1
   add_unseen(list, seen, ids)
   while at <= #list and #dead < 2 * MOST_SHOWN do
-    local job = read_job(list[at])
-    local state = job and not is_expired(job) and job.state
+    local job = needed_job(list[at])
+    local state = job and job.state
     if state == DEAD then
       dead[#dead + 1], dead[#dead + 2] = list[at], job.queue
     elseif state == BLOCKED then
