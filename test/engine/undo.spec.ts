@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { OperationDetails } from '../../src/contract/operations.js';
+import { withPushUrl } from '../../src/domain/push-url.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import type { NewOperation } from '../../src/engine/operations/operations.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
@@ -60,6 +61,16 @@ describe('the undo of an operation', () => {
     expect((await find(id)).state).toBe('done');
     return id;
   };
+  /** Cancels jobs of the type t with their dependents in one step, before a timer tells these. */
+  const cancelAtOnce = async (filter: NewOperation['filter'] = { type: 't' }): Promise<string> => {
+    const id = await start({ action: 'cancel', filter, cascade: true });
+    f.fixture.nowMs += 200;
+    await f.components.operationRunner.runNow();
+    await f.pass(200);
+    expect((await find(id)).state).toBe('done');
+    return id;
+  };
+
   /** Undoes an operation to its end. @returns what its answer says of that */
   const undo = async (id: string): Promise<NonNullable<OperationDetails['undo']>> => {
     await f.components.operations.undo(f.ns, id);
@@ -120,13 +131,20 @@ describe('the undo of an operation', () => {
     await f.put('urgent', { ...KEPT, type: 't', priority: -3, text: '\u0000\u00ff' } as never);
     await f.put('scheduled', { ...KEPT, type: 't', delayMs: 60_000 });
     await f.put('blocked', { ...KEPT, type: 't', dependsOn: ['leased'] });
+    await f.put('pushed', {
+      ...withPushUrl(new URL('https://a.example/orders/1'), { attributes: { own: 'x' } }),
+      type: 't',
+    });
     await f.components.tags.track(ns, 'ready');
     const simple = [
       await f.fixture.publish('q', { text: 'simple', tries: 7, ttlMs: HOUR_MS }),
       await f.fixture.publish('q', { text: 'near', delayMs: 60_000 }),
       await f.fixture.publish('q', { text: 'far', delayMs: 2 * HOUR_MS }),
     ];
-    return ['dead', 'done', 'dropped', 'held', 'waits', 'ready', 'urgent', 'scheduled', 'blocked', ...simple];
+    return [
+      ...['dead', 'done', 'dropped', 'held', 'waits', 'ready', 'urgent', 'scheduled', 'blocked', 'pushed'],
+      ...simple,
+    ];
   };
 
   it('brings deleted jobs of each state back with the same bytes of data, options and state', async () => {
@@ -367,13 +385,8 @@ describe('the undo of an operation', () => {
     await f.put('a', { type: 't', queue: 'x' });
     await f.put('b', { type: 't', queue: 'y', dependsOn: ['a'] });
     await f.put('c', { type: 't', queue: 'z', dependsOn: ['b', 'a'] });
-    const id = await start({ action: 'cancel', filter: { type: 't' }, cascade: true });
-    // All in one step, before a timer tells the dependents.
-    f.fixture.nowMs += 200;
-    await f.components.operationRunner.runNow();
-    await f.pass(200);
-    const undone = await undo(id);
-    expect(undone).toMatchObject({ state: 'done', failed: 0 });
+    const undone = await undo(await cancelAtOnce());
+    expect(undone).toMatchObject({ state: 'done', failed: 0, incomplete: [] });
     expect(undone.restored).toBe(undone.jobs);
     expect(await stateOf('a')).toBe('ready');
     const ran: string[] = [];
@@ -397,6 +410,130 @@ describe('the undo of an operation', () => {
     expect(undone).toMatchObject({ state: 'done', restored: 1 });
     expect(countsOf(undone.incomplete)).toEqual({ dependents: 1 });
     expect(await states('a', 'b')).toEqual(['ready', null]);
+  });
+
+  it('brings back all that a job depends on, and counts jobs of which a dependent stays away', async () => {
+    await f.put('open', { queue: 'needed' });
+    await f.put('failed', { queue: 'needed', tries: 1 });
+    await f.fail('failed', 'needed');
+    await f.put('a', { type: 't' });
+    await f.put('b', { type: 't', dependsOn: ['a', 'open'] });
+    await f.put('c', { type: 't', dependsOn: ['a'] });
+    const needs = ['b', 'c', 'open', 'failed'];
+    await f.put('d', { type: 't', dependsOn: needs, onDependencyFailure: 'block' });
+    await f.put('other', { dependsOn: ['b'] });
+    const ids = ['a', 'b', 'c', 'd'];
+    const before = await images(ids);
+    const undone = await undo(await cancelAtOnce());
+    expect(undone).toMatchObject({ state: 'done', jobs: 4, restored: 4, failed: 0 });
+    // Of b. The dependents of a and c are back as well.
+    expect(countsOf(undone.incomplete)).toEqual({ dependents: 1 });
+    expect(await images(ids)).toEqual(before);
+    expect(await states(...ids, 'other')).toEqual(['ready', 'blocked', 'blocked', 'blocked', null]);
+    const ran = [...(await f.work()), ...(await f.work('needed')), ...(await f.work())];
+    expect([ran[0], ran[1], ran.slice(2).toSorted()]).toEqual(['a', 'open', ['b', 'c']]);
+    await f.revive('failed');
+    expect([await f.work('needed'), await f.work()]).toEqual([['failed'], ['d']]);
+  });
+
+  it('brings a job back behind a dead dependency, and lets it go on when that is done after all', async () => {
+    await f.put('dead', { type: 't', queue: 'a', tries: 1 });
+    await f.put('waits', { type: 't', queue: 'b', dependsOn: ['dead'], onDependencyFailure: 'block' });
+    await f.fail('dead', 'a');
+    // The walk goes queue by queue: the one that waits ends last, and would come back first.
+    const id = await cancelAtOnce({ type: 't', state: ['blocked', 'dead'] });
+    expect(await undo(id)).toMatchObject({ restored: 2, failed: 0, incomplete: [] });
+    expect(await states('dead', 'waits')).toEqual(['dead', 'blocked']);
+    await f.revive('dead');
+    expect([await f.work('a'), await f.work('b')]).toEqual([['dead'], ['waits']]);
+  });
+
+  it('brings two jobs back of which each waits for the other', async () => {
+    await f.put('first', { type: 't', queue: 'a', tries: 1 });
+    await f.put('second', { type: 't', queue: 'b', dependsOn: ['first'], onDependencyFailure: 'block' });
+    await f.fail('first', 'a');
+    await f.components.deadJobs.deleteIds(f.ns, ['first']);
+    await f.pump();
+    await f.put('first', { type: 't', queue: 'a', dependsOn: ['second'] });
+    expect(await states('first', 'second')).toEqual(['blocked', 'blocked']);
+    expect(await undo(await cancelAtOnce())).toMatchObject({ state: 'done', restored: 2, failed: 0 });
+    expect(await states('first', 'second')).toEqual(['blocked', 'blocked']);
+  });
+
+  it('brings a job back that depends on more jobs than one script has time for', async () => {
+    const needs = Array.from({ length: 1_000 }, (_, i) => `n-${String(i)}`);
+    for (let i = 0; i < needs.length; i += 60)
+      await f.components.extendedPublisher.publish(
+        f.ns,
+        needs.slice(i, i + 60).map((id) => ({ id, queue: 'a', type: 't', body: Buffer.from('x') })),
+      );
+    await f.put('many', { type: 't', queue: 'b', dependsOn: needs });
+    await f.pump();
+    expect(await undo(await cancelAtOnce())).toMatchObject({ restored: 1_001, failed: 0, incomplete: [] });
+    await f.pump();
+    expect((await f.find('many'))?.dependsOn).toHaveLength(1_000);
+  });
+
+  it('counts a job of which a dependent was told when the lease ended at the end of the grace', async () => {
+    await f.put('a');
+    await f.lease();
+    const id = await run({ action: 'cancel', filter: { queue: 'q' }, graceMs: 5_000 });
+    await f.put('b', { queue: 'other', dependsOn: ['a'], onDependencyFailure: 'cancel' });
+    await f.pass(5_100);
+    await f.pass(70_000);
+    expect(await states('a', 'b')).toEqual([null, null]);
+    expect(countsOf((await undo(id)).incomplete)).toEqual({ dependents: 1, lease: 1 });
+    expect(await states('a', 'b')).toEqual(['ready', null]);
+  });
+
+  it('brings jobs back to a queue that is draining, which goes on with its drain', async () => {
+    for (const one of ['a', 'b']) await f.put(one, { type: one });
+    await f.components.queueControls.drain(f.ns, 'q');
+    const id = await run({ action: 'delete', filter: { type: 'a' } });
+    expect(await undo(id)).toMatchObject({ restored: 1, failed: 0 });
+    await expect(f.put('c')).rejects.toMatchObject({ code: 'queue_draining' });
+    expect(await f.work()).toEqual(['a', 'b']);
+    expect(await f.put('c')).toBe('ready');
+  });
+
+  it('brings jobs back to a queue whose drain has ended, and does not begin that again', async () => {
+    await f.put('a', { type: 't' });
+    await f.components.queueControls.drain(f.ns, 'q');
+    const id = await run({ action: 'delete', filter: { queue: 'q' } });
+    expect(await undo(id)).toMatchObject({ restored: 1, failed: 0 });
+    expect(await f.put('b')).toBe('ready');
+    expect(await f.work()).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['jobs', { undo_jobs: 999_997 }],
+    ['bytes', { undo_bytes: 268_435_456 - 35_000 }],
+  ])('keeps as many %s as an operation may have, and says how many jobs it did not keep', async (_, kept) => {
+    for (let i = 0; i < 8; i++) await f.put(`big-${String(i)}`, { body: Buffer.alloc(10_000, i) });
+    const before = await images(['big-0', 'big-1', 'big-2']);
+    const id = await start({ action: 'delete', filter: { queue: 'q' } });
+    // As after many jobs.
+    await redis.hset(`{${f.ns}}:O:${id}`, kept);
+    await doSteps(200);
+    const ended = await find(id);
+    expect(ended).toMatchObject({ state: 'done', done: 8, undo: { state: 'kept', failed: 5 } });
+    expect(countsOf(ended.undo!.refusals)).toEqual({ too_many: 5 });
+    const undone = await undo(id);
+    expect(undone).toMatchObject({ state: 'done', restored: 3, failed: 5 });
+    expect(countsOf(undone.refusals)).toEqual({ too_many: 5 });
+    expect(await images(['big-0', 'big-1', 'big-2'])).toEqual(before);
+    expect((await f.counts())?.ready).toBe(3);
+  });
+
+  it('counts the data of a leased job before its lease has ended', async () => {
+    for (const one of ['a', 'b']) await f.put(one, { body: Buffer.alloc(10_000) });
+    await f.lease();
+    const id = await start({ action: 'cancel', filter: { queue: 'q' }, graceMs: 5_000 });
+    await redis.hset(`{${f.ns}}:O:${id}`, 'undo_bytes', 268_435_456 - 15_000);
+    await doSteps(200);
+    expect(countsOf((await find(id)).undo!.refusals)).toEqual({ too_many: 1 });
+    await f.pass(5_100);
+    expect(await undo(id)).toMatchObject({ restored: 1, failed: 1 });
   });
 
   it('leaves another job with the same id, whatever became of that', async () => {

@@ -19,7 +19,7 @@ Cost: O(scan_limit + limit log N).
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/filters, limits/store_room, extended/jobs, extended/indexes
---- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions, operations/undo_keys, operations/undo_records, jobs/dependents
+--- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions, operations/undo_keys, operations/undo_records
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -91,9 +91,9 @@ local function take_sample(job, name)
   end
 end
 
--- After the job has ended; before, its record was made.
-local function keep_for_undo(job, its_record, why)
-  why = why or not undo_records.keep_record(id, kept, job.id, its_record) and "too_many" or nil
+-- After the job has ended; before, its record was made. more: as undo_records.record_of_end returns it.
+local function keep_for_undo(job, its_record, more)
+  local why = not its_record and more or not undo_records.keep_record(id, kept, job.id, its_record, more) and "too_many"
   if why then
     kept.failed, kept.refusals[why] = kept.failed + 1, (kept.refusals[why] or 0) + 1
   elseif job.state == LEASED and not job.is_gone then
@@ -102,9 +102,9 @@ local function keep_for_undo(job, its_record, why)
 end
 
 local function act_on(job, name, due)
-  local was, its_record, unkept = job.state, nil, nil
+  local was, its_record, more = job.state, nil, nil
   if has_undo then
-    its_record, unkept = undo_records.record_of_end(job, due, record.action == "cancel" and options.grace_ms > 0, options.cascade and #dependents.dependents_of(job) > 0)
+    its_record, more = undo_records.record_of_end(job, due, record.action == "cancel" and options.grace_ms > 0, options.cascade)
   end
   sources.count_tried()
   local why, is_nothing = actions.act(job, record.action, options)
@@ -113,7 +113,7 @@ local function act_on(job, name, due)
   end
   sources.count_acted()
   if has_undo then
-    keep_for_undo(job, its_record, unkept)
+    keep_for_undo(job, its_record, more)
   end
   count("done", 1)
   if was == DEAD and job.state == READY then

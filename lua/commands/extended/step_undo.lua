@@ -62,12 +62,14 @@ local function record_of(job_id)
   return not handled[job_id] and redis.call("HGET", records_key, job_id) or nil
 end
 
+local looked = 0
 local function waits_for(needs)
   local open, is_lost = {}, false
+  looked = looked + #needs
   for _, need in ipairs(needs) do
-    local its = record_of(need)
-    open[#open + 1] = its and its ~= "" and need or nil
-    is_lost = is_lost or its == "" or handled[need] == "failed"
+    local is_kept = not handled[need] and redis.call("HSTRLEN", records_key, need) > 0
+    open[#open + 1] = is_kept and need or nil
+    is_lost = is_lost or not is_kept and (handled[need] == "failed" or not handled[need] and redis.call("HEXISTS", records_key, need) == 1)
   end
   return open, is_lost
 end
@@ -114,7 +116,6 @@ local function bring_back(job_id, text)
   end
 end
 
-local looked = 0
 while #stack > 0 and taken < limit and looked < limit * 4 and restore.bytes_restored < MOST_BYTES do
   local job_id = table.remove(stack)
   local text = not postponed[job_id] and record_of(job_id)

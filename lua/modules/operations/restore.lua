@@ -1,6 +1,7 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
+--- @requires limits/queue_settings
 --- @exports start_restore, restore, bytes_restored, queues_used
 
 -- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
@@ -190,6 +191,25 @@ local function expires_by_timer(job)
   return is_extended(job) and job.expires > 0 and job.state ~= DEAD and job.state < DONE
 end
 
+local function ids_of(fields)
+  local ids = {}
+  for id in pairs(fields or {}) do
+    ids[#ids + 1] = id
+  end
+  return ids
+end
+
+-- Whether one of the jobs that were told of the end of this one does not come back. ids: of these; in records of the version before: true.
+local function has_told_others(ids, waits_for)
+  if type(ids) == "table" then
+    return #waits_for(ids) < #ids
+  end
+  return ids
+end
+
+-- Jobs that were put behind their failed dependencies. One of these may have been published again under its id, and need the job by now: so only once.
+local put_off = {}
+
 -- text: the record. waits_for: returns which of some dependencies are still to come back, and true if one of them could not. Returns why the job does not come
 -- back; or nil, and what of it does not. If it must wait: "later", and for which jobs.
 function restore(id, text, operation, waits_for)
@@ -205,8 +225,12 @@ function restore(id, text, operation, waits_for)
     return "later", {}
   end
   local open, is_lost = waits_for(record.needs or {})
+  local failed = waits_for(ids_of(record.failed))
   if --[[ guard: undo-after-dependencies ]] #open > 0 then
     return "later", open
+  elseif --[[ guard: undo-after-failed-dependencies ]] #failed > 0 and not put_off[id] then
+    put_off[id] = true
+    return "later", failed
   elseif --[[ guard: undo-keeps-lost-dependencies-lost ]] is_lost then
     return "dependency_missing"
   end
@@ -221,6 +245,9 @@ function restore(id, text, operation, waits_for)
     moves.vanish_kept(left_over)
   end
   local was, number = job.state, registry.number_of(record.queue)
+  -- A drain that has ended, because the queue is empty, does not begin again with this job.
+  -- guard: undo-begins-no-drain
+  queue_settings.is_draining(number)
   queues_used[number] = true
   make_job(job, record, number)
   if job.x.unique and was < DONE and was ~= DEAD then
@@ -232,5 +259,5 @@ function restore(id, text, operation, waits_for)
     add_member(namespace_key("expiring"), text_of(job.expires), id)
     set_timer("E", job.expires)
   end
-  return nil, { lease = was == LEASED or record.was_given_back, dependents = record.tells_others, events = record.is_told }
+  return nil, { lease = was == LEASED or record.was_given_back, dependents = has_told_others(record.tells_others, waits_for), events = record.is_told }
 end

@@ -1,5 +1,6 @@
 -- Records of the jobs that an operation ends: all that brings a job back (operations/restore).
---- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/indexes, limits/store_room, operations/undo_keys
+--- @requires core/call, core/header, core/plan, queues/registry, jobs/dependents, extended/jobs, extended/indexes, limits/store_room, limits/beside_bytes
+--- @requires operations/undo_keys
 --- @exports record_of_end, keep_record, kept_bytes, add_revoked
 
 -- Jobs and bytes of an operation, at most: what it ends beyond cannot come back.
@@ -42,11 +43,17 @@ local function pack_record(job, at, facts)
   return cmsgpack.pack(facts)
 end
 
--- The record of a job that an operation is about to end; or nil, and why there is none. due: when a far job is due, if the walk has read it.
--- with_grace: its worker is requested to stop first, so the job may end in another way. tells_others: jobs depend on it, and will be told of its end.
-function record_of_end(job, due, with_grace, tells_others)
+-- The jobs that are told of the end of a job, by their ids; true = they may be more than one script reads, nil = there are none.
+local function told_of(job)
+  local ids = dependents.dependents_of(job)
+  return #ids >= dependents.MOST_SHOWN or #ids > 0 and ids or nil
+end
+
+-- The record of a job that an operation is about to end, and by how many bytes it may grow; or nil, and why there is none. due: when a far job is due, if the
+-- walk has read it. with_grace: its worker is requested to stop first, so the job may end in another way. cascade: its dependents end with it.
+function record_of_end(job, due, with_grace, cascade)
   if job.state == LEASED and with_grace then
-    return cmsgpack.pack({ lease = job.lease })
+    return cmsgpack.pack({ lease = job.lease }), --[[ guard: undo-counts-revoked-jobs ]] HEADER_BYTES + jobs.body_bytes_of(job) + beside_bytes(job.x)
   end
   local at = score_of(job) or job.state == SCHEDULED and (due or job.x.due)
   if job.state == SCHEDULED and not at then
@@ -54,18 +61,19 @@ function record_of_end(job, due, with_grace, tells_others)
   end
   local is_kept = job.state >= DONE
   return pack_record(job, at or nil, {
-    tells_others = tells_others or nil,
+    tells_others = cascade and told_of(job) or nil,
     kept_until = is_kept and redis.call("ZSCORE", namespace_key("keeping"), job.id) or nil,
   })
 end
 
--- Plans to keep a record. kept: {jobs, bytes} that the operation has so far. Returns whether there is room.
+-- Plans to keep a record. kept: {jobs, bytes} that the operation has so far. grows_by: bytes, nil = none. Returns whether there is room.
 kept_bytes = 0
-function keep_record(operation, kept, id, record)
-  if kept.jobs >= MOST_JOBS or kept.bytes + #record > MOST_BYTES then
+function keep_record(operation, kept, id, record, grows_by)
+  local bytes = #record + (grows_by or 0)
+  if --[[ guard: undo-keeps-some-jobs ]] kept.jobs >= MOST_JOBS or --[[ guard: undo-keeps-some-bytes ]] kept.bytes + bytes > MOST_BYTES then
     return false
   end
-  kept.jobs, kept.bytes, kept_bytes = kept.jobs + 1, kept.bytes + #record, kept_bytes + #record
+  kept.jobs, kept.bytes, kept_bytes = kept.jobs + 1, kept.bytes + bytes, kept_bytes + #record
   write("RPUSH", undo_keys.undo_ids_key(operation), id)
   write("HSET", undo_keys.undo_records_key(operation), id, record)
   return true
@@ -78,6 +86,6 @@ function add_revoked(job, is_given_back)
   -- guard: undo-keeps-revoked-jobs
   if redis.call("HEXISTS", key, job.id) == 1 and not store_room.is_store_full() then
     jobs.put(job, "undo", nil)
-    write("HSET", key, job.id, pack_record(job, nil, { was_given_back = is_given_back or nil }))
+    write("HSET", key, job.id, pack_record(job, nil, { was_given_back = is_given_back or nil, tells_others = told_of(job) }))
   end
 end
