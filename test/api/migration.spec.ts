@@ -1,9 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OperationDetails } from '../../src/contract/operations.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { NO_QUOTAS } from '../../src/engine/core/quotas.js';
+import { ScriptRunner } from '../../src/engine/core/scripts.js';
 import { Engines } from '../../src/engine/engines.js';
-import type { PoolEngine } from '../../src/engine/pool-engine.js';
-import { newJob } from '../engine/fixture.js';
+import { PoolEngine } from '../../src/engine/pool-engine.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { stepUndo } from '../../src/redis/scripts/extended.js';
+import { newJob, silentLog, testPoolOptions } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { answerWith, PUSH, Receiver } from '../support/receiver.js';
 import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+
+const SHOWN = { filter: { state: [] }, to: null, set: null };
 
 /** The default pool, on a Redis of its own, moves to the tests' Redis. */
 describe('a pool that moves to another Redis', () => {
@@ -35,9 +44,8 @@ describe('a pool that moves to another Redis', () => {
 
   it('refuses a new operation, and stops those that ran when the move began', async () => {
     for (let i = 0; i < 40; i++) await old.publish(app.namespace, 'operated', newJob());
-    const shown = { filter: { state: [] }, to: null, set: null };
     const { details } = await old.operations.start(app.namespace, {
-      ...{ action: 'delete', filter: { queue: 'operated' }, ratePerS: 10, shown },
+      ...{ action: 'delete', filter: { queue: 'operated' }, ratePerS: 10, shown: SHOWN },
     });
     const find = async (): Promise<unknown> =>
       (await app.call('GET', `/v1/${app.namespace}/operations/${details.id}`)).json;
@@ -47,6 +55,46 @@ describe('a pool that moves to another Redis', () => {
     const refused = await app.call('POST', `/v1/${app.namespace}/operations`, { body });
     expect(refused).toMatchObject({ status: 503, json: { code: 'pool_moving' } });
     await app.delete('operated');
+  });
+
+  it('refuses an undo, and stops one that ran when the move began: another server can go on after the move', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 40; i++) ids.push(await old.publish(app.namespace, 'undone', newJob()));
+    // A server that does not know of the move yet.
+    const pool = await RedisPool.connect('default', testPoolOptions({ url: redis.url }), silentLog);
+    const before = new PoolEngine(pool);
+    const { operations, operationRunner } = before.components;
+    const { details } = await operations.start(app.namespace, {
+      ...{ action: 'delete', filter: { queue: 'undone' }, undoMs: 600_000, shown: SHOWN },
+    });
+    const { id } = details;
+    const find = async (): Promise<OperationDetails> => (await operations.find(app.namespace, id))!.details;
+    const goOn = async (): Promise<void> => {
+      while ((await operationRunner.runNow()) > 0) await sleep(2);
+    };
+    await waitFor(() => goOn().then(async () => (await find()).state === 'done'));
+    await operations.undo(app.namespace, id);
+    const args = { id, reason: '', limit: 10, quotas: NO_QUOTAS };
+    await new ScriptRunner(pool, silentObserver, undefined).run(stepUndo, app.namespace, args);
+    expect((await find()).undo).toMatchObject({ state: 'running', restored: 10 });
+
+    const path = `/v1/${app.namespace}/operations/${id}`;
+    await waitFor(async () => (await find()).undo?.state !== 'running', 20_000);
+    expect((await app.call('GET', path)).json).toMatchObject({
+      undo: { state: 'stopped', restored: 10, message: 'The pool is being moved to another Redis.' },
+    });
+    expect(await app.call('POST', `${path}/undo`)).toMatchObject({
+      ...{ status: 503, json: { code: 'pool_moving' } },
+    });
+    expect((await app.get('undone?count=50')).json).toHaveLength(10);
+
+    await operations.undo(app.namespace, id);
+    await waitFor(() => goOn().then(async () => (await find()).undo?.state === 'done'));
+    expect((await find()).undo).toMatchObject({ restored: 40, failed: 0 });
+    expect((await app.get('undone?count=50')).json).toHaveLength(30);
+    await Promise.all(ids.map((one) => app.delete(`undone/job/${one}`)));
+    await before.stop();
+    await pool.close();
   });
 
   // One escape in the path is enough to bypass the fast path.

@@ -914,6 +914,33 @@ describe('HTTP push', () => {
       await waitFor(() => receiver.of(other).length === 1, 5_000);
     });
 
+    it('is sent to its URL when an undo has brought it back', async () => {
+      const { queue, name } = await pushed({ origins: [second.origin] });
+      await given('POST', `targets/${name}/pause`);
+      const url = `${second.origin}/orders/18`;
+      const id = await publish(queue, { push: { url }, attributes: { own: 'x' } });
+      const before = await job(id);
+      const filter = { queue };
+      const path = `operations/${(await given<{ id: string }>('POST', 'operations', { action: 'delete', filter, undo_ms: 60_000 })).id}`;
+      const operation = (): Promise<{ state: string; undo: { state: string; restored: number } }> =>
+        given('GET', path);
+      await waitFor(async () => (await operation()).state === 'done');
+      expect((await call('GET', `jobs/${id}`)).status).toBe(404);
+      // Without the permission push: the job is sent where its publisher wanted it.
+      const query = '?description=d&verbs=consume';
+      const { token } = (await app.admin('POST', `/token/${app.namespace}${query}`)).json as {
+        token: string;
+      };
+      expect((await call('POST', `${path}/undo`, undefined, token)).status).toBe(202);
+      await waitFor(async () => (await operation()).undo.state === 'done');
+      expect((await operation()).undo.restored).toBe(1);
+      expect(await job(id)).toMatchObject({ ...before, timeline: expect.any(Array) as unknown });
+      await given('POST', `targets/${name}/resume`);
+      await waitFor(() => second.of(id).length === 1, 5_000);
+      expect(second.of(id)[0]).toMatchObject({ url: '/orders/18', body: Buffer.from('{"n":1}') });
+      expect(receiver.of(id)).toEqual([]);
+    });
+
     it.each<[string, (origin: string) => string, boolean]>([
       ['of another port', () => 'http://127.0.0.1:1/', true],
       [

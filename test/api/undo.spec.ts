@@ -22,6 +22,19 @@ describe('the undo of an operation over the native API', () => {
   const run = (body: object, by?: string): Promise<Operation> => runOperation({ ...UNDOABLE, ...body }, by);
   const undo = (id: string, by?: string): Promise<Answer> =>
     call('POST', `operations/${id}/undo`, undefined, by === undefined ? {} : { token: by });
+  /** Changes a field of a stored token. */
+  const changeToken = (its: string, field: string, value: string): Promise<unknown> =>
+    app.server.admin.app
+      .get(PoolRegistry, { strict: false })
+      .get('default')!
+      .read('HSET', new TokenKeys('').token(tokenDigest('default', app.namespace, its)), field, value);
+  /** Takes a queue from a token, and waits until the server knows. */
+  const takeQueue = async (its: string, queue: string): Promise<void> => {
+    await changeToken(its, 'queues', 'elsewhere');
+    await waitFor(
+      async () => (await call('GET', `queues/${queue}`, undefined, { token: its })).status === 403,
+    );
+  };
 
   it('brings jobs back as they were, with an event of it in their timelines', async () => {
     const queue = fresh();
@@ -137,42 +150,55 @@ describe('the undo of an operation over the native API', () => {
     await publish({ queue });
     const mine = await token('verbs=consume&queues=mine-*');
     const { id } = await run({ action: 'delete', filter: {} }, mine);
-    const redis = app.server.admin.app.get(PoolRegistry, { strict: false }).get('default')!;
-    const key = new TokenKeys('').token(tokenDigest('default', app.namespace, mine));
-    await redis.read('HSET', key, 'queues', 'elsewhere');
-    await waitFor(
-      async () => (await call('GET', `queues/${queue}`, undefined, { token: mine })).status === 403,
-    );
+    await takeQueue(mine, queue);
     expect((await undo(id, mine)).json).toMatchObject({ code: 'queue_not_allowed' });
     expect((await undo(id)).status).toBe(202);
     expect((await ended(id)).undo).toMatchObject({ state: 'done', failed: 0 });
     expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 1 } });
   });
 
-  it('stops when the token that undoes is deleted, and goes on by another one', async () => {
-    const queue = fresh();
-    const ids = [];
-    for (let i = 0; i < 60; i++) ids.push((await publish({ queue })).id);
+  it.each([
+    [
+      'is deleted',
+      async (mine: string) => {
+        expect((await app.admin('DELETE', `/token/${app.namespace}/${mine}`)).status).toBe(204);
+      },
+      'The token that began to undo it was deleted, or has expired.',
+    ],
+    [
+      'loses the queue',
+      (mine: string, queue: string) => takeQueue(mine, queue),
+      'The rights of the token that began to undo it have changed.',
+    ],
+    [
+      'loses the permission',
+      async (mine: string, queue: string) => {
+        await changeToken(mine, 'verbs', 'publish');
+        const leases = { queues: [queue] };
+        await waitFor(async () => (await call('POST', 'leases', leases, { token: mine })).status === 403);
+      },
+      'The rights of the token that began to undo it have changed.',
+    ],
+  ])('stops when the token that undoes %s, and goes on by another one', async (_what, change, message) => {
+    const queue = fresh('mine-');
+    for (let i = 0; i < 60; i++) await publish({ queue });
     const { id } = await run({ action: 'delete', filter: { queue } });
-    const mine = await token('verbs=consume');
+    const mine = await token('verbs=consume&queues=mine-*');
     const { operationRunner } = (
       app.server.api.app.get(Engines, { strict: false }).of('default') as PoolEngine
     ).components;
     const check = operationRunner['check']!;
-    const deleted = new Promise<Answer>((resolve) =>
+    const changed = new Promise<void>((resolve, reject) =>
       operationRunner.useGrants(async (...of) => {
-        resolve(await app.admin('DELETE', `/token/${app.namespace}/${mine}`));
+        await change(mine, queue).then(resolve, reject);
         return check(...of);
       }),
     );
-    await undo(id, mine);
-    expect(await deleted).toMatchObject({ status: 204 });
+    expect((await undo(id, mine)).status).toBe(202);
+    await changed;
     const { undo: stopped } = await ended(id);
     operationRunner.useGrants(check);
-    expect(stopped).toMatchObject({
-      ...{ state: 'stopped', restored: 0, failed: 0 },
-      message: 'The token that began to undo it was deleted, or has expired.',
-    });
+    expect(stopped).toMatchObject({ state: 'stopped', restored: 0, failed: 0, message });
     expect((await undo(id)).status).toBe(202);
     expect((await ended(id)).undo).toMatchObject({ state: 'done', restored: 60 });
     expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 60 } });
