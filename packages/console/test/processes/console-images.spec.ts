@@ -31,7 +31,7 @@ const ROUTES: Readonly<Record<string, string>> = {
 
 whereThere('the images of the documents', () => {
   let at: ConsoleApp;
-  const words: Record<string, readonly string[]> = MAKES_IMAGES
+  const wordsByName: Record<string, readonly string[]> = MAKES_IMAGES
     ? {}
     : (JSON.parse(readFileSync(WORDS, 'utf8')) as Record<string, readonly string[]>);
 
@@ -42,7 +42,7 @@ whereThere('the images of the documents', () => {
     if (MAKES_IMAGES) await runJobs();
   }, LIMIT_MS);
   afterAll(async () => {
-    if (MAKES_IMAGES) writeFileSync(WORDS, `${JSON.stringify(words, null, 2)}\n`);
+    if (MAKES_IMAGES) writeFileSync(WORDS, `${JSON.stringify(wordsByName, null, 2)}\n`);
     await at.stop();
   });
 
@@ -54,7 +54,7 @@ whereThere('the images of the documents', () => {
         await page.waitForLoadState('networkidle');
         await page.setViewportSize({ width: WIDTH, height: await heightOf(page) });
         if (MAKES_IMAGES) {
-          words[name] = await wordsOf(page);
+          wordsByName[name] = await wordsOf(page);
           mkdirSync(FOLDER, { recursive: true });
           for (const colorScheme of ['light', 'dark'] as const) {
             await page.emulateMedia({ colorScheme });
@@ -62,7 +62,7 @@ whereThere('the images of the documents', () => {
             await page.screenshot({ path: join(FOLDER, `${name}-${colorScheme}.png`) });
           }
         }
-        expect(await wordsOf(page)).toEqual(words[name]);
+        expect(await wordsOf(page)).toEqual(wordsByName[name]);
       }),
     LIMIT_MS,
   );
