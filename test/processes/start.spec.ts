@@ -134,7 +134,7 @@ describe('a server of two workers that cannot start', () => {
     return server.output.split('\n').filter((line) => line.startsWith('pumphouse: '));
   }
 
-  describe('with a wrong password', () => {
+  describe('a wrong password', () => {
     let redis: RedisProcess;
     let url: string;
     beforeAll(async () => {
