@@ -49,9 +49,10 @@ export function configurationPage({ toml, config, keysOf }) {
     const path = kind.type === 'named' ? `${name}.default` : name;
     const title = kind.type === 'named' ? `[${name}.NAME]` : `[${name}]`;
     const about = sections.get(path) ?? '';
-    const found = [...keysOf(kind.of)].map(([key, one]) =>
-      one.type === 'named' ? named(`${name}.${key}`, one) : entry(path, key, one),
-    );
+    const found = [...keysOf(kind.of)].map(([key, one]) => {
+      if (one.type === 'section') return section(`${name}.${key}`, one);
+      return one.type === 'named' ? named(`${name}.${key}`, one) : entry(path, key, one);
+    });
     return [heading(2, `\`${title}\``), linked(about), ...found].filter((text) => text !== '').join('\n\n');
   }
 

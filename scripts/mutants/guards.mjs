@@ -9,6 +9,7 @@ import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { EXPLAIN } from './guards/explain.mjs';
+import { OIDC_GUARDS } from './guards/oidc.mjs';
 import { OPERATIONS } from './guards/operations.mjs';
 import { UNDO } from './guards/undo.mjs';
 import { HISTORY } from './guards/history.mjs';
@@ -72,6 +73,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 export const GUARDS = [
   ...LEASES,
   ...ACCOUNTS,
+  ...OIDC_GUARDS,
   ...TOKEN_SCOPES,
   ...PAYLOADS,
   ...RECORD_GUARDS,

@@ -84,9 +84,9 @@ export class AdminHttp {
   setUp(fastify: FastifyInstance): void {
     const { config, signIn, audit } = this.parts;
     const { host } = config.admin;
-    if (!signIn.accounts.areNeeded && !isLoopback(host)) {
+    if (!signIn.isNeeded && !isLoopback(host)) {
       throw new Error(
-        `admin.host is ${host}: set admin.accounts, or keep the admin port on a loopback address`,
+        `admin.host is ${host}: set admin.accounts or admin.oidc, or keep the admin port on a loopback address`,
       );
     }
     fastify.removeAllContentTypeParsers();
@@ -130,9 +130,9 @@ export class AdminHttp {
 
   /** Answers at once if no password was sent: browsers ask for a password only after this answer. */
   private authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { accounts, cookie } = this.parts.signIn;
+    const { isNeeded, cookie } = this.parts.signIn;
     const { authorization, cookie: cookies } = request.headers;
-    if (!accounts.areNeeded) this.admit(request, reply, WITHOUT_ACCOUNT, done);
+    if (!isNeeded) this.admit(request, reply, WITHOUT_ACCOUNT, done);
     else if (
       /* guard: session-needs-the-console-header */ cookie.isIn(cookies) &&
       !SAFE.has(request.method) &&

@@ -12,7 +12,12 @@ import { QueueHistoryService } from './overview/queue-history.service.js';
 import { NamespacesController } from './namespaces.controller.js';
 import { QuotasController } from './quotas.controller.js';
 import { RedisController } from './redis.controller.js';
+import { OidcStore } from '../auth/oidc-store.js';
 import { SessionStore } from '../auth/session-store.js';
+import { Config } from '../config/config.js';
+import { LOG, type Log } from '../domain/log.js';
+import { Oidc } from './oidc/oidc.js';
+import { OidcController } from './oidc/oidc.controller.js';
 import { Sessions } from './sessions/sessions.js';
 import { SessionsController } from './sessions/sessions.controller.js';
 import { SignIn } from './sessions/sign-in.js';
@@ -37,6 +42,7 @@ import { TokensController } from './tokens/tokens.controller.js';
     ServerController,
     RedisController,
     SessionsController,
+    OidcController,
     AuditController,
     OverviewController,
   ],
@@ -47,10 +53,16 @@ import { TokensController } from './tokens/tokens.controller.js';
     TokenAdmin,
     TokenLifecycle,
     {
+      provide: Oidc,
+      inject: [Config, OidcStore, SessionStore, LOG],
+      useFactory: ({ admin }: Config, store: OidcStore, sessions: SessionStore, log: Log) =>
+        new Oidc(admin, { store, sessions, log }),
+    },
+    {
       provide: Sessions,
-      inject: [SignIn, SessionStore],
-      useFactory: ({ accounts, cookie }: SignIn, store: SessionStore) =>
-        new Sessions(accounts, cookie, store),
+      inject: [SignIn, SessionStore, Oidc],
+      useFactory: ({ accounts, cookie }: SignIn, store: SessionStore, oidc: Oidc) =>
+        new Sessions(accounts, cookie, store, oidc.sessions),
     },
     { provide: APP_FILTER, useClass: AdminErrorFilter },
   ],

@@ -9,6 +9,8 @@ const OPEN_TO_ALL: ReadonlySet<string> = new Set([
 ]);
 /** The files of the console, which a link of any page may open. They have no secret; the calls that they make are checked. */
 const CONSOLE = /^\/ui(?:[/?]|$)/;
+/** Where the provider of OpenID Connect sends browsers back, from its own site. The call checks what they bring. */
+const FROM_PROVIDER = 'GET /sign-in/oidc/callback';
 const OWN_SITE: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none']);
 /** The machine itself resolves `localhost`, without DNS. */
 const LOCALHOST = 'localhost';
@@ -45,11 +47,12 @@ export class BrowserRules {
 
   /** @returns undefined if the request is allowed */
   refusalOf({ method, url, headers }: BrowserRequest): BrowserRefusal | undefined {
-    if (OPEN_TO_ALL.has(`${method} ${url.split('?', 1)[0] ?? ''}`)) return undefined;
+    const call = `${method} ${url.split('?', 1)[0] ?? ''}`;
+    if (OPEN_TO_ALL.has(call)) return undefined;
     if (method === 'GET' && CONSOLE.test(url)) return undefined;
     const { host = '', origin } = headers;
     // guard: admin-refuses-other-sites
-    if (!OWN_SITE.has(headers['sec-fetch-site']))
+    if (!OWN_SITE.has(headers['sec-fetch-site']) && call !== FROM_PROVIDER)
       return { rule: 'sec_fetch_site', error: 'a web page of another site must not call the admin port' };
     if (origin !== undefined && !isOfHost(origin, host))
       return { rule: 'origin', error: 'a web page of another origin must not call the admin port' };

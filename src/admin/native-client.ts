@@ -27,7 +27,10 @@ export class NativeClient implements AccountClient {
 
   async isSignedIn(): Promise<boolean> {
     const { sessionEndsMs, headers } = this.request;
-    return sessionEndsMs === undefined || (await this.parts.sessions.find(headers.cookie)) !== null;
+    if (sessionEndsMs === undefined) return true;
+    const session = await this.parts.sessions.find(headers.cookie);
+    // guard: stream-ends-with-its-role
+    return session !== null && session.actor.isLike(this.actor);
   }
 
   admitted({ action, pool, namespace, names }: AccountCall): Promise<void> | undefined {

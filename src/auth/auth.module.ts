@@ -16,6 +16,7 @@ import { AuditStore } from './audit-store.js';
 import { DEFAULT_POOL } from './credentials.js';
 import { LastUsed, USE_PAUSE_MS } from './last-used.js';
 import { NamespaceQuotas } from './namespace-quotas.js';
+import { OidcStore } from './oidc-store.js';
 import { QuotaStore } from './quota-store.js';
 import { SessionStore } from './session-store.js';
 import { Throttle } from './throttle.js';
@@ -87,6 +88,7 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
       inject: [TOKEN_REDIS],
       useFactory: (redis: RedisPool) => new SessionStore(redis),
     },
+    { provide: OidcStore, inject: [TOKEN_REDIS], useFactory: (redis: RedisPool) => new OidcStore(redis) },
     NamespaceQuotas,
     {
       provide: LastUsed,
@@ -115,6 +117,7 @@ export class LastUsedWriter implements BeforeApplicationShutdown {
   exports: [
     NamespaceQuotas,
     SessionStore,
+    OidcStore,
     AuditStore,
     TokenStore,
     TokenInventory,

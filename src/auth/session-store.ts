@@ -36,7 +36,13 @@ export class SessionStore {
 
   /** Ends one session, or all of the account. @returns how many */
   async end(account: string, digest = ''): Promise<number> {
-    return this.redis.run(sessionsEnd, { sessions: this.keys.sessions(account) }, { digest });
+    const { keys } = this;
+    const keyOf = {
+      sessions: keys.sessions(account),
+      checked: keys.checked(account),
+      accounts: keys.oidcAccounts,
+    };
+    return this.redis.run(sessionsEnd, keyOf, { digest, name: account });
   }
 
   /** How many sessions an account has now. */

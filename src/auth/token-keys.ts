@@ -50,6 +50,21 @@ export class TokenKeys {
     return `${this.base}sessions:${account}`;
   }
 
+  /** Hash: what OpenID Connect knows of the sessions of an account, and of the account itself. */
+  checked(account: string): string {
+    return `${this.base}oidc:${account}`;
+  }
+
+  /** Zset: accounts that signed in by OpenID Connect → when their last session ends, Unix ms. */
+  get oidcAccounts(): string {
+    return `${this.base}oidc-accounts`;
+  }
+
+  /** String: there while something is claimed. */
+  claim(of: string): string {
+    return `${this.base}claim:${of}`;
+  }
+
   /** Hash: the current window, if there is one. */
   window(digest: string, kind: ThrottleKind): string {
     return `${this.base}w:${digest}:${kind}`;

@@ -84,6 +84,33 @@ export const sessionFind = script('tokens/find_session', { repeatable: true, rep
 /** How many sessions have ended. */
 export const sessionsEnd = script('tokens/end_sessions', { repeatable: true, reply: whole });
 
+/** The last check of a session. */
+export interface FoundCheck {
+  /** How long ago the provider has confirmed the groups. */
+  readonly ageMs: number;
+  /** As it was stored. */
+  readonly value: string;
+}
+
+/** Null: there is none. */
+export const oidcFind = script('tokens/find_oidc', {
+  repeatable: true,
+  reply: (raw): FoundCheck | null => {
+    const [ageMs, value] = raw as [number?, string?];
+    return ageMs === undefined || value === undefined ? null : { ageMs, value };
+  },
+});
+
+/** False: the session has ended meanwhile. */
+export const oidcRecord = script('tokens/record_oidc', { repeatable: true, reply: flag });
+
+/** True if it was not claimed. */
+export const claim = script('tokens/claim', {
+  // Sending it twice would find the own claim.
+  repeatable: false,
+  reply: flag,
+});
+
 /** Start of the window that counted the request, Unix ms; below 0 = it is used up, and ends in so many milliseconds. */
 export const throttle = script('tokens/count_request', {
   // Sending it twice would count twice.
@@ -112,6 +139,9 @@ export const TOKEN_SCRIPTS = [
   sessionCreate,
   sessionFind,
   sessionsEnd,
+  oidcFind,
+  oidcRecord,
+  claim,
   throttle,
   refund,
 ] as const;

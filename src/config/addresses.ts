@@ -48,6 +48,13 @@ export function isLoopback(host: string): boolean {
   return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }
 
+/** True for a URL of https, or of http on a loopback address: what is sent there cannot be read on the way. */
+export function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
+}
+
 /** True for a range of addresses as `10.2.0.0/16`, or a single address. */
 export function isAddressRange(text: string): boolean {
   const [, address = '', bits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];

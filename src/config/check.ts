@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
-import { EMBEDDED, isLoopback, parseMapping, REDIS_PORT } from './addresses.js';
-import { AccountConfig, type Config, type RedisTarget, type TlsListenerConfig } from './config.js';
+import { ROLES } from '../domain/roles.js';
+import { EMBEDDED, isLoopback, isSafeUrl, parseMapping, REDIS_PORT } from './addresses.js';
+import { type Config, RoleConfig, type RedisTarget, type TlsListenerConfig } from './config.js';
 import { migrationProblems } from './migrations.js';
 import type { Problem } from './problems.js';
+import { fileProblem, readTextFile } from './text-files.js';
 import { below } from './tree.js';
 
 /** All problems of a configuration: of each value, and of valid values in combination. */
@@ -12,13 +14,19 @@ export function problemsOf(config: Config): Problem[] {
   const problems = [
     ...valueProblems(config),
     ...Object.entries(config.pools).flatMap(([name, pool]) => valueProblems(pool, below('pools', name))),
-    ...Object.entries(config.admin.accounts).flatMap(([name, account]) =>
-      account instanceof AccountConfig ? valueProblems(account, below('admin.accounts', name)) : [],
-    ),
+    ...roleProblems(config.admin.accounts, 'admin.accounts'),
+    ...roleProblems(config.admin.oidc.groups, 'admin.oidc.groups'),
   ];
   const isSound = (path: string): boolean =>
     !problems.some((problem) => `${problem.path}.`.startsWith(`${path}.`));
   return [...problems, ...joint(config, isSound)];
+}
+
+/** Problems of sections with a role, by their names. */
+function roleProblems(named: Readonly<Record<string, string | RoleConfig>>, path: string): Problem[] {
+  return Object.entries(named).flatMap(([name, one]) =>
+    one instanceof RoleConfig ? valueProblems(one, below(path, name)) : [],
+  );
 }
 
 function valueProblems(of: object, path = ''): Problem[] {
@@ -39,6 +47,7 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   const { server, admin, pools, tokens, limits, lmstfy } = config;
   const checks: readonly (readonly [of: string, check: () => Problem[]])[] = [
     ['admin', () => accountProblems(admin)],
+    ['admin', () => oidcProblems(admin)],
     ['admin.port', () => portProblems(config)],
     ['later.port', () => laterProblems(config)],
     ['server', () => listenerProblems(server, 'server')],
@@ -60,9 +69,66 @@ function broken(path: string, ...rules: readonly Rule[]): Problem[] {
   return rules.flatMap(([key, isWrong, text]) => (isWrong ? [{ path: below(path, key), text }] : []));
 }
 
-function accountProblems({ host, accounts }: Config['admin']): Problem[] {
-  const isOpen = !isLoopback(host) && Object.keys(accounts).length === 0;
-  return broken('admin', ['host', isOpen, 'must be a loopback address unless admin.accounts is set']);
+function accountProblems({ host, accounts, oidc }: Config['admin']): Problem[] {
+  const isOpen = !isLoopback(host) && Object.keys(accounts).length === 0 && oidc.issuer === undefined;
+  return broken('admin', [
+    'host',
+    isOpen,
+    'must be a loopback address unless admin.accounts or admin.oidc is set',
+  ]);
+}
+
+function oidcProblems({ public_url, oidc }: Config['admin']): Problem[] {
+  const { issuer, client_id, client_secret_file, scopes, groups } = oidc;
+  const isUsed = [issuer, client_id, client_secret_file].some((one) => one !== undefined);
+  if (!isUsed && Object.keys(groups).length === 0) return [];
+  const unknown = Object.entries(groups).filter(
+    ([, group]) => typeof group === 'string' && !ROLES.some((role) => role === group),
+  );
+  return [
+    ...broken(
+      'admin.oidc',
+      ['issuer', issuer === undefined, 'is missing: the URL of the provider'],
+      [
+        'client_id',
+        client_id === undefined,
+        'is missing: the provider gives it to a client that you register',
+      ],
+      [
+        'client_secret_file',
+        client_secret_file === undefined,
+        'is missing: the file with the secret that the provider has given to the client',
+      ],
+      ['scopes', !scopes.includes('openid'), 'must have "openid"'],
+      [
+        'groups',
+        Object.keys(groups).length === 0,
+        'is empty, and no user could sign in: give a group a role',
+      ],
+    ),
+    ...broken(
+      'admin.oidc.groups',
+      ...unknown.map(([name]): Rule => [name, true, `must be one of ${ROLES.join(', ')}, or a section`]),
+    ),
+    ...secretProblems(client_secret_file),
+    ...broken('admin', [
+      'public_url',
+      public_url === undefined || !isSafeUrl(public_url),
+      'must be set for admin.oidc, with https:// unless it is a loopback address: the provider sends browsers back there',
+    ]),
+  ];
+}
+
+function secretProblems(file: string | undefined): Problem[] {
+  const path = 'admin.oidc.client_secret_file';
+  if (file === undefined) return [];
+  try {
+    return readTextFile(file).trim() === ''
+      ? [{ path, text: `is an empty file: write the secret into it` }]
+      : [];
+  } catch (error) {
+    return [{ path, text: `cannot be read: ${fileProblem(error)}. Write the secret into that file` }];
+  }
 }
 
 function portProblems({ server, admin }: Config): Problem[] {

@@ -16,6 +16,7 @@ import {
   isAddressRange,
   isOrigin,
   isPortRange,
+  isSafeUrl,
   isWebOrigin,
   parseAddress,
   parseMapping,
@@ -64,6 +65,11 @@ const PASSWORD_HASH = { test: (text: string): boolean => parsePasswordHash(text)
 const NAMESPACE_PATTERNS =
   'must be a non-empty list of names of namespaces; * in a name matches any characters';
 const isNamespacePattern = (text: string): boolean => /^[-_*A-Za-z0-9]{1,255}$/.test(text);
+const ISSUER_MESSAGE =
+  'must be an https:// URL without ? and #, as the provider spells it; http:// only for a loopback address';
+const isIssuer = (text: string): boolean => !/[\s?#@]/.test(text) && isSafeUrl(text);
+const SCOPES = 'must be a non-empty list of scopes, without spaces';
+const isScope = (text: string): boolean => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 /** Names of queues and namespaces are parts of Redis keys. */
 const QUEUE_NAME = /^[-A-Za-z0-9][-_A-Za-z0-9]{0,254}$/;
 const NAME_MESSAGE = 'must be 1 to 255 letters, digits, - and _, not beginning with _';
@@ -108,12 +114,36 @@ export class ServerConfig extends TlsListenerConfig {
   @WholeNumber(1_024, MAX_QUOTA_BYTES) max_body_bytes_in_flight = 268_435_456;
 }
 
-/** An account of the admin port with a hashed password and a role. */
-export class AccountConfig {
-  @Text(PASSWORD_HASH_RULE, PASSWORD_HASH) password_hash = '';
+/** What an account of the admin port may do. */
+export class RoleConfig {
   @OneOf(ROLES) role: Role | '' = '';
   /** Patterns of the namespaces that it sees; left out = all. */
   @Optional() @TextList(NAMESPACE_PATTERNS, isNamespacePattern) namespaces?: string[];
+}
+
+/** An account of the admin port with a hashed password and a role. */
+export class AccountConfig extends RoleConfig {
+  @Text(PASSWORD_HASH_RULE, PASSWORD_HASH) password_hash = '';
+}
+
+/** Sign-in to the admin port by OpenID Connect; off without an issuer. */
+export class OidcConfig {
+  /** As its discovery document spells it. */
+  @Optional() @Text(ISSUER_MESSAGE, { test: isIssuer }) issuer?: string;
+  @Optional() @Text() client_id?: string;
+  @Optional() @Text() client_secret_file?: string;
+  /** What the button of the sign-in page calls it. */
+  @Text('must be 1 to 40 characters', /^[^\p{C}]{1,40}$/u) name = 'single sign-on';
+  @TextList(SCOPES, isScope) scopes: string[] = ['openid', 'profile', 'email', 'offline_access'];
+  @Text() groups_claim = 'groups';
+  @Text() account_claim = 'sub';
+  /** By name of a group; a text is a role for all namespaces. */
+  @NamedTextsOrSections(
+    RoleConfig,
+    'must be roles or sections by name of a group, neither empty; no control characters in names',
+    /^[^\p{C}]+$/u,
+  )
+  groups: Record<string, string | RoleConfig> = {};
 }
 
 /** The admin port. */
@@ -134,6 +164,7 @@ export class AdminConfig extends TlsListenerConfig {
     ACCOUNT_NAME,
   )
   accounts: Record<string, string | AccountConfig> = {};
+  @Section(OidcConfig) oidc = new OidcConfig();
 }
 
 /** Address and credentials of a Redis: exactly one of `url`, `sentinels` (with `master_name`) or `cluster`. */

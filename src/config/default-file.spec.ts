@@ -96,9 +96,10 @@ describe('the example configurations', () => {
       audit_days: 90,
       audit_max: 10_000,
       accounts: { ops: 'secret' },
+      oidc: new Config().admin.oidc,
     });
     expect(config.pools['default']).toMatchObject({ master_name: 'pumphouse', password: 'secret' });
-    expect(() => loadConfig({ file, env: {} })).toThrow('unless admin.accounts is set');
+    expect(() => loadConfig({ file, env: {} })).toThrow('unless admin.accounts or admin.oidc is set');
   });
 
   it('include a file of lmstfy, with a warning for settings that have no effect', () => {

@@ -211,7 +211,7 @@ describe('the admin host of a lmstfy file', () => {
 
   it('is refused without accounts if the environment sets it by PUMPHOUSE_ADMIN__HOST', () => {
     expect(problems(POOL, { PUMPHOUSE_ADMIN__HOST: '0.0.0.0' })).toEqual([
-      'admin.host must be a loopback address unless admin.accounts is set (PUMPHOUSE_ADMIN__HOST)',
+      'admin.host must be a loopback address unless admin.accounts or admin.oidc is set (PUMPHOUSE_ADMIN__HOST)',
     ]);
   });
 });

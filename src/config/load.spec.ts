@@ -197,12 +197,92 @@ describe('errors in the configuration', () => {
   });
 });
 
+describe('the settings of OpenID Connect', () => {
+  /** Any file that has a text. */
+  const SECRET_FILE = import.meta.filename;
+  const issuer = 'issuer = "https://login.example.com"';
+  const rest = `client_id = "a"\nclient_secret_file = "${SECRET_FILE}"`;
+  const groups = '[admin.oidc.groups]\nops = "admin"';
+  const admin = '[admin]\npublic_url = "https://queue.example"\n[admin.oidc]';
+
+  it('take a role, or a section of an account, for a group', () => {
+    const shop = '[admin.oidc.groups."/Shop team"]\nrole = "viewer"\nnamespaces = ["shop"]';
+    const { admin: found } = load(`${admin}\n${issuer}\n${rest}\n${groups}\n${shop}`);
+    expect(found.oidc.groups).toEqual({
+      ops: 'admin',
+      '/Shop team': { role: 'viewer', namespaces: ['shop'] },
+    });
+    const { admin: byName } = loadConfig({
+      env: {
+        PUMPHOUSE_ADMIN__PUBLIC_URL: 'http://127.0.0.1:7778',
+        PUMPHOUSE_ADMIN__HOST: '0.0.0.0',
+        PUMPHOUSE_ADMIN__OIDC__ISSUER: 'http://localhost:9000/realm',
+        PUMPHOUSE_ADMIN__OIDC__CLIENT_ID: 'a',
+        PUMPHOUSE_ADMIN__OIDC__CLIENT_SECRET_FILE: SECRET_FILE,
+        PUMPHOUSE_ADMIN__OIDC__GROUPS__OPS: 'operator',
+      },
+    });
+    expect(byName.oidc.groups).toEqual({ ops: 'operator' });
+  });
+
+  it.each([
+    [
+      'a part of them',
+      `${admin}\n${issuer}\n${groups}`,
+      ['client_id is missing', 'client_secret_file is missing'],
+    ],
+    ['no group', `${admin}\n${issuer}\n${rest}`, ['groups is empty, and no user could sign in']],
+    ['groups alone', `${admin}\n${groups}`, ['issuer is missing', 'client_id', 'client_secret_file']],
+    [
+      'an issuer without TLS',
+      `${admin}\nissuer = "http://login.example.com"`,
+      ['issuer must be an https:// URL'],
+    ],
+    [
+      'an issuer with a query',
+      `${admin}\nissuer = "https://a.example/?b"`,
+      ['issuer must be an https:// URL'],
+    ],
+    [
+      'an unknown role',
+      `${admin}\n${issuer}\n${rest}\n[admin.oidc.groups]\nops = "root"`,
+      ['groups.ops must be one of viewer, '],
+    ],
+    [
+      'an unknown role in a section',
+      `${admin}\n${issuer}\n${rest}\n[admin.oidc.groups.ops]\nrole = "root"`,
+      ['groups.ops.role must be one of viewer, '],
+    ],
+    [
+      'no scope openid',
+      `${admin}\n${issuer}\n${rest}\nscopes = ["email"]\n${groups}`,
+      ['scopes must have "openid"'],
+    ],
+    [
+      'a file of the secret that is not there',
+      `${admin}\n${issuer}\nclient_id = "a"\nclient_secret_file = "/none"\n${groups}`,
+      ['client_secret_file cannot be read: there is no such file. Write the secret into that file'],
+    ],
+  ])('are refused with %s, by the name of the key', (_what, toml, starts) => {
+    expect(problems(toml)).toEqual(
+      starts.map((one) => expect.stringContaining(`admin.oidc.${one}`) as unknown),
+    );
+  });
+
+  it.each(['', 'public_url = "http://queue.example"\n'])('need a public URL with TLS, not %j', (url) => {
+    const toml = `[admin]\n${url}[admin.oidc]\n${issuer}\n${rest}\n${groups}`;
+    expect(problems(toml)).toEqual([
+      expect.stringMatching(/^admin\.public_url must be set for admin\.oidc, with https/),
+    ]);
+  });
+});
+
 describe('settings that belong together', () => {
   it.each([
     [
       'an open admin port',
       '[admin]\nhost = "0.0.0.0"',
-      'admin.host must be a loopback address unless admin.accounts is set (FILE)',
+      'admin.host must be a loopback address unless admin.accounts or admin.oidc is set (FILE)',
     ],
     ['two listeners on one port', '[admin]\nport = 7777', 'admin.port must not be server.port (FILE)'],
     [

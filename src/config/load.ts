@@ -106,6 +106,7 @@ class Loading {
     const origin = this.fileLayer?.origin('admin.host');
     if (origin !== this.origins.get('admin.host') || typeof admin.host !== 'string') return;
     if (isLoopback(admin.host) || Object.keys(admin.accounts).length > 0) return;
+    if (admin.oidc.issuer !== undefined) return;
     this.tree = lay(this.tree, { admin: { host: '127.0.0.1' } });
     this.warnings.push(
       `the admin port is open to this machine only (127.0.0.1): ${origin ?? ''} asks for more, but there are no accounts`,

@@ -18,6 +18,11 @@ export class Actor {
     return this.namespaces?.some((pattern) => matchesPattern(pattern, namespace)) ?? true;
   }
 
+  /** True if another one may do the same. */
+  isLike({ role, namespaces }: Actor): boolean {
+    return role === this.role && namespaces?.join() === this.namespaces?.join();
+  }
+
   /** Those of some namespaces that the account may see, by name. */
   own(namespaces: readonly string[]): string[] {
     return namespaces.filter((one) => /* guard: lists-show-own-namespaces */ this.allows(one)).sort();

@@ -239,6 +239,48 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
     ...{ id: 'endSession', about: 'Signs out.', group: 'Accounts', isOpen: true },
     answers: { 204: { about: 'There is no session now.' } },
   },
+  'GET /sign-in': {
+    ...{
+      id: 'getSignIn',
+      about: 'Returns whether there is a sign-in by OpenID Connect, and how the provider is called.',
+      group: 'Accounts',
+      isOpen: true,
+    },
+    answers: {
+      200: { about: 'Null: there is none.', schema: object({ oidc: nullable(object({ name: TEXT })) }) },
+    },
+  },
+  'GET /sign-in/oidc': {
+    ...{
+      id: 'beginOidc',
+      about: 'Sends a browser to the provider of OpenID Connect. 404 without one.',
+      group: 'Accounts',
+      isOpen: true,
+    },
+    query: { route: 'Page of the console to show afterwards: what stands behind its `#`.' },
+    answers: {
+      303: { about: 'To the provider.' },
+      503: { about: 'The provider does not answer: a page.', schema: TEXT, type: 'text/html' },
+    },
+  },
+  'GET /sign-in/oidc/callback': {
+    ...{
+      id: 'finishOidc',
+      about: 'Signs a user in whom the provider has sent back: the answer sets a cookie.',
+      group: 'Accounts',
+      isOpen: true,
+    },
+    query: {
+      ...{ code: 'From the provider.', state: 'From the provider.', iss: 'From the provider.' },
+      error: 'From the provider.',
+    },
+    answers: {
+      303: { about: 'To the console.' },
+      400: { about: 'The sign-in failed a check: a page.', schema: TEXT, type: 'text/html' },
+      403: { about: 'The user has no access: a page.', schema: TEXT, type: 'text/html' },
+      503: { about: 'The provider does not answer: a page.', schema: TEXT, type: 'text/html' },
+    },
+  },
   'GET /accounts': {
     ...{
       id: 'listAccounts',

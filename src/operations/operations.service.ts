@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { actorOfGroups, isOidcAccount, MAX_CHECK_AGE_MS } from '../auth/oidc-accounts.js';
+import { OidcStore } from '../auth/oidc-store.js';
 import { rightsOfAccount } from '../auth/roles.js';
 import { TokenCache } from '../auth/token-cache.js';
 import { Config } from '../config/config.js';
@@ -33,6 +35,7 @@ export class OperationsService {
     private readonly engines: Engines,
     private readonly tokens: TokenCache,
     private readonly config: Config,
+    private readonly oidc: OidcStore,
   ) {
     for (const engine of engines.all()) engine.useGrants((...grant) => this.check(...grant));
   }
@@ -101,8 +104,9 @@ export class OperationsService {
   }
 
   /** The role of an account is that of the configuration of this server. */
-  private checkAccount(namespace: string, name: string, verbs: readonly string[]): GrantCheck {
-    const actor = actorOf(this.config.admin.accounts, name);
+  private async checkAccount(namespace: string, name: string, verbs: readonly string[]): Promise<GrantCheck> {
+    const { admin } = this.config;
+    const actor = isOidcAccount(name) ? await this.oidcActor(name) : actorOf(admin, name);
     const stopped = { reason: 'rights_changed', lacksPush: true };
     if (actor === undefined) return stopped;
     try {
@@ -115,6 +119,14 @@ export class OperationsService {
       if (error instanceof QueueError) return stopped;
       throw error;
     }
+  }
+
+  /** An account of OpenID Connect, by the groups that the last check of its sessions has found. */
+  private async oidcActor(name: string): Promise<Actor | undefined> {
+    const checked = await this.oidc.ofAccount(name);
+    // guard: operation-ends-with-its-oidc-account
+    if (checked === null || checked.ageMs > MAX_CHECK_AGE_MS) return undefined;
+    return actorOfGroups(name, this.config.admin.oidc, checked.found.groups);
   }
 
   private of({ pool }: Caller): OperationCalls {
@@ -147,9 +159,10 @@ function grantOf({ tokenId: by, tokenHint, actor, rights }: Caller, verbs: reado
 }
 
 /** An account by its name; undefined if the configuration has none. '': the server has no accounts. */
-function actorOf(accounts: Config['admin']['accounts'], name: string): Actor | undefined {
+function actorOf({ accounts, oidc }: Config['admin'], name: string): Actor | undefined {
   const account = accounts[name];
-  if (name === '') return Object.keys(accounts).length === 0 ? WITHOUT_ACCOUNT : undefined;
+  const isOpen = Object.keys(accounts).length === 0 && oidc.issuer === undefined;
+  if (name === '') return isOpen ? WITHOUT_ACCOUNT : undefined;
   if (account === undefined) return undefined;
   if (typeof account === 'string') return new Actor(name, 'admin', null);
   return account.role === '' ? undefined : new Actor(name, account.role, account.namespaces ?? null);

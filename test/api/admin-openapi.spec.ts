@@ -100,6 +100,9 @@ describe('the OpenAPI document of the admin port', () => {
       ['GET', '/session', '/session'],
       ['POST', '/session', '/session', { body: '{"account":"a","password":"b"}' }],
       ['DELETE', '/session', '/session'],
+      ...['', '/oidc', '/oidc/callback'].map((path): [string, string, string] => [
+        ...(['GET', `/sign-in${path}`, `/sign-in${path}`] as const),
+      ]),
       ['GET', '/accounts', '/accounts'],
       ['DELETE', '/accounts/ops/sessions', '/accounts/{name}/sessions'],
       ['GET', '/audit', '/audit'],

@@ -148,7 +148,11 @@ const OPEN = [
 ];
 
 /** Open without an account: what a sign-in without a password, and a sign-out without a session, answer. */
-const SESSION: Readonly<Record<string, number>> = { 'POST /session': 400, 'DELETE /session': 204 };
+const SESSION: Readonly<Record<string, number>> = {
+  ...{ 'POST /session': 400, 'DELETE /session': 204, 'GET /sign-in': 200 },
+  // Without a provider there is no such sign-in.
+  ...{ 'GET /sign-in/oidc': 404, 'GET /sign-in/oidc/callback': 404 },
+};
 
 /** Open without a token, to those who have a URL that the server has signed. */
 const SIGNED = ['POST /push/ack'];

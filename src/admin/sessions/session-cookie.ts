@@ -38,24 +38,25 @@ export class SessionCookie {
 
   /** True if a request has such a cookie, whatever is in it. */
   isIn(header: string | undefined): boolean {
-    return this.valuesIn(header).length > 0;
+    return cookieValues(header, this.name).length > 0;
   }
 
   /** The session of a request; null if it has none. Two of them are none: one may be of another site. */
   read(header: string | undefined): SessionSecret | null {
-    const [value = '', ...more] = this.valuesIn(header);
+    const [value = '', ...more] = cookieValues(header, this.name);
     const [, account = '', secret = ''] = VALUE.exec(value) ?? [];
     // guard: two-session-cookies-are-none
     if (secret === '' || more.length > 0) return null;
     return { account: Buffer.from(account, 'base64url').toString(), secret };
   }
+}
 
-  private valuesIn(header = ''): string[] {
-    return header.split(';').flatMap((part) => {
-      const equals = part.indexOf('=');
-      return part.slice(0, Math.max(equals, 0)).trim() === this.name ? [part.slice(equals + 1).trim()] : [];
-    });
-  }
+/** The values of all cookies with a name. @param header `Cookie` of a request */
+export function cookieValues(header: string | undefined, name: string): string[] {
+  return (header ?? '').split(';').flatMap((part) => {
+    const equals = part.indexOf('=');
+    return part.slice(0, Math.max(equals, 0)).trim() === name ? [part.slice(equals + 1).trim()] : [];
+  });
 }
 
 /** Makes the secret of a session: 256 random bits. */

@@ -5,6 +5,7 @@ import { QueueError } from '../../domain/errors.js';
 import { AdminException } from '../admin-error.filter.js';
 import { Audit } from '../audit/audit.js';
 import { AuditTrail, factsOf } from '../audit/audit-trail.js';
+import { Oidc } from '../oidc/oidc.js';
 import { CurrentActor } from '../parameters.js';
 import { Sessions } from './sessions.js';
 import { SignIn } from './sign-in.js';
@@ -29,6 +30,7 @@ export class SessionsController {
   constructor(
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
+    private readonly oidc: Oidc,
     private readonly audit: Audit,
     private readonly trail: AuditTrail,
   ) {}
@@ -41,8 +43,8 @@ export class SessionsController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() body: unknown,
   ): Promise<Identity> {
-    const { accounts, passwords } = this.signIn;
-    if (!accounts.areNeeded) throw new AdminException(HttpStatus.NOT_FOUND, { error: NO_ACCOUNTS });
+    const { isNeeded, passwords } = this.signIn;
+    if (!isNeeded) throw new AdminException(HttpStatus.NOT_FOUND, { error: NO_ACCOUNTS });
     const { account, password } = credentialsIn(body);
     const verdict = await passwords.check(request.ip, basicOf(account, password));
     if (typeof verdict === 'string') throw busy(reply);
@@ -78,7 +80,8 @@ export class SessionsController {
   /** The accounts with their sessions: all for the role `admin`, else the own one. */
   @Get('accounts')
   async list(@CurrentActor() actor: Actor): Promise<object> {
-    const shown = this.signIn.accounts.all().filter(({ account }) => sees(actor, account));
+    const all = [...this.signIn.accounts.all(), ...(await this.oidc.accounts())];
+    const shown = all.filter(({ account }) => sees(actor, account));
     const accounts = shown.map(async ({ account, role, namespaces }) => ({
       ...{ name: account, role, namespaces },
       sessions: await this.sessions.count(account ?? ''),
@@ -95,7 +98,7 @@ export class SessionsController {
     // guard: sessions-of-others-need-admin
     if (!sees(actor, name))
       throw new QueueError('role_missing', 'only the role admin may end sessions of another account');
-    if (this.signIn.accounts.named(name) === undefined)
+    if (this.signIn.accounts.named(name) === undefined && !(await this.oidc.hasAccount(name)))
       throw new AdminException(HttpStatus.NOT_FOUND, { error: 'account not found' });
     return { ended: await this.sessions.endAll(name) };
   }

@@ -1,6 +1,8 @@
+import { isOidcAccount } from '../../auth/oidc-accounts.js';
 import type { SessionStore } from '../../auth/session-store.js';
 import type { Actor } from '../../domain/actor.js';
 import type { Accounts } from '../accounts.js';
+import type { NewOidcSession, OidcSessions } from '../oidc/oidc-sessions.js';
 import { digestOfSecret, newSecret, type SessionCookie, type SessionSecret } from './session-cookie.js';
 
 /** In place of that of an account that does not exist. */
@@ -22,12 +24,31 @@ export class Sessions {
     private readonly accounts: Accounts,
     private readonly cookie: SessionCookie,
     private readonly store: SessionStore,
+    /** Null: there are none. */
+    private readonly oidc: OidcSessions | null = null,
   ) {}
 
   /** Begins a session. @returns its end, and the header that gives it to the browser */
   async begin({ account }: Actor): Promise<{ readonly endsMs: number; readonly header: string }> {
     const sent = { account: account ?? '', secret: newSecret() };
     const endsMs = await this.store.create(sent.account, this.digestOf(sent));
+    return { endsMs, header: this.cookie.set(sent) };
+  }
+
+  /**
+   * Begins a session of an account of OpenID Connect.
+   *
+   * @returns as `begin`
+   * @throws {Error} it was ended at once, by a call that ends all sessions of the account
+   */
+  async beginOidc(
+    account: string,
+    user: Pick<NewOidcSession, 'subject' | 'groups' | 'tokens'>,
+  ): Promise<{ readonly endsMs: number; readonly header: string }> {
+    const sent = { account, secret: newSecret() };
+    const digest = this.digestOf(sent);
+    const endsMs = await this.store.create(account, digest);
+    if (!(await this.oidc?.add({ ...sent, ...user, digest }))) throw new Error('the session has ended');
     return { endsMs, header: this.cookie.set(sent) };
   }
 
@@ -41,9 +62,13 @@ export class Sessions {
   async find(header: string | undefined): Promise<Session | null> {
     const sent = this.cookie.read(header);
     if (sent === null) return null;
-    const endsMs = await this.store.find(sent.account, this.digestOf(sent));
-    const actor = this.accounts.named(sent.account);
-    return endsMs === null || actor === undefined ? null : { actor, endsMs };
+    const digest = this.digestOf(sent);
+    const endsMs = await this.store.find(sent.account, digest);
+    if (endsMs === null) return null;
+    const actor = isOidcAccount(sent.account)
+      ? await this.oidc?.actorOf({ ...sent, digest })
+      : this.accounts.named(sent.account);
+    return actor ? { actor, endsMs } : null;
   }
 
   /** Ends the session of a request. @returns its account, and the header that takes it from the browser */
@@ -66,6 +91,7 @@ export class Sessions {
   }
 
   private digestOf({ account, secret }: SessionSecret): string {
-    return digestOfSecret(secret, this.accounts.keyOf(account) ?? NO_KEY);
+    const key = isOidcAccount(account) ? this.oidc?.key : this.accounts.keyOf(account);
+    return digestOfSecret(secret, key ?? NO_KEY);
   }
 }
