@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { call, CallError, needsSignIn, read } from './api.js';
+import { href, route } from './router.js';
 
 export type Role = 'viewer' | 'viewer_data' | 'operator' | 'admin';
 
@@ -39,6 +40,20 @@ export async function signIn(account: string, password: string): Promise<void> {
   const body = JSON.stringify({ account, password });
   session.value = (await call<Session>({ method: 'POST', path: '/session', body })).body;
   needsSignIn.value = false;
+}
+
+/** How the provider of OpenID Connect is called; null: there is none. */
+export async function oidcName(): Promise<string | null> {
+  const { oidc } = await read<{ oidc: { name: string } | null }>('/sign-in');
+  return oidc?.name ?? null;
+}
+
+/** Where a sign-in by OpenID Connect begins. It comes back to the page that is shown now. */
+export function addressOfOidc(): string {
+  const { parts, query } = route.value;
+  const url = new URL('../sign-in/oidc', document.baseURI);
+  url.searchParams.set('route', href(parts, Object.fromEntries(query)).slice(1));
+  return url.href;
 }
 
 export async function signOut(): Promise<void> {

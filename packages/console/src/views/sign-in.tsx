@@ -1,13 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { CallError } from '../lib/api.js';
-import { signIn } from '../lib/session.js';
+import { addressOfOidc, oidcName, signIn } from '../lib/session.js';
 
 /** The form for name and password. The view behind it stays, and goes on after the sign-in. */
 export function SignIn() {
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const [provider, setProvider] = useState<string | null>(null);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
+  useEffect(() => {
+    // Without an answer the form is there all the same.
+    oidcName().then(setProvider, () => undefined);
+  }, []);
   const submit = async (form: HTMLFormElement): Promise<void> => {
     const fields = new FormData(form);
     setBusy(true);
@@ -50,6 +55,11 @@ export function SignIn() {
       <button type="submit" class="primary" disabled={isBusy}>
         {isBusy ? 'Signing in …' : 'Sign in'}
       </button>
+      {provider !== null && (
+        <a class="button" href={addressOfOidc()}>
+          Sign in with {provider}
+        </a>
+      )}
       <p class="dim">Accounts are in the configuration of the server, as admin.accounts.</p>
     </form>
   );
