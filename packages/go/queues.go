@@ -39,7 +39,9 @@ type QueueDetails struct {
 	LeaseGraceMs *int64 `json:"lease_grace_ms"`
 	// Expired is where jobs go in the ready list whose lease has expired: back or front.
 	Expired string `json:"expired"`
-	Push    *Push  `json:"push"`
+	// Redact are JSON paths of the data that accounts below the role admin do not see; nil: none.
+	Redact []string `json:"redact"`
+	Push   *Push    `json:"push"`
 }
 
 // Rate is a rate of leases: Rate in PeriodMs, and Burst at once after a pause.

@@ -2,7 +2,7 @@ import { MAX_LABEL, MAX_PERIOD_MS, MAX_UINT32 } from '../domain/limits.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import { changesOf, join, pick } from './fields/derived.js';
 import { Nullable, Optional, Stores } from './fields/field.js';
-import { Flag, Label, Moment, OneOf, Part, QueueName, Whole } from './fields/kinds.js';
+import { Flag, JsonPaths, Label, Moment, OneOf, Part, QueueName, Whole } from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 import type { OptionsOf } from './job/extended-job.js';
 import { JobOptions } from './job/options.js';
@@ -11,6 +11,9 @@ import { JobOptions } from './job/options.js';
 const MAX_RATE_PERIOD_MS = 31_536_000_000;
 /** More running jobs than one Redis can hold. */
 const MAX_RUNNING = 1_000_000_000;
+
+/** Bounds of the places that a queue withholds. */
+const REDACTED_PLACES = { count: 32, characters: 256 };
 
 /** Highest rate, in starts per millisecond: Redis computes times in steps of about 1/4000 of a millisecond. */
 const MOST_PER_MS = 10;
@@ -71,6 +74,13 @@ export class LimitFields {
   @Stores({ field: 'front', idle: 'back', only: 'front' })
   @OneOf('Position in the ready list after a lease expired: last (default) or first.', ['back', 'front'])
   expired!: 'back' | 'front';
+  @Stores({ field: 'redact' })
+  @Nullable()
+  @JsonPaths(
+    'Places in the data of its jobs whose values accounts below the role admin do not see; null = none.',
+    REDACTED_PLACES,
+  )
+  redact!: readonly string[] | null;
 }
 
 /** How the server pushes the jobs of a queue. */

@@ -15,13 +15,16 @@ import {
   DeadAnswer,
   deadFacts,
   DeadFields,
+  DeadFilterFields,
   type DeadSelection,
   RespawnFields,
   respawnOf,
 } from '../contract/job/dead-jobs.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
+import { dataSearchesOf } from '../contract/fields/withheld.js';
 import { JobsPage } from '../contract/job/answers.js';
 import { jobsFacts } from '../http/answer/jobs-page.js';
+import { checkMove, checkSearch } from '../http/sight.js';
 import { checkRespawn, deadSelectionOf, queryFilterOf } from './dead-request.js';
 import { DeadQuery, MoveFields } from './dto.v1.js';
 
@@ -106,6 +109,7 @@ export class V1DeadJobsController {
   async delete(@CurrentCaller() caller: Caller, @BodyFields() fields: DeadFields) {
     const selection = deadSelectionOf(fields);
     checkQueueOrAll(caller.rights, selection.filter?.queue);
+    await this.checkFilter(caller, selection);
     const { deadLetter } = this.engines.of(caller.pool);
     return answerOf(await deadLetter.deleteSelected(caller.namespace, selection), selection);
   }
@@ -116,9 +120,16 @@ export class V1DeadJobsController {
     // guard: respawn-checks-target-queue
     if (queue !== undefined) checkQueue(caller.rights, queue);
     checkQueueOrAll(caller.rights, selection.filter?.queue);
+    await this.checkFilter(caller, selection);
+    if (queue !== undefined) await checkMove(caller, this.engines, selection.filter?.queue, queue);
     const { deadLetter } = this.engines.of(caller.pool);
     const options = { ...respawnOf(toInside(RespawnFields, fields), queue), ...pushRightsOf(caller.rights) };
     return answerOf(await deadLetter.respawnSelected(caller.namespace, selection, options), selection);
+  }
+
+  private async checkFilter(caller: Caller, { filter = {} }: DeadSelection): Promise<void> {
+    if (dataSearchesOf(DeadFilterFields, filter).length > 0)
+      await checkSearch(caller, this.engines, filter.queue);
   }
 }
 

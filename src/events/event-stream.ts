@@ -5,6 +5,7 @@ import { asciiJson } from '../contract/json/ascii-json.js';
 import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/request/connection.js';
 import { REQUEST_ID_HEADER, type RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics, StreamEnd } from '../metrics/event-metrics.js';
+import type { EventSight } from './event-sight.js';
 
 /** Time before a client reconnects, in milliseconds. EventSource takes it from the stream. */
 const RETRY_MS = 1_000;
@@ -22,9 +23,12 @@ export class EventStream implements EventListener, ConnectionWatcher {
   private hasBegun = false;
   private lastWriteMs = performance.now();
   private readonly onDrain: (() => void)[] = [];
+  /** The last text that waits to be written, because its sight is not known yet. */
+  private waiting: Promise<void> | undefined;
 
   /**
    * @param maxBufferBytes a client with more unsent bytes than this is disconnected at the next write
+   * @param sight undefined: the client sees all of an event
    * @param onEnd called once; null: the request was rejected before the stream began
    */
   constructor(
@@ -33,6 +37,7 @@ export class EventStream implements EventListener, ConnectionWatcher {
     private readonly maxBufferBytes: number,
     private readonly metrics: EventMetrics,
     private readonly onEnd: (reason: StreamEnd | null) => void,
+    private readonly sight?: EventSight,
   ) {
     watchConnection(context.request.socket, this);
   }
@@ -58,16 +63,19 @@ export class EventStream implements EventListener, ConnectionWatcher {
     const wanted = this.filter === null ? events : events.filter(this.filter);
     if (wanted.length === 0) return;
     this.metrics.sent.value += wanted.length;
-    this.write(textOf(wanted));
+    const seen = this.sight === undefined ? wanted : this.sight(wanted);
+    if (seen instanceof Promise) this.writeLater(seen.then(textOf));
+    else this.writeNext(textOf(seen));
   }
 
   missed(): void {
-    this.write('data: {"event":"missed"}\n\n');
+    this.writeNext('data: {"event":"missed"}\n\n');
   }
 
-  hasRoom(): Promise<void> {
-    if (this.isOver || !this.context.response.writableNeedDrain) return Promise.resolve();
-    return new Promise((resolve) => this.onDrain.push(resolve));
+  async hasRoom(): Promise<void> {
+    await this.waiting;
+    if (this.isOver || !this.context.response.writableNeedDrain) return;
+    await new Promise<void>((resolve) => this.onDrain.push(resolve));
   }
 
   /** The server shuts down or its Redis is unreachable: the client reconnects, here or to another server. */
@@ -98,6 +106,20 @@ export class EventStream implements EventListener, ConnectionWatcher {
   /** The client closed its sending side, and perhaps the whole connection: without this, only a later write would show it. */
   waitEnds(): void {
     this.end('gone');
+  }
+
+  /** Writes after what waits. */
+  private writeNext(text: string | Buffer): void {
+    if (this.waiting === undefined) this.write(text);
+    else this.writeLater(Promise.resolve(text));
+  }
+
+  private writeLater(text: Promise<string | Buffer>): void {
+    const turn = Promise.all([text, this.waiting]).then(([its]) => {
+      if (this.waiting === turn) this.waiting = undefined;
+      this.write(its);
+    });
+    this.waiting = turn;
   }
 
   private write(text: string | Buffer): void {

@@ -6,8 +6,9 @@ import type { EventFilter } from '../domain/job/event-filter.js';
 import { QueueError } from '../domain/errors.js';
 import { Engines } from '../engine/engines.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import type { EventMetrics } from '../metrics/event-metrics.js';
+import type { EventMetrics, StreamEnd } from '../metrics/event-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
+import { eventSightOf } from './event-sight.js';
 import { EventStream } from './event-stream.js';
 
 /**
@@ -63,11 +64,13 @@ export class EventsService implements OnApplicationShutdown {
     context.atEnd(this.acquireSlot(context.caller.tokenId));
     let unsubscribe = (): void => undefined;
     const { max_buffer_bytes } = this.config.events;
-    const stream = new EventStream(context, filter, max_buffer_bytes, this.metrics, (reason) => {
+    const ended = (reason: StreamEnd | null): void => {
       this.streams.delete(stream);
       unsubscribe();
       if (reason !== null) this.metrics.ended[reason].value += 1;
-    });
+    };
+    const sight = eventSightOf(context.caller, this.engines);
+    const stream = new EventStream(context, filter, max_buffer_bytes, this.metrics, ended, sight);
     try {
       unsubscribe = await events.subscribe(namespace, after, stream);
     } catch (error) {

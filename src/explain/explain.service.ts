@@ -9,6 +9,7 @@ import {
   explainedRecurring,
   type ExplainView,
 } from '../engine/explain/explanations.js';
+import { isRestricted } from '../http/sight.js';
 import type { RequestContext } from '../http/request/request-context.js';
 
 /** Says why jobs do not run, as far as a caller may know it. */
@@ -44,6 +45,7 @@ export class ExplainService {
         isMoving: this.engines.isMoving(pool),
       },
       isVisible: isForSomeQueues(rights) ? (queue) => isForQueue(rights, queue) : null,
+      isRestricted: isRestricted(caller),
       // The check of the token has taken a part of the time.
       withinMs: startedMs + this.config.redis.command_timeout_ms - performance.now(),
     };

@@ -1,15 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { map, type Observable } from 'rxjs';
+import { from, map, mergeMap, type Observable } from 'rxjs';
 import type { FieldsClass } from '../contract/fields/field.js';
 import { toWire } from '../contract/fields/wire.js';
-import { dataSearchesOf, withoutData } from '../contract/fields/withheld.js';
+import { dataSearchesOf } from '../contract/fields/withheld.js';
+import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
+import { Engines } from '../engine/engines.js';
 import { WithHeaders } from './answer/with-headers.js';
 import { CALL, type CallDescription } from './describe.js';
 import { accountOf } from './request/account-client.js';
 import { refuseParameters } from './request/query-fields.js';
 import { contextIn } from './request/context-of.js';
+import { checkSearch, isRestricted, seenBy } from './sight.js';
 
 const NO_SEARCH =
   'the role viewer may not search in failure messages and attributes: it may not see them; use an account with the role viewer_data';
@@ -21,6 +24,8 @@ const NO_SEARCH =
  */
 @Injectable()
 export class CallInterceptor implements NestInterceptor {
+  constructor(private readonly engines: Engines) {}
+
   /** @throws {InputError} naming each parameter */
   intercept(execution: ExecutionContext, next: CallHandler): Observable<unknown> {
     const call = Reflect.getMetadata(CALL, execution.getHandler()) as CallDescription | undefined;
@@ -28,30 +33,35 @@ export class CallInterceptor implements NestInterceptor {
       refuseParameters(contextIn(execution).query);
     const of = call && answerOf(call);
     const context = contextIn(execution);
-    const mayNot = context.admitted?.actor?.role === 'viewer';
+    const caller = context.admitted;
+    const isViewer = caller?.actor?.role === 'viewer';
+    const isSearch = caller?.actor !== undefined && dataSearchesOf(call?.query, context.query).length > 0;
     // guard: viewers-search-no-data
-    if (mayNot && dataSearchesOf(call?.query, context.query).length > 0)
-      throw new QueueError('role_missing', NO_SEARCH);
-    if (of === undefined) return mayNot ? next.handle().pipe(map(refuseUnknown)) : next.handle();
-    return next.handle().pipe(
-      map((result) => {
-        const wire = written(of, result);
-        return recorded(context.request, mayNot ? bare(of, wire) : wire);
-      }),
+    if (isViewer && isSearch) throw new QueueError('role_missing', NO_SEARCH);
+    if (!isViewer && !isRestricted(caller)) {
+      if (of === undefined) return next.handle();
+      return next.handle().pipe(map((result) => recorded(context.request, written(of, result))));
+    }
+    const searched = isSearch ? checkSearch(caller, this.engines, context.query['queue']) : Promise.resolve();
+    const handled = from(searched).pipe(mergeMap(() => next.handle()));
+    if (of === undefined) return handled.pipe(map(refuseUnknown));
+    return handled.pipe(
+      mergeMap(async (result) => recorded(context.request, await this.seen(caller, of, written(of, result)))),
     );
+  }
+
+  private async seen(caller: Caller, of: FieldsClass, wire: unknown): Promise<unknown> {
+    if (wire === undefined) return undefined;
+    if (!(wire instanceof WithHeaders)) return seenBy(caller, this.engines, of, wire as object);
+    const body = await seenBy(caller, this.engines, of, wire.body as object);
+    return new WithHeaders(body, wire.headers, wire.options);
   }
 }
 
 /** Without its class, nothing says what is data in an answer. Most such calls answer themselves. */
 function refuseUnknown(result: unknown): undefined {
-  if (result !== undefined) throw new QueueError('role_missing', 'the role viewer may not see this answer');
-}
-
-/** For an account that may not see data. */
-function bare(of: FieldsClass, wire: unknown): unknown {
-  if (wire === undefined) return undefined;
-  if (!(wire instanceof WithHeaders)) return withoutData(of, wire as object);
-  return new WithHeaders(withoutData(of, wire.body as object), wire.headers, wire.options);
+  if (result !== undefined)
+    throw new QueueError('role_missing', 'accounts below the role admin may not see this answer');
 }
 
 /** The class that a call answers with; undefined: it has no body, or is one that its handler writes. */

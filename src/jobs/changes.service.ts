@@ -8,6 +8,7 @@ import { Engines } from '../engine/engines.js';
 import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
 import type { JobCalls } from '../engine/engine.js';
+import { checkMove, isRestricted } from '../http/sight.js';
 import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 import { JobsService } from './jobs.service.js';
 
@@ -72,10 +73,14 @@ export class ChangesService {
     return this.engines.of(caller.pool).settle.revoke(caller.namespace, id);
   }
 
-  /** Calls `JobUpdater.change`. @throws as `cancel`; `verb_missing`: the job names the URL that it is pushed to */
+  /** Calls `JobUpdater.change`. @throws as `cancel`; `verb_missing`: the job names the URL that it is pushed to; as `checkMove` */
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);
     const jobs = await this.jobsFor(caller, id);
+    if (change.queue !== undefined && isRestricted(caller)) {
+      const [place] = await jobs.placesOf(caller.namespace, [id]);
+      if (place) await checkMove(caller, this.engines, place.queue, change.queue);
+    }
     await checkDependencies(jobs, caller, change.dependsOn ?? change.moreDependencies ?? []);
     return jobs.change(caller.namespace, id, { ...change, ...pushRightsOf(caller.rights) });
   }

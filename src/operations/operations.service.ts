@@ -4,7 +4,12 @@ import { OidcStore } from '../auth/oidc-store.js';
 import { rightsOfAccount } from '../auth/roles.js';
 import { TokenCache } from '../auth/token-cache.js';
 import { Config } from '../config/config.js';
-import type { OperationDetails, OperationFields } from '../contract/operations.js';
+import { dataSearchesOf } from '../contract/fields/withheld.js';
+import {
+  type OperationDetails,
+  type OperationFields,
+  OperationFilterFields,
+} from '../contract/operations.js';
 import type { Caller } from '../domain/caller.js';
 import { Actor, WITHOUT_ACCOUNT } from '../domain/actor.js';
 import { notFound, QueueError } from '../domain/errors.js';
@@ -23,6 +28,7 @@ import type { GrantCheck } from '../engine/operations/operation-runner.js';
 import { type FoundOperation, keyReused } from '../engine/operations/operations.js';
 import { statesOf, verbsOf } from '../engine/operations/plan.js';
 import type { Grant } from '../engine/operations/record.js';
+import { checkMove, checkSearch } from '../http/sight.js';
 import { operationOf } from './operations.v1.js';
 
 /** Begins the id of a caller that is an account. */
@@ -56,6 +62,9 @@ export class OperationsService {
     if (to !== undefined) checkQueue(caller.rights, to);
     // guard: operation-cascade-needs-all-queues
     if (cascade === true) checkAllQueues(caller.rights);
+    if (dataSearchesOf(OperationFilterFields, fields.filter).length > 0)
+      await checkSearch(caller, this.engines, filter.queue);
+    if (to !== undefined) await checkMove(caller, this.engines, filter.queue, to);
     const grant = grantOf(caller, verbs);
     const started = await this.of(caller).start(caller.namespace, {
       ...operation,

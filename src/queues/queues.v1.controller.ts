@@ -31,7 +31,8 @@ import {
   queueFacts,
   SettingsFields,
 } from '../contract/queue-settings.js';
-import { isPlaceOfQueues, labelOf, settingsChangeOf } from './queues.v1.js';
+import { isRestricted, withholdingOf } from '../http/sight.js';
+import { isPlaceOfQueues, labelOf, mayNotShow, settingsChangeOf } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
@@ -100,6 +101,8 @@ export class V1QueuesController {
   ) {
     const target = fields.push === null ? null : fields.push?.target;
     if (target !== undefined) checkVerb(caller.rights, 'push');
+    // guard: redact-set-by-admins
+    if (fields.redact !== undefined && isRestricted(caller)) throw mayNotShow(queue);
     // Targets belong to the whole namespace: a token for some queues may name none, as it may see none.
     // guard: target-named-for-all-queues
     if (typeof target === 'string') checkAllQueues(caller.rights);
@@ -119,6 +122,10 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<void> {
+    // Its recurring jobs stay, and what an operation can bring back: without the settings their data would be shown.
+    const [withholding] = await withholdingOf(caller, this.engines, [queue]);
+    // guard: redacting-queue-deleted-by-admins
+    if (withholding !== undefined) throw mayNotShow(queue);
     await this.of(caller).forget(caller.namespace, queue);
   }
 

@@ -1,3 +1,4 @@
+import { QueueError } from '../domain/errors.js';
 import { hasLegalCharacters } from '../domain/ids.js';
 import { MAX_LABEL } from '../domain/limits.js';
 import { changesOf } from '../contract/fields/derived.js';
@@ -30,6 +31,14 @@ export function settingsChangeOf(fields: SettingsFields): SettingsChange {
 
 /** Changes of settings but for the push. */
 const LimitChanges = changesOf(LimitFields);
+
+/** The error of a change of what an account does not see. */
+export function mayNotShow(queue: string): QueueError {
+  return new QueueError(
+    'role_missing',
+    `only the role admin may change which places of its data the queue ${queue} withholds (redact), or delete the queue while it withholds any`,
+  );
+}
 
 /** True if `place` can be the last name of a page of queues. */
 export function isPlaceOfQueues(place: string): boolean {

@@ -9,6 +9,7 @@ import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } 
 import { checkPushUrl, withinRights } from '../domain/unique-rights.js';
 import type { RecurringCalls } from '../engine/engine.js';
 import { Engines } from '../engine/engines.js';
+import { checkMove } from '../http/sight.js';
 import type { RecurringPage } from '../engine/recurring/recurring.js';
 
 /** Filter and page of a list of recurring jobs. */
@@ -52,7 +53,10 @@ export class RecurringService {
     const { queue } = change.template ?? {};
     // guard: recurring-push-url-changed
     if (change.template) checkPushUrl(caller.rights, known.template);
-    if (queue !== undefined) checkQueue(caller.rights, queue);
+    if (queue !== undefined) {
+      checkQueue(caller.rights, queue);
+      await checkMove(caller, this.engines, known.template.queue, queue);
+    }
     await this.checkTemplate(caller, change);
     const template = change.template && withinRights(caller.rights, change.template);
     return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change);

@@ -89,7 +89,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     it('shows the counts and settings of a queue that does not exist and of a queue with jobs', async () => {
       const none = {
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
-        ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back' },
+        ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back', redact: null },
         ...{ pausedAt: null, pausedBy: null, pauseNote: null, drainingAt: null, push: null },
       };
       const zero = {

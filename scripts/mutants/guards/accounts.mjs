@@ -1,6 +1,8 @@
 const ROLES = 'test/api/roles.spec.ts';
 const SESSIONS = 'test/api/admin-sessions.spec.ts';
 const AUDIT = 'test/api/admin-audit.spec.ts';
+const REDACTION = 'test/api/redaction.spec.ts';
+const PLACES = 'places that a queue withholds';
 const [OF_ADMIN, OF_NATIVE] = ['accounts of the admin port', 'the native API on the admin port'];
 const SESSION = 'a session of the admin port';
 const LOG = 'the audit log of the admin port';
@@ -73,6 +75,76 @@ export const ACCOUNTS = [
     off: 'false',
     spec: ROLES,
     test: `${OF_NATIVE} › the role viewer › refuses searches in what it withholds: the number of hits would tell it`,
+  },
+  {
+    id: 'only-admins-see-redacted-places',
+    name: 'redaction: accounts below the role admin do not see redacted places',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › are in no answer to accounts below the role admin, whatever they call`,
+  },
+  {
+    id: 'redacted-data-is-not-searched',
+    name: 'redaction: no search in what may repeat the data',
+    off: 'true',
+    spec: REDACTION,
+    test: `${PLACES} › are not found by searches in what may repeat them`,
+  },
+  {
+    id: 'redacted-data-stays-in-its-queue',
+    name: 'redaction: an operator moves no job to where its data is shown',
+    off: 'true',
+    spec: REDACTION,
+    test: `${PLACES} › keep operators from moving jobs to where their data would be shown`,
+  },
+  {
+    id: 'unknown-path-hides-all',
+    name: 'redaction: a stored path that does not parse hides all data',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › hide all of the data if it is no JSON, or a stored path does not parse`,
+  },
+  {
+    id: 'redacted-data-is-not-written',
+    name: 'redaction: an answer that is sent back does not become data',
+    off: 'true',
+    spec: REDACTION,
+    test: `${PLACES} › do not become data: an answer that is sent back is refused`,
+  },
+  {
+    id: 'redact-set-by-admins',
+    name: 'redaction: an operator does not change the setting',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › are set by admins and tokens only, and with paths that parse`,
+  },
+  {
+    id: 'redacting-queue-deleted-by-admins',
+    name: 'redaction: an operator does not delete a queue with the setting',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › are set by admins and tokens only, and with paths that parse`,
+  },
+  {
+    id: 'explain-hides-messages',
+    name: 'redaction: explanations have no message of a failure',
+    off: 'true',
+    spec: REDACTION,
+    test: `${PLACES} › are withheld in results, and messages, progress, logs and attributes as a whole`,
+  },
+  {
+    id: 'viewers-see-no-data-in-events',
+    name: 'accounts: a viewer gets no data in events',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › are in no event`,
+  },
+  {
+    id: 'redacting-queues-send-no-data',
+    name: 'redaction: events have no message, log entry or result',
+    off: 'false',
+    spec: REDACTION,
+    test: `${PLACES} › are in no event`,
   },
   {
     id: 'admin-takes-no-token',

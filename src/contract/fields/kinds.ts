@@ -1,6 +1,7 @@
 import { MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from '../../domain/limits.js';
 import { isJobId, isQueueName } from '../../domain/ids.js';
 import { momentOf, momentRule } from '../../domain/moment.js';
+import { parseJsonPath } from '../json/json-path.js';
 import { declare, declareParts, type FieldsClass } from './field.js';
 
 /** Text without control characters and lone surrogates. */
@@ -96,6 +97,26 @@ export function QueueNames(about: string, { min = 1, max }: Range): PropertyDeco
   const schema = { type: 'array', items: QUEUE_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different names of queues: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
   return declare({ schema, about, text: 'list' }, rule, (value) => isSet(value, min, max, isQueue));
+}
+
+/** A list of different JSON paths. */
+export function JsonPaths(
+  about: string,
+  { count, characters }: { readonly count: number; readonly characters: number },
+): PropertyDecorator {
+  const items = { type: 'string', minLength: 1, maxLength: characters, examples: ['$.card.number'] };
+  const schema = { type: 'array', items, minItems: 1, maxItems: count, uniqueItems: true };
+  const rule = `must be a list of 1 to ${String(count)} different JSON paths of at most ${String(characters)} characters, made of $, .name, ['name'], [0], [*], .*, and ..name at the end`;
+  const isPath = (one: unknown): boolean => isText(one, 1, characters) && parseJsonPath(one) !== undefined;
+  const ruleFor = (value: unknown): string => {
+    const wrong = Array.isArray(value) ? value.findIndex((one) => !isPath(one)) : -1;
+    if (wrong === -1 || !Array.isArray(value)) return rule;
+    const text: unknown = value[wrong];
+    return `${rule}; the path ${typeof text === 'string' ? text.slice(0, characters) : String(wrong)} is not`;
+  };
+  return declare({ schema, about, text: 'repeated', ruleFor }, rule, (value) =>
+    isSet(value, 1, count, isPath),
+  );
 }
 
 export function JobId(about: string): PropertyDecorator {

@@ -49,6 +49,8 @@ export class JsonScanner {
   nameEnd = 0;
   maxDepth = MAX_JSON_DEPTH;
   maxValues = Infinity;
+  /** True: `value` reads one item of a list, also where texts and numbers follow one another. */
+  readsSingly = false;
 
   /** @param isObjectAt for each open bracket, whether it is an object's */
   constructor(
@@ -152,7 +154,7 @@ export class JsonScanner {
   /** Reads a text, number or word, and in a list all that follow with no blank or bracket between: lists of numbers are long. */
   private scalars(first: number): boolean {
     const { text, maxValues } = this;
-    const isInList = this.depth > 0 && this.isObjectAt[this.depth - 1] === 0;
+    const isInList = !this.readsSingly && this.depth > 0 && this.isObjectAt[this.depth - 1] === 0;
     let { at, values } = this;
     for (let byte = first; ;) {
       values += 1;

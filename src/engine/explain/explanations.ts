@@ -1,4 +1,5 @@
 import type { Cause, Explanation } from '../../contract/explain.js';
+import { REDACTED } from '../../contract/json/redacted-json.js';
 import { jobNotFound, notFound, QueueError } from '../../domain/errors.js';
 import { isJobId } from '../../domain/ids.js';
 import { cause, THIS_SERVER } from './cause.js';
@@ -12,6 +13,8 @@ export interface ExplainView {
   readonly server: ServerReasons;
   /** True for a queue that the caller may see; null = all of them. */
   readonly isVisible: ((queue: string) => boolean) | null;
+  /** True: the caller does not see the messages of failures in queues that withhold places of their data. */
+  readonly isRestricted?: boolean;
   /** How long Redis may take, in milliseconds. */
   readonly withinMs: number;
 }
@@ -23,8 +26,17 @@ export function explainedJob(view: ExplainView, id: string): Promise<Explanation
     const found = isJobId(id) ? await engine.explain.job(server.namespace, id) : null;
     if (found === null || /* guard: explain-checks-queue */ !maySee(view, queueNameOf(found)))
       throw jobNotFound(id);
-    return isEnd(found) ? causesOfEnd(found) : causesOfJob(visibleJob(found, isVisible), server);
+    if (isEnd(found)) return causesOfEnd(found);
+    return causesOfJob(visibleJob(withoutMessage(view, found), isVisible), server);
   });
+}
+
+/** A message of a failure may repeat the data. */
+function withoutMessage({ isRestricted = false }: ExplainView, reasons: JobReasons): JobReasons {
+  const { job, queue } = reasons;
+  // guard: explain-hides-messages
+  if (!isRestricted || queue.settings.redact === null || job.failure === null) return reasons;
+  return { ...reasons, job: { ...job, failure: { ...job.failure, message: REDACTED } } };
 }
 
 function queueNameOf(found: JobReasons | JobEnd): string {

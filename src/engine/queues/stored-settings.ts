@@ -28,8 +28,22 @@ export function settingsIn(texts: ReadonlyMap<string, string>): QueueSettings {
     drainingSinceMs: valueOf('draining', null),
   };
   for (const { name, field = '', idle, only, isNullable } of SETTINGS) {
+    if (name === 'redact') continue;
     const isOnly = only !== undefined && texts.has(field);
     settings[name] = isOnly ? only : valueOf(field, isNullable ? null : idle);
   }
+  const redact = texts.get('redact');
+  settings['redact'] = redact === undefined ? null : pathsIn(redact);
   return settings as unknown as QueueSettings;
+}
+
+/** Of a text that is no list of texts: a path that names nothing, with which all data is withheld. */
+function pathsIn(text: string): readonly string[] {
+  try {
+    const paths: unknown = JSON.parse(text);
+    if (Array.isArray(paths) && paths.every((one) => typeof one === 'string')) return paths;
+  } catch {
+    // Not JSON.
+  }
+  return [''];
 }

@@ -25,6 +25,9 @@ import {
   PublishQuery,
 } from '../../contract/job/options.js';
 import type { Inside } from '../../contract/fields/wire.js';
+import { EndedAnswer } from '../../contract/job/answers.js';
+import { Engines } from '../../engine/engines.js';
+import { seenBy } from '../../http/sight.js';
 import { endedAnswer } from './job-answers.v1.js';
 import { checkIdCount, publishOptionsOf, type RequestOptions } from '../publish-options.js';
 import { JobsService } from '../jobs.service.js';
@@ -49,6 +52,7 @@ export class V1Publishing {
   constructor(
     private readonly jobs: JobsService,
     private readonly config: Config,
+    private readonly engines: Engines,
   ) {}
 
   /** Handles an admitted request context and makes sure that it is answered, now or later. */
@@ -129,7 +133,9 @@ export class V1Publishing {
       if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
       const found = await this.jobs.waitForEnd(caller, published.id, waitMs, delivery.signal);
       const hasEnded = found === null || ENDED.has(found.state);
-      reply(context, hasEnded ? 200 : 202, endedAnswer(published, found, server.maxJsonDepth), [
+      const ended = endedAnswer(published, found, server.maxJsonDepth);
+      const seen = await seenBy(caller, this.engines, EndedAnswer, ended, found?.queue);
+      reply(context, hasEnded ? 200 : 202, seen, [
         ...(hasEnded ? [] : locationOf(context, published)),
         ...(options?.answerHeaders ?? NO_HEADERS),
       ]);

@@ -154,6 +154,8 @@ export interface QueueSettings {
   readonly leaseGraceMs: number | null;
   /** Where jobs go in the ready list whose lease has expired. */
   readonly expired: 'back' | 'front' | null;
+  /** JSON paths of the data that accounts below the role `admin` do not see; null = none. */
+  readonly redact: readonly string[] | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */
   readonly push: { readonly target: string; readonly maxRunning?: number | undefined } | null;
 }

@@ -115,6 +115,8 @@ class QueueSettings(TypedDict, total=False):
     lease_grace_ms: Optional[int]
     #: Where jobs go in the ready list whose lease has expired: ``back`` or ``front``.
     expired: Optional[str]
+    #: JSON paths of the data that accounts below the role ``admin`` do not see.
+    redact: Optional[List[str]]
     push: Optional[Push]
 
 
@@ -147,6 +149,8 @@ class QueueDetails:
     lease_grace_ms: Optional[int]
     expired: str
     push: Optional[Push]
+    #: JSON paths of the data that accounts below the role ``admin`` do not see; None: none.
+    redact: Optional[List[str]] = None
 
 
 @dataclass(frozen=True)
