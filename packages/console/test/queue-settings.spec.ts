@@ -43,6 +43,7 @@ describe('the form of the settings of a queue', () => {
     ['index_tags', 'off', 'false'],
     ['expired', 'front', '"front"'],
     ['defaults', '{"ttr_ms":60000}', '{"ttr_ms":60000}'],
+    ['redact', '["$.card.number","$..email"]', '["$.card.number","$..email"]'],
   ])('sends %s %j as %s', (name, text, expected) => {
     expect(changed(name, text)()).toBe(expected);
   });
@@ -57,8 +58,18 @@ describe('the form of the settings of a queue', () => {
     ['expired', 'middle'],
     ['defaults', '[1]'],
     ['defaults', '{"a":}'],
+    ['redact', '$.card'],
+    ['redact', '["card"]'],
+    ['redact', '[]'],
+    ['redact', '[1]'],
   ])('refuses %s %j', (name, text) => {
     expect(changed(name, text)).toThrow(/must be/);
+  });
+
+  it('does not send a field that is not in the form', () => {
+    const fields = new Map([['max_running', '5']]);
+    const stored = new Map([...before, ['redact', '["$.card"]']]);
+    expect([...changesOf(fields, stored)]).toEqual([['max_running', '5']]);
   });
 
   it('refuses to send nothing', () => {

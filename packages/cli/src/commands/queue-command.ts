@@ -33,6 +33,7 @@ Examples:
   pumphouse queue ls
   pumphouse queue purge mail --state ready,scheduled          # counts; then with --yes
   pumphouse queue set mail max_running=20 'rate={"rate":10,"period_ms":1000}'
+  pumphouse queue set mail 'redact=["$.card.number"]'         # places that operators do not see
   pumphouse queue set mail max_running=null                   # no limit`,
     );
 }

@@ -13,9 +13,12 @@ export interface Setting {
     | 'lease_grace_ms'
     | 'expired'
     | 'index_tags'
-    | 'defaults';
+    | 'defaults'
+    | 'redact';
   readonly label: string;
-  readonly kind: 'whole' | 'rate' | 'choice' | 'flag' | 'json';
+  readonly kind: 'whole' | 'rate' | 'choice' | 'flag' | 'json' | 'paths';
+  /** Only the role `admin` may change it. */
+  readonly isForAdmins?: true;
   readonly hint: string;
   readonly from?: number;
   readonly to?: number;
@@ -23,6 +26,7 @@ export interface Setting {
 }
 
 const MOST = 1_000_000_000;
+const MOST_PATHS = 32;
 const DAY_MS = 86_400_000;
 
 export const SETTINGS: readonly Setting[] = [
@@ -79,6 +83,13 @@ export const SETTINGS: readonly Setting[] = [
     kind: 'json',
     hint: 'options of publishes, as JSON: {"tries":5,"ttr_ms":60000}',
   },
+  {
+    name: 'redact',
+    label: 'Redacted data',
+    kind: 'paths',
+    isForAdmins: true,
+    hint: 'JSON paths whose values only the role admin sees: ["$.card.number","$..email"]',
+  },
 ];
 
 const RATE = /^(\d+)\s*\/\s*(\d+(?:\.\d+)?)(?:\s+burst\s+(\d+))?$/;
@@ -87,7 +98,7 @@ const RATE = /^(\d+)\s*\/\s*(\d+(?:\.\d+)?)(?:\s+burst\s+(\d+))?$/;
 export function fieldOf({ kind, name }: Setting, queue: Queue, raw: string | undefined): string {
   const value = queue[name];
   if (kind === 'flag') return value === false ? 'off' : 'on';
-  if (value === null) return '';
+  if (value === null || value === undefined) return '';
   if (kind === 'rate') {
     const { rate, period_ms, burst = 1 } = value as NonNullable<Queue['rate']>;
     return `${rate}/${period_ms / 1_000}${burst === 1 ? '' : ` burst ${burst}`}`;
@@ -112,9 +123,21 @@ function jsonOf({ label, kind, from = 0, to = MOST, choices = [] }: Setting, tex
     return value;
   }
   if (kind === 'rate') return rateOf(label, value);
+  if (kind === 'paths') return pathsOf(label, value);
   if (rawMembers(value).size === 0 || !isJson(value))
     throw new Error(`${label} must be a JSON object, such as {"tries":5}.`);
   return value;
+}
+
+/** The server knows which paths are right, and names a wrong one. */
+function pathsOf(label: string, text: string): string {
+  const paths: unknown = isJson(text) ? JSON.parse(text) : null;
+  const isRight = Array.isArray(paths) && paths.length > 0 && paths.length <= MOST_PATHS;
+  if (!isRight || !paths.every((one) => typeof one === 'string' && one.startsWith('$')))
+    throw new Error(
+      `${label} must be a list of at most ${MOST_PATHS} JSON paths, such as ["$.card"], or empty.`,
+    );
+  return text;
 }
 
 function rateOf(label: string, value: string): string {
@@ -138,8 +161,10 @@ export function changesOf(
 ): Map<string, string> {
   const changes = new Map<string, string>();
   for (const setting of SETTINGS) {
-    const text = fields.get(setting.name) ?? '';
-    if (text !== before.get(setting.name)) changes.set(setting.name, jsonOf(setting, text));
+    const text = fields.get(setting.name);
+    // A field that the account may not change is not sent.
+    if (text !== undefined && text !== before.get(setting.name))
+      changes.set(setting.name, jsonOf(setting, text));
   }
   if (changes.size === 0) throw new Error('No setting has changed.');
   return changes;

@@ -41,6 +41,8 @@ export interface Queue {
   readonly index_tags: boolean | null;
   readonly lease_grace_ms: number | null;
   readonly expired: 'back' | 'front' | null;
+  /** Servers of earlier versions have no such setting. */
+  readonly redact?: readonly string[] | null;
   readonly push: { readonly target: string } | null;
 }
 
@@ -96,8 +98,15 @@ export interface Job extends ListedJob {
   readonly max_run_ms: number | null;
   readonly retention_ms: number | null;
   readonly lease_grace_ms: number | null;
-  readonly result: { readonly content_type: string; readonly data_base64?: string } | null;
+  readonly result: {
+    readonly content_type: string;
+    readonly data_base64?: string;
+    readonly redacted?: readonly string[];
+  } | null;
   readonly timeline: readonly Step[];
+  /** Fields that the role does not see, and those of which it does not see some values. */
+  readonly withheld?: readonly string[];
+  readonly redacted?: readonly string[];
 }
 
 export interface Remedy {

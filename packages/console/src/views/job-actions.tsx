@@ -31,13 +31,21 @@ export function JobActions(props: Props) {
       {state === 'scheduled' && button('Run now', () => runNow(props), 'primary')}
       {WAITING.has(state) && button('Edit', () => edit(props))}
       {(WAITING.has(state) || state === 'dead') && button('Move', () => move(props))}
-      {button('Run a copy', () => copy(props))}
+      {isWhole(props.shown.job) && button('Run a copy', () => copy(props))}
       {state === 'leased' && button('Take the lease away', () => revoke(props))}
       {(WAITING.has(state) || state === 'leased' || state === 'dead') &&
         button('Cancel job', () => cancel(props), 'danger')}
       {state !== 'leased' && button('Delete', () => remove(props), 'danger')}
     </div>
   );
+}
+
+/** What a copy takes from the job. */
+const COPIED_DATA = ['data', 'data_base64', 'attributes'];
+
+/** False if the role does not see all that a copy has: it would be another job. */
+function isWhole({ redacted, withheld = [] }: Job): boolean {
+  return redacted === undefined && !COPIED_DATA.some((name) => withheld.includes(name));
 }
 
 const pathOf = (place: Place, { id }: Job): string => v1(place, `/jobs/${encodeURIComponent(id)}`);
@@ -173,7 +181,8 @@ function wholeOf(
 }
 
 function edit({ place, shown: { job, raw }, onChange }: Props): void {
-  const data = raw.get('data');
+  // Redacted data would be stored as it is shown.
+  const data = job.redacted === undefined ? raw.get('data') : undefined;
   const changes = (fields: ReadonlyMap<string, string>): Map<string, string> => {
     const found = new Map<string, string>();
     if (data !== undefined && dataOf(fields) !== data) found.set('data', dataOf(fields));

@@ -87,6 +87,7 @@ function Body({ place, shown }: { place: Place; shown: ShownJob }) {
       <div class="columns">
         <section aria-label="Data">
           <h2>Data</h2>
+          <Redacted of={job.redacted} />
           <Payload
             raw={shown.raw.get('data')}
             base64={job.data_base64}
@@ -97,6 +98,7 @@ function Body({ place, shown }: { place: Place; shown: ShownJob }) {
           {job.result !== null && (
             <>
               <h2>Result</h2>
+              <Redacted of={job.result.redacted} />
               <Payload
                 {...{
                   raw: rawMembers(shown.raw.get('result') ?? '').get('data'),
@@ -114,6 +116,10 @@ function Body({ place, shown }: { place: Place; shown: ShownJob }) {
       <Steps steps={job.timeline} />
     </>
   );
+}
+
+function Redacted({ of }: { of: readonly string[] | undefined }) {
+  return of === undefined ? null : <p class="dim">Some values are redacted: your role does not show them.</p>;
 }
 
 function Payload({

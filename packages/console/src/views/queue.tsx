@@ -215,7 +215,7 @@ function editSettings(place: Place, { queue, raw }: Shown, onChange: () => void)
     about: 'They take effect on all servers at once. Only what you change is sent.',
     form: (
       <div class="form">
-        {SETTINGS.map(({ name, label, kind, hint, choices }) => (
+        {SETTINGS.map(({ name, label, kind, hint, choices, isForAdmins = false }) => (
           <label key={name}>
             <span>{label}</span>
             {kind === 'choice' || kind === 'flag' ? (
@@ -232,6 +232,7 @@ function editSettings(place: Place, { queue, raw }: Shown, onChange: () => void)
                 defaultValue={before.get(name) ?? ''}
                 inputMode={kind === 'whole' ? 'numeric' : 'text'}
                 autocomplete="off"
+                disabled={isForAdmins && !may('admin')}
               />
             )}
             <small>{hint}</small>
