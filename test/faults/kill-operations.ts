@@ -128,4 +128,16 @@ export const KILL_OPERATIONS: readonly KillOperation[] = [
   overMany({ action: 'retry' }, QUOTED, 'waiting'),
   overMany({ action: 'move', to: 'aside' }, []),
   overMany({ action: 'patch', set: { tries: 7 } }, QUOTED),
+  {
+    name: 'undo of an operation',
+    seed: async (world) => {
+      await world.publishMany(MANY, 1);
+      await world.operate({ action: 'delete', filter: { type: 't' }, undo_ms: 600_000 });
+    },
+    run: (world) => world.undo(),
+    answers: [200],
+    finish: (world) => world.hasRestoredOnce(MANY.length),
+    isTimed: true,
+    left: QUOTED,
+  },
 ];

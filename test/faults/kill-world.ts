@@ -187,18 +187,49 @@ export class KillWorld {
     }
   }
 
+  /** Undoes the operation that ran last, and waits until that has ended. @returns the status */
+  async undo(): Promise<number> {
+    const path = `/v1/${this.namespace}/operations/${this.id}`;
+    const { status } = await this.call('POST', `${path}/undo`);
+    if (status !== 202) return status;
+    for (;;) {
+      const found = await this.call('GET', path);
+      const { state } = (found.json['undo'] ?? {}) as { state?: string };
+      if (found.status !== 200 || state !== 'running') return found.status;
+      await sleep(20);
+    }
+  }
+
   /** Whether the operation has ended, and each of so many jobs says that it acted on it once, if it is still there. */
   async hasActedOnce(count: number): Promise<boolean> {
-    const { json } = await this.call('GET', `/v1/${this.namespace}/operations/${this.id}`);
-    expect(json).toMatchObject({ state: 'done', matched: count, done: count, failed: 0, skipped: 0 });
-    for (const id of this.many) {
-      const { status, json: job } = await this.call('GET', `/v1/${this.namespace}/jobs/${id}`);
-      if (status === 404) continue;
-      const timeline = job['timeline'] as { what: string }[];
-      const acts = timeline.filter(({ what }) => ['cancelled', 'respawned', 'changed'].includes(what));
-      expect(acts).toHaveLength(1);
-    }
+    expect(await this.operation()).toMatchObject({
+      ...{ state: 'done', matched: count, done: count, failed: 0, skipped: 0 },
+    });
+    const acts = await this.entries('cancelled', 'respawned', 'changed');
+    expect(acts.filter((times) => times !== null && times !== 1)).toEqual([]);
     return true;
+  }
+
+  /** Whether the undo has ended, and each of so many jobs says that it came back once. */
+  async hasRestoredOnce(count: number): Promise<boolean> {
+    expect(await this.operation()).toMatchObject({ undo: { state: 'done', restored: count, failed: 0 } });
+    expect(await this.entries('restored')).toEqual(Array.from({ length: count }, () => 1));
+    return true;
+  }
+
+  private async operation(): Promise<Answer['json']> {
+    return (await this.call('GET', `/v1/${this.namespace}/operations/${this.id}`)).json;
+  }
+
+  /** How many such entries the timeline of each job has; null = the job is gone. */
+  private async entries(...kinds: readonly string[]): Promise<(number | null)[]> {
+    const counts: (number | null)[] = [];
+    for (const id of this.many) {
+      const { status, json } = await this.call('GET', `/v1/${this.namespace}/jobs/${id}`);
+      const timeline = (json['timeline'] ?? []) as { what: string }[];
+      counts.push(status === 404 ? null : timeline.filter(({ what }) => kinds.includes(what)).length);
+    }
+    return counts;
   }
 
   /** Leases a job for a moment, and leaves it. */
