@@ -1,4 +1,4 @@
-import { unwatchConnection, watchConnection } from '../http/request/connection.js';
+import { isBroken, unwatchConnection, watchConnection } from '../http/request/connection.js';
 import type { RequestContext } from '../http/request/request-context.js';
 
 /** Calls `refund` once, unless the response is 200 or 201: only those count against the limit. */
@@ -13,7 +13,6 @@ export function refundUnlessServed({ request, response }: RequestContext, refund
   watchConnection(socket, watcher);
   response.once('finish', () => {
     unwatchConnection(socket, watcher);
-    // Node emits this also for a response whose connection was destroyed.
-    settle(!socket.destroyed && (response.statusCode === 200 || response.statusCode === 201));
+    settle(!isBroken(socket) && (response.statusCode === 200 || response.statusCode === 201));
   });
 }

@@ -4,6 +4,7 @@ import type { LeasedJob } from '../domain/job/job.js';
 import {
   type ConnectionWatcher,
   hasHungUp,
+  isBroken,
   mayWait,
   unwatchConnection,
   watchConnection,
@@ -58,10 +59,9 @@ export class Delivery implements ConnectionWatcher {
     }
     this.settle = settle;
     this.watch();
-    // Node also emits `finish` when the connection was destroyed with response bytes unsent. Then the close event
-    // decides.
     response.once('finish', () => {
-      if (this.socket.destroyed) return;
+      // Then the close event decides.
+      if (isBroken(this.socket)) return;
       this.done();
       settle(true);
     });

@@ -50,6 +50,8 @@ function baseOptions(options: PoolOptions): DriverOptions {
     reconnectOnError: ({ message }) =>
       /(?:^|-)READONLY\b/.test(message) ? /* guard: replica-reconnected */ 1 : false,
     connectionName: 'pumphouse',
+    // CLIENT SETINFO would need a right of its own, which no Redis before 7.2 knows.
+    disableClientInfo: true,
     lazyConnect: true,
     ...(options.username === undefined ? {} : { username: options.username }),
     ...(options.password === undefined ? {} : { password: options.password }),

@@ -6,6 +6,7 @@ import type { LeasedJob } from '../../src/domain/job/job.js';
 import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
 import { Engines } from '../../src/engine/engines.js';
 import type { Engine } from '../../src/engine/engine.js';
+import { Delivery } from '../../src/jobs/delivery.js';
 import { type Answer, type CallOptions, head, TestApp } from '../support/app.js';
 import {
   app,
@@ -184,6 +185,27 @@ describe('leases', () => {
       expect((await waiting).map((job) => job.id)).toEqual([id]);
       expect(await lease({ queues: [queue], wait_ms: 1 })).toEqual([]);
       expect(await lease({ queues: [queue] })).toEqual([]);
+    });
+
+    it('is undone if the client disconnects just before its answer is written', async () => {
+      const other = await TestApp.start();
+      const connection = await other.open();
+      // The server learns of it only when it writes.
+      jest.spyOn(Delivery.prototype, 'isGone', 'get').mockImplementationOnce(() => {
+        connection.cut();
+        return false;
+      });
+      try {
+        for (let i = 0; i < 100; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
+        const body = JSON.stringify({ queues: ['heavy'], count: 100, ttr_ms: 600_000 });
+        const headers = { 'X-Token': other.token, 'Content-Length': String(body.length) };
+        connection.write(head('POST', `/v1/${other.namespace}/leases`, headers) + body);
+        await waitFor(() => connection.socket.destroyed);
+        await waitFor(async () => (await other.engine.queues.size(other.namespace, 'heavy')) === 100, 5_000);
+        expect(await other.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
+      } finally {
+        await other.stop();
+      }
     });
 
     it('is undone if the client disconnects before its answer: the jobs are ready, no try is used', async () => {

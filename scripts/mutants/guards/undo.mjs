@@ -90,14 +90,14 @@ export const UNDO = [
     name: 'undo: an operation keeps no more jobs than it may',
     off: 'false',
     spec: SPEC,
-    test: `${OF} keeps as many jobs as an operation may have, and says how many jobs it did not keep`,
+    test: `${OF} keeps as many %s as an operation may have, and says how many jobs it did not keep`,
   },
   {
     id: 'undo-keeps-some-bytes',
     name: 'undo: an operation keeps no more bytes than it may',
     off: 'false',
     spec: SPEC,
-    test: `${OF} keeps as many bytes as an operation may have, and says how many jobs it did not keep`,
+    test: `${OF} keeps as many %s as an operation may have, and says how many jobs it did not keep`,
   },
   {
     id: 'undo-counts-revoked-jobs',

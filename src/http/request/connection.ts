@@ -66,6 +66,14 @@ export function hasHungUp(socket: Socket): boolean {
   return socket.destroyed || /* guard: half-closed-gets-no-lease */ socket.readableEnded;
 }
 
+/**
+ * True if not all that was written reached the operating system. Node emits `finish` for such an answer, too: also just
+ * before it destroys a connection whose write has failed.
+ */
+export function isBroken(socket: Socket): boolean {
+  return socket.destroyed || /* guard: failed-write-is-no-answer */ socket.errored !== null;
+}
+
 /** True if a client may wait: it has not closed its side, and the server would notice if it did. */
 export function mayWait(socket: WatchedSocket): boolean {
   return !hasHungUp(socket) && socket[CONNECTION]?.isHeld !== true;
