@@ -3,6 +3,8 @@ import type { JournalEntry } from './worker-journal.js';
 
 /** So long before its handler begins a job may have been leased. */
 const HELD_MS = 5_000;
+/** A job that was leased before a standstill begins within so long after it, if its lease is still there by the worker's clock. */
+const BEGUN_AFTER_MS = 100;
 
 /** Codes of calls without an answer. */
 const NO_ANSWER = new Set(['timeout', 'network', 'pool_unavailable']);
@@ -89,7 +91,7 @@ function reasonOf(run: Run, nextMs: number): string | undefined {
   if (run.hasFailed) return 'failed';
   const { faults, entries, isOther } = run.member;
   // Versions of before begin handlers whose lease has ended while the process stood still.
-  const heldMs = isOther ? run.fromMs - HELD_MS : run.fromMs;
+  const heldMs = run.fromMs - (isOther ? HELD_MS : BEGUN_AFTER_MS);
   const isWithin = ({ fromMs, toMs }: Pick<FaultWindow, 'fromMs' | 'toMs'>): boolean =>
     fromMs <= Math.max(nextMs, run.fromMs) && toMs >= heldMs;
   // A worker that is drained ends what it runs: that explains nothing.
