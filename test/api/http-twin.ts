@@ -183,7 +183,7 @@ export class HttpTwin {
       expect(headers).toMatchObject({ 'x-job-state': job.state, 'x-job-attempts': String(job.attempts) });
   }
 
-  /** Leases that are over as soon as they begin: the server's own pump may have come for them already. */
+  /** Remembers the leases. A TTR of 0 is 1 ms in the native API; then they end at once. */
   private async taken(leases: readonly Lease[], ttrS: number): Promise<void> {
     this.leases.push(...leases);
     if (ttrS === 0) await this.advance(1);
