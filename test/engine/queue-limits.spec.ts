@@ -753,6 +753,38 @@ describe('pause, resume and settings', () => {
       expect(await counts()).toMatchObject({ ready: 2 });
     });
 
+    it.each<[string, (dead: string) => Promise<unknown>]>([
+      ['respawned', (id) => extended().deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' })],
+      ['moved to it', async () => extended().jobUpdater.change(f.ns, await put('other'), { queue: 'q' })],
+      [
+        'of a recurring job',
+        async () => {
+          await extended().recurrings.set(f.ns, {
+            id: 'r',
+            schedule: { everyMs: 1_000 },
+            template: { queue: 'q', body: Buffer.from('x') },
+          });
+          await f.pass(1_000);
+        },
+      ],
+    ])('has ended its drain when it is empty, also if the next job is %s', async (_, comes) => {
+      const id = await put('q', { tries: 1 });
+      await put('q');
+      await controls().drain(f.ns, 'q');
+      const [job] = await f.lease('q');
+      const failure = { id, lease: job?.lease ?? 0, group: 'g', message: 'm' };
+      await extended().leaseOperations.fail(f.ns, failure);
+      await expect(put('q')).rejects.toMatchObject({ code: 'queue_draining' });
+      const [last] = await f.lease('q');
+      await f.engine.ack(f.ns, 'q', last?.id ?? '');
+      expect(await counts()).toMatchObject({ ready: 0, dead: 1 });
+
+      await comes(id);
+      expect(await counts()).toMatchObject({ ready: 1 });
+      await put('q');
+      await f.publish('q');
+    });
+
     it('counts no bytes of refused jobs', async () => {
       const limited = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 0, bytes: 1_000 } });
       await limited.publish('q');

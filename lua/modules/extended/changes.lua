@@ -1,6 +1,6 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
---- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys
+--- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys, limits/queue_settings
 --- @exports used_tries, change
 
 -- The tries that a job has used: its leases, but for those that were not charged.
@@ -135,6 +135,8 @@ local function move(job, wish, at, outcome, bytes, ties)
   job.queue, job.priority = number, priority
   if wish.queue then
     registry.queue_names[number] = wish.queue
+    -- guard: move-begins-no-drain
+    queue_settings.let_in(number)
     conversion.make_queue_extended(number, wish.queue)
   end
   timeline.log_event("changed", job, changes)

@@ -1,6 +1,6 @@
 -- The dead-letter queue, where nothing expires: how jobs get there, how they are put back, and how they are deleted.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
---- @requires extended/conversion, extended/own_url
+--- @requires extended/conversion, extended/own_url, limits/queue_settings
 --- @exports die, respawn, delete_dead
 
 -- A job dies: it goes to the dead-letter queue, where nothing expires.
@@ -53,6 +53,8 @@ function respawn(job, request)
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
+  -- guard: respawn-begins-no-drain
+  queue_settings.let_in(job.queue)
   moves.go(job, READY)
   local facts = is_moved and { queue = request.queue, from = from } or {}
   facts.operation = request.operation

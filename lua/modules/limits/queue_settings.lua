@@ -1,6 +1,6 @@
 -- Settings of a queue that refuse a publish. Only extended queues have settings.
 --- @requires core/call, queues/job_counts
---- @exports is_draining, refuse_by_settings
+--- @exports is_draining, let_in, refuse_by_settings
 
 -- A queue that is drained takes no new jobs until those that are still to run have gone. Then it takes jobs again.
 local draining = {}
@@ -14,6 +14,11 @@ function is_draining(number)
     end
   end
   return draining[number]
+end
+
+-- A job comes that a drain lets in: it was respawned, moved or restored, or is of a recurring job. A drain that has ended does not begin again with it.
+function let_in(number)
+  is_draining(number)
 end
 
 -- Sets codes of a publish: 7 the queue is drained, and the job does not replace another one. args, first, codes, old: as jobs/publish has them; kinds:

@@ -245,9 +245,8 @@ function restore(id, text, operation, waits_for)
     moves.vanish_kept(left_over)
   end
   local was, number = job.state, registry.number_of(record.queue)
-  -- A drain that has ended, because the queue is empty, does not begin again with this job.
   -- guard: undo-begins-no-drain
-  queue_settings.is_draining(number)
+  queue_settings.let_in(number)
   queues_used[number] = true
   make_job(job, record, number)
   if job.x.unique and was < DONE and was ~= DEAD then

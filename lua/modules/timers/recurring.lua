@@ -1,6 +1,6 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
 --- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/unique_keys
---- @requires extended/dependencies, limits/quota_room, limits/store_room, timers/steps, timers/cron_slots
+--- @requires extended/dependencies, limits/quota_room, limits/queue_settings, limits/store_room, timers/steps, timers/cron_slots
 --- @exports make_recurring, make_by_cron, recurring_of, spawn_next, save_number
 
 -- A recurring job, read and written by its timer. made: the number in the id of its last job; taken: how many numbers up to that made no job, as their
@@ -112,6 +112,8 @@ local function spawn(id, child, recurring, options, slot)
   elseif unique_claims.claim_key(options, child, recurring.body) ~= "0" then
     return recurring.has_overlap and "overlap" or "unique_key"
   end
+  -- guard: recurring-begins-no-drain
+  queue_settings.let_in(registry.number_of(options.queue))
   local job = new_jobs.new_job(options, child, recurring.body, jobs.job_of(child))
   jobs.put(job, "spawned", id)
   new_jobs.place_new(job, options)

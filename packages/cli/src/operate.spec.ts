@@ -216,7 +216,7 @@ describe('operations on the command line', () => {
     });
     await own.publishMany(Array.from({ length: 50 }, () => ({ queue })));
     const { ended, output: printed } = cli.start(
-      ...['job', 'cancel', '--queue', queue, '--rate', '1', '--yes', '--timeout', '0.5'],
+      ...['job', 'cancel', '--queue', queue, '--rate', '1', '--yes', '--timeout', '5'],
       ...['--url', `http://127.0.0.1:${String(other.port)}`, '--namespace', other.namespace],
       ...['--token', other.token],
     );

@@ -92,6 +92,10 @@ export async function brokenRules(page: Page, rules?: readonly string[]): Promis
 }
 
 /** By how many pixels the page is wider than its window. */
-export function overflowOf(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+export async function overflowOf(page: Page): Promise<number> {
+  const overflow = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  // Charts take their new width a frame after the page.
+  for (let i = 0; i < 50 && (await overflow()) > 0; i++) await page.waitForTimeout(100);
+  return overflow();
 }

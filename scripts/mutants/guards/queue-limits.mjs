@@ -135,6 +135,13 @@ export const QUEUE_LIMITS = [
     spec: CONTROLS,
     test: 'pause, resume and settings › a draining queue › refuses new jobs of any API until it is empty',
   },
+  ...['respawn', 'move', 'recurring'].map((what) => ({
+    id: `${what}-begins-no-drain`,
+    name: `queue limits: a drain that has ended does not begin again (${what})`,
+    off: 'remove',
+    spec: CONTROLS,
+    test: 'pause, resume and settings › a draining queue › has ended its drain when it is empty, also if the next job is %s',
+  })),
   {
     id: 'draining-refusal-takes-no-quota',
     name: 'queue limits: what a draining queue refuses counts for no quota',
