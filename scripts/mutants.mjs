@@ -47,6 +47,10 @@ const guards = GUARDS.filter(
     (words.length === 0 || words.some((word) => name.includes(word) || id === word)) &&
     i % shards === shard - 1,
 ).map(located);
+if (guards.length === 0) {
+  console.error(`no guard has one of these words in its name, or as its id: ${words.join(' ')}`);
+  process.exit(2);
+}
 const tree = mkdtempSync(join(tmpdir(), 'pumphouse-mutants-'));
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
