@@ -1,7 +1,10 @@
 import { jest } from '@jest/globals';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import type { Role } from '../../src/domain/roles.js';
+import { unavailable } from '../../src/redis/errors.js';
 import { basicOf, testAccounts } from '../support/accounts.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { SLOWNESS } from '../support/scale.js';
 import { type Answer, request, startAdmin, testParts, testPools } from './admin-fixture.js';
@@ -127,6 +130,37 @@ describe('an operation that an account of the admin port started', () => {
     expect(await hasEnded(next, operation)).toMatchObject({
       ...{ state: 'stopped', reason: 'rights_changed', done: before['done'] },
     });
+  });
+
+  it('stops an undo when its account becomes a viewer, and another account can undo the rest', async () => {
+    const admin = await start();
+    await publish(admin, 20);
+    const operation = await operate(admin, basicOf('olga'), { undo_ms: 60_000 });
+    expect(await hasEnded(admin, operation)).toMatchObject({ state: 'done', done: 20 });
+    // This server asks what the account may do, gets no answer, and so does not begin.
+    const { operationRunner } = (
+      admin.calls.api!.app.get(Engines, { strict: false }).of('default') as PoolEngine
+    ).components;
+    const isAsked = new Promise<void>((resolve) =>
+      operationRunner.useGrants(() => {
+        resolve();
+        throw unavailable('tokens');
+      }),
+    );
+    const path = `operations/${operation.id}/undo`;
+    expect((await call(admin, basicOf('olga'), 'POST', path)).status).toBe(202);
+    await isAsked;
+
+    const next = await restart(olgaAs('viewer'));
+    const undo = async () => (await find(next, operation))['undo'] as { readonly state: string };
+    await waitFor(async () => (await undo()).state === 'stopped', TAKEOVER_MS);
+    expect(await undo()).toMatchObject({
+      restored: 0,
+      message: 'The rights of the token or account that began to undo it have changed.',
+    });
+    expect((await call(next, basicOf('adam'), 'POST', path)).status).toBe(202);
+    await waitFor(async () => (await undo()).state === 'done', TAKEOVER_MS);
+    expect(await undo()).toMatchObject({ restored: 20, failed: 0 });
   });
 
   it('goes on when its account has another role that may start it', async () => {

@@ -97,7 +97,9 @@ export function testParts(
 }
 
 /** Starts an admin port for a test, as the primary of a cluster has it. */
-export async function startAdmin(parts: AppParts): Promise<{ server: AdminServer; url: string }> {
+export async function startAdmin(
+  parts: AppParts,
+): Promise<{ server: AdminServer; calls: OwnNativeCalls; url: string }> {
   const calls = new OwnNativeCalls(parts);
   const server = await AdminServer.start(parts, new FakeProcesses(), calls);
   const stop = server.stop.bind(server);
@@ -105,7 +107,7 @@ export async function startAdmin(parts: AppParts): Promise<{ server: AdminServer
     await calls.stop();
     await stop();
   };
-  return { server, url: `http://127.0.0.1:${server.port}` };
+  return { server, calls, url: `http://127.0.0.1:${server.port}` };
 }
 
 /** Starts a queue API for a test. */

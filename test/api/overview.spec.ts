@@ -48,7 +48,8 @@ describe('GET /overview', () => {
   async function collect(): Promise<void> {
     const { activity, collector } = engine().components.collecting!;
     await activity.flush();
-    await collector.runNow();
+    // As at the end of this interval: a run samples the one before.
+    await collector.runNow(Date.now() + 10_000);
   }
   const overview = async (query = ''): Promise<Overview> => {
     const { status, json } = await app.admin('GET', `/overview${query}`);

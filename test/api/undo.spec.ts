@@ -168,7 +168,7 @@ describe('the undo of an operation over the native API', () => {
     [
       'loses the queue',
       (mine: string, queue: string) => takeQueue(mine, queue),
-      'The rights of the token that began to undo it have changed.',
+      'The rights of the token or account that began to undo it have changed.',
     ],
     [
       'loses the permission',
@@ -177,7 +177,7 @@ describe('the undo of an operation over the native API', () => {
         const leases = { queues: [queue] };
         await waitFor(async () => (await call('POST', 'leases', leases, { token: mine })).status === 403);
       },
-      'The rights of the token that began to undo it have changed.',
+      'The rights of the token or account that began to undo it have changed.',
     ],
   ])('stops when the token that undoes %s, and goes on by another one', async (_what, change, message) => {
     const queue = fresh('mine-');

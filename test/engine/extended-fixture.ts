@@ -1,5 +1,4 @@
 import type { LeasedJob } from '../../src/domain/job/job.js';
-import { waitFor } from '../support/redis.js';
 import type { EngineFixture, ExtendedJob } from './fixture.js';
 
 /** Shortcuts for the extended path of a fixture's engine. */
@@ -14,12 +13,8 @@ export class ExtendedFixture {
     return this.f.put(queue, { type: 't', ...job });
   }
 
-  /** The worker has been recorded when this ends: the engine does it in the background, and the test may move its clock. */
-  async lease(queue: string, count = 1, worker = '', ttrMs = 10_000): Promise<LeasedJob[]> {
-    const { engine, ns } = this.f;
-    const jobs = await engine.lease(ns, { queues: [queue], count, ttrMs, waitMs: 0, worker });
-    if (worker !== '') await waitFor(async () => (await this.components.workers.find(ns, worker)) !== null);
-    return jobs;
+  lease(queue: string, count = 1, worker = '', ttrMs = 10_000): Promise<LeasedJob[]> {
+    return this.f.engine.lease(this.f.ns, { queues: [queue], count, ttrMs, waitMs: 0, worker });
   }
 
   /** Leases and fails up to `count` jobs of the queue. @returns how many */

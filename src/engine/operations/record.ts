@@ -31,7 +31,7 @@ export interface Grant {
 const MESSAGES: Readonly<Record<string, string>> = {
   stopped: 'It was stopped by a call.',
   token_revoked: 'The token that started it was deleted, or has expired.',
-  rights_changed: 'The rights of the token that started it have changed.',
+  rights_changed: 'The rights of the token or account that started it have changed.',
   pool_moving: 'The pool is being moved to another Redis.',
   store_full: 'Redis is full.',
 };
@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 const UNDO_MESSAGES: Readonly<Record<string, string>> = {
   ...MESSAGES,
   token_revoked: 'The token that began to undo it was deleted, or has expired.',
-  rights_changed: 'The rights of the token that began to undo it have changed.',
+  rights_changed: 'The rights of the token or account that began to undo it have changed.',
   expired: 'Its undo_ms is over.',
   dropped: 'Redis was full, and what it kept to be undone was removed.',
 };
