@@ -330,12 +330,14 @@ describe('an explanation', () => {
     const job = await leaseOne(queue, { worker: 'mail-1' });
     await given('POST', `jobs/${id}/release`, { lease: job.lease, reason: 'no_handler' });
     const waits = await ofJob(id);
-    expect([waits.cause, ...waits.also.map((one) => one.cause)]).toEqual(['scheduled', 'no_handler']);
-    await waitFor(async () => (await ofJob(id)).cause === 'no_handler');
+    expect([waits.cause, ...waits.also.map((one) => one.cause)]).toEqual(['no_handler', 'scheduled']);
+    expect(waits.message).toContain(' It is offered again at ');
+    expect(waits.next_at).not.toBeNull();
+    await waitFor(async () => (await ofJob(id)).also.every(({ cause }) => cause !== 'scheduled'));
     const found = await ofJob(id);
     expect(found).toMatchObject({ facts: { type: 'fax', releases: 1, worker: 'mail-1' } });
     expect(found.message).toContain(
-      'No worker has a handler for the type fax: workers released the job 1 time in a row, the last one mail-1',
+      'No worker that got the job has a handler for the type fax: they released it 1 time in a row, the last one mail-1',
     );
     await doRemedy(found, remedy);
     const { status, json } = await call('GET', `jobs/${id}/explain`);

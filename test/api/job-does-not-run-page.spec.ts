@@ -98,8 +98,6 @@ const SETUP: Readonly<Record<string, Calls>> = {
 const WITHOUT_CAUSE = [
   'Why, in one sentence',
   ...['It is gone', 'The publish met a unique key', 'The publish met a quota', 'The publish met a drain'],
-  // It waits for its next try first.
-  'No worker has a handler for its type',
 ];
 /** A server learns of a quota a moment later: until then this job is stored. */
 const FURTHER = '{"queue":"orders","delay_ms":3600000}';

@@ -283,6 +283,35 @@ describe('the engine', () => {
     expect(await f.engine.queues.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
   });
 
+  it('shows the age of a job of a recurring job', async () => {
+    const template = { queue: 'q', body: Buffer.from('x') };
+    const { recurrings } = f.engine.components;
+    await recurrings.set(f.ns, {
+      id: 'r',
+      schedule: { everyMs: 60_000 },
+      template,
+    });
+    await f.pass(0);
+    f.nowMs += 2_000;
+
+    expect(await f.counts()).toMatchObject({ ready: 1, oldestReadyAgeMs: 2_000 });
+  });
+
+  it('shows the age of the oldest job of all priorities', async () => {
+    await f.put('q', { priority: 3 });
+    f.nowMs += 1_000;
+    for (const priority of [-7, 0, 3, -7]) await f.put('q', { priority });
+    f.nowMs += 1_000;
+    expect(await f.counts()).toMatchObject({ ready: 5, oldestReadyAgeMs: 2_000 });
+
+    for (const [first] of [await f.lease('q'), await f.lease('q'), await f.lease('q')])
+      await f.engine.ack(f.ns, 'q', first!.id, first!.lease);
+    expect(await f.counts()).toMatchObject({ ready: 2, oldestReadyAgeMs: 2_000 });
+    await f.lease('q');
+    f.nowMs += 500;
+    expect(await f.counts()).toMatchObject({ ready: 1, oldestReadyAgeMs: 1_500 });
+  });
+
   it('ignores the age of a job that was published again in another queue', async () => {
     const id = await f.publish('q');
     await f.engine.ack(f.ns, 'q', id);

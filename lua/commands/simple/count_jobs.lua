@@ -5,10 +5,11 @@ KEYS meta, queues
 ARGV clock_ms, deadline_ms
 ITEM queue
 
-Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, done, cancelled, stuck) × N}. Ready: entries of the ready list less
-stale ones and tombstones. Head: when the job at the head of the list was published, Unix ms; 0 = not known, or none within its first 20 entries.
-Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job that failed.
-Cost: O(1) per item.
+Returns {status, now_ms, (ready, scheduled, leased, dead, oldest, blocked, held, done, cancelled, stuck) × N}. Ready: entries of the ready list less
+stale ones and tombstones. Oldest: when the first ready job of a priority was published, of up to 8 priorities and of those without one, Unix ms; 0 =
+not known, or none (within the first 20 entries of the list). Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job
+that failed.
+Cost: O(log N) per item.
 ]]
 
 --- @requires core/call, core/header, queues/registry
@@ -18,15 +19,36 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local function head_of(number)
+-- The id of a recurring job's job has no time in it.
+local function publish_time_or_put(id, job)
+  return publish_time(id, job) or --[[ guard: age-of-recurring-jobs ]] tonumber(redis.call("HGET", extras_key(id), "put") or nil)
+end
+
+local function oldest_in_list(number)
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", number), 0, 19)) do
     local id = string.sub(entry, 1, -2)
     local job = entry ~= "" and read_job(id)
     if is_live_entry(job, entry, number) then
-      return publish_time(id, job) or 0
+      return publish_time_or_put(id, job)
     end
   end
-  return 0
+end
+
+-- The first job of each priority; the priorities that are leased last come first, for their jobs wait longest (extended/ready_entries).
+local PRIORITY, MOST_PRIORITIES = 2 ^ 45, 8
+local function oldest_by_priority(number)
+  local key, oldest, last = queue_key("p", number), math.huge, "+inf"
+  for _ = 1, MOST_PRIORITIES do
+    local found = redis.call("ZREVRANGEBYSCORE", key, last, "-inf", "WITHSCORES", "LIMIT", 0, 1)
+    if not found[1] then
+      break
+    end
+    local first = text_of(math.floor(found[2] / PRIORITY) * PRIORITY)
+    local id = redis.call("ZRANGEBYSCORE", key, first, "+inf", "LIMIT", 0, 1)[1]
+    local job = read_job(id)
+    oldest, last = math.min(oldest, job and publish_time_or_put(id, job) or math.huge), "(" .. first
+  end
+  return oldest
 end
 
 local reply = { 0, now_floor }
@@ -48,7 +70,9 @@ for i = FIRST_ITEM, #ARGV do
     local extended = registry.is_extended_queue[ARGV[i]] and size or function() return 0 end
     reply[n + 1] = ready + extended("p")
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
-    reply[n + 3], reply[n + 4], reply[n + 5] = size("l") + extended("L"), size("d"), head_of(number)
+    reply[n + 3], reply[n + 4] = size("l") + extended("L"), size("d")
+    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] extended("p") > 0 and oldest_by_priority(number) or math.huge)
+    reply[n + 5] = oldest < math.huge and oldest or 0
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)
       return registry.is_extended_queue[ARGV[i]] and redis.call("ZCOUNT", keys[kind], "-inf", "(0") or 0

@@ -165,7 +165,7 @@ class Handlers(unittest.TestCase):
 
                 failure = self.handled(handler)["failure"]
                 self.assertEqual(failure["group"], group)
-                self.assertIn(message, failure["message"])
+                self.assertIn(message, failure["message"].splitlines()[0])
 
     def test_are_not_registered_without_parentheses(self) -> None:
         with self.assertRaisesRegex(TypeError, r"@worker.handle\(\)"):

@@ -8,6 +8,13 @@ const RIGHTS = 'an explanation › shows a token for some queues nothing of othe
  */
 export const EXPLAIN = [
   {
+    id: 'missing-handler-before-its-delay',
+    name: 'explain: a missing handler is the cause, not the delay that it brings',
+    off: { replace: 'return null;' },
+    spec: SPEC,
+    test: 'an explanation › says how often workers without a handler released the job; remedy %d',
+  },
+  {
     id: 'explain-checks-queue',
     name: 'explain: a job is explained to tokens of its queue only',
     off: 'false',

@@ -179,6 +179,11 @@ export const PAYLOADS = [
       'python, asyncio: an answer that no request has asked for is not taken for that of the next one',
       'false',
     ],
+    [
+      'python-failure-says-what-first',
+      'python: the first line of a failure says what it is',
+      { replace: 'return trace' },
+    ],
     ['python-texts-are-plain', 'python: methods of a text may raise', { replace: 'return str(value)' }],
     [
       'python-aio-cancelled-task-is-no-failure',

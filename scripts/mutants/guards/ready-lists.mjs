@@ -14,6 +14,20 @@ const OLDER = 'test/engine/data-format.spec.ts';
  */
 export const READY_LISTS = [
   {
+    id: 'age-of-recurring-jobs',
+    name: 'age: a job of a recurring job has one',
+    off: { with: 'nil' },
+    spec: ENGINE,
+    test: 'the engine › shows the age of a job of a recurring job',
+  },
+  {
+    id: 'age-of-priority-jobs',
+    name: 'age: jobs with a priority count',
+    off: 'false',
+    spec: ENGINE,
+    test: 'the engine › shows the age of the oldest job of all priorities',
+  },
+  {
     id: 'peek-checks-entry-number',
     name: 'entry number: a peek skips an old entry of the ready list',
     off: 'remove',

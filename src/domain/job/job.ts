@@ -186,7 +186,7 @@ export interface QueueCounts {
   /** Jobs that are kept after their end. */
   readonly done: number;
   readonly cancelled: number;
-  /** Milliseconds since the job at the head of the ready list was published; 0 if none is ready. */
+  /** Milliseconds since the oldest ready job was published: the oldest of the first jobs of up to 8 priorities; 0 if none is ready. */
   readonly oldestReadyAgeMs: number;
 }
 

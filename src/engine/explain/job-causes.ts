@@ -89,23 +89,43 @@ function backoff({ reasons }: KnownJob, due: string, more: Due): Cause | null {
   );
 }
 
-/* A job that is ready. */
+/* A job that no worker could handle. */
+
+/** It is scheduled only because a worker without a handler released it: the delay is not why it does not run. */
+function waitsForHandler({ job }: KnownJob['reasons']): boolean {
+  const moves = ['released', 'changed', 'scheduled', 'ready', 'retried'];
+  const last = job.timeline.findLast(({ what }) => moves.includes(what));
+  return job.state === 'scheduled' && job.noHandler !== null && last?.what === 'released';
+}
+
+function releasedWithoutHandler(known: KnownJob): Cause | null {
+  // guard: missing-handler-before-its-delay
+  return waitsForHandler(known.reasons) ? noHandler(known) : null;
+}
+
+function stillWithoutHandler(known: KnownJob): Cause | null {
+  return waitsForHandler(known.reasons) ? null : noHandler(known);
+}
 
 function noHandler({ reasons, nowMs, remedies, queue: { target } }: KnownJob): Cause | null {
-  const { noHandler: releases, type, id, queue } = reasons.job;
+  const { noHandler: releases, type, id, queue, state, dueAtMs } = reasons.job;
   if (releases === null) return null;
   const named = type === null ? 'a job without a type' : `the type ${type}`;
   const last = releases.worker === null ? '' : `, the last one ${releases.worker}`;
+  const again =
+    state === 'scheduled' && dueAtMs !== null ? ` It is offered again at ${moment(dueAtMs, nowMs)}.` : '';
   return cause(
     'no_handler',
-    `No worker has a handler for ${named}: workers released the job ${count(releases.count, 'time')} in a row${last}, ${moment(releases.atMs, nowMs)}.`,
+    `No worker that got the job has a handler for ${named}: they released it ${count(releases.count, 'time')} in a row${last}, ${moment(releases.atMs, nowMs)}.${again}`,
     {
       facts: { type, releases: releases.count, worker: releases.worker, at: isoTime(releases.atMs) },
-      sinceMs: releases.atMs,
+      ...{ sinceMs: releases.atMs, nextAtMs: dueAtMs },
       remedies: [...(target === null ? [remedies.leaseWithHandler(queue)] : []), remedies.cancel(id)],
     },
   );
 }
+
+/* A job that is ready. */
 
 /** How fast the queue goes, and when it is the turn of a job with so many others in front of it. */
 function paceOf({ pace: { leased, withinMs } }: Known['queue'], inFront: number, isExact: boolean): string {
@@ -164,6 +184,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   ended,
   dead,
   ...JOB_LEASED,
+  ifIn(['scheduled'], releasedWithoutHandler),
   scheduled,
   blocked,
   concurrencyKey,
@@ -174,7 +195,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   ifIn(['ready'], maxRunning),
   ifIn(['ready'], rate),
   keyRate,
-  ifIn(['ready', 'scheduled'], noHandler),
+  ifIn(['ready', 'scheduled'], stillWithoutHandler),
   ifIn(WAITING, noWorker),
   behind,
   freed,

@@ -119,12 +119,16 @@ def whole_delay(delay_ms: Any) -> Optional[int]:
 
 
 def trace_of(error: BaseException) -> str:
-    """The end of what Python prints of an exception: it says most."""
+    """What an exception is, then how it came about. Lists show the first line; Python prints it last."""
+    text = text_of(error)
+    what = text_of(name_of(type(error))) + (": " + text if text else "")
     try:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
-        return "".join(lines)[-MAX_MESSAGE // 2 :]
+        trace = "".join(lines)[-MAX_MESSAGE // 2 :]
     except BaseException:
-        return text_of(error)[:MAX_MESSAGE]
+        return what
+    # guard: python-failure-says-what-first
+    return what[: MAX_MESSAGE // 4] + "\n" + trace
 
 
 def text_of(value: Any) -> str:
