@@ -13,3 +13,15 @@ export function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclud
   const defined = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(defined) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
+
+/**
+ * Refuses options that do not exist. A misspelt one would have no effect, and nobody would notice.
+ *
+ * @param known an object with all of them
+ * @throws {TypeError} it names the option, and those that there are
+ */
+export function checkNames(what: string, options: object, known: object): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (/* guard: client-options-exist */ unknown !== undefined)
+    throw new TypeError(`${what}: unknown option ${unknown}; known: ${Object.keys(known).join(', ')}`);
+}

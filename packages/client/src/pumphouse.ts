@@ -1,5 +1,5 @@
 import { HttpDriver } from './http-driver.js';
-import { definedOf, type Optional } from './optional.js';
+import { checkNames, definedOf, type Optional } from './optional.js';
 import { Calls } from './producer/calls.js';
 import { DeadLetter } from './producer/dead-letter.js';
 import { type EventOptions, eventsOf, type PlacedEvent } from './producer/events.js';
@@ -33,6 +33,18 @@ export interface PumphouseOptions {
   readonly transport?: TransportFactory | undefined;
 }
 
+const OPTIONS: Readonly<Record<keyof PumphouseOptions, true>> = {
+  ...{
+    url: true,
+    namespace: true,
+    token: true,
+    retry: true,
+    tls: true,
+    maxAnswerBytes: true,
+    transport: true,
+  },
+};
+
 let usualTransport: TransportFactory = fetchTransport;
 
 /** Sets how clients send requests that do not say. */
@@ -61,6 +73,7 @@ export class Pumphouse extends Producer {
    * @throws {TypeError} one of them is missing, or is no URL, namespace or token
    */
   constructor(options: PumphouseOptions = {}) {
+    checkNames('new Pumphouse', options, OPTIONS);
     const { retry = {}, tls, transport = usualTransport, maxAnswerBytes } = options;
     const url = urlOf(given('url', options.url));
     const namespace = textOf('namespace', options.namespace);
@@ -132,6 +145,7 @@ function urlOf(text: string | URL): URL {
 
 /** @throws {TypeError} one of them is no number that can be waited or counted */
 function limitsOf(retry: Optional<RetryLimits>): RetryLimits {
+  checkNames('new Pumphouse: retry', retry, RETRY_LIMITS);
   const limits = { ...RETRY_LIMITS, ...definedOf(retry) };
   if (!(Number.isInteger(limits.tries) && limits.tries >= 1))
     throw new TypeError('new Pumphouse: retry.tries must be a whole number from 1');

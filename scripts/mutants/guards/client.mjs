@@ -14,6 +14,13 @@ const SCHEMAS = 'packages/client/test/schemas.spec.ts';
  */
 export const CLIENT = [
   {
+    id: 'client-options-exist',
+    name: 'client: misspelt options are refused',
+    off: 'false',
+    spec: 'packages/client/test/options.spec.ts',
+    test: 'options of the client and of a worker › are refused if they are misspelt: the error names those that there are',
+  },
+  {
     id: 'heartbeats-until-the-ack',
     name: 'client: heartbeats go on until the ack is answered',
     off: { replace: 'this.keeper.remove(held); $&' },

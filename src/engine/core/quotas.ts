@@ -27,7 +27,7 @@ const WORKERS_REFUSED = ['namespace_full', 'max_workers_per_namespace', 'workers
 const REMEDIES: Readonly<Record<QuotaName, string>> = {
   max_queues_per_namespace: 'use fewer queues',
   max_jobs_per_queue: 'let workers end jobs',
-  max_bytes_per_namespace: 'let workers end jobs',
+  max_bytes_per_namespace: 'the job needs more than is left: let workers end jobs',
   max_keys_per_namespace: 'use fewer idempotency keys and unique keys',
   max_workers_per_namespace: 'use fewer names of workers',
 };

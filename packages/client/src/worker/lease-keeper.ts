@@ -81,10 +81,16 @@ export class LeaseKeeper {
     return clock.nowMs() - confirmedMs > this.options.ttrMs * UNCONFIRMED_PART;
   }
 
-  /** Extends one lease now. @returns true if that was answered, and the lease is there */
+  /**
+   * Extends one lease now. Without an answer, half of what is left of the lease remains to give the job back.
+   *
+   * @returns true if that was answered, and the lease is there
+   */
   async confirm(held: HeldJob): Promise<boolean> {
     const beforeMs = held.confirmedMs;
-    await this.extend(held);
+    const leftMs = this.options.ttrMs - (clock.nowMs() - beforeMs);
+    const halfMs = leftMs > 0 ? Math.max(MIN_ATTEMPT_MS, leftMs / 2) : this.attemptMs;
+    await this.extend(held, Math.min(this.attemptMs, halfMs));
     return held.confirmedMs > beforeMs;
   }
 
@@ -179,14 +185,14 @@ export class LeaseKeeper {
   }
 
   /** One heartbeat of one job, with the progress that waits to be stored. */
-  private async extend(held: HeldJob): Promise<void> {
+  private async extend(held: HeldJob, timeoutMs = this.attemptMs): Promise<void> {
     const { progress } = held;
     const { driver, ttrMs } = this.options;
     held.progress = undefined;
     held.isStoringProgress = true;
     let isStored = false;
     const sentMs = clock.nowMs();
-    const options = { ttrMs, timeoutMs: this.attemptMs };
+    const options = { ttrMs, timeoutMs };
     try {
       const { cancelRequested } = await driver.heartbeat(
         held.job,

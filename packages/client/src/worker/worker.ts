@@ -2,7 +2,7 @@ import type { AnyJobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
 import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
-import { definedOf } from '../optional.js';
+import { checkNames, definedOf } from '../optional.js';
 import { sleep, timerMs, wholeWait } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
 import { clock } from './clock.js';
@@ -71,6 +71,11 @@ const DEFAULTS = {
   waitMs: 20_000,
   shutdownGraceMs: 25_000,
   shutdownAbortMs: 5_000,
+};
+
+const OPTIONS: Readonly<Record<keyof WorkerOptions, true>> = {
+  ...{ queues: true, order: true, concurrency: true, prefetch: true, ttrMs: true, waitMs: true },
+  ...{ shutdownGraceMs: true, shutdownAbortMs: true, unhandledDelayMs: true, name: true, logger: true },
 };
 
 type ChosenOptions = WorkerOptions & typeof DEFAULTS;
@@ -147,6 +152,7 @@ export class Worker {
     private readonly driver: WorkerDriver,
     options: WorkerOptions = {},
   ) {
+    checkNames('worker', options, OPTIONS);
     const chosen: ChosenOptions = { ...DEFAULTS, ...definedOf(options) };
     checkOptions(chosen);
     this.options = { ...chosen, waitMs: wholeWait(timerMs(chosen.waitMs)) };
