@@ -15,7 +15,7 @@ export function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclud
 }
 
 /**
- * Refuses options that do not exist. A misspelt one would have no effect, and nobody would notice.
+ * Refuses options that do not exist. A misspelt one would have no effect, without a sign of it.
  *
  * @param known an object with all of them
  * @throws {TypeError} it names the option, and those that there are

@@ -1,6 +1,7 @@
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
 import { changeRank } from './ready-list.js';
 import { enrich, replaceBody, type ModelJob } from './job.js';
+import { letIn } from './publishing.js';
 import type { Space } from './space.js';
 import { failDependent, isCircle, isWaiting, placeWaiter, waitFor } from './waiting.js';
 
@@ -25,6 +26,7 @@ export function change(space: Space, id: string, wish: JobChange): string | null
     failDependent(space, job, outcome);
   } else if (mustMove(space, job, wish, was, wanted)) {
     const { queue = job.queue } = wish;
+    letIn(space, queue);
     if (queue !== job.queue) Object.assign(job, { queue, isIndexed: space.queue(queue).indexesTags });
     job.priority = wish.priority ?? job.priority;
     job.heldPlace = 0;

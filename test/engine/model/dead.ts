@@ -1,7 +1,7 @@
 import type { Respawn } from '../../../src/domain/job/job-lists.js';
 import { byEnd, end, goOn } from './ends.js';
 import type { ModelJob } from './job.js';
-import { holderOf } from './publishing.js';
+import { holderOf, letIn } from './publishing.js';
 import type { Space } from './space.js';
 
 export interface DeadWish {
@@ -39,6 +39,7 @@ export function respawnOne(space: Space, job: ModelJob, { ttlMs, tries, queue }:
   if (!job.isExtended) job.tries = job.triesLeft + job.attempts;
   job.group = null;
   job.queue = queue ?? job.queue;
+  letIn(space, job.queue);
   job.isIndexed = space.queue(job.queue).indexesTags;
   space.news.set(job.id, { outcome: 'revived', born: job.born });
   goOn(space, job);

@@ -60,6 +60,11 @@ function isClosed(space: Space, name: string): boolean {
   return queue.isDraining;
 }
 
+/** A job comes that a drain lets in, by a respawn or a move: a drain that has ended does not begin again with it. */
+export function letIn(space: Space, queue: string): void {
+  isClosed(space, queue);
+}
+
 function claimKey(space: Space, id: string, { unique, body, delayMs = 0 }: NewJob): Reception {
   if (!unique) return { holder: null };
   const { key, mode, windowMs = 0 } = unique;
