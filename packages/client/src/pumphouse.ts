@@ -33,18 +33,6 @@ export interface PumphouseOptions {
   readonly transport?: TransportFactory | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof PumphouseOptions, true>> = {
-  ...{
-    url: true,
-    namespace: true,
-    token: true,
-    retry: true,
-    tls: true,
-    maxAnswerBytes: true,
-    transport: true,
-  },
-};
-
 let usualTransport: TransportFactory = fetchTransport;
 
 /** Sets how clients send requests that do not say. */
@@ -73,7 +61,6 @@ export class Pumphouse extends Producer {
    * @throws {TypeError} one of them is missing, or is no URL, namespace or token
    */
   constructor(options: PumphouseOptions = {}) {
-    checkNames('new Pumphouse', options, OPTIONS);
     const { retry = {}, tls, transport = usualTransport, maxAnswerBytes } = options;
     const url = urlOf(given('url', options.url));
     const namespace = textOf('namespace', options.namespace);

@@ -2,14 +2,8 @@ import { Pumphouse, type PumphouseOptions, type WorkerOptions } from '../src/ind
 
 const CLIENT = { url: 'http://127.0.0.1:9', namespace: 'shop', token: 'a-token' };
 
-describe('options of the client and of a worker', () => {
+describe('options of a worker, and of retries', () => {
   it('are refused if they are misspelt: the error names those that there are', () => {
-    const client = { ...CLIENT, maxAnswerByte: 1 } as PumphouseOptions;
-    expect(() => new Pumphouse(client)).toThrow(
-      new TypeError(
-        'new Pumphouse: unknown option maxAnswerByte; known: url, namespace, token, retry, tls, maxAnswerBytes, transport',
-      ),
-    );
     const worker = { queues: ['mail'], concurency: 3 } as WorkerOptions;
     expect(() => new Pumphouse(CLIENT).worker(worker)).toThrow(
       /^worker: unknown option concurency; known: queues, /,
