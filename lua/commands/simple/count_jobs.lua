@@ -68,10 +68,11 @@ for i = FIRST_ITEM, #ARGV do
     local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (facts[1] or 0)
     -- Only extended queues have indexes of the extended path.
     local extended = registry.is_extended_queue[ARGV[i]] and size or function() return 0 end
-    reply[n + 1] = ready + extended("p")
+    local ranked = extended("p")
+    reply[n + 1] = ready + ranked
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4] = size("l") + extended("L"), size("d")
-    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] extended("p") > 0 and oldest_by_priority(number) or math.huge)
+    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge)
     reply[n + 5] = oldest < math.huge and oldest or 0
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)

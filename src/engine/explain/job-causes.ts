@@ -184,7 +184,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   ended,
   dead,
   ...JOB_LEASED,
-  ifIn(['scheduled'], releasedWithoutHandler),
+  releasedWithoutHandler,
   scheduled,
   blocked,
   concurrencyKey,

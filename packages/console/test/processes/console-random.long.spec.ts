@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
+import { randomFrom } from '../../../../test/support/random.js';
 import { SEED } from '../../../../test/support/scale.js';
 import { CHROMIUM, overflowOf } from '../browser.js';
 import { ConsoleApp } from '../console-app.js';
@@ -45,7 +46,7 @@ whereThere('the console under random actions', () => {
       const page = await at.browser.page();
       page.setDefaultTimeout(USABLE_WITHIN_MS);
       page.on('dialog', (dialog) => void dialog.dismiss());
-      const clicker = new Clicker(page, random(SEED));
+      const clicker = new Clicker(page, randomFrom(SEED));
       const untilMs = Date.now() + LIMIT_MS;
       try {
         for (let i = 0; Date.now() < untilMs; i++) {
@@ -179,13 +180,4 @@ async function seed(at: ConsoleApp, round: number): Promise<void> {
   });
   const info = { name: 'mailer', host: 'host-1', pid: 4_711, queues: ['mail'], concurrency: 8 };
   await at.call('POST', '/workers/mailer-1/heartbeat', { ttr_ms: 600_000, leases: [], info });
-}
-
-/** Numbers from 0 to 1; the same ones for the same seed. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
