@@ -31,7 +31,6 @@ const MOST_REFUSALS = 100;
 
 const OfJobs = pick(JobFilterFields, ['queue', 'tag', 'type', 'group', 'worker'], {
   queue: 'Their queue. A token for some queues matches only jobs of these.',
-  group: 'The failure group of dead jobs.',
 });
 const OfDeadJobs = pick(DeadFilterFields, ['text', 'attributes', 'from', 'to']);
 

@@ -774,6 +774,23 @@ describe('dead jobs', () => {
     return { ids: items.map(({ id }) => id), cursor };
   }
 
+  it('lists jobs of other states by the group of their last failure', async () => {
+    await dead('q', 'smtp');
+    await extended.put('q', { tries: 3, retry: { kind: 'fixed', delayMs: 600_000 } });
+    const [job] = await extended.lease('q', 1);
+    const failure = { group: 'smtp', message: 'refused' };
+    await extended.components.leaseOperations.retry(f.ns, { id: job!.id, lease: job!.lease, ...failure });
+    await extended.put('q', { delayMs: 600_000 });
+    const list = async (filter: JobFilter): Promise<string[]> => {
+      const { items } = await extended.components.lists.list(f.ns, filter, { limit: 10 });
+      return items.map(({ state }) => state);
+    };
+    expect(await list({ group: 'smtp' })).toEqual(['dead']);
+    expect(await list({ group: 'smtp', state: 'dead' })).toEqual(['dead']);
+    expect(await list({ group: 'smtp', state: 'scheduled' })).toEqual(['scheduled']);
+    expect(await list({ group: 'smtp', state: ['scheduled', 'dead'] })).toEqual(['scheduled', 'dead']);
+  });
+
   it('are listed by time, group, type, tag, attribute and message text', async () => {
     const start = f.nowMs;
     const one = await dead('q', 'smtp', { tags: ['vip'], type: 'mail' }, 'Connection REFUSED by peer');

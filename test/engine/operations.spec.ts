@@ -201,6 +201,35 @@ describe('an operation', () => {
     expect(await f.find('dead')).toMatchObject({ failures: 1 });
   });
 
+  it('finds jobs by the group of their last failure in each state, not only dead ones', async () => {
+    const fail = async (id: string, delayMs: number): Promise<void> => {
+      await f.put(id, { tries: 3, retry: { kind: 'fixed', delayMs } });
+      const [job] = await f.lease();
+      const failure = { group: 'smtp', message: 'refused' };
+      await f.components.leaseOperations.retry(f.ns, { id: job!.id, lease: job!.lease, ...failure });
+    };
+    await fail('waits', 600_000);
+    await fail('other', 600_000);
+    await fail('again', 0);
+    for (let i = 0; i < 5; i++) await f.put(`never-${String(i)}`);
+    const moved = await run({ action: 'move', filter: { group: 'smtp', state: ['ready'] }, to: 'aside' });
+    expect(moved).toMatchObject({ state: 'done', matched: 1, done: 1 });
+    expect((await f.find('again'))?.queue).toBe('aside');
+    const retried = await run({ action: 'retry', filter: { group: 'smtp', state: ['scheduled'] } });
+    expect(retried).toMatchObject({ state: 'done', matched: 2, done: 2 });
+    expect(await states('waits', 'other')).toEqual(['ready', 'ready']);
+  });
+
+  it('refuses times of death beside states of living jobs', async () => {
+    for (const times of [{ fromMs: 1 }, { toMs: 1 }])
+      await expect(
+        start({ action: 'delete', filter: { ...times, state: ['ready', 'done'] } }),
+      ).rejects.toMatchObject({ code: 'invalid_argument', field: 'filter.state' });
+    await expect(
+      start({ action: 'delete', filter: { fromMs: 1, state: ['ready', 'dead'] } }),
+    ).resolves.toMatchObject({ state: 'running' });
+  });
+
   it('moves jobs to another queue, each once', async () => {
     for (let i = 0; i < 120; i++) await f.put(`m-${String(i).padStart(3, '0')}`, { type: 't' });
     const far = await f.fixture.publish('q', { delayMs: 3_600_000 });

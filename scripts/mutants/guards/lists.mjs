@@ -10,6 +10,13 @@ const E2E = 'test/api/native-queues.spec.ts';
  */
 export const LIST_GUARDS = [
   {
+    id: 'group-list-of-other-states',
+    name: 'lists: the index of a failure group is read for dead jobs only',
+    off: 'true',
+    spec: DEAD,
+    test: 'dead jobs › lists jobs of other states by the group of their last failure',
+  },
+  {
     id: 'stalled-list-stops-before-leased',
     name: 'lists: a job that is leased now is not listed as stalled',
     off: { with: '2 ^ 53' },

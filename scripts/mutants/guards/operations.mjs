@@ -9,6 +9,20 @@ const OF_TOKEN = 'an operation of the native API › an operation that a token s
  */
 export const OPERATIONS = [
   {
+    id: 'group-index-for-dead-only',
+    name: 'operations: the index of a failure group is read for dead jobs only',
+    off: 'true',
+    spec: SPEC,
+    test: 'an operation › finds jobs by the group of their last failure in each state, not only dead ones',
+  },
+  {
+    id: 'operation-times-need-dead-jobs',
+    name: 'operations: times of death need dead jobs',
+    off: 'remove',
+    spec: SPEC,
+    test: 'an operation › refuses times of death beside states of living jobs',
+  },
+  {
     id: 'ended-operation-runs-no-more',
     name: 'operations: one that has ended does not count as running',
     off: 'remove',

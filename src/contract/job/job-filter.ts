@@ -14,7 +14,9 @@ export class JobFilterFields {
   state?: ListedState[];
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
-  @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
+  @Optional()
+  @Label('The group of their last failure; without `state`: of dead jobs.', { max: MAX_GROUP })
+  group?: string;
   @Optional()
   @Label('The worker that holds their lease, or whose lease expired.', { max: MAX_LABEL })
   worker?: string;

@@ -60,7 +60,9 @@ export function planOf({ worker, tracked, group, tag, type, queue, state }: JobF
   }
   if (worker !== undefined) return { of: 'namespace', name: worker, sources: [{ kind: 'w' }] };
   if (tracked === true) return { of: 'namespace', name: '', sources: [{ kind: 'tracked' }] };
-  if (group !== undefined) return { of: 'namespace', name: group, sources: [{ kind: 'F' }] };
+  // The index of a group has dead jobs only; others have the group of their last failure, too.
+  const isOfDead = /* guard: group-list-of-other-states */ state === undefined || isOnlyDead(state);
+  if (group !== undefined && isOfDead) return { of: 'namespace', name: group, sources: [{ kind: 'F' }] };
   if (tag !== undefined) return { of: 'namespace', name: tag, sources: [{ kind: 't' }] };
   if (type !== undefined) return { of: 'namespace', name: type, sources: [{ kind: 'y' }] };
   return {
@@ -81,6 +83,10 @@ function isStalled(state: JobFilter['state']): boolean {
   if (!states.includes('stalled')) return false;
   if (states.length === 1) return true;
   throw new ArgumentError('state', 'stalled must be the only state: its jobs are in other states, too');
+}
+
+function isOnlyDead(state: ListedState | readonly ListedState[]): boolean {
+  return statesIn(state).every((one) => one === 'dead');
 }
 
 /** The states that a job itself has. */

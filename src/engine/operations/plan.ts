@@ -39,6 +39,9 @@ export function statesOf(action: Action, filter: OperationFilter): readonly JobS
   if (state === undefined) return isOfDead && all.includes('dead') ? ['dead'] : usual;
   if (!state.every((one) => all.includes(one)))
     throw new ArgumentError('filter.state', `must be of ${all.join(', ')}: ${action} acts on no others`);
+  // guard: operation-times-need-dead-jobs
+  if ((fromMs ?? toMs) !== undefined && !state.includes('dead'))
+    throw new ArgumentError('filter.state', 'must have dead beside from or to: they are times of death');
   return state;
 }
 
@@ -72,8 +75,10 @@ export function indexesText(states: readonly JobState[], filter: OperationFilter
   );
   // Only their own index knows the jobs of a worker.
   if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });
+  // Jobs that failed and run again have a group too, and are not in its index.
+  const isOfDead = /* guard: group-index-for-dead-only */ states.every((state) => state === 'dead');
   const names = [
-    ...(group === undefined ? [] : [['F', group]]),
+    ...(group !== undefined && isOfDead ? [['F', group]] : []),
     ...(tag === undefined ? [] : [['t', tag]]),
     ...(type === undefined ? [] : [['y', type]]),
   ];
