@@ -81,6 +81,13 @@ export function workerOf(
   return { worker, log };
 }
 
+/** The messages of a log, without those of failed attempts. */
+export function besidesFailures(log: readonly LoggedLine[]): string[] {
+  return log
+    .map(({ message }) => message)
+    .filter((message) => !/^(?:an attempt at )?a job failed/.test(message));
+}
+
 /** A lease that no machine is too slow for: what ends it is `passTime`. */
 export const TTR_MS = 30_000;
 const machineMs = clock.nowMs;

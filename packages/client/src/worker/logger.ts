@@ -1,6 +1,9 @@
 import { textOf } from './outcomes.js';
 
-/** Where a worker reports what no caller can be told. It is never given tokens, payloads or results. */
+/**
+ * Where a worker reports failed jobs, and what no caller can be told. It is never given tokens, payloads or results, nor the
+ * messages of failures, which may have some.
+ */
 export interface Logger {
   warn(message: string, details: Readonly<Record<string, unknown>>): void;
   error(message: string, details: Readonly<Record<string, unknown>>): void;

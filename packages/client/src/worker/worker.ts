@@ -482,6 +482,7 @@ export class Worker {
   private end(held: HeldJob, ending: Ending): Promise<void> {
     const { driver } = this;
     const { job } = held;
+    if (ending.kind !== 'release') this.warnFailed(held, ending.kind, ending.group);
     return this.settleBy(held, async () => {
       try {
         if (ending.kind === 'release') await driver.release(job, { delayMs: ending.delayMs });
@@ -514,6 +515,7 @@ export class Worker {
       if (status === 'lease_lost') this.warnLost(held);
       else if (status === 'not_found') this.warnGone(held);
       else if (FINAL_STATUSES.includes(status)) {
+        this.warnFailed(held, 'fail', status);
         await this.driver.fail(held.job, { group: status, message: 'the job cannot go to its next queue' });
       } else if (status !== 'acked' && status !== 'moved') {
         // Redis is full, or a newer server says what this client does not know.
@@ -639,6 +641,14 @@ export class Worker {
       id,
       queue,
       reason: error.code,
+    });
+  }
+
+  /** Without the message, which may have data of the job: the server keeps it. */
+  private warnFailed({ job }: HeldJob, kind: Ending['kind'], group: string): void {
+    const { id, queue, type, attempts, triesLeft } = job;
+    this.logger.warn(kind === 'fail' ? 'a job failed and is not tried again' : 'an attempt at a job failed', {
+      ...{ id, queue, type, attempt: attempts, triesLeft, group },
     });
   }
 

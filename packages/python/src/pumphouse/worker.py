@@ -655,6 +655,8 @@ class Worker:
         Args:
             older: what an older server takes, which refuses members that it does not know.
         """
+        if what != "release":
+            warn_failed(held.job, what, members["group"])
         try:
             self._report_once(held, what, members)
         except Exception as error:
@@ -932,6 +934,19 @@ def is_refusal(error: PumphouseError) -> bool:
 def may_pass(error: PumphouseError) -> bool:
     """True if the same call may succeed while the lease lasts: a full Redis gets room."""
     return error.retryable or error.code == "store_full"
+
+
+def warn_failed(job: Job, what: str, group: str) -> None:
+    """Without the message, which may have data of the job: the server keeps it."""
+    logger.warning(
+        "%s: %s %s, attempt %d, tries left %d: %s",
+        "a job failed and is not tried again" if what == "fail" else "an attempt at a job failed",
+        job.queue,
+        job.id,
+        job.attempts,
+        job.tries_left,
+        group,
+    )
 
 
 def warn_lost(job: Job) -> None:
