@@ -6,7 +6,7 @@ const TIMELINE = [
   { what: 'published', at: at(0) },
   { what: 'leased', at: at(2), attempt: 1 },
   { what: 'heartbeat', at: at(3) },
-  { what: 'retried', at: at(4), group: 'smtp', due: ms(9) },
+  { what: 'retried', at: at(4), group: 'smtp', due_at: at(9) },
   { what: 'ready', at: at(9) },
   { what: 'leased', at: at(10), attempt: 2 },
   { what: 'failed', at: at(11), group: 'smtp' },

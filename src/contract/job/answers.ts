@@ -89,10 +89,8 @@ export class TimelineAnswer {
   @Optional() @Label('The operation that did it.', { max: MAX_LABEL }) operation?: string;
   @Optional() @Flag('True: the failure was forced, by no lease holder.') forced?: boolean;
   @Optional() @AnyJson('The data of a logged entry.') data?: unknown;
-  @Optional() @Whole('When it is due, Unix ms.', 0, Number.MAX_SAFE_INTEGER) due?: number;
-  @Optional()
-  @Whole('When the lease is revoked, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
-  revoked_at?: number;
+  @Optional() @Moment('When it is due.') due_at?: string;
+  @Optional() @Moment('When the lease is revoked.') revoked_at?: string;
   @Optional() @Labels('The updated fields.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
   @Optional()
   @Label('Why it was released: `no_handler`, or `revoked` = by a revoke.', { max: MAX_LABEL })

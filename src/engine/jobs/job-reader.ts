@@ -121,13 +121,26 @@ function failedOf(list: unknown): Record<string, string> {
   return failed;
 }
 
+/** A timeline entry as scripts store it; times in Unix ms. */
+interface StoredEntry {
+  readonly what: string;
+  readonly n: number;
+  readonly at: number;
+  readonly due?: number;
+  readonly revoked_at?: number;
+}
+
 /** Timeline entries in the order in which they were made. A simple job has only its publish, known from its id. */
 function timelineOf(x: Fields, publishedMs: number, nowMs: number): TimelineEntry[] {
   const entries: { readonly n: number; readonly entry: TimelineEntry }[] = [];
   for (const [field, value] of x) {
     if (!/^h\d+$/.test(field)) continue;
-    const { at, n, ...rest } = JSON.parse(value.toString()) as { at: number; what: string; n: number };
-    entries.push({ n, entry: { ...(withLogData(rest) as typeof rest), atMs: at } });
+    const { at, n, due, revoked_at, ...rest } = JSON.parse(value.toString()) as StoredEntry;
+    const times = {
+      ...(due === undefined ? {} : { dueAtMs: due }),
+      ...(revoked_at === undefined ? {} : { revokedAtMs: revoked_at }),
+    };
+    entries.push({ n, entry: { ...(withLogData(rest) as typeof rest), ...times, atMs: at } });
   }
   if (entries.length === 0 && publishedMs > 0) {
     return [{ what: 'published', atMs: Math.min(publishedMs, nowMs) }];

@@ -54,7 +54,7 @@ export function segmentsOf(
 }
 
 function stateAfter(step: Step, atMs: number): string {
-  const due = typeof step.due === 'number' ? step.due : 0;
+  const due = typeof step.due_at === 'string' ? Date.parse(step.due_at) : 0;
   const state = LEADS_TO[step.what] ?? '';
   return state === 'ready' && due > atMs ? 'scheduled' : state;
 }

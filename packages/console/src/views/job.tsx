@@ -286,6 +286,7 @@ function JobFacts({ place, job, raw }: { place: Place; job: Job; raw: ReadonlyMa
 }
 
 const SHOWN = new Set(['what', 'at', 'group', 'message']);
+const TIMES = new Set(['due_at', 'revoked_at']);
 
 function Steps({ steps }: { steps: readonly Step[] }) {
   if (steps.length === 0) return null;
@@ -320,7 +321,7 @@ function Steps({ steps }: { steps: readonly Step[] }) {
                     <span class="pair" key={name}>
                       <span class="dim">{name.replaceAll('_', ' ')}</span>{' '}
                       <Text>
-                        {typeof value === 'number' && name === 'due'
+                        {typeof value === 'string' && TIMES.has(name)
                           ? local(value)
                           : typeof value === 'string'
                             ? value
