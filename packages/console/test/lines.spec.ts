@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { curlOf, linesOf, quoted } from '../src/lib/lines.js';
+import { curlOf, linesOf, quoted, server } from '../src/lib/lines.js';
 
 /** The arguments that a shell makes of a line. */
 function argumentsOf(line: string): string[] {
@@ -11,6 +11,11 @@ function argumentsOf(line: string): string[] {
 }
 
 describe('lines for the shell', () => {
+  const usual = server.value;
+  afterEach(() => {
+    server.value = usual;
+  });
+
   it.each(['a b', "it's", '$HOME', '`id`', '', 'a\nb', '"', '\\', '*', '; rm -rf /', '{"a":"$(id)"}'])(
     'keep the text %j',
     (text) => {
@@ -30,7 +35,17 @@ describe('lines for the shell', () => {
       '{"data":"$(id)"}',
     ]);
     expect(curlOf({ method: 'DELETE', path: '/v1/demo/jobs/1' })).toContain(' -X DELETE ');
-    expect(curlOf({ method: 'GET', path: '/redis' })).toContain('"$PUMPHOUSE_ADMIN_URL"/redis');
+    expect(curlOf({ method: 'GET', path: '/redis' })).toBe(
+      'curl -s -u "$PUMPHOUSE_ADMIN_AUTH" "${PUMPHOUSE_ADMIN_URL:-http://127.0.0.1:7778}"/redis',
+    );
+  });
+
+  it('name the address of the page, if it is safe in a shell, and no account where there are none', () => {
+    server.value = { adminUrl: 'https://ops.example.com/queue', hasAccounts: false };
+    const line = (): string => curlOf({ method: 'GET', path: '/redis' });
+    expect(line()).toBe('curl -s "${PUMPHOUSE_ADMIN_URL:-https://ops.example.com/queue}"/redis');
+    server.value = { adminUrl: 'http://h/$(id)', hasAccounts: false };
+    expect(line()).toBe('curl -s "$PUMPHOUSE_ADMIN_URL"/redis');
   });
 
   it('have the namespace behind the command', () => {

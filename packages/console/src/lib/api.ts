@@ -50,6 +50,11 @@ export function requestOf({ method, path, body }: Call, pool: string): Sent {
   return { url: new URL(`..${path}`, document.baseURI), headers, request };
 }
 
+/** The address of the admin port that this page is from, with its prefix. */
+export function adminUrl(): string {
+  return new URL('..', document.baseURI).href.replace(/\/$/, '');
+}
+
 /** Makes a call. @param pool of the namespace in a path of the API @throws {CallError} */
 export async function call<Body>(
   made: Call,

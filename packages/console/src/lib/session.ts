@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { call, CallError, needsSignIn, read } from './api.js';
+import { adminUrl, call, CallError, needsSignIn, read } from './api.js';
+import { server } from './lines.js';
 import { href, route } from './router.js';
 
 export type Role = 'viewer' | 'viewer_data' | 'operator' | 'admin';
@@ -29,6 +30,7 @@ export function may(role: Role): boolean {
 export async function loadSession(): Promise<void> {
   try {
     session.value = await read<Session>('/session');
+    server.value = { adminUrl: adminUrl(), hasAccounts: session.value.account !== null };
     needsSignIn.value = false;
   } catch (error) {
     if (!(error instanceof CallError && error.status === 401)) throw error;
@@ -39,6 +41,7 @@ export async function loadSession(): Promise<void> {
 export async function signIn(account: string, password: string): Promise<void> {
   const body = JSON.stringify({ account, password });
   session.value = (await call<Session>({ method: 'POST', path: '/session', body })).body;
+  server.value = { adminUrl: adminUrl(), hasAccounts: true };
   needsSignIn.value = false;
 }
 

@@ -29,7 +29,7 @@ export function Help({ onClose }: { onClose: () => void }) {
       </dl>
       <p class="dim">
         Each view and each action shows the line of curl and of the command line that does the same. They read
-        the address and the token from PUMPHOUSE_URL and PUMPHOUSE_TOKEN, and of the admin port from
+        the address and the token from PUMPHOUSE_URL and PUMPHOUSE_TOKEN, and those of the admin port from
         PUMPHOUSE_ADMIN_URL and PUMPHOUSE_ADMIN_AUTH.
       </p>
       <form method="dialog" class="buttons">

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { read } from '../lib/api.js';
+import { adminUrl, read } from '../lib/api.js';
 import { bytes, count, duration, rate } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { usePoll } from '../lib/poll.js';
@@ -327,8 +327,7 @@ const USUAL_PORT = '7778';
 function firstAddress(): string | null {
   const { hostname, port } = location;
   if (port === USUAL_PORT && (hostname === '127.0.0.1' || hostname === 'localhost')) return null;
-  const admin = new URL('..', document.baseURI).href.replace(/\/$/, '');
-  return `export PUMPHOUSE_ADMIN_URL=${admin} PUMPHOUSE_URL=…   # …: the address of the API`;
+  return `export PUMPHOUSE_ADMIN_URL=${adminUrl()} PUMPHOUSE_URL=…   # …: the address of the API`;
 }
 
 function FirstRun() {
