@@ -191,13 +191,13 @@ describe('an explanation', () => {
     for (const found of [await ofJob(id), await ofQueue(queue)]) {
       expect(found).toMatchObject({ cause: 'paused', facts: { ...facts, paused_at: found.since } });
       expect(found.message).toContain(`The queue ${queue} is paused since ${found.since!}`);
-      expect(found.message).toContain(' by test: stocktaking.');
+      expect(found.message).toContain(' by "test": stocktaking.');
     }
     // The last pause says who and why; the time is that of the first.
     const { since } = await ofJob(id);
     await given('POST', `queues/${queue}/pause`);
     expect(await ofJob(id)).toMatchObject({ since, facts: { paused_by: 'test', note: null } });
-    expect((await ofJob(id)).message).toMatch(/ by test\.$/);
+    expect((await ofJob(id)).message).toMatch(/ by "test"\.$/);
     expect((await ofJob(id)).also.map(({ cause }) => cause)).toEqual(['no_worker', 'behind']);
     await doRemedy(await ofQueue(queue));
     expect((await ofJob(id)).cause).toBe('no_worker');

@@ -641,6 +641,22 @@ describe('HTTP push', () => {
       await waitFor(() => receiver.of(id).length === 1, 5_000);
     });
 
+    it('does not name the lease requests of the server for its own pushes among those of workers', async () => {
+      const { queue } = await pushed();
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const leased = `leased-${queue}`;
+      await given('POST', 'leases', { queues: [leased], worker: 'w' });
+      const { id: other } = await given<{ id: string }>('POST', 'jobs', { queue: `other-${queue}` });
+      const requests = async (): Promise<readonly string[]> => {
+        const { facts } = await causeOf(other);
+        return (facts['requests'] as { queue: string }[]).map((one) => one.queue);
+      };
+      // Requests are recorded together, in the order in which they came.
+      await waitFor(async () => (await requests()).includes(leased), 5_000);
+      expect(await requests()).not.toContain(queue);
+    });
+
     it('says that a target is paused because it answered 410', async () => {
       const { queue, name } = await pushed();
       receiver.respond = (response) => void response.writeHead(410).end();

@@ -8,6 +8,13 @@ const RIGHTS = 'an explanation › shows a token for some queues nothing of othe
  */
 export const EXPLAIN = [
   {
+    id: 'own-requests-are-no-workers',
+    name: 'explain: lease requests of the server for its own pushes are not those of workers',
+    off: 'true',
+    spec: 'test/api/push.spec.ts',
+    test: 'HTTP push › an explanation of a job that is to be pushed › does not name the lease requests of the server for its own pushes among those of workers',
+  },
+  {
     id: 'missing-handler-before-its-delay',
     name: 'explain: a missing handler is the cause, not the delay that it brings',
     off: { replace: 'return null;' },

@@ -167,7 +167,7 @@ export interface LeaseRequest {
    * breaker of the target's URL is open.
    */
   readonly isPushed?: boolean;
-  /** The server leases for itself, as for a push: it does not count as a waiting long poll. */
+  /** The server leases for itself, as for a push: it does not count as a waiting long poll, nor as a worker. */
   readonly isInternal?: boolean;
 }
 

@@ -30,7 +30,7 @@ export function poolMoving({ server }: Known): Cause | null {
 export function paused({ queue: { queue, settings }, nowMs, remedies }: Known): Cause | null {
   const { pausedAtMs, pausedBy, pauseNote } = settings;
   if (pausedAtMs === null) return null;
-  const by = pausedBy === null ? '' : ` by ${pausedBy}`;
+  const by = pausedBy === null ? '' : ` by "${pausedBy}"`;
   const note = pauseNote === null ? '' : `: ${pauseNote}`;
   return cause('paused', `The queue ${queue} is paused since ${moment(pausedAtMs, nowMs)}${by}${note}.`, {
     facts: { queue, paused_at: isoTime(pausedAtMs), paused_by: pausedBy, note: pauseNote },

@@ -121,8 +121,9 @@ export class Leases {
       checkRequest(request);
       // Before the fetch: a worker that has a job is listed.
       if (request.worker) this.extended.workers.see(namespace, request.worker);
-      // A server that pushes is no worker.
-      if (!request.isPushed) this.extended.requested.see(namespace, request.queues, request.worker);
+      // A server that pushes, or sends callbacks, is no worker.
+      if (/* guard: own-requests-are-no-workers */ request.isInternal !== true)
+        this.extended.requested.see(namespace, request.queues, request.worker);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
       if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);
