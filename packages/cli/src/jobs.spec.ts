@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Explanation, Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../../test/support/app.js';
 import { Cli } from '../../../test/support/cli.js';
@@ -235,6 +237,18 @@ describe('pumphouse job, queue and dead', () => {
       expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~]/);
     }
     expect((await cli.call('job', 'show', HOSTILE)).err.trimEnd()).not.toMatch(/[^ -~]/);
+  });
+
+  it('shows the stack of the last failure once, and only its first line elsewhere', async () => {
+    const { out } = await cli.call(
+      'job',
+      'show',
+      await dead(queue, 'smtp', 'Error: refused\n    at send (a.js:1)'),
+    );
+    expect(out).toMatch(/\nlast failure:\n {2}Error: refused\n {6}at send \(a\.js:1\)\n$/);
+    expect(out).toMatch(/^failure .*"Error: refused \.\.\."/m);
+    expect(out).toMatch(/ died +.*message=Error: refused \.\.\./);
+    expect(out.split('at send')).toHaveLength(2);
   });
 
   it('job set changes what is given of jobs that wait', async () => {
@@ -504,6 +518,23 @@ describe('pumphouse job, queue and dead', () => {
           'scheduled: The next slot of the recurring job nightly is ',
         );
       await client.recurring.delete('nightly');
+    });
+
+    it('repeats in a remedy how the server was reached, but no secret', async () => {
+      const { id } = await client.publish({ queue });
+      await client.queues.pause(queue);
+      const { PUMPHOUSE_URL: url = '', PUMPHOUSE_TOKEN: token = '' } = cli.env;
+      const file = join(cli.configHome, "it's a token");
+      writeFileSync(file, token);
+      const lineOf = async (...flags: string[]): Promise<string | undefined> =>
+        /^ {2}(pumphouse queue resume .*)$/m.exec((await cli.call('why', id, ...flags)).out)?.[1];
+      const line = `pumphouse queue resume ${queue} --namespace ${app.namespace}`;
+      expect(await lineOf()).toBe(line);
+      expect(await lineOf('--url', url, '--token', token)).toBe(`${line} --url ${url}`);
+      const withPassword = url.replace('://', '://user:secret@');
+      expect(await lineOf('--url', withPassword, '--token', `@${file}`)).toBe(
+        `${line} --token '@${file.replace("'", String.raw`'\''`)}'`,
+      );
     });
 
     describe('the command of a remedy', () => {

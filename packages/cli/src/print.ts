@@ -35,6 +35,11 @@ export function printable(text: string): string {
   return text.replaceAll(CONTROL, escaped);
 }
 
+/** A text as one argument of a POSIX shell. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 function escaped(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\t') return '\\t';

@@ -18,6 +18,8 @@ export interface Session extends Output {
   readonly client: Pumphouse;
   readonly admin: AdminClient;
   readonly namespace: string | undefined;
+  /** Options of this line that another command needs to reach the same server; a secret only as `@FILE`. */
+  readonly repeated: readonly string[];
 }
 
 /** Opens a session with the options before or after the command's name. */
@@ -89,8 +91,7 @@ export function environmentOptions(): Option[] {
 
 /** What the command line and the environment give; an option on the line counts before the environment. */
 export function givenOptions(command: Command): ConnectionOptions {
-  const levels: Command[] = [];
-  for (let at: Command | null = command; at; at = at.parent) levels.unshift(at);
+  const levels = levelsOf(command);
   const given: Record<string, unknown> = {};
   for (const source of ['env', 'cli']) {
     for (const level of levels) {
@@ -103,6 +104,32 @@ export function givenOptions(command: Command): ConnectionOptions {
   }
   checkUrls(command, given);
   return given;
+}
+
+const REPEATED = ['url', 'token', 'admin', 'account', 'ca', 'cert', 'key'] as const;
+const SECRETS: readonly string[] = ['token', 'account'];
+
+function repeatedOptions(command: Command): string[] {
+  return REPEATED.flatMap((name) => {
+    const level = levelsOf(command).findLast((one) => one.getOptionValueSource(name) === 'cli');
+    const value: unknown = level?.opts()[name];
+    if (typeof value !== 'string') return [];
+    const isShown = /* guard: repeated-options-have-no-secret */ !hasSecret(name, value);
+    return isShown ? [`--${name}`, value] : [];
+  });
+}
+
+/** A URL may have a password. */
+function hasSecret(name: string, value: string): boolean {
+  if (SECRETS.includes(name)) return !value.startsWith('@');
+  return (URL.parse(value)?.password ?? '') !== '';
+}
+
+/** A command and those that it is a part of, from the root on. */
+function levelsOf(command: Command): Command[] {
+  const levels: Command[] = [];
+  for (let at: Command | null = command; at; at = at.parent) levels.unshift(at);
+  return levels;
 }
 
 /**
@@ -148,6 +175,7 @@ export function openSession(command: Command, output: Output): Session {
     progressTo: /* guard: json-has-no-progress-bar */ isJson ? undefined : output.progressTo,
     timeoutMs,
     namespace: given.namespace ?? context.namespace,
+    repeated: repeatedOptions(command),
     get client() {
       return clientOf(given, context, timeoutMs);
     },

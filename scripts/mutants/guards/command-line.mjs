@@ -8,6 +8,13 @@ const TLS = 'test/api/tls.spec.ts';
  */
 export const COMMAND_LINE = [
   {
+    id: 'repeated-options-have-no-secret',
+    name: 'command line: no secret of a line is repeated in a remedy',
+    off: 'true',
+    spec: 'packages/cli/src/jobs.spec.ts',
+    test: 'pumphouse job, queue and dead › pumphouse queue › repeats in a remedy how the server was reached, but no secret',
+  },
+  {
     id: 'cli-ids-take-no-dry-run',
     name: 'command line: a dry run of jobs by their ids changes nothing',
     off: 'remove',

@@ -243,9 +243,25 @@ function showCommand(open: OpenSession): Command {
     });
 }
 
+/** Long messages, such as stacks, are cut at their first line; that of the last failure stands whole at the end. */
 function detailsOf({ timeline, ...fields }: JobDetails): string {
-  const rows = timeline.map(({ at, what, ...facts }) => [at, what, factsOf(facts)]);
-  return fieldLines(fields) + (rows.length === 0 ? '' : `\n${columns(rows)}`);
+  const { failure } = fields;
+  const shown = failure === null ? fields : { ...fields, failure: withFirstLine(failure) };
+  const rows = timeline.map(({ at, what, ...facts }) => [at, what, factsOf(withFirstLine(facts))]);
+  const parts = [fieldLines(shown), columns(rows)];
+  if (failure?.message.includes('\n'))
+    parts.push(`last failure:\n${failure.message.split('\n').map(indented).join('')}`);
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+function withFirstLine<T extends { readonly message?: unknown }>(of: T): T {
+  const { message } = of;
+  if (typeof message !== 'string' || !message.includes('\n')) return of;
+  return { ...of, message: `${message.slice(0, message.indexOf('\n'))} ...` };
+}
+
+function indented(line: string): string {
+  return `  ${printable(line)}\n`;
 }
 
 const FILTER = new FieldFlags(JobFilterFields);

@@ -225,6 +225,11 @@ backlog = 0
     const preview = await call('recurring', 'preview', '0 9 * * 1', '--tz', 'UTC', '--count', '3', '--json');
     expect(JSON.parse(preview.out)).toHaveLength(3);
     expect((await call('recurring', 'preview', '0 9 * * 1', '--tz', 'UTC')).out).toMatch(/T09:00:00/);
+    const bounds = ['--start-at', '2030-01-07T09:00:01Z', '--end-at', '2030-01-15T00:00:00Z'];
+    const within = await call('recurring', 'preview', '0 9 * * 1', '--tz', 'UTC', ...bounds, '--json');
+    expect((JSON.parse(within.out) as { at: string }[]).map(({ at }) => at)).toEqual([
+      '2030-01-14T09:00:00.000Z',
+    ]);
     const wrong = await call('recurring', 'preview', '61 9 * * 1', '--tz', 'UTC');
     expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('schedule.cron')]);
     expect(JSON.parse((await call('recurring', 'get', 'nightly')).out)).toMatchObject({ id: 'nightly' });

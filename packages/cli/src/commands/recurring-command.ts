@@ -7,7 +7,7 @@ import {
 } from '@pumphouse/client';
 import { Command } from 'commander';
 import { parse, TomlError } from 'smol-toml';
-import { omit } from '#src/contract/fields/derived';
+import { omit, pick } from '#src/contract/fields/derived';
 import { RecurringOptions, ScheduleFields, TemplateFields } from '#src/contract/job/recurring';
 import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
@@ -77,6 +77,7 @@ function showCommand(open: OpenSession): Command {
 const SCHEDULE = new FieldFlags(ScheduleFields);
 const TEMPLATE = new FieldFlags(omit(TemplateFields, ['data', 'data_base64', 'content_type']), JOB_TEXTS);
 const RULES = new FieldFlags(RecurringOptions);
+const BOUNDS = new FieldFlags(pick(ScheduleFields, ['start_at', 'end_at']));
 
 function setCommand(open: OpenSession): Command {
   const command = new Command('set')
@@ -129,14 +130,16 @@ function nextCommand(open: OpenSession): Command {
 }
 
 function previewCommand(open: OpenSession): Command {
-  return new Command('preview')
+  const preview = new Command('preview')
     .description('show the next slots of a cron expression that is not stored')
     .argument('<cron>', "five fields, or six with seconds first: '30 2 * * *'")
-    .addOption(flagOf(ScheduleFields, 'tz').makeOptionMandatory())
+    .addOption(flagOf(ScheduleFields, 'tz').makeOptionMandatory());
+  return BOUNDS.addTo(preview)
     .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
-    .action(async (cron: string, { tz, count }: { tz: string; count?: number }, command: Command) => {
+    .action(async (cron: string, options: { tz: string; count?: number }, command: Command) => {
       const session = open(command);
-      showAll(session, await session.client.recurring.preview({ cron, tz }, count), SLOTS);
+      const schedule = { cron, tz: options.tz, ...BOUNDS.given(options) };
+      showAll(session, await session.client.recurring.preview(schedule, options.count), SLOTS);
     });
 }
 

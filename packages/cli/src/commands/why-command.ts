@@ -1,6 +1,6 @@
 import { type Explanation, PumphouseError } from '@pumphouse/client';
 import { Command } from 'commander';
-import { json, printable } from '../print.js';
+import { json, printable, quoted } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
 
 interface WhyOptions {
@@ -18,7 +18,7 @@ export function whyCommand(open: OpenSession): Command {
     .action(async (name: string, options: WhyOptions, command: Command) => {
       const session = open(command);
       const explanation = await explain(session, name, options);
-      session.out(session.isJson ? json(explanation) : textOf(explanation));
+      session.out(session.isJson ? json(explanation) : textOf(explanation, session.repeated));
     });
 }
 
@@ -61,11 +61,17 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof PumphouseError && error.code === code;
 }
 
-function textOf({ cause, message, since, nextAt, remedies, also }: Explanation): string {
+/** @param repeated what a command needs besides to reach the same server */
+function textOf(
+  { cause, message, since, nextAt, remedies, also }: Explanation,
+  repeated: readonly string[],
+): string {
+  const behind = repeated.map((one) => ` ${quoted(one)}`).join('');
   const lines = [`${cause}: ${message}`];
   if (since !== null) lines.push(`since: ${since}`);
   if (nextAt !== null) lines.push(`next:  ${nextAt}`);
-  for (const remedy of remedies) lines.push(`to ${remedy.about}:`, `  ${remedy.command ?? remedy.call}`);
+  for (const { about, call, command } of remedies)
+    lines.push(`to ${about}:`, `  ${command === null ? call : command + behind}`);
   for (const other of also) lines.push(`also ${other.cause}: ${other.message}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
