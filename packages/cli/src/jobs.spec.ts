@@ -526,10 +526,13 @@ describe('pumphouse job, queue and dead', () => {
       const { PUMPHOUSE_URL: url = '', PUMPHOUSE_TOKEN: token = '' } = cli.env;
       const file = join(cli.configHome, "it's a token");
       writeFileSync(file, token);
-      const lineOf = async (...flags: string[]): Promise<string | undefined> =>
-        /^ {2}(pumphouse queue resume .*)$/m.exec((await cli.call('why', id, ...flags)).out)?.[1];
+      const lineOf = async (...flags: string[]): Promise<string | undefined> => {
+        let text = '';
+        const output = { out: (one: string) => void (text += one), err: () => undefined };
+        await run(['why', id, '--namespace', app.namespace, ...flags], output);
+        return /^ {2}(pumphouse queue resume .*)$/m.exec(text)?.[1];
+      };
       const line = `pumphouse queue resume ${queue} --namespace ${app.namespace}`;
-      expect(await lineOf()).toBe(line);
       expect(await lineOf('--url', url, '--token', token)).toBe(`${line} --url ${url}`);
       const withPassword = url.replace('://', '://user:secret@');
       expect(await lineOf('--url', withPassword, '--token', `@${file}`)).toBe(
