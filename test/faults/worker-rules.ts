@@ -68,7 +68,8 @@ function judgeJob(id: string, runs: Run[], violations: string[], add: (name: str
     violations.push(`${id} was lost:\n${historyOf(id, runs)}`);
   if (runs.length > 1) add('jobs run again');
   const acked = runs.filter(({ ackStatus }) => ackStatus === 'acked');
-  if (acked.length > 1) violations.push(`${id} was acknowledged ${acked.length} times`);
+  if (acked.length > 1)
+    violations.push(`${id} was acknowledged ${acked.length} times:\n${historyOf(id, runs)}`);
   if (acked.length === 1 && acked[0] !== last)
     violations.push(`${id}: the ack of lease ${acked[0]!.lease} counted, and lease ${last?.lease} was given`);
   for (const [i, run] of runs.entries()) {
@@ -162,7 +163,10 @@ function apply(run: Run, entry: JournalEntry, add: (name: string) => void): void
   }
   if (entry.what === 'late') {
     // It counts if the lease was there in spite of the doubt; the ack of the runtime then finds no job.
-    if (entry.status === 'acked') run.ackStatus = 'acked';
+    if (entry.status === 'acked') {
+      run.ackStatus = 'acked';
+      run.answeredAtMs ??= entry.atMs;
+    }
     add(`late ack of a handler: ${entry.status}`);
   }
   if (entry.what !== 'aborted') return;

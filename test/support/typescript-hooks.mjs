@@ -11,8 +11,10 @@ const OWN = {
   '@pumphouse/client': new URL('packages/client/src/node.ts', ROOT).href,
 };
 
-/** `./x.js` in our sources means `./x.ts`, and `#src/x` means `src/x.ts`. */
+/** `./x.js` in our sources means `./x.ts`, and `#src/x` means `src/x.ts`. The build of another commit has files of its own. */
 export function resolve(specifier, context, next) {
+  if (context.parentURL !== undefined && !context.parentURL.startsWith(ROOT.href))
+    return next(specifier, context);
   if (Object.hasOwn(OWN, specifier)) return { url: OWN[specifier], shortCircuit: true };
   if (specifier.startsWith('#src/'))
     return { url: new URL(`src/${specifier.slice('#src/'.length)}.ts`, ROOT).href, shortCircuit: true };
