@@ -81,6 +81,15 @@ describe('a Pumphouse without a server', () => {
     await worker.stop();
   });
 
+  it('refuses an option that does not exist, and names those that there are', async () => {
+    const options = { redis: testTarget(), namespace, ...{ keyPrefx: 'a:' } };
+    await expect(connect(options)).rejects.toThrow(
+      new TypeError(
+        'connect: unknown option keyPrefx; known: redis, namespace, keyPrefix, allowUnsafe, commandTimeoutMs, durability, engine, logger',
+      ),
+    );
+  });
+
   it('keeps lease_grace_ms of a job', async () => {
     const queue = `grace-${String(Date.now())}`;
     const { id } = await pumphouse.publish({

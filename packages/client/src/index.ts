@@ -36,7 +36,7 @@ export {
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
 export { JobWithPayload, PAYLOAD_FORMS, type LeasedPayload } from './leased-payload.js';
-export type { Given, Optional } from './optional.js';
+export { checkNames, type Given, type Optional } from './optional.js';
 export type { RetryLimits } from './transport/api-client.js';
 export type { TlsOptions } from './transport/transport.js';
 export { Worker, type WorkerOptions } from './worker/worker.js';

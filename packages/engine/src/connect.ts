@@ -1,4 +1,5 @@
 import {
+  checkNames,
   type EventOptions,
   type Logger,
   type PlacedEvent,
@@ -42,17 +43,22 @@ export interface ConnectOptions {
   readonly logger?: Logger;
 }
 
+const OPTIONS: Readonly<Record<keyof ConnectOptions, true>> = {
+  ...{ redis: true, namespace: true, keyPrefix: true, allowUnsafe: true, commandTimeoutMs: true },
+  ...{ durability: true, engine: true, logger: true },
+};
 const COMMAND_TIMEOUT_MS = 2_000;
 const POOL = 'default';
 
 /**
  * Connects to Redis, and starts the loops that move due jobs and remove expired data: no server is needed.
  *
- * @throws {TypeError} `redis` is no URL of a Redis
+ * @throws {TypeError} `redis` is no URL of a Redis, or an option does not exist
  * @throws {PumphouseError} `pool_unavailable`: Redis cannot be reached within ten seconds
  * @throws {Error} it is too old, or it may lose jobs and `allowUnsafe` is not set
  */
 export async function connect(options: ConnectOptions): Promise<EnginePumphouse> {
+  checkNames('connect', options, OPTIONS);
   const { redis, namespace, keyPrefix = '', allowUnsafe = false, durability } = options;
   const pool = await call(() =>
     RedisPool.connect(
