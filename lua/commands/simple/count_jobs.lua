@@ -35,7 +35,7 @@ local function oldest_in_list(number)
 end
 
 -- The first job of each priority; the priorities that are leased last come first, for their jobs wait longest (extended/ready_entries).
-local PRIORITY, MOST_PRIORITIES = 2 ^ 45, 8
+local MOST_PRIORITIES = 8
 local function oldest_by_priority(number)
   local key, oldest, last = queue_key("p", number), math.huge, "+inf"
   for _ = 1, MOST_PRIORITIES do
@@ -43,7 +43,7 @@ local function oldest_by_priority(number)
     if not found[1] then
       break
     end
-    local first = text_of(math.floor(found[2] / PRIORITY) * PRIORITY)
+    local first = text_of(math.floor(found[2] / PLACES) * PLACES)
     local id = redis.call("ZRANGEBYSCORE", key, first, "+inf", "LIMIT", 0, 1)[1]
     local job = read_job(id)
     oldest, last = math.min(oldest, job and publish_time_or_put(id, job) or math.huge), "(" .. first

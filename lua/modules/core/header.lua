@@ -2,7 +2,7 @@
 --- @requires core/call
 --- @exports HEADER, HEADER_BYTES, LAST_BYTE, TO_LEASE, TO_ENTRY, EXPIRY_APART, TRIES, LEASE, TRIES_TO_LEASE
 --- @exports STATE_AT, FLAGS_FROM, TRIES_FROM, ATTEMPTS_FROM, LEASE_FROM, QUEUE_FROM, ENTRY_AT, EXPIRES_FROM, FREE_RETRIES_AT
---- @exports LMSTFY_API, NATIVE_API, FREE_LEASE, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
+--- @exports PLACES, LMSTFY_API, NATIVE_API, FREE_LEASE, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
 --- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
 --- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
 --- @exports floor_of_leases, next_lease, without_time
@@ -25,6 +25,8 @@ FREE_LEASE = 128
 -- Unpacks as a job in no state.
 NO_JOB = string.rep("\0", HEADER_BYTES)
 READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
+-- Scores of ready jobs with a priority, in queue_key("p"): those of a priority begin at priority * PLACES, and its first job is in the middle.
+PLACES = 2 ^ 45
 -- Flags: it has an `x` hash; it is a job of the extended path; 4 to 64 are part of its publish time (see below); its body counts for the quota
 -- on bytes.
 HAS_EXTRAS, EXTENDED, COUNTED = 1, 2, 128

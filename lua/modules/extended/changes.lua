@@ -70,7 +70,7 @@ local function keep_order(job, priority, stays, slot)
   if not stays and not job.stand then
     jobs.put(job, "place", nil)
   elseif job.x.place and priority ~= job.priority then
-    jobs.put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
+    jobs.put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * PLACES))
     if job.state == HELD then
       add_member(concurrency_keys.holding_key_of(job).held_key, job.x.place, job.id)
     end

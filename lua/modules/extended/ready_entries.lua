@@ -14,14 +14,14 @@ local function join_front(job)
   ready_list.track_expiry(list, job.expires)
 end
 
--- By priority: a zset. 2^45 places for each priority, half of them before the first. The job may have stale entries in the list from when it, or an
+-- By priority: a zset. The job may have stale entries in the list from when it, or an
 -- earlier job with its id, had priority 0: its entry number must be none of theirs.
 local function join_ranked(job)
   local number = job.queue
   local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
   -- guard: left-list-keeps-a-stale-entry
   job.entry = ready_list.next_entry_number(--[[ guard: priority-skips-stale-numbers ]] ready_list.entries_for(number, registry.name_of(number)), job.id, job.entry)
-  redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
+  redis.call("ZADD", queue_key("p", number), text_of((job.priority + 0.5) * PLACES + step), job.id)
   settings.wake(number)
 end
 

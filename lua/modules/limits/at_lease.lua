@@ -25,7 +25,7 @@ local function place_of(job)
   end
   parked[number] = (parked[number] or redis.call("HGET", queue_key("i", number), "parked") or 0) + 1
   write("HSET", queue_key("i", number), "parked", parked[number])
-  return text_of(job.priority * 2 ^ 45 + parked[number])
+  return text_of(job.priority * PLACES + parked[number])
 end
 
 -- Holds a job until its key has a slot (limits/held_jobs), or until its origin works.

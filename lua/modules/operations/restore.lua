@@ -98,7 +98,7 @@ end
 -- To its ready list: an extended job at its place in time, a simple one to the front, where the next one that comes back goes before it.
 local function go_ready(job, record)
   if record.at then
-    job.stand = tonumber(record.at) - job.priority * 2 ^ 45 - 2 ^ 44
+    job.stand = tonumber(record.at) - (job.priority + 0.5) * PLACES
   elseif is_extended(job) then
     place_in_time(job)
   else

@@ -4,8 +4,6 @@
 
 -- Entries of the ready list in a step.
 local STEP = 250
--- Scores of queue_key("p") of a priority begin at priority * PRIORITY (extended/ready_entries).
-local PRIORITY = 2 ^ 45
 
 -- Entries of the ready list that count no more, as a set; nil = there are too many, or a ready job may have expired: then each job must be read.
 local MOST_STALE = 1000
@@ -57,7 +55,7 @@ end
 
 -- Ready jobs that kept their place in time when their priority changed to 0: those that were published before the job.
 local function count_kept(job, most)
-  local count, kept = 0, redis.call("ZRANGEBYSCORE", queue_key("p", job.queue), "0", "(" .. text_of(PRIORITY), "LIMIT", 0, most)
+  local count, kept = 0, redis.call("ZRANGEBYSCORE", queue_key("p", job.queue), "0", "(" .. text_of(PLACES), "LIMIT", 0, most)
   for _, id in ipairs(kept) do
     local other = id ~= job.id and jobs.job_of(id)
     count = count + (other and publish_order.came_before(other, job) and 1 or 0)
@@ -71,7 +69,7 @@ function jobs_in_front(job, most)
   local ranked = queue_key("p", job.queue)
   redis.call("EXISTS", meta_key, queue_key("r", job.queue), ranked)
   if job.priority ~= 0 then
-    local first = text_of(job.priority * PRIORITY)
+    local first = text_of(job.priority * PLACES)
     local urgent = redis.call("ZCOUNT", ranked, "-inf", "(" .. first)
     local older = redis.call("ZCOUNT", ranked, first, "(" .. (redis.call("ZSCORE", ranked, job.id) or first))
     return urgent + (job.priority > 0 and math.max(job_counts.count_jobs(job.queue, ""), 0) or 0), older, true

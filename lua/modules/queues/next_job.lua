@@ -35,7 +35,7 @@ end
 -- compared with those of the list.
 local function is_before_list(list, head)
   local score = head[1] and tonumber(head[2]) or 0
-  if score <= 0 or score >= 2 ^ 45 then
+  if score <= 0 or score >= PLACES then
     return score < 0
   end
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do

@@ -16,9 +16,9 @@ end
 -- The place of a ready job among those of another priority when it keeps its place in time, by publish time: the step within the priority, as
 -- extended/ready_entries computes it.
 function rank_of(job, priority)
-  local key, middle_score = queue_key("p", job.queue), priority * 2 ^ 45 + 2 ^ 44
-  local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - 2 ^ 44))
-  local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - 2 ^ 44), "(" .. text_of(middle_score + 2 ^ 44))
+  local key, middle_score = queue_key("p", job.queue), (priority + 0.5) * PLACES
+  local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - PLACES / 2))
+  local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - PLACES / 2), "(" .. text_of(middle_score + PLACES / 2))
   local function at(place)
     local head = redis.call("ZRANGE", key, first + place, first + place, "WITHSCORES")
     return jobs.job_of(head[1]), head[2] and tonumber(head[2]) - middle_score
