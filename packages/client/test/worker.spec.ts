@@ -228,7 +228,7 @@ describe('a worker of the client', () => {
     expect(log).toEqual([]);
   });
 
-  it('warns with the time in each line, if it has no logger of its own', () => {
+  it('warns in one line with the time, if it has no logger of its own', () => {
     const lines: unknown[][] = [];
     const { warn } = console;
     console.warn = (...line: unknown[]) => void lines.push(line);
@@ -237,9 +237,8 @@ describe('a worker of the client', () => {
     } finally {
       console.warn = warn;
     }
-    const [[text, details] = []] = lines;
-    const [time = '', ...rest] = String(text).split(' ');
-    expect([rest.join(' '), details]).toEqual(['pumphouse: beware', { id: 'a' }]);
+    const [time = '', ...rest] = String(lines[0]?.[0]).split(' ');
+    expect([rest.join(' '), lines.length, lines[0]?.length]).toEqual(['pumphouse: beware {"id":"a"}', 1, 1]);
     expect(new Date(time).toISOString()).toBe(time);
   });
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, Optional
 from unittest import mock
 
-from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, RetryPolicy, Worker
+from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
 from pumphouse import worker as worker_module
 
 from support import answering, http_answer, queue_name, run_program
@@ -101,21 +101,23 @@ class Handlers(unittest.TestCase):
         self.assertEqual(lines[0]["data"], {"n": 1})
 
     def test_write_a_line_into_the_log_for_each_failed_attempt(self) -> None:
-        def handler(job: Job, _context: JobContext) -> None:
-            if job.attempts == 1:
-                raise ValueError("refused")
-            raise Fail("refused", group="smtp")
-
-        client, queue = Pumphouse(), queue_name()
-        worker = Worker(client, [queue])
-        worker.handle()(handler)
-        with self.assertLogs("pumphouse", "WARNING") as logs, running(worker):
-            job = ended_job(client, NewJob(queue, retry=RetryPolicy("fixed", delay_ms=0)))
-        first, second = logs.output
-        name = f"{queue} {job['id']}"
-        self.assertTrue(first.endswith(f"an attempt at a job failed: {name}, attempt 1, tries left 4: ValueError"), first)
+        with self.assertLogs("pumphouse", "WARNING") as logs:
+            job = self.handled(lambda _job, _context: 1 / 0)
+        (line,) = logs.output
+        name = f"{job['queue']} {job['id']}"
         self.assertTrue(
-            second.endswith(f"a job failed and is not tried again: {name}, attempt 2, tries left 3: smtp"), second
+            line.endswith(f"an attempt at a job failed: {name}, attempt 1, tries left 0: ZeroDivisionError"), line
+        )
+
+        def fail(_job: Job, _context: JobContext) -> None:
+            raise Fail("with data of the job", group="smtp")
+
+        with self.assertLogs("pumphouse", "WARNING") as logs:
+            job = self.handled(fail)
+        (line,) = logs.output
+        name = f"{job['queue']} {job['id']}"
+        self.assertTrue(
+            line.endswith(f"a job failed and is not tried again: {name}, attempt 1, tries left 0: smtp"), line
         )
 
     def test_go_on_when_there_is_no_room_for_a_line(self) -> None:

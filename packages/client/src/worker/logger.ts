@@ -9,14 +9,14 @@ export interface Logger {
   error(message: string, details: Readonly<Record<string, unknown>>): void;
 }
 
-/** Each line begins with its time, ISO 8601 in UTC. */
+/** One line each: its time, ISO 8601 in UTC, the message, and the details in JSON. */
 export const consoleLogger: Logger = {
-  warn: (message, details) => console.warn(lineOf(message), details),
-  error: (message, details) => console.error(lineOf(message), details),
+  warn: (message, details) => console.warn(lineOf(message, details)),
+  error: (message, details) => console.error(lineOf(message, details)),
 };
 
-function lineOf(message: string): string {
-  return `${new Date().toISOString()} pumphouse: ${message}`;
+function lineOf(message: string, details: object): string {
+  return `${new Date().toISOString()} pumphouse: ${message} ${JSON.stringify(details)}`;
 }
 
 /** An error for the log: its code and message, without causes that may carry a request. */
