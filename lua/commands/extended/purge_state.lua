@@ -30,7 +30,7 @@ end
 registry.queue_names[number] = queue
 
 -- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
-local PLACES, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
+local KINDS, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
 local seen, matched, passed = 0, 0, 0
 
 local function purge(job)
@@ -95,7 +95,7 @@ end
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-for kind in string.gmatch(PLACES[state], ".") do
+for kind in string.gmatch(KINDS[state], ".") do
   places[kind](kind)
 end
 
