@@ -177,7 +177,8 @@ type WorkerOptions struct {
 	UnhandledDelay time.Duration
 	// Name is its name in lists. Workers with equal names are listed each for itself.
 	Name string
-	// Logf reports what no caller can be told; log.Printf. It is never given tokens, payloads or results.
+	// Logf reports failed attempts, and what no caller can be told; log.Printf. It is never given tokens, payloads or results, nor the
+	// messages of failures, which may have some.
 	Logf func(format string, args ...any)
 }
 
@@ -721,6 +722,9 @@ func (w *Worker) report(h *held, what string, m members) { w.reportOr(h, what, m
 // reportOr is report. What the server refuses is sent again, without what may be the reason; older is what an older server takes,
 // which refuses members that it does not know.
 func (w *Worker) reportOr(h *held, what string, m, older members) {
+	if what != "release" {
+		w.warnFailed(h.job, what, m["group"])
+	}
 	post := func() error { return w.post(w.ctx, "jobs/"+h.job.ID+"/"+what, m, nil, nil) }
 	m["lease"] = h.job.Lease
 	err := w.persist(h, post)
@@ -1027,6 +1031,16 @@ func (w *Worker) warnOnce(h *held, kind, text string, err error) {
 	if isNew {
 		w.options.Logf("pumphouse: %s: %v: %s %s", text, err, h.job.Queue, h.job.ID)
 	}
+}
+
+// warnFailed logs no message, which may have data of the job: the server keeps it.
+func (w *Worker) warnFailed(job *Job, what string, group any) {
+	text := "an attempt at a job failed"
+	if what == "fail" {
+		text = "a job failed and is not tried again"
+	}
+	const format = "pumphouse: %s: %s %s, attempt %d, tries left %d: %v"
+	w.options.Logf(format, text, job.Queue, job.ID, job.Attempts, job.TriesLeft, group)
 }
 
 func (w *Worker) warnLost(h *held) {

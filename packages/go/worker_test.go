@@ -2,6 +2,7 @@ package pumphouse_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -164,6 +165,26 @@ func TestAWorkerInAFullStoreWarnsOnceOfEachKind(t *testing.T) {
 		t.Errorf("the log is %s", text)
 	}
 	worker.Stop()
+}
+
+func TestAFailedAttemptIsLoggedWithoutItsMessage(t *testing.T) {
+	client, log, queue := newClient(t, pumphouse.Config{}), new(lines), queueName(t)
+	worker := newWorker(t, client, log, queue)
+	fails := func(err error) pumphouse.Handler {
+		return func(context.Context, *pumphouse.Job) (any, error) { return nil, err }
+	}
+	worker.Handle("retry", fails(errors.New("with data")))
+	worker.Handle("fail", fails(&pumphouse.FailError{Err: errors.New("with data"), Group: "smtp"}))
+	start(t, worker)
+	retried := ended(t, client, pumphouse.NewJob{Queue: queue, Type: "retry"})
+	failed := ended(t, client, pumphouse.NewJob{Queue: queue, Type: "fail"})
+	want := []string{
+		fmt.Sprintf("pumphouse: an attempt at a job failed: %s %s, attempt 1, tries left 0: %s", queue, retried.ID, retried.Failure.Group),
+		fmt.Sprintf("pumphouse: a job failed and is not tried again: %s %s, attempt 1, tries left 0: smtp", queue, failed.ID),
+	}
+	if strings.Join(log.all, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the log is %q", log.all)
+	}
 }
 
 func TestAPanicShowsItsValue(t *testing.T) {
