@@ -141,6 +141,7 @@ describe('the pump', () => {
 
   it('T10: is woken by an earlier due time while it sleeps for a later one', async () => {
     const mostMs = await mostLateMs();
+    const firstMs = performance.now();
     await f.publish('q', { delayMs: 2_000, text: 'later' });
     await sleep(50);
     const wait = f.lease('q', { waitMs: 10_000 });
@@ -154,7 +155,7 @@ describe('the pump', () => {
     expect(tookMs).toBeLessThan(300 + mostMs);
     expect(await f.drain('q')).toEqual([]);
     expect((await f.lease('q', { waitMs: 5_000 }))[0]?.body.toString()).toBe('later');
-    expect(performance.now() - sentMs).toBeGreaterThanOrEqual(1_900);
+    expect(performance.now() - firstMs).toBeGreaterThanOrEqual(1_990);
   });
 
   it('takes over the scheduled jobs of a dead server within a second', async () => {
