@@ -105,6 +105,61 @@ describe('several servers on one Redis', () => {
     client.disconnect();
   });
 
+  it('T42: undo an operation beside a server of the other build that leases the same jobs', async () => {
+    const [one, two] = (await create('1', '1')) as [BuiltServer, BuiltServer];
+    two.main = next.main;
+    await Promise.all([one.start(), two.start()]);
+    const namespace = randomNamespace('undo');
+    const token = await one.token(namespace);
+    const call = async <T>({ url }: BuiltServer, method: string, path: string, body?: object): Promise<T> => {
+      const answer = await fetch(`${url}/v1/${namespace}/${path}`, {
+        method,
+        headers: { 'x-token': token, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      expect([path, answer.status, answer.ok ? '' : await answer.text()]).toEqual([path, answer.status, '']);
+      return (await answer.json()) as T;
+    };
+    const jobs = Array.from({ length: 500 }, (_, i) => ({
+      ...{ queue: 'q', id: `job-${String(i)}`, type: 'mail', data: i, retention_ms: 600_000 },
+      ...(i % 3 === 0 ? { priority: 2 } : i % 3 === 1 ? { delay_ms: 1 } : {}),
+    }));
+    for (let i = 0; i < jobs.length; i += 50)
+      await call(two, 'POST', 'jobs', { jobs: jobs.slice(i, i + 50) });
+
+    interface Operation {
+      readonly id: string;
+      readonly state: string;
+      readonly done: number;
+      readonly undo: { readonly state: string; readonly restored: number; readonly failed: number };
+    }
+    const cancel = { action: 'cancel', filter: { queue: 'q' }, undo_ms: 600_000 };
+    const { id } = await call<Operation>(one, 'POST', 'operations', cancel);
+    const operation = (): Promise<Operation> => call(one, 'GET', `operations/${id}`);
+    await waitFor(async () => (await operation()).state === 'done', 30_000);
+    expect(await operation()).toMatchObject({ done: jobs.length, undo: { state: 'kept' } });
+
+    await call(one, 'POST', `operations/${id}/undo`);
+    const acked = new Set<string>();
+    await waitFor(async () => {
+      const leased = await call<{ jobs: { id: string; lease: number }[] }>(two, 'POST', 'leases', {
+        ...{ queues: ['q'], count: 10, ttr_ms: 30_000 },
+      });
+      for (const { id: job, lease } of leased.jobs) {
+        expect(acked).not.toContain(job);
+        acked.add(job);
+        await call(two, 'POST', `jobs/${job}/ack`, { lease });
+      }
+      return acked.size === jobs.length;
+    }, 60_000);
+    expect(await operation()).toMatchObject({
+      undo: { state: 'done', restored: jobs.length, failed: 0 },
+    });
+    const client = new Redis(redis.url, { protocol: 2 });
+    expect(await Audit.of(client, namespace)).toEqual([]);
+    client.disconnect();
+  });
+
   it('T42: refuse to start on a store of a later version, with the reason', async () => {
     await boot('1');
     const [server] = servers;
