@@ -11,6 +11,8 @@ export interface DriverUnderTest {
     id: string,
   ): Promise<{ readonly state: string; readonly triesLeft: number; readonly failures: number } | null>;
   cancel(id: string): Promise<unknown>;
+  /** Its server does not say that a publish is a repeated one. */
+  readonly isSilentOfReplays?: true;
 }
 
 let count = 0;
@@ -69,7 +71,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
           ],
           options,
         ),
-      ).toEqual(first.map((job) => ({ ...job, replayed: true })));
+      ).toEqual(first.map((job) => ({ ...job, replayed: underTest().isSilentOfReplays !== true })));
       expect(first.map(({ replayed }) => replayed)).toEqual([false, false]);
       expect((await lease()).map(({ data }) => data)).toEqual([1, 2]);
     });

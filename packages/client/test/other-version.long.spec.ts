@@ -50,6 +50,7 @@ describe('the client with an earlier version of the server', () => {
           throw error;
         }),
       cancel: (id) => client.jobs.cancel(id),
+      isSilentOfReplays: true,
     };
   });
 
