@@ -7,7 +7,7 @@ const SHORT_MS = 2;
 /** Jobs that a step of each action tries, at most. */
 const MOST_JOBS: Readonly<Record<Action, number>> = {
   cancel: 50,
-  delete: 50,
+  delete: 40,
   respawn: 25,
   retry: 25,
   move: 25,
