@@ -35,6 +35,11 @@ export function printable(text: string): string {
   return text.replaceAll(CONTROL, escaped);
 }
 
+/** Behind it, a message may have the stack of an error. */
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
 /** A text as one argument of a POSIX shell. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -110,8 +110,9 @@ const REPEATED = ['url', 'token', 'admin', 'account', 'ca', 'cert', 'key'] as co
 const SECRETS: readonly string[] = ['token', 'account'];
 
 function repeatedOptions(command: Command): string[] {
+  const levels = levelsOf(command);
   return REPEATED.flatMap((name) => {
-    const level = levelsOf(command).findLast((one) => one.getOptionValueSource(name) === 'cli');
+    const level = levels.findLast((one) => one.getOptionValueSource(name) === 'cli');
     const value: unknown = level?.opts()[name];
     if (typeof value !== 'string') return [];
     const isShown = /* guard: repeated-options-have-no-secret */ !hasSecret(name, value);
@@ -175,7 +176,9 @@ export function openSession(command: Command, output: Output): Session {
     progressTo: /* guard: json-has-no-progress-bar */ isJson ? undefined : output.progressTo,
     timeoutMs,
     namespace: given.namespace ?? context.namespace,
-    repeated: repeatedOptions(command),
+    get repeated() {
+      return repeatedOptions(command);
+    },
     get client() {
       return clientOf(given, context, timeoutMs);
     },

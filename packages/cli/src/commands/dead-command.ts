@@ -7,7 +7,7 @@ import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
 import { operate, type OperationOptions, type Verb, withRate, withUndo } from '../operate.js';
 import { known } from '../parse.js';
-import { cell } from '../print.js';
+import { cell, firstLine } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE'];
@@ -72,9 +72,8 @@ function deadRow({ id, queue, type, endedAt, attempts, failure }: JobSummary): s
   return [id, queue, type, failure?.at ?? endedAt, String(attempts), failure?.group, message].map(cell);
 }
 
-/** The first line of a message: behind it there is the stack of an error. */
 function shortened(text = ''): string {
-  const [line = ''] = text.split('\n', 1);
+  const line = firstLine(text);
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
 

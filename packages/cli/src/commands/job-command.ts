@@ -20,7 +20,7 @@ import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
 import { duration, known } from '../parse.js';
-import { cell, columns, counted, factsOf, fieldLines, json, printable } from '../print.js';
+import { cell, columns, counted, factsOf, fieldLines, firstLine, json, printable } from '../print.js';
 import { filterOf, operate, type OperationOptions, WHERE, withFilters, withUndo } from '../operate.js';
 import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
@@ -257,7 +257,7 @@ function detailsOf({ timeline, ...fields }: JobDetails): string {
 function withFirstLine<T extends { readonly message?: unknown }>(of: T): T {
   const { message } = of;
   if (typeof message !== 'string' || !message.includes('\n')) return of;
-  return { ...of, message: `${message.slice(0, message.indexOf('\n'))} ...` };
+  return { ...of, message: `${firstLine(message)} ...` };
 }
 
 function indented(line: string): string {

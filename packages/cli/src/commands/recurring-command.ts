@@ -16,7 +16,7 @@ import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { fileText } from '../input.js';
 import { collect, showAll } from '../list.js';
 import { jsonValue, wholeNumber } from '../parse.js';
-import { columns, json, printable } from '../print.js';
+import { columns, firstLine, json, printable } from '../print.js';
 import { withProgress } from '../progress.js';
 import { isSame, isUnchanged } from '../recurring-changes.js';
 import type { OpenSession, Session } from '../session.js';
@@ -255,7 +255,7 @@ function tablesOf(file: string): Map<string, RecurringFields> {
     return new Map(tables.map(([id, table]) => [id, table as unknown as RecurringFields]));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    const reason = error.message.split('\n', 1)[0] ?? '';
+    const reason = firstLine(error.message);
     throw new Unreachable(
       `cannot read ${file}, line ${String(error.line)}, column ${String(error.column)}: ${reason}`,
     );
