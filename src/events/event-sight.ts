@@ -5,20 +5,10 @@ import { isRestricted, withholdingOf } from '../http/sight.js';
 
 /** Details of events that have no data of a job. What is not here may have some: messages, logged data, results. */
 const PLAIN_FACTS: ReadonlySet<string> = new Set([
-  ...[
-    'attempt',
-    'charged',
-    'delay_ms',
-    'due_at',
-    'fields',
-    'forced',
-    'from',
-    'group',
-    'jobs_at_hand',
-    'late',
-  ],
-  ...['name', 'open_until', 'operation', 'origin', 'queue', 'reason', 'recurring', 'replaces'],
-  ...['result_omitted', 'returned', 'revoked_at', 'skipped', 'target', 'tracked', 'variable', 'worker'],
+  ...['attempt', 'charged', 'delay_ms', 'due_at', 'fields', 'forced', 'from', 'group'],
+  ...['jobs_at_hand', 'late', 'name', 'open_until', 'operation', 'origin', 'queue', 'reason'],
+  ...['recurring', 'replaces', 'result_omitted', 'returned', 'revoked_at', 'skipped', 'target'],
+  ...['tracked', 'variable', 'worker'],
 ]);
 
 /** What a client may see of events; a promise if a queue must be asked for. Does not reject. */

@@ -14,8 +14,8 @@ local function join_front(job)
   ready_list.track_expiry(list, job.expires)
 end
 
--- By priority: a zset. The job may have stale entries in the list from when it, or an
--- earlier job with its id, had priority 0: its entry number must be none of theirs.
+-- By priority: a zset. The job may have stale entries in the list from when it, or an earlier job with its id, had priority 0: its entry number must be
+-- none of theirs.
 local function join_ranked(job)
   local number = job.queue
   local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
