@@ -1,4 +1,3 @@
-import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
 import { FaultyProxy } from '../../../client/test/faulty-proxy.js';
@@ -13,23 +12,19 @@ interface Finding {
   readonly action?: string;
 }
 
-/** A call of the API, with Redis behind it, takes less than so many requests that do nothing. */
-const EMPTY_REQUESTS = 20;
+/** A healthy installation has no slow call in one of so many attempts, on a busy machine too. */
+const MOST_ATTEMPTS = 10;
 
 /** Settings of Redis of which doctor reports nothing. */
 const HEALTHY = { appendonly: 'yes', appendfsync: 'everysec', maxmemory: '1gb' };
 
 describe('pumphouse doctor', () => {
   let app: TestApp;
-  /** Answers at once: its time is that of this machine, now. */
-  let empty: Server;
   let redis: Redis;
   let cli: Cli;
 
   beforeAll(async () => {
     ({ app, client: redis } = await TestApp.alone({ PUMPHOUSE_POOLS__DEFAULT__ALLOW_UNSAFE: 'true' }));
-    empty = createServer((_request, response) => response.end());
-    await new Promise<void>((resolve) => empty.listen(0, '127.0.0.1', resolve));
     const { port } = app.server.admin.app.getHttpServer().address() as AddressInfo;
     cli = new Cli({
       PUMPHOUSE_URL: `http://127.0.0.1:${String(app.port)}`,
@@ -39,38 +34,24 @@ describe('pumphouse doctor', () => {
   });
   afterAll(async () => {
     cli.remove();
-    empty.close();
     await app.stop();
   });
 
-  /** The middle one of some empty requests, in ms. */
-  async function emptyMs(): Promise<number> {
-    const tookMs: number[] = [];
-    for (let i = 0; i < 5; i++) {
-      const begunMs = performance.now();
-      await new Promise((resolve, reject) => {
-        const { port } = empty.address() as AddressInfo;
-        get({ host: '127.0.0.1', port }, (response) => response.resume().on('end', resolve)).on(
-          'error',
-          reject,
-        );
-      });
-      tookMs.push(performance.now() - begunMs);
-    }
-    return tookMs.sort((a, b) => a - b)[2]!;
+  async function doctor(...args: string[]): Promise<{ code: number | null; all: Finding[] }> {
+    const { code, out } = await cli.call('doctor', '--json', ...args);
+    return { code, all: JSON.parse(out) as Finding[] };
   }
 
-  /** Findings, and those that are no fault of this machine alone: of a busy one each time is long. */
+  /** All findings, and those that are not `ok`. On a busy machine a call can be slow once: doctor runs again. */
   async function findings(
     ...args: string[]
   ): Promise<{ code: number | null; all: Finding[]; bad: Finding[] }> {
-    const beforeMs = await emptyMs();
-    const { code, out } = await cli.call('doctor', '--json', ...args);
-    const mostMs = EMPTY_REQUESTS * Math.max(beforeMs, await emptyMs());
-    const all = JSON.parse(out) as Finding[];
-    const isOfMachine = ({ status, found }: Finding): boolean =>
-      status === 'warning' && Number(/([\d.]+) ms/.exec(found)?.[1] ?? Infinity) < mostMs;
-    return { code, all, bad: all.filter((one) => one.status !== 'ok' && !isOfMachine(one)) };
+    for (let attempt = 1; ; attempt++) {
+      const { code, all } = await doctor(...args);
+      const bad = all.filter(({ status }) => status !== 'ok');
+      const isSlow = bad.some(({ status, found }) => status === 'warning' && / ms\b/.test(found));
+      if (!isSlow || attempt === MOST_ATTEMPTS) return { code, all, bad };
+    }
   }
 
   /** The server reads the settings of Redis from time to time: it must know them before each test. */
@@ -130,7 +111,7 @@ describe('pumphouse doctor', () => {
   it('reports an API that takes 60 ms per call', async () => {
     const proxy = await FaultyProxy.start(app.port);
     proxy.rule = () => ({ afterMs: 60 });
-    const { code, all } = await findings('--url', proxy.url);
+    const { code, all } = await doctor('--url', proxy.url);
     await proxy.stop();
     expect(code).toBe(0);
     expect(all).toContainEqual({
