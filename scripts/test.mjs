@@ -24,6 +24,7 @@ const MINUTE_MS = 60_000;
 const STEP_MINUTES = 60;
 
 /** Room that the temporary folders of the specs need in memory, several times what they take at most. */
+const MEMORY = '/dev/shm';
 const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;
 
 /**
@@ -147,16 +148,14 @@ async function silently(argv) {
 
 /** The specs, counted one by one. A file that cannot be run counts as a failure, and so does a run without a report. */
 async function jest(args) {
-  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-jest-'));
-  const memory = memoryFolder();
-  const report = join(dir, 'report.json');
+  const folder = temporaryFolder();
+  const report = join(folder, 'report.json');
   const argv = [...JEST, '--json', `--outputFile=${report}`, '--testLocationInResults=false', ...args];
-  const env = memory === null ? process.env : { ...process.env, TMPDIR: memory };
   const ended = await command([...argv, '--cacheDirectory', join(tmpdir(), 'pumphouse-jest')], 'inherit', {
-    env,
+    env: { ...process.env, TMPDIR: folder },
   });
   const found = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null;
-  for (const folder of [dir, memory]) if (folder !== null) rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
   if (found === null) return { passed: 0, failed: 1 };
   const failed = found.numFailedTests + found.numRuntimeErrorTestSuites;
   return {
@@ -167,15 +166,17 @@ async function jest(args) {
 }
 
 /**
- * A temporary folder in memory, if the machine has one with room: hundreds of Redis processes write append-only files, and a slow disk
- * makes specs miss their time limits.
+ * A folder for all that the specs write: it ends with them. It is in memory if the machine has room there: hundreds of Redis processes
+ * write append-only files, and a slow disk makes specs miss their time limits.
  */
-function memoryFolder() {
-  const folder = '/dev/shm';
-  if (!existsSync(folder)) return null;
+function temporaryFolder() {
+  return mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), 'pumphouse-'));
+}
+
+function hasRoom(folder) {
+  if (!existsSync(folder)) return false;
   const { bsize, bavail } = statfsSync(folder);
-  const room = Math.min(bsize * bavail, freemem());
-  return room < MEMORY_FOLDER_BYTES ? null : mkdtempSync(join(folder, 'pumphouse-'));
+  return Math.min(bsize * bavail, freemem()) >= MEMORY_FOLDER_BYTES;
 }
 
 /** Arguments that leave out files whose path matches one of the patterns. */
