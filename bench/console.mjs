@@ -43,6 +43,7 @@ export async function runConsole({ program, redis, workers, quick, log }) {
       const settings = history ? '' : '\n[history]\nenabled = false\n';
       const figures = await measureServer({ program, store, client, workers, size, settings, clients });
       log(`${name}: ${(figures.share * 100).toFixed(2)} % of a Redis core`);
+      for (const { ms, command } of figures.longest) log(`${ms.toFixed(1)} ms: ${command}`);
       return figures;
     };
     const without = await measure('without history', { history: false, clients: 0 });
@@ -90,11 +91,14 @@ async function measureServer({ program, store, client, workers, size, settings, 
     const seconds = (performance.now() - beganMs) / 1_000;
     const share = (store.cpu() - redisBefore) / seconds;
     const serverShare = (cpuSeconds(server.pid) - serverBefore) / seconds;
-    const slow = /** @type {[number, number, number][]} */ (await client.slowlog('GET', 1_000));
-    const longestMs = slow.reduce((most, [, , us]) => Math.max(most, us / 1_000), 0);
+    const slow = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 1_000));
+    const longest = slow
+      .toSorted(([, , us], [, , otherUs]) => otherUs - us)
+      .slice(0, 5)
+      .map(([, , us, args]) => ({ ms: us / 1_000, command: args.slice(0, 2).join(' ') }));
     halt.abort();
     await Promise.all(running);
-    return { share, serverShare, longestMs };
+    return { share, serverShare, longest, longestMs: longest[0]?.ms ?? 0 };
   } finally {
     halt.abort();
     await stop(server);
