@@ -49,7 +49,11 @@ const TOOLS = [
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
   { program: 'zsh', specs: 'the spec of its completion', packages: ['zsh'] },
   { program: 'fish', specs: 'the spec of its completion', packages: ['fish'] },
-  { program: 'chromium', specs: 'specs of the console in a browser', packages: ['chromium'] },
+  {
+    program: 'chromium-headless-shell',
+    specs: 'specs of the console in a browser',
+    packages: ['chromium-headless-shell'],
+  },
 ];
 
 /** Fail-overs and other long forms are for `npm run test:full`. */

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onPath } from '../../../scripts/setup/run.mjs';
 
-/** Debian's browser; null where it is not installed. */
-export const CHROMIUM = onPath('chromium');
+/** The browser, without windows where there is one: it opens a page three times as fast. Null where none is installed. */
+export const CHROMIUM = onPath('chromium-headless-shell') ?? onPath('chromium');
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A page that takes longer than this to show something is broken, also on a busy machine. */

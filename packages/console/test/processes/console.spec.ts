@@ -21,7 +21,7 @@ whereThere('the console in a browser', () => {
   let browser: Console;
 
   beforeAll(async () => {
-    at = await ConsoleApp.open();
+    at = await ConsoleApp.open({ PUMPHOUSE_EVENTS__KEEP_MS: '2000' });
     ({ browser } = at);
     await at.makeToken();
   }, LIMIT_MS);
