@@ -225,9 +225,10 @@ describe('a pool that moves to another Redis', () => {
     });
 
     it('is paused in both pools if its answer is 410', async () => {
+      const before = receiver.received.length;
       await push('gone', 410);
       const paused = { paused_at: expect.any(String) as string, pause_reason: 'gone' };
-      await waitFor(() => receiver.received.length > 1);
+      await waitFor(() => receiver.received.length > before);
       await waitFor(async () => {
         const shown = await v1('GET', 'targets/gone');
         return (shown as { pause_reason: string | null }).pause_reason === 'gone';
