@@ -534,10 +534,10 @@ describe('pumphouse job, queue and dead', () => {
       };
       const line = `pumphouse queue resume ${queue} --namespace ${app.namespace}`;
       expect(await lineOf('--url', url, '--token', token)).toBe(`${line} --url ${url}`);
-      const withPassword = url.replace('://', '://user:secret@');
-      expect(await lineOf('--url', withPassword, '--token', `@${file}`)).toBe(
-        `${line} --token '@${file.replace("'", String.raw`'\''`)}'`,
-      );
+      for (const user of ['user:secret', 'secret', ':secret'])
+        expect(await lineOf('--url', url.replace('://', `://${user}@`), '--token', `@${file}`)).toBe(
+          `${line} --token '@${file.replace("'", String.raw`'\''`)}'`,
+        );
     });
 
     describe('the command of a remedy', () => {

@@ -120,10 +120,11 @@ function repeatedOptions(command: Command): string[] {
   });
 }
 
-/** A URL may have a password. */
+/** A URL may have a password, or a token in place of a user. */
 function hasSecret(name: string, value: string): boolean {
   if (SECRETS.includes(name)) return !value.startsWith('@');
-  return (URL.parse(value)?.password ?? '') !== '';
+  const url = URL.parse(value);
+  return url !== null && url.username + url.password !== '';
 }
 
 /** A command and those that it is a part of, from the root on. */
