@@ -96,7 +96,7 @@ const REDIS = object(
 );
 const IDENTITY = object({
   ...{ account: nullable(TEXT), role: TEXT, namespaces: nullable(TEXTS) },
-  ...{ session: FLAG, expires_at: nullable(TIME) },
+  ...{ session: FLAG, expires_at: nullable(TIME), api_url: nullable(TEXT) },
 });
 const ENTRY = object({
   ...{ id: TEXT, at: TIME, account: nullable(TEXT), action: TEXT, pool: nullable(TEXT) },

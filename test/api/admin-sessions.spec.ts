@@ -280,6 +280,25 @@ describe('the admin port without accounts', () => {
   });
 });
 
+describe('the address of the API in the answer of GET /session', () => {
+  it.each([
+    ['the host of the request, with the port of the API', { port: 8_777 }, 'http://127.0.0.1:8777'],
+    ['https where the API has a certificate', { port: 8_777, tls_cert: 'x' }, 'https://127.0.0.1:8777'],
+    ['server.public_url', { public_url: 'https://queue.example.com/' }, 'https://queue.example.com'],
+    ['null where the system chooses the port', { port: 0 }, null],
+  ])('is %s', async (_what, settings, expected) => {
+    const { parts } = testParts(testPools(undefined, 10_000), ({ server }) =>
+      Object.assign(server, settings),
+    );
+    const { server, url } = await startAdmin(parts);
+    try {
+      expect((await request(`${url}/session`)).body).toMatchObject({ api_url: expected });
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 describe('sessions without their Redis', () => {
   it('are unknown: 503, while a password goes on to work', async () => {
     const redis = await startRedis();

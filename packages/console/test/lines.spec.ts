@@ -41,11 +41,19 @@ describe('lines for the shell', () => {
   });
 
   it('name the address of the page, if it is safe in a shell, and no account where there are none', () => {
-    server.value = { adminUrl: 'https://ops.example.com/queue', hasAccounts: false };
-    const line = (): string => curlOf({ method: 'GET', path: '/redis' });
+    server.value = { adminUrl: 'https://ops.example.com/queue', apiUrl: null, hasAccounts: false };
+    const line = (path = '/redis'): string => curlOf({ method: 'GET', path });
     expect(line()).toBe('curl -s "${PUMPHOUSE_ADMIN_URL:-https://ops.example.com/queue}"/redis');
-    server.value = { adminUrl: 'http://h/$(id)', hasAccounts: false };
+    server.value = { adminUrl: 'http://h/$(id)', apiUrl: null, hasAccounts: false };
     expect(line()).toBe('curl -s "$PUMPHOUSE_ADMIN_URL"/redis');
+  });
+
+  it('name the address of the API as the server knows it, or a variable alone', () => {
+    const line = (): string => curlOf({ method: 'GET', path: '/v1/demo/queues' });
+    server.value = { ...usual, apiUrl: 'https://queue.example.com' };
+    expect(line()).toContain('"${PUMPHOUSE_URL:-https://queue.example.com}"/v1/demo/queues');
+    server.value = { ...usual, apiUrl: null };
+    expect(line()).toContain('"$PUMPHOUSE_URL"/v1/demo/queues');
   });
 
   it('have the namespace behind the command', () => {

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, HttpStatus, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Config } from '../../config/config.js';
 import { Actor } from '../../domain/actor.js';
 import { QueueError } from '../../domain/errors.js';
 import { AdminException } from '../admin-error.filter.js';
@@ -22,6 +23,8 @@ interface Identity {
   /** It has a session, and did not send its password. */
   readonly session: boolean;
   readonly expires_at: string | null;
+  /** Of the API, as this client probably reaches it; null: its port is not known. */
+  readonly api_url: string | null;
 }
 
 /** Sessions of web pages, and the accounts themselves; lmstfy has neither. */
@@ -33,6 +36,7 @@ export class SessionsController {
     private readonly oidc: Oidc,
     private readonly audit: Audit,
     private readonly trail: AuditTrail,
+    private readonly config: Config,
   ) {}
 
   /** Signs in with a password. A session that the request had ends: the new one has a new secret. */
@@ -58,13 +62,13 @@ export class SessionsController {
     const { endsMs, header } = await this.sessions.begin(actor);
     void reply.header('Set-Cookie', header);
     await this.trail.record(factsOf(request, 'POST /session', actor.account), HttpStatus.OK);
-    return identityOf(actor, endsMs);
+    return this.identityOf(request, actor, endsMs);
   }
 
   /** Which account the client is. */
   @Get('session')
   show(@Req() request: FastifyRequest, @CurrentActor() actor: Actor): Identity {
-    return identityOf(actor, request.sessionEndsMs ?? null);
+    return this.identityOf(request, actor, request.sessionEndsMs ?? null);
   }
 
   /** Signs out; does nothing without a session. */
@@ -102,16 +106,28 @@ export class SessionsController {
       throw new AdminException(HttpStatus.NOT_FOUND, { error: 'account not found' });
     return { ended: await this.sessions.endAll(name) };
   }
+
+  private identityOf(
+    { hostname }: FastifyRequest,
+    { account, role, namespaces }: Actor,
+    endsMs: number | null,
+  ): Identity {
+    const expires = endsMs === null ? null : new Date(endsMs).toISOString();
+    const url = apiUrl(this.config.server, hostname);
+    return { account, role, namespaces, session: endsMs !== null, expires_at: expires, api_url: url };
+  }
+}
+
+/** @param host by which the client reaches the admin port: most servers have both ports on one */
+function apiUrl({ public_url, tls_cert, port }: Config['server'], host: string): string | null {
+  if (public_url !== undefined) return public_url.replace(/\/+$/, '');
+  // With the port 0 the system chose one.
+  return port === 0 ? null : `${tls_cert === undefined ? 'http' : 'https'}://${host}:${String(port)}`;
 }
 
 /** An admin of some namespaces is no admin of the accounts. */
 function sees({ account, role, namespaces }: Actor, name: string | null): boolean {
   return account === name || (role === 'admin' && namespaces === null);
-}
-
-function identityOf({ account, role, namespaces }: Actor, endsMs: number | null): Identity {
-  const expires = endsMs === null ? null : new Date(endsMs).toISOString();
-  return { account, role, namespaces, session: endsMs !== null, expires_at: expires };
 }
 
 /** @throws {QueueError} `invalid_argument` */

@@ -3,8 +3,19 @@ import type { Place } from './place.js';
 
 /* What a view or an action is on the command line: a curl line and a `pumphouse` line. Never a secret: variables name them. */
 
+interface Server {
+  readonly adminUrl: string;
+  /** Null: not known. */
+  readonly apiUrl: string | null;
+  readonly hasAccounts: boolean;
+}
+
 /** What the lines need to know of the server that this page is from. */
-export const server = signal({ adminUrl: 'http://127.0.0.1:7778', hasAccounts: true });
+export const server = signal<Server>({
+  adminUrl: 'http://127.0.0.1:7778',
+  apiUrl: 'http://127.0.0.1:7777',
+  hasAccounts: true,
+});
 
 /** A call of the API or of the admin port. */
 export interface Call {
@@ -29,14 +40,12 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The address that `pumphouse` calls by itself. */
-const API_URL = 'http://127.0.0.1:7777';
 /** What stands in place of a secret in a line. */
 const SECRET = '"$TOKEN"';
 
 /** A variable of the shell, for use in double quotes, with a value for where it is not set. */
-function usually(variable: string, value: string): string {
-  return SAFE.test(value) ? `\${${variable}:-${value}}` : `$${variable}`;
+function usually(variable: string, value: string | null): string {
+  return value !== null && SAFE.test(value) ? `\${${variable}:-${value}}` : `$${variable}`;
 }
 
 /** The same with a secret in it, which is not shown: a variable of the shell stands in its place. */
@@ -49,9 +58,8 @@ function withoutSecret(text: string, secret: string | undefined): string {
 /** The curl line of a call. Calls of the API need a token, those of the admin port an account. @param secret that is in its path */
 export function curlOf({ method, path, body }: Call, secret?: string): string {
   const isApi = path.startsWith('/v1/');
-  const { adminUrl, hasAccounts } = server.value;
-  // Without the variables, the addresses that `pumphouse` calls by itself, and that of this page.
-  const base = isApi ? usually('PUMPHOUSE_URL', API_URL) : usually('PUMPHOUSE_ADMIN_URL', adminUrl);
+  const { adminUrl, apiUrl, hasAccounts } = server.value;
+  const base = isApi ? usually('PUMPHOUSE_URL', apiUrl) : usually('PUMPHOUSE_ADMIN_URL', adminUrl);
   const auth = isApi ? ' -H "X-Token: $PUMPHOUSE_TOKEN"' : hasAccounts ? ' -u "$PUMPHOUSE_ADMIN_AUTH"' : '';
   const verb = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`;
   const sent = body === undefined ? '' : ` -d ${quoted(body)}`;

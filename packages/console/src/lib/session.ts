@@ -13,6 +13,8 @@ export interface Session {
   /** False: basic auth, or no accounts. */
   readonly session: boolean;
   readonly expires_at: string | null;
+  /** Of the API; null: not known. */
+  readonly api_url: string | null;
 }
 
 const ORDER: readonly Role[] = ['viewer', 'viewer_data', 'operator', 'admin'];
@@ -29,9 +31,7 @@ export function may(role: Role): boolean {
 /** Reads the session of this browser. */
 export async function loadSession(): Promise<void> {
   try {
-    session.value = await read<Session>('/session');
-    server.value = { adminUrl: adminUrl(), hasAccounts: session.value.account !== null };
-    needsSignIn.value = false;
+    use(await read<Session>('/session'));
   } catch (error) {
     if (!(error instanceof CallError && error.status === 401)) throw error;
   }
@@ -40,8 +40,12 @@ export async function loadSession(): Promise<void> {
 /** @throws {CallError} 401: name or password is wrong; 429: too many tries */
 export async function signIn(account: string, password: string): Promise<void> {
   const body = JSON.stringify({ account, password });
-  session.value = (await call<Session>({ method: 'POST', path: '/session', body })).body;
-  server.value = { adminUrl: adminUrl(), hasAccounts: true };
+  use((await call<Session>({ method: 'POST', path: '/session', body })).body);
+}
+
+function use(found: Session): void {
+  session.value = found;
+  server.value = { adminUrl: adminUrl(), apiUrl: found.api_url, hasAccounts: found.account !== null };
   needsSignIn.value = false;
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { adminUrl, read } from '../lib/api.js';
+import { read } from '../lib/api.js';
 import { bytes, count, duration, rate } from '../lib/format.js';
-import { linesOf, queryOf } from '../lib/lines.js';
+import { linesOf, queryOf, quoted, server } from '../lib/lines.js';
 import { usePoll } from '../lib/poll.js';
 import { href, hrefIn, route, setQuery } from '../lib/router.js';
 import {
@@ -320,14 +320,18 @@ export const FIRST_LINES = [
   `npx pumphouse job publish mail '{"to":"ada@example.com"}' --type welcome`,
 ] as const;
 
-/** The port of the admin port that `pumphouse` calls by itself. */
-const USUAL_PORT = '7778';
+/** The addresses that `pumphouse` calls by itself. */
+const USUAL = /^http:\/\/(?:127\.0\.0\.1|localhost):(\d+)$/;
+const [USUAL_ADMIN_PORT, USUAL_API_PORT] = ['7778', '7777'];
 
 /** What the lines need where the server has other ports, or is elsewhere; null: nothing. */
 function firstAddress(): string | null {
-  const { hostname, port } = location;
-  if (port === USUAL_PORT && (hostname === '127.0.0.1' || hostname === 'localhost')) return null;
-  return `export PUMPHOUSE_ADMIN_URL=${adminUrl()} PUMPHOUSE_URL=…   # …: the address of the API`;
+  const { adminUrl, apiUrl } = server.value;
+  const isUsual =
+    USUAL.exec(adminUrl)?.[1] === USUAL_ADMIN_PORT && USUAL.exec(apiUrl ?? '')?.[1] === USUAL_API_PORT;
+  if (isUsual) return null;
+  const line = `export PUMPHOUSE_ADMIN_URL=${quoted(adminUrl)} PUMPHOUSE_URL=`;
+  return apiUrl === null ? `${line}…   # …: the address of the API` : `${line}${quoted(apiUrl)}`;
 }
 
 function FirstRun() {
