@@ -119,6 +119,59 @@ whereThere('the console of a server with accounts', () => {
     LIMIT_MS,
   );
 
+  describe('of a queue with redacted places', () => {
+    const VIEWS = [
+      ...[
+        '/n/shop/jobs/card-9',
+        '/n/shop/jobs?queue=cards',
+        '/n/shop/queues/cards',
+        '/n/shop/dead',
+        '/n/shop/live',
+      ],
+      ...['/n/shop/schedules', '/n/shop/operations', '/'],
+    ];
+
+    beforeAll(async () => {
+      await at.call('PATCH', '/queues/cards', { redact: ['$.card'] });
+      const data = { card: 'redacted-card', sum: 12_345 };
+      const job = { queue: 'cards', type: 'charge', data, attributes: { trace: 'redacted-trace' } };
+      await at.call('POST', '/jobs', { ...job, id: 'card-9', tries: 1 });
+      await at.fail('cards', 'card-9', 'declined', 'redacted-message');
+      await at.call('PUT', '/recurring/monthly', { schedule: { every_ms: 3_600_000 }, job });
+    });
+
+    it.each(['dana', 'olga'])(
+      'shows the rest of the data to %s, and no redacted place on any page',
+      (account) =>
+        as(account, '/n/shop/jobs/card-9', async (page) => {
+          for (const view of VIEWS) {
+            await page.goto(`${browser.url}#${view}`);
+            await isShown(page);
+            expect([view, (await page.content()).match(/redacted-\w+/g)]).toEqual([view, null]);
+          }
+          await page.goto(`${browser.url}#/n/shop/jobs/card-9`);
+          const data = page.getByLabel('The data of the job', { exact: true });
+          await data.getByText('12345').waitFor();
+          await data.getByText('[redacted by Pumphouse]').waitFor();
+          await page.getByRole('button', { name: 'as stored' }).click();
+          expect(await data.textContent()).toBe('{"card":"[redacted by Pumphouse]","sum":12345}');
+          expect(await page.getByRole('button', { name: 'Run a copy' }).count()).toBe(0);
+        }),
+      LIMIT_MS,
+    );
+
+    it(
+      'shows all of it to an admin',
+      () =>
+        as('adam', '/n/shop/jobs/card-9', async (page) => {
+          for (const text of ['redacted-card', 'redacted-message', 'redacted-trace'])
+            await page.getByText(text).first().waitFor();
+          await page.getByRole('button', { name: 'Run a copy' }).waitFor();
+        }),
+      LIMIT_MS,
+    );
+  });
+
   it(
     'shows an account for some namespaces these alone',
     () =>
