@@ -21,6 +21,7 @@ export {
   type ResultOf,
   type WaitOptions,
 } from './producer/producer.js';
+export { dataJson } from './producer/data-json.js';
 export type { JobOptions, JobPayload, NewJob, RetryPolicy, UniqueKey } from './producer/new-job.js';
 export type * from './producer/answers.js';
 export type { DeadListFilter } from './producer/dead-letter.js';

@@ -49,7 +49,8 @@ export function toWire(value: unknown, at = ''): unknown {
   return wire;
 }
 
-function below(at: string, name: string): string {
+/** The path of a field. */
+export function below(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 

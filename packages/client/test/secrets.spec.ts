@@ -116,6 +116,7 @@ describe('the log of a client worker', () => {
       expect.arrayContaining([
         expect.stringContaining('leasing jobs failed'),
         expect.stringContaining('no handler'),
+        'leasing jobs works again',
       ]),
     );
     expect(JSON.stringify(log)).not.toContain(secret);

@@ -1,4 +1,4 @@
-import type { EncodedPayload, JobPayload } from '@pumphouse/client';
+import { dataJson, type EncodedPayload, type JobPayload } from '@pumphouse/client';
 import { BYTES, CONTENT_TYPE, isJsonType, PLAIN_JSON } from '#src/domain/content-type';
 import { jsonOfData } from '#src/contract/json/stored-json';
 import { QueueError } from '#src/domain/errors';
@@ -25,7 +25,7 @@ export function givenData({ data, json, contentType }: Given): NewData | undefin
       throw new TypeError(`data of the type ${contentType} must be bytes or text`);
     return typed(Buffer.from(data), contentType);
   }
-  return data === undefined ? undefined : jsonData(Buffer.from(jsonOf(data)), contentType);
+  return data === undefined ? undefined : jsonData(Buffer.from(dataJson(data)), contentType);
 }
 
 /** The same for a new job, which has the data null if it is given none. */
@@ -57,13 +57,6 @@ export function readData(body: Buffer, contentType: string | null): ReadData {
 export function dataOf(body: Buffer, contentType: string | null): { data: unknown; contentType: string } {
   const { value, contentType: type } = readData(body, contentType);
   return { data: value, contentType: type };
-}
-
-/** @throws {TypeError} it has no JSON, as functions and symbols */
-export function jsonOf(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new TypeError(`a ${typeof value} cannot be written as JSON`);
-  return text;
 }
 
 function jsonData(body: Buffer, contentType: string | undefined): NewData {

@@ -62,5 +62,5 @@ export const part = encodeURIComponent;
 /** The JSON of fields of which some state a payload. @param at their path, as of `toWire` */
 export function withPayload(fields: JobPayload & object, at = ''): string {
   const { data, json, contentType, ...rest } = fields;
-  return objectWith(toWire(rest, at) as object, payloadMembers({ data, json, contentType }));
+  return objectWith(toWire(rest, at) as object, payloadMembers({ data, json, contentType }, at));
 }

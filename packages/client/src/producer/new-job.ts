@@ -1,4 +1,5 @@
-import { toBase64, toWire } from '../wire.js';
+import { below, toBase64, toWire } from '../wire.js';
+import { dataJson } from './data-json.js';
 
 export type RetryPolicy = (
   | { readonly kind: 'none' }
@@ -91,15 +92,19 @@ export function isJsonType(contentType: string): boolean {
 /** The JSON of a job, as the API takes it. @param at its path, as of `toWire` */
 export function newJobJson(job: NewJob, at = ''): string {
   const { data, json, contentType, ...options } = job;
-  return objectWith(toWire(options, at) as object, payloadMembers({ data, json, contentType }));
+  return objectWith(toWire(options, at) as object, payloadMembers({ data, json, contentType }, at));
 }
 
 /**
  * Members of the API that state a payload: JSON text behind `"data":`, or base64.
  *
+ * @param at the path of what has the payload, as of `toWire`
  * @throws {TypeError} the data does not fit its content type, or is no JSON
  */
-export function payloadMembers(payload: { [K in keyof JobPayload]: JobPayload[K] | undefined }): string {
+export function payloadMembers(
+  payload: { [K in keyof JobPayload]: JobPayload[K] | undefined },
+  at = '',
+): string {
   const { data, json, contentType } = payload;
   const typeMember = contentType === undefined ? '' : `,"content_type":${JSON.stringify(contentType)}`;
   if (json !== undefined) {
@@ -114,14 +119,7 @@ export function payloadMembers(payload: { [K in keyof JobPayload]: JobPayload[K]
       throw new TypeError(`data of the type ${contentType} must be bytes or text`);
     return `"data_base64":"${toBase64(new TextEncoder().encode(data))}"${typeMember}`;
   }
-  return data === undefined ? '' : `"data":${jsonOf(data)}${typeMember}`;
-}
-
-/** @throws {TypeError} it has no JSON, as functions and symbols */
-export function jsonOf(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new TypeError(`a ${typeof value} cannot be written as JSON`);
-  return text;
+  return data === undefined ? '' : `"data":${dataJson(data, below(at, 'data'))}${typeMember}`;
 }
 
 /** The JSON of an object, with more members, which are JSON text. */

@@ -21,7 +21,7 @@ import type {
 import { PumphouseError } from '../errors.js';
 import { JobWithPayload } from '../leased-payload.js';
 import type { NewJob, RetryPolicy } from '../producer/new-job.js';
-import { jsonOf } from '../producer/new-job.js';
+import { dataJson } from '../producer/data-json.js';
 import { timerMs } from '../transport/transport.js';
 import { ANY } from '../worker/handlers.js';
 import { MOMENT_RULE, momentOf } from './moment.js';
@@ -460,7 +460,7 @@ function payloadOf({ data, json, contentType }: NewJob): EncodedPayload {
   if (typeof data === 'string' && contentType !== undefined && !contentType.includes('json')) {
     return { bytes: new TextEncoder().encode(data), contentType };
   }
-  return { json: data === undefined ? 'null' : jsonOf(data) };
+  return { json: data === undefined ? 'null' : dataJson(data) };
 }
 
 function valueOf(payload: EncodedPayload): unknown {

@@ -1,5 +1,5 @@
 import type { EncodedPayload, FailureReport, NextQueue } from '../driver.js';
-import { jsonOf } from '../producer/new-job.js';
+import { dataJson } from '../producer/data-json.js';
 
 export interface FailureOptions {
   /** Names the kind of failure: `non_retryable` of a retry policy and the dead letter go by it. 1 … 128 characters. */
@@ -184,11 +184,16 @@ function cut(text: string, length: number): string {
   return shown.replaceAll(/\p{Surrogate}/gu, '\u{fffd}');
 }
 
-/** What a handler returned, as it is stored; undefined for undefined. */
-export function encode(value: unknown): EncodedPayload | undefined {
+/**
+ * What a handler returned, as it is stored; undefined for undefined.
+ *
+ * @param at what it is, for errors
+ * @throws {TypeError} it is no JSON
+ */
+export function encode(value: unknown, at: string): EncodedPayload | undefined {
   if (value === undefined) return undefined;
   if (value instanceof Uint8Array) return { bytes: value };
   if (value instanceof Bytes)
     return { bytes: value.data, /* guard: client-bytes-keep-type */ contentType: value.contentType };
-  return { json: jsonOf(value) };
+  return { json: dataJson(value, at) };
 }

@@ -133,6 +133,8 @@ export class Worker {
   private readonly held = new Set<HeldJob>();
   private readonly waiting: HeldJob[] = [];
   private runningCount = 0;
+  /** Lease requests that have failed since the last one that was answered. */
+  private failedLeases = 0;
   /** The workers for whose ends handlers of this one wait. */
   private readonly awaited: Worker[] = [];
   /** Aborted: nothing more is leased. */
@@ -198,6 +200,7 @@ export class Worker {
    * @throws {TypeError} it was made without `queues`, and no definition has a handler
    */
   run(options: { readonly signals?: boolean } = {}): Promise<void> {
+    checkNames('worker.run', options, { signals: true });
     if (this.running === undefined) {
       this.context = new JobContext(this);
       this.running = this.work(options.signals ?? false);
@@ -336,10 +339,15 @@ export class Worker {
     const { queues } = this;
     const { signal } = this.quieting;
     try {
-      return await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: this.id, signal });
+      const jobs = await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: this.id, signal });
+      if (this.failedLeases > 0)
+        this.logger.warn('leasing jobs works again', { failedRequests: this.failedLeases });
+      this.failedLeases = 0;
+      return jobs;
     } catch (error) {
       if (signal.aborted) return [];
       if (isPumphouseError(error, ...HOPELESS)) throw error;
+      this.failedLeases += 1;
       this.logger.warn('leasing jobs failed; trying again', { error: errorText(error) });
       return undefined;
     }
@@ -502,8 +510,9 @@ export class Worker {
     const { id, queue, lease } = held.job;
     let ack: Ack = { id, queue, lease };
     try {
-      if (returned instanceof Next) ack = { ...ack, next: returned.next, data: encode(returned.data) };
-      else if (returned !== undefined) ack = { ...ack, result: encode(returned) };
+      if (returned instanceof Next)
+        ack = { ...ack, next: returned.next, data: encode(returned.data, 'data') };
+      else if (returned !== undefined) ack = { ...ack, result: encode(returned, 'result') };
     } catch (error) {
       // What is too deep for this process is JSON all the same.
       const group = isA(error, RangeError) ? INVALID_OUTCOME : 'invalid_output';
