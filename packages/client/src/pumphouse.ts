@@ -23,7 +23,7 @@ export interface PumphouseOptions {
   readonly namespace?: string | undefined;
   /** `PUMPHOUSE_TOKEN` */
   readonly token?: string | undefined;
-  /** Bounds of each call and its retries; 5 attempts, 10 s in all, 5 s each. */
+  /** Bounds of each call and its retries; 10 s in all, 5 s each attempt, 20 attempts. */
   readonly retry?: Optional<RetryLimits> | undefined;
   /** In Node.js, for https: the CA of the server's certificate, and a client certificate; PEM texts. */
   readonly tls?: TlsOptions | undefined;

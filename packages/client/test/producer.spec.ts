@@ -243,9 +243,11 @@ describe('publish() of the client', () => {
     },
   );
 
-  it('fails after five attempts, and the error has the number of attempts', async () => {
+  it('fails after the attempts of retry.tries, and the error has their number', async () => {
     proxy.rule = () => 'drop';
-    const error = await refused(faulty.publish({ queue: fresh() }));
+    const five = clientOf({ url: proxy.url, retry: { tries: 5 } });
+    const error = await refused(five.publish({ queue: fresh() }));
+    five.close();
     expect(error).toMatchObject({
       code: 'network',
       status: 0,
@@ -254,6 +256,14 @@ describe('publish() of the client', () => {
       requestId: null,
     });
     expect(proxy.seen).toHaveLength(5);
+  });
+
+  it('waits for a server that is away for three seconds, as while it starts again', async () => {
+    const backMs = performance.now() + 3_000;
+    proxy.rule = () => (performance.now() < backMs ? 'drop' : 'pass');
+    const { state } = await faulty.publish({ queue: fresh() });
+    expect(state).toBe('ready');
+    expect(performance.now()).toBeGreaterThanOrEqual(backMs);
   });
 
   it('fails at its timeout before all attempts are used', async () => {

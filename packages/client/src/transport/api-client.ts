@@ -12,7 +12,8 @@ export interface RetryLimits {
   readonly attemptMs: number;
 }
 
-export const RETRY_LIMITS: RetryLimits = { tries: 5, withinMs: 10_000, attemptMs: 5_000 };
+/** A restart of the server takes seconds: the time decides, and the number of attempts only bounds it. */
+export const RETRY_LIMITS: RetryLimits = { tries: 20, withinMs: 10_000, attemptMs: 5_000 };
 
 /** The first pause is drawn from 0 … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
