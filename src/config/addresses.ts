@@ -68,8 +68,16 @@ export function isPortRange(text: string): boolean {
 }
 
 /** The first and the last port of a range; null if it is none. */
-export function portRange(text: string): readonly [first: number, last: number] | null {
+function portRange(text: string): readonly [first: number, last: number] | null {
   const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
   const range = [Number(first), Number(last)] as const;
   return first !== '' && range[0] >= 1 && range[0] <= range[1] && range[1] <= MAX_PORT ? range : null;
+}
+
+/** True for a port that one of the ranges has. */
+export function isPortIn(ranges: readonly string[], port: number): boolean {
+  return ranges.some((text) => {
+    const range = portRange(text);
+    return range !== null && port >= range[0] && port <= range[1];
+  });
 }

@@ -46,6 +46,13 @@ describe('layers of the configuration', () => {
     ]);
   });
 
+  it('take numbers in a list of texts', () => {
+    expect(load('[push]\nports = [9099, "8000-8999"]').push.ports).toEqual(['9099', '8000-8999']);
+    expect(problems('[push]\nports = [0]')).toEqual([
+      expect.stringMatching(/^push\.ports must be a non-empty list of ports or ranges such as "8000-8999"/),
+    ]);
+  });
+
   it('keep the pool "default" if a file names only another pool', () => {
     expect(Object.keys(load('[pools.other]\nurl = "redis://h"').pools)).toEqual(['default', 'other']);
   });

@@ -57,7 +57,7 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
         `${at}: unknown key (${layer.origin(at)})${didYouMean(key, keys.keys())}; allowed: ${[...keys.keys()].join(', ')}`,
       );
     } else if (kind.type !== 'section' && kind.type !== 'named') {
-      admitted[key] = value;
+      admitted[key] = kind.type === 'list' ? texts(value) : value;
     } else if (!isTree(value)) {
       problems.push(`${at} must be a section (${layer.origin(at)})`);
     } else {
@@ -77,6 +77,12 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
     }
     return entries;
   }
+}
+
+/** All lists are of texts: `ports = [9099]` means the text. */
+function texts(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((one: unknown) => (typeof one === 'number' ? String(one) : one));
 }
 
 /** Merges two trees: values of `over` win, lists as a whole. */

@@ -5,7 +5,7 @@ import {
   type OnModuleDestroy,
   Optional,
 } from '@nestjs/common';
-import { portRange } from '../config/addresses.js';
+import { isPortIn } from '../config/addresses.js';
 import { Config } from '../config/config.js';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
@@ -131,11 +131,10 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
 /** Loads what sends: a server that does not push starts without it. */
 async function senderOf({ push }: Config): Promise<Sender> {
   const { Sender } = await import('./send/sender.js');
-  const ranges = push.ports.map(portRange).filter((range) => range !== null);
   return new Sender(
     {
       addresses: new AddressRules(push.allow),
-      isPortAllowed: (port) => ranges.some(([first, last]) => port >= first && port <= last),
+      isPortAllowed: (port) => isPortIn(push.ports, port),
       names: new Names(),
     },
     { maxPerOrigin: push.max_in_flight },

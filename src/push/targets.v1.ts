@@ -1,3 +1,4 @@
+import { isPortIn } from '../config/addresses.js';
 import type { PushConfig } from '../config/config.js';
 import { pushUrlOf } from '../domain/push-url.js';
 import { omit } from '../contract/fields/derived.js';
@@ -60,27 +61,39 @@ function checkedSecret(secret: string | undefined, problems: Problems): string |
 }
 
 /** The URL in its normal form: a host in digits of any spelling becomes an address. */
-function urlOf(text: string, { allow_http }: PushConfig, problems: Problems): string {
+function urlOf(text: string, config: PushConfig, problems: Problems): string {
+  const { allow_http } = config;
   const schemes = allow_http ? ['https:', 'http:'] : ['https:'];
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !schemes.includes(url.protocol)) {
-    problems.add('url', `must be a URL that begins with ${schemes.map((one) => `${one}//`).join(' or ')}`);
+    const rule = `must be a URL that begins with ${schemes.map((one) => `${one}//`).join(' or ')}`;
+    problems.add('url', allow_http ? rule : `${rule}; http:// needs push.allow_http of the server`);
     return text;
   }
+  if (!hasAllowedPort(url, config)) problems.add('url', portRule(config));
   if (url.username !== '' || url.password !== '') problems.add('url', 'must not have a name or a password');
   if (url.hash !== '') problems.add('url', 'must not have a fragment');
   return url.href;
 }
 
-function originsOf(
-  origins: readonly string[],
-  { allow_http }: PushConfig,
-  problems: Problems,
-): readonly string[] {
+/** A server that does not push may have other ports than those that do. */
+function hasAllowedPort({ port, protocol }: URL, { enabled, ports }: PushConfig): boolean {
+  const usual = protocol === 'https:' ? 443 : 80;
+  return !enabled || /* guard: target-port-is-allowed */ isPortIn(ports, port === '' ? usual : Number(port));
+}
+
+function portRule({ ports }: PushConfig): string {
+  return `must have a port of push.ports of the server: ${ports.join(', ')}`;
+}
+
+function originsOf(origins: readonly string[], config: PushConfig, problems: Problems): readonly string[] {
+  const { allow_http } = config;
   const isAllowed = (one: string): boolean =>
     one.startsWith(allow_http ? 'http' : 'https:') && pushUrlOf(one)?.origin === one;
   if (!origins.every(isAllowed))
     problems.add('origins', 'must be origins as https://api.example, in lower case, without a path');
+  else if (!origins.every((one) => hasAllowedPort(new URL(one), config)))
+    problems.add('origins', portRule(config));
   return origins;
 }
 

@@ -178,6 +178,23 @@ describe('HTTP push', () => {
       await strict.stop();
 
       expect(answer.status).toBe(400);
+      expect(answer.text).toContain('http:// needs push.allow_http of the server');
+    });
+
+    it('are refused with a port that the server does not push to', async () => {
+      const strict = await TestApp.start({ ...PUSH, PUMPHOUSE_PUSH__PORTS: '443,8000-8999' });
+      const set = (body: object): Promise<Answer> => callsOn(strict)('PUT', 'targets/t', body);
+      const url = 'https://example.com:8443/';
+      for (const fields of [
+        { url: 'https://example.com:9099/' },
+        { url, origins: ['https://a.example:9099'] },
+      ])
+        expect(await set(fields)).toMatchObject({
+          status: 400,
+          json: { detail: expect.stringContaining('push.ports of the server: 443, 8000-8999') as string },
+        });
+      expect(await set({ url, origins: ['https://a.example'] })).toMatchObject({ status: 200 });
+      await strict.stop();
     });
 
     it('cannot be removed while a queue uses them', async () => {

@@ -143,7 +143,7 @@ describe('the sender of push', () => {
       addresses = (_name, type) => (type === 'A' ? ['10.11.12.13'] : []);
       senderFor([]);
 
-      await expect(send('secret.example')).rejects.toThrow(/^secret\.example is no address/);
+      await expect(send('secret.example')).rejects.toThrow(/^secret\.example is no public address/);
     });
 
     it('are looked up once for the check and the connection, so that the resolver cannot change its answer', async () => {

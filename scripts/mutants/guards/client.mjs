@@ -18,7 +18,7 @@ export const CLIENT = [
     name: 'client: misspelt options are refused',
     off: 'false',
     spec: 'packages/client/test/options.spec.ts',
-    test: 'options of a worker, and of retries › are refused if they are misspelt: the error names those that there are',
+    test: 'options of a client and of a worker › are refused if they are misspelt: the error names those that there are',
   },
   {
     id: 'heartbeats-until-the-ack',

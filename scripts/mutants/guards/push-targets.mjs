@@ -13,6 +13,13 @@ const ORIGINS = 'jobs that are pushed to URLs of several origins';
  */
 export const PUSH_TARGETS = [
   {
+    id: 'target-port-is-allowed',
+    name: 'push: a target may have a port that no job can be sent to',
+    off: { with: 'true' },
+    spec: HTTP,
+    test: 'HTTP push › push targets › are refused with a port that the server does not push to',
+  },
+  {
     id: 'target-versions-after-a-purge',
     name: 'push: a namespace that was purged and made anew is read again by older servers',
     off: { with: 'last + 1' },

@@ -92,7 +92,7 @@ export class Connections {
 
   private refusalOf({ host, port }: Peer): SendError | null {
     if (!this.rules.isPortAllowed(port)) {
-      return new SendError('blocked', `port ${String(port)} is not allowed for push`);
+      return new SendError('blocked', `port ${String(port)} is not in push.ports of this server`);
     }
     return /* guard: literal-addresses-are-checked */ isIP(host) !== 0 && !this.rules.addresses.allows(host)
       ? blocked(host)
@@ -147,5 +147,5 @@ async function allowedAddresses(
 
 /** Does not name the address: a client that may name URLs must not learn the addresses of internal names. */
 function blocked(host: string): SendError {
-  return new SendError('blocked', `${host} is no address that push may connect to`);
+  return new SendError('blocked', `${host} is no public address, and not in push.allow of this server`);
 }
