@@ -34,8 +34,8 @@ const COPIED = [
 /** Random tests play more than in `npm test`: what a few sequences miss, they find. */
 const AMOUNT = { PUMPHOUSE_PROPERTY_RUNS: '160' };
 /** One guard's test, and all of them together. */
-const RUN_MS = 360_000 * slowness();
-const HEALTHY_MS = 6 * RUN_MS;
+const RUN_MS = 900_000 * slowness();
+const HEALTHY_MS = 3 * RUN_MS;
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
