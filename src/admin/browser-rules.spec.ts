@@ -55,7 +55,7 @@ describe('the rules for browsers on the admin port', () => {
 
   it('allow a link of any page to open the console, and nothing else below its name', () => {
     const headers = { host: 'evil.example', 'sec-fetch-site': 'cross-site' };
-    for (const url of ['/ui', '/ui/', '/ui/?a=1', '/ui/assets/index.js'])
+    for (const url of ['/', '/?a=1', '/ui', '/ui/', '/ui/?a=1', '/ui/assets/index.js'])
       expect([url, ruleOf(headers, 'GET', url), ruleOf(headers, 'POST', url)]).toEqual([
         url,
         undefined,

@@ -7,8 +7,8 @@ const OPEN_TO_ALL: ReadonlySet<string> = new Set([
   // guard: probes-by-head-under-any-name
   ...['HEAD /healthz', 'HEAD /readyz', 'OPTIONS /'],
 ]);
-/** The files of the console, which a link of any page may open. They have no secret; the calls that they make are checked. */
-const CONSOLE = /^\/ui(?:[/?]|$)/;
+/** The console and the way to it, which a link of any page may open. Its files have no secret; the calls that they make are checked. */
+const CONSOLE = /^\/(?:ui(?:[/?]|$)|\?|$)/;
 /** Where the provider of OpenID Connect sends browsers back, from its own site. The call checks what they bring. */
 const FROM_PROVIDER = 'GET /sign-in/oidc/callback';
 const OWN_SITE: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none']);

@@ -21,6 +21,7 @@ export const ADMIN_CALLS: Readonly<Record<string, NeededRole>> = {
   'GET /readyz': 'open',
   'HEAD /readyz': 'open',
   'OPTIONS /': 'open',
+  'GET /': 'open',
   'GET /ui': 'open',
   'GET /ui/*': 'open',
   'POST /session': 'open',

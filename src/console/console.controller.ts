@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, NotFoundException, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONSOLE_HEADERS, ConsoleFiles } from './console-files.js';
 
@@ -11,6 +11,13 @@ const A_YEAR_S = 31_536_000;
 @Controller()
 export class ConsoleController {
   private readonly files = new ConsoleFiles();
+
+  /** The bare address of the port: a browser goes to the console; a program gets the 404 that it gets from lmstfy. */
+  @Get()
+  open(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply): void {
+    if (headers.accept?.includes('text/html') !== true) throw new NotFoundException();
+    void reply.code(302).header('Location', 'ui/').header('Cache-Control', 'no-cache').send();
+  }
 
   /** The address without its slash. The target is relative, so that it holds below the prefix of a proxy. */
   @Get('ui')

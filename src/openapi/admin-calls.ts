@@ -386,5 +386,5 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
 
 /** Other spellings and methods of these calls, which the document does not have. */
 export const ADMIN_ALIASES: ReadonlySet<string> = new Set([
-  ...['GET /pools/*', 'HEAD /healthz', 'HEAD /readyz', 'OPTIONS /'],
+  ...['GET /', 'GET /pools/*', 'HEAD /healthz', 'HEAD /readyz', 'OPTIONS /'],
 ]);

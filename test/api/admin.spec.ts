@@ -137,6 +137,12 @@ describe('admin calls', () => {
       if (method !== 'HEAD') expect(answer.text).toBe('404 page not found');
     });
 
+    it('sends a browser at the bare address to the console', async () => {
+      const headers = { Accept: 'text/html,application/xhtml+xml;q=0.9' };
+      const answer = await fetch(`${admin.url}/`, { headers, redirect: 'manual' });
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, 'ui/']);
+    });
+
     it('gives each answer an X-Request-Id', async () => {
       for (const [method, path] of [
         ['GET', '/version'],
