@@ -16,6 +16,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from ._json import named
 from ._texts import broken_text, no_answer_text, no_connection_text, not_json_text, refusal_text
 from .errors import PumphouseError
 from .jobs import moment_text
@@ -439,13 +440,14 @@ def retry_after(header: Optional[str]) -> float:
 
 def query_text(query: Optional[Mapping[str, Any]]) -> str:
     """Lists become one value with commas; None is left out."""
-    pairs = {name: query_value(value) for name, value in (query or {}).items() if value is not None}
+    pairs = {name: query_value(name, value) for name, value in (query or {}).items() if value is not None}
     return f"?{urlencode(pairs, quote_via=quote)}" if pairs else ""
 
 
-def query_value(value: Any) -> str:
+def query_value(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return moment_text(value)
+        with named("from_: " if name == "from" else f"{name}: "):
+            return moment_text(value)
     return str(value) if isinstance(value, (str, int)) else ",".join(value)
