@@ -23,7 +23,9 @@ const (
 	// maxShown is the number of characters of an answer that an error shows, maxFields that of the fields that it names.
 	maxShown  = 120
 	maxFields = 5
-	checkURL  = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
+	// longBody is a number of bytes: a longer body may be the reason why a connection was closed. Usual proxies take a mebibyte.
+	longBody = 1_000_000
+	checkURL = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
 )
 
 // text says why the request got no answer.
@@ -55,6 +57,9 @@ func (s *sending) text(err error, isConnected bool) string {
 		what = "what came is not HTTP"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		what = "the connection was closed"
+		if s.size > longBody {
+			return fmt.Sprintf("no answer to %s: %s. The body of %d bytes may be longer than the server or a proxy accepts: send less in one call", s.place, what, s.size)
+		}
 	default:
 		return fmt.Sprintf("no answer to %s: %s. Check the network", s.place, what)
 	}

@@ -116,7 +116,7 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 	defer cancel()
 	address := c.base + call.path
 	path, _, _ := strings.Cut(call.path, "?")
-	sent := &sending{place: call.method + " " + c.shown + path, timeout: timeout}
+	sent := &sending{place: call.method + " " + c.shown + path, timeout: timeout, size: len(call.body)}
 	limited = httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: sent.gotConn})
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
@@ -171,6 +171,8 @@ type sending struct {
 	// place is method and URL.
 	place   string
 	timeout time.Duration
+	// size is the number of bytes of the body.
+	size int
 	// isConnected is 1 when it has a connection.
 	isConnected int32
 }

@@ -70,6 +70,24 @@ class Texts(unittest.TestCase):
             pattern = f"no answer to POST {url}{PLACE}: the connection was closed. With TLS .* https://"
             self.check("network", pattern, url=url)
 
+    def test_names_the_limit_that_a_long_body_exceeds(self) -> None:
+        self.job.data = "x" * 60_000_000
+        self.check("body_too_large", "the body is longer than .* limits.max_bulk_bytes: .*")
+
+    def test_names_the_size_of_a_long_body_where_the_connection_is_closed(self) -> None:
+        self.job.data = "x" * 20_000_000
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def close_early() -> None:
+                for _ in range(2):
+                    connection, _address = server.accept()
+                    connection.recv(1_000)
+                    connection.close()
+
+            threading.Thread(target=close_early, daemon=True).start()
+            pattern = r"no answer to POST .*: the connection was closed. The body of 20\d+ bytes may be longer than .*"
+            self.check("network", pattern, url=f"http://127.0.0.1:{server.getsockname()[1]}")
+
     def test_names_the_admin_port(self) -> None:
         url = os.environ["PUMPHOUSE_ADMIN_URL"]
         pattern = f'404 from POST {url}{PLACE} is no answer of Pumphouse\'s API: ".*"..*and 7778 the admin port'

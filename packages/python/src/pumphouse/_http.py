@@ -100,6 +100,11 @@ class Attempt:
     body: Optional[bytes]
     timeout: float
 
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return len(self.body or b"")
+
 
 class Answer(HTTPResponse):
     """An answer that can say whether the server has sent more than it."""
@@ -163,18 +168,19 @@ class Connections:
         server = self._server
         is_kept = False
         try:
-            path, headers = server.path + attempt.path, dict(attempt.headers)
-            connection.request(attempt.method, path, body=attempt.body, headers=headers)
+            path = server.path + attempt.path
+            is_sent = send(connection, attempt, path)
             answer = connection.getresponse()
             assert isinstance(answer, Answer)
             data = answer.read()
             # guard: python-drops-unasked-answers
-            is_kept = not answer.will_close and not answer.has_more(connection.sock)
+            is_kept = is_sent and not answer.will_close and not answer.has_more(connection.sock)
             return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
         except socket.timeout as error:
             raise NoAnswer("timeout", no_answer_text(attempt.method, server.origin + path, timeout), True) from error
         except (OSError, HTTPException) as error:
-            raise NoAnswer("network", broken_text(attempt.method, server.origin + path, error), True) from error
+            text = broken_text(attempt.method, server.origin + path, error, attempt.size)
+            raise NoAnswer("network", text, True) from error
         finally:
             self._give(connection, is_kept)
 
@@ -256,6 +262,15 @@ class Connections:
                 self._idle.append(connection)
                 return
         connection.close()
+
+
+def send(connection: HTTPConnection, attempt: Attempt, path: str) -> bool:
+    """False: the server has closed the connection before it had the whole request. It may have answered before that."""
+    try:
+        connection.request(attempt.method, path, body=attempt.body, headers=dict(attempt.headers))
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+    return True
 
 
 def shut_down(connection: HTTPConnection, how: int) -> None:
