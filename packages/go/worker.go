@@ -442,7 +442,7 @@ func (w *Worker) stop() {
 // Leasing
 
 func (w *Worker) leaseLoop() error {
-	pauses, empties := 0, 0
+	pauses, empties, failures := 0, 0, 0
 	for {
 		free := 0
 		w.waitUntil(w.quieting.done, func() bool {
@@ -468,6 +468,14 @@ func (w *Worker) leaseLoop() error {
 				return err
 			}
 			w.options.Logf("pumphouse: leasing jobs failed; trying again: %v", err)
+			failures++
+		} else if failures > 0 {
+			plural := "s"
+			if failures == 1 {
+				plural = ""
+			}
+			w.options.Logf("pumphouse: leasing jobs works again after %d failed request%s", failures, plural)
+			failures = 0
 		}
 		took, isEmpty, pause := time.Since(began), err == nil && len(jobs) == 0, time.Duration(0)
 		if err != nil || isEmpty && took < w.options.Wait/2 {

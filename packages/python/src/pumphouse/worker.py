@@ -461,7 +461,7 @@ class Worker:
     # Leasing
 
     def _lease_loop(self) -> None:
-        pauses, empties = 0, 0
+        pauses, empties, failures = 0, 0, 0
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._quieting.is_set() or len(self._held) < self._concurrency)
@@ -475,6 +475,7 @@ class Worker:
             finally:
                 self._is_leasing = False
                 self._notify()
+            failures = self._count_failures(failures, jobs is None)
             for job in jobs or []:
                 self._take(job)
             took, is_empty, pause = time.monotonic() - began, jobs == [], 0.0
@@ -491,6 +492,15 @@ class Worker:
                 empties = 0
             if pause > 0:
                 self._quieting.wait(pause)
+
+    def _count_failures(self, before: int, has_failed: bool) -> int:
+        """The lease requests that have failed in a row. One line says that they are over, as each of them has one."""
+        if has_failed:
+            return before + 1
+        if before and not self._quieting.is_set():
+            plural = "" if before == 1 else "s"
+            logger.info("leasing jobs works again after %d failed request%s", before, plural)
+        return 0
 
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
