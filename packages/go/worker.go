@@ -44,6 +44,8 @@ const (
 	maxEmpty   = time.Second
 	// oldUnhandled is for how long a job without a handler is given back to a server that does not count how often.
 	oldUnhandled = time.Minute
+	// leaseTries are attempts of one lease request before its failure is logged. The next request follows it.
+	leaseTries = 5
 	// endWaits is how long a lease request that is to end may take before its connection is closed.
 	endWaits = time.Second
 	// hurry is how long an answer may take after the client has closed its side of the connection.
@@ -503,11 +505,7 @@ func (w *Worker) leaseLoop() error {
 
 // emptyPause is the shortest time between two lease requests after n empty answers in a row.
 func emptyPause(n int) time.Duration {
-	most := maxEmpty
-	if n < 10 && firstEmpty<<n < most {
-		most = firstEmpty << n
-	}
-	return most/2 + time.Duration(randomBelow(int64(most/2)+1))
+	return upperJitter(firstEmpty, maxEmpty, n)
 }
 
 // lease asks for jobs once. When the worker is to be quiet it ends the request: by a call, because a proxy does not pass on that its
@@ -548,6 +546,11 @@ func (w *Worker) lease(count int) ([]*Job, error) {
 	var answer rawAnswer
 	// The server takes leases back whose answer did not arrive.
 	lease := call{method: "POST", path: "leases", body: body, wait: w.options.Wait, isRepeatable: true, client: w.polls}
+	limits := w.client.limits
+	if limits.Tries > leaseTries {
+		limits.Tries = leaseTries
+	}
+	lease.limits = &limits
 	if err := w.client.send(ctx, lease, &answer); err != nil {
 		return nil, err
 	}

@@ -4,12 +4,13 @@ import asyncio
 import os
 import pickle
 import socket
+import threading
 import unittest
 from typing import Any, Callable, Dict, List
 
 from pumphouse import Fail, Limits, NewJob, Pumphouse, PumphouseError, Release, Retry, aio
 
-from support import answering, http_answer, queue_name
+from support import answering, free_port, http_answer, queue_name
 
 ONCE = Limits(tries=1, within_s=5, attempt_s=2)
 PLACE = f"/v1/{os.environ['PUMPHOUSE_NAMESPACE']}/jobs"
@@ -39,8 +40,7 @@ class Texts(unittest.TestCase):
         self.job = NewJob(queue_name())
 
     def test_names_a_server_that_is_down(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        url = f"http://127.0.0.1:{free_port()}"
         self.check("network", f"no connection to {url}: connection refused. Start the server there, .*", url=url)
 
     def test_names_an_unknown_host(self) -> None:

@@ -23,7 +23,7 @@ from .jobs import moment_text
 
 T = TypeVar("T")
 
-# Seconds. The first pause is drawn from 0 … FIRST_PAUSE, each further one from twice as much, up to MAX_PAUSE.
+# Seconds. The first pause is drawn from the upper half of FIRST_PAUSE, each further one from that of twice as much, up to MAX_PAUSE.
 FIRST_PAUSE = 0.1
 MAX_PAUSE = 2.0
 # How long an answer may take after the client has closed its side of the connection, in seconds.
@@ -39,9 +39,11 @@ FINAL_REFUSALS = {"too_many_queues"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one call with its retries. Time that the server was asked to wait is added to both times."""
+    """Bounds of one call with its retries. Time that the server was asked to wait is added to both times, as far as it waited."""
 
-    tries: int = 5
+    #: More than fit into ``within_s``: that time decides. To have more of both, give both.
+    tries: int = 20
+    #: Of all attempts and the pauses between them.
     within_s: float = 10.0
     #: Of one attempt.
     attempt_s: float = 5.0
@@ -339,13 +341,19 @@ class Api:
         path = self._base + call.path
         place = f"{self.server.origin}{self.server.path}{path}"
         path += query_text(call.query)
-        end = time.monotonic() + limits.within_s + call.wait_ms / 1000
+        wait = call.wait_ms / 1000
+        end = time.monotonic() + limits.within_s
         attempt = 0
         while True:
             attempt += 1
-            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end - time.monotonic()))
-            pause = random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)))
+            began = time.monotonic()
+            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end + wait - began))
+            pause = pause_after(attempt)
             reply = yield Attempt(call.method, path, headers, data, timeout)
+            if isinstance(reply, Response) or (isinstance(reply, NoAnswer) and reply.is_sent):
+                # A server that cannot be reached has not waited.
+                waited = min(wait, time.monotonic() - began)
+                wait, end = wait - waited, end + waited
             if isinstance(reply, Response):
                 if reply.status < 300:
                     return self._result(call, reply, place, attempt)
@@ -373,6 +381,11 @@ class Api:
             raise PumphouseError(
                 "invalid_response", text, status=response.status, attempts=attempts
             ) from error
+
+
+def pause_after(attempt: int) -> float:
+    """The pause between an attempt and the next one, in seconds."""
+    return min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 10)) * random.uniform(0.5, 1)
 
 
 class ThreadApi(Api):

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Set, Tuple, TypeVar
@@ -51,6 +52,8 @@ AGAIN_PART = 1 / 20
 ATTEMPT_PART = 1 / 6
 # Without an answer for so long, another worker may get the job soon.
 UNCONFIRMED_PART = 0.8
+# Attempts of one lease request before its failure is logged. The next request follows it.
+LEASE_TRIES = 5
 # Seconds between lease requests that fail, or are answered too soon, as by a server that stops.
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 5.0
@@ -505,9 +508,12 @@ class Worker:
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
         body = to_json({**self._lease_fields, "count": count, "worker": self.id})
+        limits = self._client._api.limits
+        limits = replace(limits, tries=min(limits.tries, LEASE_TRIES))
+        # The server takes leases back whose answer did not arrive.
+        call = Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms, limits=limits)
         try:
-            # The server takes leases back whose answer did not arrive.
-            return self._send(Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms), self._polls)
+            return self._send(call, self._polls)
         except PumphouseError as error:
             if self._quieting.is_set():
                 return []
