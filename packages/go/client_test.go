@@ -123,7 +123,10 @@ func TestALongBodyIsNamedAsTheLikelyReason(t *testing.T) {
 	job := pumphouse.NewJob{Queue: queueName(t), Data: strings.Repeat("x", 20_000_000)}
 	once := pumphouse.Limits{Tries: 1}
 	_, err := newClient(t, pumphouse.Config{Limits: once}).Publish(ctx, job)
-	wantCode(t, err, "body_too_large")
+	// net/http may see that the connection is closed before it reads the answer.
+	if !strings.Contains(fmt.Sprint(err), "body_too_large: the body is longer") && !strings.Contains(fmt.Sprint(err), "bytes may be longer than") {
+		t.Errorf("the error is %v", err)
+	}
 	_, err = newClient(t, pumphouse.Config{URL: answering(t), Limits: once}).Publish(ctx, job)
 	wantCode(t, err, "network")
 	if !regexp.MustCompile(`the connection was closed\. The body of 20\d+ bytes may be longer than`).MatchString(fmt.Sprint(err)) {

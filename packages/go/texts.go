@@ -55,7 +55,7 @@ func (s *sending) text(err error, isConnected bool) string {
 		return fmt.Sprintf("no answer to %s within %v. The server may be overloaded: try again later", s.place, limit)
 	case strings.Contains(what, "malformed HTTP"):
 		what = "what came is not HTTP"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case isClosed(err):
 		what = "the connection was closed"
 		if s.size > longBody {
 			return fmt.Sprintf("no answer to %s: %s. The body of %d bytes may be longer than the server or a proxy accepts: send less in one call", s.place, what, s.size)
@@ -67,6 +67,16 @@ func (s *sending) text(err error, isConnected bool) string {
 		return fmt.Sprintf("no answer to %s: %s. With TLS the URL begins with https://", s.place, what)
 	}
 	return fmt.Sprintf("no answer to %s: %s. Check the server's log", s.place, what)
+}
+
+// isClosed: the server has closed the connection. net.ErrClosed is of a body that was still being written then.
+func isClosed(err error) bool {
+	for _, kind := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func originOf(address string) string {
