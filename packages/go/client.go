@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// defaultTries are more than fit into the default time.
+	defaultTries = 20
 	// ownKeyTTL is longer than all retries of one call.
 	ownKeyTTL = 2 * time.Minute
 	// maxJobs is the number of jobs of one call of the API.
@@ -39,8 +41,8 @@ type Config struct {
 
 // Client is a client of one namespace. Goroutines may share it.
 //
-// Calls are tried again after 503, 429, time-outs and broken connections, with full jitter, where that is safe. A publish is: it
-// carries an idempotency key.
+// Calls are tried again after 503, 429, time-outs and broken connections, where that is safe, until the time of Limits would be over:
+// they outlast a restart of the server. A publish is safe: it carries an idempotency key.
 type Client struct {
 	base string
 	// shown is base without a name and a password.
@@ -77,7 +79,7 @@ func New(config Config) (*Client, error) {
 	}
 	limits := config.Limits
 	if limits.Tries == 0 {
-		limits.Tries = 5
+		limits.Tries = defaultTries
 	}
 	if limits.Within == 0 {
 		limits.Within = 10 * time.Second

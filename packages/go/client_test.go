@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -54,17 +57,23 @@ func answering(t *testing.T, texts ...string) string {
 	return "http://" + listener.Addr().String()
 }
 
+// deadAddress is one on which nothing listens.
+func deadAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
 func httpAnswer(status int, body string, headers ...string) string {
 	headers = append(headers, fmt.Sprintf("Content-Length: %d", len(body)))
 	return fmt.Sprintf("HTTP/1.1 %d Reason\r\n%s\r\n\r\n%s", status, strings.Join(headers, "\r\n"), body)
 }
 
 func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +81,7 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 	defer silent.Close()
 	url, namespace := os.Getenv("PUMPHOUSE_URL"), os.Getenv("PUMPHOUSE_NAMESPACE")
 	place := "/v1/" + namespace + "/jobs"
-	down, mute := "http://"+closed.Addr().String(), "http://"+silent.Addr().String()
+	down, mute := "http://"+deadAddress(t), "http://"+silent.Addr().String()
 	page := "<html><title>404 not\n here</title>" + strings.Repeat("long ", 1000)
 	foreign := `.* is no answer of Pumphouse's API: `
 	for _, one := range []struct {
@@ -107,6 +116,104 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 				t.Errorf("the text is %v", err)
 			}
 		})
+	}
+}
+
+func TestALongBodyIsNamedAsTheLikelyReason(t *testing.T) {
+	job := pumphouse.NewJob{Queue: queueName(t), Data: strings.Repeat("x", 20_000_000)}
+	once := pumphouse.Limits{Tries: 1}
+	_, err := newClient(t, pumphouse.Config{Limits: once}).Publish(ctx, job)
+	// net/http may see that the connection is closed before it reads the answer.
+	if !strings.Contains(fmt.Sprint(err), "body_too_large: the body is longer") && !strings.Contains(fmt.Sprint(err), "bytes may be longer than") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = newClient(t, pumphouse.Config{URL: answering(t), Limits: once}).Publish(ctx, job)
+	wantCode(t, err, "network")
+	if !regexp.MustCompile(`the connection was closed\. The body of 20\d+ bytes may be longer than`).MatchString(fmt.Sprint(err)) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestACallSucceedsWhenTheServerIsBackWithinTheTime(t *testing.T) {
+	address := deadAddress(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+		answer.WriteHeader(http.StatusCreated)
+		_, _ = answer.Write([]byte(`{"id":"1","state":"ready"}`))
+	}))
+	started := make(chan error)
+	go func() {
+		time.Sleep(4 * time.Second)
+		listener, err := net.Listen("tcp", address)
+		if err == nil {
+			server.Listener = listener
+			server.Start()
+		}
+		started <- err
+	}()
+	published, err := newClient(t, pumphouse.Config{URL: "http://" + address}).Publish(ctx, pumphouse.NewJob{Queue: "q"})
+	if failed := <-started; failed != nil {
+		t.Fatal(failed)
+	}
+	defer server.Close()
+	if err != nil || published.ID != "1" {
+		t.Errorf("it is %+v, %v", published, err)
+	}
+}
+
+func TestACallToADeadPortFailsWhenItsTimeIsOver(t *testing.T) {
+	client := newClient(t, pumphouse.Config{URL: "http://" + deadAddress(t), Limits: pumphouse.Limits{Within: 3 * time.Second}})
+	for _, call := range []func() error{
+		func() error { _, err := client.Publish(ctx, pumphouse.NewJob{Queue: "q"}); return err },
+		// A server that cannot be reached does not wait for the end of the job.
+		func() error {
+			_, err := client.PublishAndWait(ctx, pumphouse.NewJob{Queue: "q"}, time.Minute)
+			return err
+		},
+	} {
+		began := time.Now()
+		err := call()
+		took := time.Since(began)
+		var failed *pumphouse.Error
+		// The next pause, of 1.6 s at most, would not have ended in time.
+		if !errors.As(err, &failed) || failed.Attempts < 5 || took < 1300*time.Millisecond || took > 3500*time.Millisecond {
+			t.Errorf("the error after %v is %+v", took, failed)
+		}
+	}
+	client = newClient(t, pumphouse.Config{URL: "http://" + deadAddress(t), Limits: pumphouse.Limits{Tries: 2}})
+	var failed *pumphouse.Error
+	if _, err := client.Publish(ctx, pumphouse.NewJob{Queue: "q"}); !errors.As(err, &failed) || failed.Attempts != 2 {
+		t.Errorf("the error is %+v", failed)
+	}
+}
+
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New("no text") }
+
+func TestAValueWithoutJSONIsNamedByItsPlace(t *testing.T) {
+	client := newClient(t, pumphouse.Config{})
+	loop := map[string]any{}
+	loop["loop"] = loop
+	publish := func(data any) error {
+		_, err := client.Publish(ctx, pumphouse.NewJob{Queue: "q", Data: data})
+		return err
+	}
+	_, many := client.PublishMany(ctx, []pumphouse.NewJob{{Queue: "q"}, {Queue: "q", Data: make(chan int)}})
+	_, recurring := client.PutRecurringJob(ctx, "r", pumphouse.NewRecurringJob{Job: pumphouse.NewJob{Queue: "q", Data: math.NaN()}})
+	for want, err := range map[string]error{
+		"Data: must not be NaN or infinite":                     publish(math.Inf(1)),
+		"Data.a[1]: must not be NaN or infinite":                publish(map[string]any{"a": []float64{1, math.NaN()}}),
+		"Data[0]: must be JSON, not func():":                    publish([]any{func() {}}),
+		"Data: must not contain itself":                         publish(loop),
+		"Data.x: must be JSON: error calling MarshalJSON":       publish(map[string]any{"x": unwritable{}}),
+		"jobs[1].Data: must be JSON, not chan int: give a str":  many,
+		"Job.Data: must not be NaN or infinite":                 recurring,
+		"body: must be JSON, not chan int":                      client.Call(ctx, "POST", "jobs", make(chan int), nil),
+		"max_running: must not be NaN or infinite, which JSON ": client.Call(ctx, "PATCH", "queues/q", map[string]any{"max_running": math.NaN()}, nil),
+	} {
+		if !strings.HasPrefix(fmt.Sprint(err), "pumphouse: "+want) {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
 

@@ -196,14 +196,21 @@ func (m members) payload(name string, data any) {
 	m.put(name, data, data != nil)
 }
 
-// encode writes JSON without the escapes that only HTML needs. A MarshalJSON of the caller's that panics is an error.
+// encode writes JSON without the escapes that only HTML needs. Its error names the value that has none. A MarshalJSON of the caller's that panics is an error.
 func encode(value any) (json []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			json, err = nil, fmt.Errorf("pumphouse: writing JSON has panicked: %s", panicText(value))
 		}
 	}()
-	return encodeJSON(value)
+	json, err = encodeJSON(value)
+	if err == nil {
+		return json, nil
+	}
+	if fault := jsonFault(value, ""); fault != nil {
+		err = fault
+	}
+	return nil, err
 }
 
 // panicText is the text of a panic. Its value may contain itself: one without a text of its own is named by its type.

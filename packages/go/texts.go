@@ -23,7 +23,9 @@ const (
 	// maxShown is the number of characters of an answer that an error shows, maxFields that of the fields that it names.
 	maxShown  = 120
 	maxFields = 5
-	checkURL  = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
+	// longBody is a number of bytes: a longer body may be the reason why a connection was closed. Usual proxies take a mebibyte.
+	longBody = 1_000_000
+	checkURL = "Check host, port and path of the URL; 7777 is the usual port, and 7778 the admin port"
 )
 
 // text says why the request got no answer.
@@ -53,8 +55,11 @@ func (s *sending) text(err error, isConnected bool) string {
 		return fmt.Sprintf("no answer to %s within %v. The server may be overloaded: try again later", s.place, limit)
 	case strings.Contains(what, "malformed HTTP"):
 		what = "what came is not HTTP"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case isClosed(err):
 		what = "the connection was closed"
+		if s.size > longBody {
+			return fmt.Sprintf("no answer to %s: %s. The body of %d bytes may be longer than the server or a proxy accepts: send less in one call", s.place, what, s.size)
+		}
 	default:
 		return fmt.Sprintf("no answer to %s: %s. Check the network", s.place, what)
 	}
@@ -62,6 +67,16 @@ func (s *sending) text(err error, isConnected bool) string {
 		return fmt.Sprintf("no answer to %s: %s. With TLS the URL begins with https://", s.place, what)
 	}
 	return fmt.Sprintf("no answer to %s: %s. Check the server's log", s.place, what)
+}
+
+// isClosed: the server has closed the connection. net.ErrClosed is of a body that was still being written then.
+func isClosed(err error) bool {
+	for _, kind := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func originOf(address string) string {

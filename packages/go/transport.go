@@ -16,18 +16,19 @@ import (
 	"time"
 )
 
-// Limits are the bounds of one call with its retries. Time that the server was asked to wait is added to both times.
+// Limits are the bounds of one call with its retries. Time that the server was asked to wait is added to both times, as far as it
+// waited.
 type Limits struct {
-	// Tries are attempts in all; 5.
+	// Tries are attempts in all; 20, which are more than fit into Within: that time decides. To have more of both, give both.
 	Tries int
-	// Within is the time in all; 10 s.
+	// Within is the time of all attempts and the pauses between them; 10 s.
 	Within time.Duration
 	// Attempt is the time of one attempt; 5 s.
 	Attempt time.Duration
 }
 
 const (
-	// The first pause is drawn from 0 … firstPause, each further one from twice as much, up to maxPause.
+	// The first pause is drawn from the upper half of firstPause, each further one from that of twice as much, up to maxPause.
 	firstPause = 100 * time.Millisecond
 	maxPause   = 2 * time.Second
 )
@@ -35,11 +36,13 @@ const (
 // maxTimer is the longest time of a wait. Sums of longer ones would overflow.
 const maxTimer = (1<<31 - 1) * time.Millisecond
 
-func capped(d time.Duration) time.Duration {
-	if d > maxTimer {
-		return maxTimer
+func capped(d time.Duration) time.Duration { return least(d, maxTimer) }
+
+func least(a, b time.Duration) time.Duration {
+	if a < b {
+		return a
 	}
-	return d
+	return b
 }
 
 // nothingDone are refusals after which the server has certainly done nothing.
@@ -78,12 +81,10 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 		limits = *call.limits
 	}
 	limits.Within, limits.Attempt, call.wait = capped(limits.Within), capped(limits.Attempt), capped(call.wait)
-	end := time.Now().Add(limits.Within + call.wait)
+	end, wait := time.Now().Add(limits.Within), call.wait
 	for attempt := 1; ; attempt++ {
-		timeout := limits.Attempt + call.wait
-		if left := time.Until(end); left < timeout {
-			timeout = left
-		}
+		began := time.Now()
+		timeout := least(limits.Attempt+call.wait, end.Add(wait).Sub(began))
 		refused := c.attempt(ctx, call, timeout, into)
 		if refused == nil {
 			return nil
@@ -92,7 +93,12 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 			return err
 		}
 		refused.err.Attempts = attempt
-		pause := refused.retryAfter + jitter(firstPause, maxPause, attempt-1)
+		if !refused.isUnsent {
+			// A server that cannot be reached has not waited.
+			waited := least(wait, time.Since(began))
+			wait, end = wait-waited, end.Add(waited)
+		}
+		pause := refused.retryAfter + upperJitter(firstPause, maxPause, attempt-1)
 		mayRepeat := refused.err.Retryable && (call.isRepeatable || refused.isNothingDone)
 		if !mayRepeat || attempt >= limits.Tries || time.Now().Add(pause).After(end) {
 			return refused.err
@@ -108,7 +114,9 @@ type refusal struct {
 	err *Error
 	// isNothingDone: the server has certainly not done anything.
 	isNothingDone bool
-	retryAfter    time.Duration
+	// isUnsent: the server cannot have seen the request.
+	isUnsent   bool
+	retryAfter time.Duration
 }
 
 func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, into any) *refusal {
@@ -116,7 +124,7 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 	defer cancel()
 	address := c.base + call.path
 	path, _, _ := strings.Cut(call.path, "?")
-	sent := &sending{place: call.method + " " + c.shown + path, timeout: timeout}
+	sent := &sending{place: call.method + " " + c.shown + path, timeout: timeout, size: len(call.body)}
 	limited = httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: sent.gotConn})
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
@@ -171,6 +179,8 @@ type sending struct {
 	// place is method and URL.
 	place   string
 	timeout time.Duration
+	// size is the number of bytes of the body.
+	size int
 	// isConnected is 1 when it has a connection.
 	isConnected int32
 }
@@ -183,7 +193,7 @@ func (s *sending) noAnswer(err error) *refusal {
 	if isTimeout(err) {
 		failed.Code = "timeout"
 	}
-	return &refusal{err: failed, isNothingDone: !isConnected}
+	return &refusal{err: failed, isNothingDone: !isConnected, isUnsent: !isConnected}
 }
 
 func (c *Client) refusalOf(response *http.Response, place string, body []byte, isTyped bool) *refusal {
@@ -233,11 +243,21 @@ func retryAfter(header string) time.Duration {
 
 // jitter draws a pause from 0 … first·2^n, or most.
 func jitter(first, most time.Duration, n int) time.Duration {
-	spread := most
+	return time.Duration(randomBelow(int64(doubled(first, most, n)) + 1))
+}
+
+// upperJitter draws a pause from the upper half of first·2^n, or of most.
+func upperJitter(first, most time.Duration, n int) time.Duration {
+	half := doubled(first, most, n) / 2
+	return half + time.Duration(randomBelow(int64(half)+1))
+}
+
+// doubled is first·2^n, or most.
+func doubled(first, most time.Duration, n int) time.Duration {
 	if n < 10 && first<<n < most {
-		spread = first << n
+		return first << n
 	}
-	return time.Duration(randomBelow(int64(spread) + 1))
+	return most
 }
 
 // randomBelow draws from 0 … n-1. Until Go 1.20 math/rand draws the same numbers in each process.

@@ -44,6 +44,8 @@ const (
 	maxEmpty   = time.Second
 	// oldUnhandled is for how long a job without a handler is given back to a server that does not count how often.
 	oldUnhandled = time.Minute
+	// leaseTries are attempts of one lease request before its failure is logged. The next request follows it.
+	leaseTries = 5
 	// endWaits is how long a lease request that is to end may take before its connection is closed.
 	endWaits = time.Second
 	// hurry is how long an answer may take after the client has closed its side of the connection.
@@ -442,7 +444,7 @@ func (w *Worker) stop() {
 // Leasing
 
 func (w *Worker) leaseLoop() error {
-	pauses, empties := 0, 0
+	pauses, empties, failures := 0, 0, 0
 	for {
 		free := 0
 		w.waitUntil(w.quieting.done, func() bool {
@@ -468,6 +470,14 @@ func (w *Worker) leaseLoop() error {
 				return err
 			}
 			w.options.Logf("pumphouse: leasing jobs failed; trying again: %v", err)
+			failures++
+		} else if failures > 0 {
+			plural := "s"
+			if failures == 1 {
+				plural = ""
+			}
+			w.options.Logf("pumphouse: leasing jobs works again after %d failed request%s", failures, plural)
+			failures = 0
 		}
 		took, isEmpty, pause := time.Since(began), err == nil && len(jobs) == 0, time.Duration(0)
 		if err != nil || isEmpty && took < w.options.Wait/2 {
@@ -495,11 +505,7 @@ func (w *Worker) leaseLoop() error {
 
 // emptyPause is the shortest time between two lease requests after n empty answers in a row.
 func emptyPause(n int) time.Duration {
-	most := maxEmpty
-	if n < 10 && firstEmpty<<n < most {
-		most = firstEmpty << n
-	}
-	return most/2 + time.Duration(randomBelow(int64(most/2)+1))
+	return upperJitter(firstEmpty, maxEmpty, n)
 }
 
 // lease asks for jobs once. When the worker is to be quiet it ends the request: by a call, because a proxy does not pass on that its
@@ -540,6 +546,11 @@ func (w *Worker) lease(count int) ([]*Job, error) {
 	var answer rawAnswer
 	// The server takes leases back whose answer did not arrive.
 	lease := call{method: "POST", path: "leases", body: body, wait: w.options.Wait, isRepeatable: true, client: w.polls}
+	limits := w.client.limits
+	if limits.Tries > leaseTries {
+		limits.Tries = leaseTries
+	}
+	lease.limits = &limits
 	if err := w.client.send(ctx, lease, &answer); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -29,6 +31,29 @@ func (l *lines) add(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, fmt.Sprintf(format, args...))
+}
+
+// until waits for a line with a text.
+func (l *lines) until(t *testing.T, text string) string {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if found := l.with(text); len(found) > 0 {
+			return found[0]
+		}
+	}
+	t.Fatalf("no line has %s", text)
+	return ""
+}
+
+func (l *lines) with(text string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
 }
 
 func start(t *testing.T, worker *pumphouse.Worker) {
@@ -184,6 +209,59 @@ func TestAFailedAttemptIsLoggedWithoutItsMessage(t *testing.T) {
 	}
 	if strings.Join(log.all, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the log is %q", log.all)
+	}
+}
+
+func TestALineSaysThatLeasingWorksAgain(t *testing.T) {
+	address, log := deadAddress(t), new(lines)
+	worker := newWorker(t, newClient(t, pumphouse.Config{URL: "http://" + address}), log, "mail")
+	worker.Handle(pumphouse.AnyType, returns(nil))
+	start(t, worker)
+	began := time.Now()
+	log.until(t, "leasing jobs failed; trying again: ")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the first line comes after %v", took)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+		_, _ = answer.Write([]byte(`{"jobs":[]}`))
+	}))
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	over := log.until(t, "leasing jobs works again")
+	failures, plural := len(log.with("leasing jobs failed")), "s"
+	if failures == 1 {
+		plural = ""
+	}
+	if want := fmt.Sprintf("pumphouse: leasing jobs works again after %d failed request%s", failures, plural); over != want {
+		t.Errorf("the line is %s, not %s", over, want)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if again := log.with("works again"); len(again) != 1 {
+		t.Errorf("the log has %q", again)
+	}
+	worker.Stop()
+}
+
+func TestAResultWithoutJSONIsNamedByItsPlace(t *testing.T) {
+	client, queue := newClient(t, pumphouse.Config{}), queueName(t)
+	worker := newWorker(t, client, new(lines), queue)
+	progress := make(chan error, 1)
+	worker.Handle(pumphouse.AnyType, func(ctx context.Context, job *pumphouse.Job) (any, error) {
+		progress <- job.SetProgress(ctx, []float64{math.NaN()})
+		return map[string]any{"a": make(chan int)}, nil
+	})
+	start(t, worker)
+	failure := ended(t, client, pumphouse.NewJob{Queue: queue}).Failure
+	if failure.Group != "invalid_output" || !strings.Contains(failure.Message, "Result.a: must be JSON, not chan int") {
+		t.Errorf("the failure is %+v", failure)
+	}
+	if err := <-progress; err == nil || !strings.Contains(err.Error(), "Progress[0]: must not be NaN") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

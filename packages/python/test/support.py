@@ -19,13 +19,13 @@ def queue_name() -> str:
 
 
 @contextmanager
-def answering(*answers: Union[bytes, Tuple[bytes, ...]]) -> Iterator[str]:
+def answering(*answers: Union[bytes, Tuple[bytes, ...]], port: int = 0) -> Iterator[str]:
     """A port that sends one of these, as they are, on each connection, in their order. Gives its URL.
 
-    A tuple has the answers to the requests of a connection, which stays open.
+    A tuple has the answers to the requests of a connection, which stays open. A port of 0 is any free one.
     """
     left = list(answers)
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", port)) as server:
 
         def serve() -> None:
             while True:
@@ -55,6 +55,13 @@ def answering(*answers: Union[bytes, Tuple[bytes, ...]]) -> Iterator[str]:
         threading.Thread(target=serve, daemon=True).start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
         server.shutdown(socket.SHUT_RDWR)
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
 
 
 def receive(connection: socket.socket) -> bool:

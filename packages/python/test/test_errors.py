@@ -4,12 +4,13 @@ import asyncio
 import os
 import pickle
 import socket
+import threading
 import unittest
 from typing import Any, Callable, Dict, List
 
 from pumphouse import Fail, Limits, NewJob, Pumphouse, PumphouseError, Release, Retry, aio
 
-from support import answering, http_answer, queue_name
+from support import answering, free_port, http_answer, queue_name
 
 ONCE = Limits(tries=1, within_s=5, attempt_s=2)
 PLACE = f"/v1/{os.environ['PUMPHOUSE_NAMESPACE']}/jobs"
@@ -39,8 +40,7 @@ class Texts(unittest.TestCase):
         self.job = NewJob(queue_name())
 
     def test_names_a_server_that_is_down(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        url = f"http://127.0.0.1:{free_port()}"
         self.check("network", f"no connection to {url}: connection refused. Start the server there, .*", url=url)
 
     def test_names_an_unknown_host(self) -> None:
@@ -69,6 +69,24 @@ class Texts(unittest.TestCase):
         with answering() as url:
             pattern = f"no answer to POST {url}{PLACE}: the connection was closed. With TLS .* https://"
             self.check("network", pattern, url=url)
+
+    def test_names_the_limit_that_a_long_body_exceeds(self) -> None:
+        self.job.data = "x" * 60_000_000
+        self.check("body_too_large", "the body is longer than .* limits.max_bulk_bytes: .*")
+
+    def test_names_the_size_of_a_long_body_where_the_connection_is_closed(self) -> None:
+        self.job.data = "x" * 20_000_000
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def close_early() -> None:
+                for _ in range(2):
+                    connection, _address = server.accept()
+                    connection.recv(1_000)
+                    connection.close()
+
+            threading.Thread(target=close_early, daemon=True).start()
+            pattern = r"no answer to POST .*: the connection was closed. The body of 20\d+ bytes may be longer than .*"
+            self.check("network", pattern, url=f"http://127.0.0.1:{server.getsockname()[1]}")
 
     def test_names_the_admin_port(self) -> None:
         url = os.environ["PUMPHOUSE_ADMIN_URL"]

@@ -2,13 +2,22 @@
 
 import json
 import unittest
-from datetime import datetime, timezone
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from decimal import Decimal
-from typing import Any, Dict
+from typing import Any, Callable, Dict, List
+from uuid import UUID
 
-from pumphouse import NewJob, Pumphouse, PumphouseError, RetryPolicy, UniqueKey
+from pumphouse import Cron, Interval, NewJob, Pumphouse, PumphouseError, RetryPolicy, UniqueKey
 
 from support import answering, http_answer, queue_name
+
+
+@dataclass
+class Published:
+    """A class of the caller."""
+
+    id: str
 
 
 class Options(unittest.TestCase):
@@ -66,6 +75,70 @@ class Options(unittest.TestCase):
         for value in (float("nan"), float("inf")):
             with self.assertRaisesRegex(ValueError, "retention_ms: must be a number of milliseconds"):
                 NewJob("q", retention_ms=value).to_json()
+
+    def test_names_the_place_of_a_value_that_is_no_json(self) -> None:
+        loop: List[Any] = []
+        loop.append(loop)
+        for data, kind, text in (
+            (float("nan"), ValueError, "data: must not be NaN or infinite, .*: give None or text in its place"),
+            ({"a": [1, {"b": float("inf")}]}, ValueError, r"data\.a\[1\]\.b: must not be NaN"),
+            ({1}, TypeError, r"data: must be JSON, not set: `list\(…\)` makes a list of it"),
+            ([b"x"], TypeError, r"data\[0\]: must be JSON, not bytes: give text"),
+            ({"a b": Decimal(1)}, TypeError, r'data\["a b"\]: must be JSON, not Decimal: `float'),
+            ({"id": UUID(int=1)}, TypeError, r"data\.id: must be JSON, not UUID: `str\(…\)`"),
+            ({"day": date(2030, 1, 1)}, TypeError, r"data\.day: must be JSON, not date: `\.isoformat\(\)`"),
+            (Interval, TypeError, "data: must be JSON, not type: give a dict"),
+            ({"p": Published("1")}, TypeError, r"data\.p: must be JSON, not Published: `dataclasses\.asdict"),
+            ({(1, 2): 1}, TypeError, "data: its keys must be text, not tuple"),
+            ({float("nan"): 1}, ValueError, "data: a key must not be NaN"),
+            (loop, ValueError, r"data\[0\]: must not contain itself"),
+        ):
+            with self.subTest(text=text), self.assertRaisesRegex(kind, f"^{text}"):
+                NewJob("q", data).to_json()
+
+    def test_names_the_field_of_any_call_that_is_no_json(self) -> None:
+        client, bad = Pumphouse(), NewJob("q", {"a": {1}})
+        calls: Dict[str, Callable[[], object]] = {
+            r"jobs\[1\]\.data\.a: must be JSON": lambda: client.publish_many([NewJob("q"), bad]),
+            "attributes.a: must be JSON": lambda: client.publish(NewJob("q", attributes={"a": {1}})),  # type: ignore[dict-item]
+            r"job\.data\.a: must be JSON": lambda: client.put_recurring_job("r", Interval(1_000), bad),
+            "schedule.every_ms: must not be NaN": lambda: client.preview_schedule({"every_ms": float("nan")}),
+            "value: must be JSON": lambda: client.set_variable("v", {1}),
+            "data: must be JSON": lambda: client.log_job("1", "line", {1}),
+            "max_running: must be JSON": lambda: client.update_queue("q", {"max_running": {1}}),  # type: ignore[typeddict-item]
+            "body: must be JSON": lambda: client.call("POST", "jobs", {1}),  # type: ignore[arg-type]
+            "data: must be bytes or text with the content type text/plain, not dict": lambda: client.publish(
+                NewJob("q", {}, content_type="text/plain")
+            ),
+        }
+        for text, call in calls.items():
+            with self.subTest(text=text), self.assertRaisesRegex((TypeError, ValueError), f"^{text}"):
+                call()
+
+    def test_refuses_json_text_that_is_none(self) -> None:
+        for value, text in (("{", "Expecting"), ("[NaN]", "JSON does not have NaN"), ("", "Expecting")):
+            with self.assertRaisesRegex(ValueError, f"^json: must be JSON text: {text}"):
+                NewJob("q", json=value).to_json()
+        with self.assertRaisesRegex(TypeError, "^json: must be JSON text, not bytes"):
+            NewJob("q", json=b"1").to_json()  # type: ignore[arg-type]
+
+    def test_refuses_a_time_without_a_time_zone(self) -> None:
+        client, moment = Pumphouse(), datetime(2030, 1, 31, 12)
+        calls: Dict[str, Callable[[], object]] = {
+            "run_at": lambda: client.publish(NewJob("q", run_at=moment)),
+            r"data\.at": lambda: client.publish(NewJob("q", {"at": moment})),
+            "due_at": lambda: client.update_job("1", due_at=moment),
+            "schedule.first_at": lambda: client.put_recurring_job("r", Interval(1_000, first_at=moment), NewJob("q")),
+            "schedule.start_at": lambda: client.preview_schedule(Cron("* * * * *", "UTC", start_at=moment)),
+            "from_": lambda: client.list_dead_jobs(from_=moment),
+            "to": lambda: client.list_dead_jobs(to=moment),
+            "filter.from": lambda: client.start_operation("cancel", {"queue": "q", "from": moment}),
+        }
+        for name, call in calls.items():
+            pattern = rf"^{name}: the time zone is missing.* datetime\.now\(timezone\.utc\), or \.astimezone\(\) "
+            with self.subTest(name=name), self.assertRaisesRegex(ValueError, pattern):
+                call()
+        self.assertIn('"at":"2030-01-31T', NewJob("q", {"at": moment.astimezone()}).to_json())
 
     def test_writes_run_at_in_utc(self) -> None:
         moment = datetime(2030, 1, 31, 12, 0, 0, 123_456, tzinfo=timezone.utc)

@@ -5,13 +5,13 @@ import threading
 import time
 import unittest
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
 from unittest import mock
 
 from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
 from pumphouse import worker as worker_module
 
-from support import answering, http_answer, queue_name, run_program
+from support import answering, free_port, http_answer, queue_name, run_program
 
 
 @contextmanager
@@ -190,6 +190,51 @@ class Handlers(unittest.TestCase):
     def test_are_not_registered_without_parentheses(self) -> None:
         with self.assertRaisesRegex(TypeError, r"@worker.handle\(\)"):
             Worker(Pumphouse(), ["mail"]).handle(lambda _job, _context: None)  # type: ignore[arg-type]
+
+
+    def test_get_the_place_of_a_value_that_is_no_json(self) -> None:
+        errors = []
+
+        def handler(_job: Job, context: JobContext) -> Any:
+            try:
+                context.progress({"a": [float("nan")]})
+            except ValueError as error:
+                errors.append(str(error))
+            return {"a": [{1}]}
+
+        failure = self.handled(handler)["failure"]
+        self.assertEqual(failure["group"], "invalid_output")
+        self.assertIn("TypeError: result.a[0]: must be JSON, not set: ", failure["message"].splitlines()[0])
+        self.assertRegex(errors[0], r"^progress\.a\[0\]: must not be NaN")
+
+
+class Leasing(unittest.TestCase):
+    """Lease requests of a worker."""
+
+    def test_write_a_line_when_they_work_again(self) -> None:
+        port = free_port()
+        worker = Worker(Pumphouse(f"http://127.0.0.1:{port}"), ["mail"], wait_ms=0)
+        worker.handle()(lambda _job, _context: None)
+        with self.assertLogs("pumphouse", "INFO") as logs, running(worker):
+            began = time.monotonic()
+            self.until(logs, "leasing jobs failed; trying again: network: ")
+            self.assertLess(time.monotonic() - began, 5)
+            with answering(*[http_answer(200, '{"jobs":[]}')] * 1_000, port=port):
+                over = self.until(logs, "leasing jobs works again after ")
+                failures = [line for line in logs.output if "leasing jobs failed" in line]
+                time.sleep(0.5)
+        count = f"{len(failures)} failed request{'' if len(failures) == 1 else 's'}"
+        self.assertEqual(over, [f"INFO:pumphouse:leasing jobs works again after {count}"])
+        self.assertEqual([line for line in logs.output if "works again" in line], over)
+
+    def until(self, logs: Any, text: str) -> List[str]:
+        """The lines with a text, as soon as there is one."""
+        for _ in range(600):
+            lines = [line for line in logs.output if text in line]
+            if lines:
+                return lines
+            time.sleep(0.05)
+        raise AssertionError(f"no line has: {text}")
 
 
 class Stopping(unittest.TestCase):

@@ -241,7 +241,7 @@ class LoopConnections:
         except socket.timeout as error:
             raise NoAnswer("timeout", no_answer_text(attempt.method, url, timeout), True) from error
         except (OSError, HTTPException) as error:
-            raise NoAnswer("network", broken_text(attempt.method, url, error), True) from error
+            raise NoAnswer("network", broken_text(attempt.method, url, error, attempt.size), True) from error
         if connection.is_usable:
             self._idle.append(connection)
         return response

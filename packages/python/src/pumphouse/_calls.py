@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from urllib.parse import quote
 
 from ._http import Call, Response, answer_of, nothing
+from ._json import named
 from .answers import Page
 from .jobs import EndedJob, NewJob, PublishedJob, from_wire, rounded_up, to_json
 from .outcomes import whole_delay
@@ -34,7 +35,7 @@ def publish(job: NewJob, options: PublishOptions) -> Call[PublishedJob]:
 
 def publish_many(jobs: Sequence[NewJob], options: PublishOptions) -> List[Call[List[PublishedJob]]]:
     """All of them are written before the first is sent: a job that is no JSON stores nothing."""
-    texts = [text_of(job) for job in jobs]
+    texts = [text_of(job, f"jobs[{index}].") for index, job in enumerate(jobs)]
     key = options.idempotency_key
     calls = []
     for at in range(0, len(texts), MAX_JOBS):
@@ -49,10 +50,14 @@ def publish_and_wait(job: NewJob, wait_ms: float, options: PublishOptions) -> Ca
     return publish_call(text_of(job), options, reads_publish(EndedJob, options.idempotency_key), wait_ms)
 
 
-def text_of(job: NewJob) -> str:
+def text_of(job: NewJob, place: str = "") -> str:
+    """Args:
+    place: what errors put before the names of fields.
+    """
     if not isinstance(job, NewJob):
         raise TypeError(f"publish takes a job, as NewJob(queue, data), not {type(job).__name__}")
-    return job.to_json()
+    with named(place):
+        return job.to_json()
 
 
 def publish_call(

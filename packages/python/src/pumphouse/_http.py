@@ -16,13 +16,14 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from ._json import named
 from ._texts import broken_text, no_answer_text, no_connection_text, not_json_text, refusal_text
 from .errors import PumphouseError
 from .jobs import moment_text
 
 T = TypeVar("T")
 
-# Seconds. The first pause is drawn from 0 … FIRST_PAUSE, each further one from twice as much, up to MAX_PAUSE.
+# Seconds. The first pause is drawn from the upper half of FIRST_PAUSE, each further one from that of twice as much, up to MAX_PAUSE.
 FIRST_PAUSE = 0.1
 MAX_PAUSE = 2.0
 # How long an answer may take after the client has closed its side of the connection, in seconds.
@@ -38,9 +39,11 @@ FINAL_REFUSALS = {"too_many_queues"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one call with its retries. Time that the server was asked to wait is added to both times."""
+    """Bounds of one call with its retries. Time that the server was asked to wait is added to both times, as far as it waited."""
 
-    tries: int = 5
+    #: More than fit into ``within_s``: that time decides. To have more of both, give both.
+    tries: int = 20
+    #: Of all attempts and the pauses between them.
     within_s: float = 10.0
     #: Of one attempt.
     attempt_s: float = 5.0
@@ -98,6 +101,11 @@ class Attempt:
     headers: Mapping[str, str]
     body: Optional[bytes]
     timeout: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return len(self.body or b"")
 
 
 class Answer(HTTPResponse):
@@ -162,18 +170,19 @@ class Connections:
         server = self._server
         is_kept = False
         try:
-            path, headers = server.path + attempt.path, dict(attempt.headers)
-            connection.request(attempt.method, path, body=attempt.body, headers=headers)
+            path = server.path + attempt.path
+            is_sent = send(connection, attempt, path)
             answer = connection.getresponse()
             assert isinstance(answer, Answer)
             data = answer.read()
             # guard: python-drops-unasked-answers
-            is_kept = not answer.will_close and not answer.has_more(connection.sock)
+            is_kept = is_sent and not answer.will_close and not answer.has_more(connection.sock)
             return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
         except socket.timeout as error:
             raise NoAnswer("timeout", no_answer_text(attempt.method, server.origin + path, timeout), True) from error
         except (OSError, HTTPException) as error:
-            raise NoAnswer("network", broken_text(attempt.method, server.origin + path, error), True) from error
+            text = broken_text(attempt.method, server.origin + path, error, attempt.size)
+            raise NoAnswer("network", text, True) from error
         finally:
             self._give(connection, is_kept)
 
@@ -257,6 +266,15 @@ class Connections:
         connection.close()
 
 
+def send(connection: HTTPConnection, attempt: Attempt, path: str) -> bool:
+    """False: the server has closed the connection before it had the whole request. It may have answered before that."""
+    try:
+        connection.request(attempt.method, path, body=attempt.body, headers=dict(attempt.headers))
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+    return True
+
+
 def shut_down(connection: HTTPConnection, how: int) -> None:
     try:
         if connection.sock is not None:
@@ -323,13 +341,19 @@ class Api:
         path = self._base + call.path
         place = f"{self.server.origin}{self.server.path}{path}"
         path += query_text(call.query)
-        end = time.monotonic() + limits.within_s + call.wait_ms / 1000
+        wait = call.wait_ms / 1000
+        end = time.monotonic() + limits.within_s
         attempt = 0
         while True:
             attempt += 1
-            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end - time.monotonic()))
-            pause = random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)))
+            began = time.monotonic()
+            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end + wait - began))
+            pause = pause_after(attempt)
             reply = yield Attempt(call.method, path, headers, data, timeout)
+            if isinstance(reply, Response) or (isinstance(reply, NoAnswer) and reply.is_sent):
+                # A server that cannot be reached has not waited.
+                waited = min(wait, time.monotonic() - began)
+                wait, end = wait - waited, end + waited
             if isinstance(reply, Response):
                 if reply.status < 300:
                     return self._result(call, reply, place, attempt)
@@ -357,6 +381,11 @@ class Api:
             raise PumphouseError(
                 "invalid_response", text, status=response.status, attempts=attempts
             ) from error
+
+
+def pause_after(attempt: int) -> float:
+    """The pause between an attempt and the next one, in seconds."""
+    return min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 10)) * random.uniform(0.5, 1)
 
 
 class ThreadApi(Api):
@@ -439,13 +468,14 @@ def retry_after(header: Optional[str]) -> float:
 
 def query_text(query: Optional[Mapping[str, Any]]) -> str:
     """Lists become one value with commas; None is left out."""
-    pairs = {name: query_value(value) for name, value in (query or {}).items() if value is not None}
+    pairs = {name: query_value(name, value) for name, value in (query or {}).items() if value is not None}
     return f"?{urlencode(pairs, quote_via=quote)}" if pairs else ""
 
 
-def query_value(value: Any) -> str:
+def query_value(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return moment_text(value)
+        with named("from_: " if name == "from" else f"{name}: "):
+            return moment_text(value)
     return str(value) if isinstance(value, (str, int)) else ",".join(value)

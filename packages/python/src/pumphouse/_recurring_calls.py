@@ -4,6 +4,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 from ._calls import delete_call, get_call, page_call, part_of, reads
 from ._http import Call, Response, answer_of
+from ._json import named
 from .answers import Explanation, Page, RecurringJob, UpcomingSlot
 from .jobs import Cron, Interval, NewJob, from_wire, rounded_up, to_json
 
@@ -138,12 +139,15 @@ def path_of(recurring_id: str) -> str:
 
 def body_of(fields: Mapping[str, Any]) -> str:
     """A job that is a NewJob writes itself: its data may be bytes, or JSON text."""
-    members = [f"{to_json(name)}:{text_of(value)}" for name, value in fields.items()]
+    members = [f"{to_json(name)}:{text_of(name, value)}" for name, value in fields.items()]
     return f'{{{",".join(members)}}}'
 
 
-def text_of(value: Any) -> str:
-    return value.to_json() if isinstance(value, NewJob) else to_json(value)
+def text_of(name: str, value: Any) -> str:
+    if not isinstance(value, NewJob):
+        return to_json(value, name)
+    with named(f"{name}."):
+        return value.to_json()
 
 
 def read_id(response: Response) -> str:

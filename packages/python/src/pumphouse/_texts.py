@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Characters of an answer that an error shows, and fields that it names.
 MAX_SHOWN = 120
 MAX_FIELDS = 5
+# A body of more bytes may be the reason why a connection was closed: usual proxies take a mebibyte.
+LONG_BODY = 1_000_000
 
 
 def no_connection_text(origin: str, error: OSError, timeout: float) -> str:
@@ -44,11 +46,17 @@ def no_answer_text(method: str, url: str, timeout: float) -> str:
     return f"no answer to {method} {bare(url)} within {timeout:.3g} s. The server may be overloaded: try again later"
 
 
-def broken_text(method: str, url: str, error: Exception) -> str:
-    """The connection ended before the answer did, or brought something else."""
+def broken_text(method: str, url: str, error: Exception, size: int) -> str:
+    """The connection ended before the answer did, or brought something else.
+
+    Args:
+        size: bytes of the body of the request.
+    """
     what, call = f"{type(error).__name__}: {error}", f"{method} {bare(url)}"
     if isinstance(error, (RemoteDisconnected, ConnectionResetError, BrokenPipeError)):
         what = "the connection was closed"
+        if size > LONG_BODY:
+            return f"no answer to {call}: {what}. {too_long_text(size)}"
     elif isinstance(error, BadStatusLine):
         what = "what came is not HTTP"
     else:
@@ -56,6 +64,10 @@ def broken_text(method: str, url: str, error: Exception) -> str:
     if url.startswith("https"):
         return f"no answer to {call}: {what}. Check the server's log"
     return f"no answer to {call}: {what}. With TLS the URL begins with https://"
+
+
+def too_long_text(size: int) -> str:
+    return f"The body of {size} bytes may be longer than the server or a proxy accepts: send less in one call"
 
 
 def not_json_text(status: int, place: str, body: bytes) -> str:

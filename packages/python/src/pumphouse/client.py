@@ -16,8 +16,8 @@ from .operations import Operation
 class Pumphouse:
     """A client of one namespace. Threads may share it, and it is safe to use after a fork.
 
-    Calls are tried again after 503, 429, time-outs and broken connections, with full jitter, where that is safe. A publish is:
-    it carries an idempotency key.
+    Calls are tried again after 503, 429, time-outs and broken connections, where that is safe, until the time of ``limits`` would be
+    over: they outlast a restart of the server. A publish is safe: it carries an idempotency key.
     """
 
     def __init__(

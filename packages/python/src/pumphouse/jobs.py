@@ -6,7 +6,9 @@ import math
 import re
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, Dict, List, Literal, Mapping, NoReturn, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+from ._json import fault_of, named, no_json_text
 
 JSON_TYPE = re.compile(r"application/([^;]+\+)?json(;|$)", re.IGNORECASE)
 T = TypeVar("T")
@@ -75,7 +77,7 @@ class Cron:
 class NewJob:
     """A job to publish. What is None is the queue's default, else the server's.
 
-    ``data`` becomes JSON; bytes stay bytes, and so does text with a ``content_type`` that is not JSON. ``json`` is JSON text,
+    ``data`` becomes JSON, and a ``datetime`` in it text in UTC; bytes stay bytes, and so does text with a ``content_type`` that is not JSON. ``json`` is JSON text,
     stored to the last digit, in place of ``data``. Durations are in milliseconds. A fraction is rounded up.
     """
 
@@ -86,7 +88,7 @@ class NewJob:
     type: Optional[str] = None
     id: Optional[str] = None
     delay_ms: Optional[float] = None
-    #: When it can be leased, in place of ``delay_ms``. Without a time zone it is a local time.
+    #: When it can be leased, in place of ``delay_ms``. It needs a time zone: ``datetime.now(timezone.utc) + timedelta(hours=1)``.
     run_at: Optional[datetime] = None
     #: How long it may exist; 0 = for ever.
     ttl_ms: Optional[float] = None
@@ -133,19 +135,49 @@ def with_payload(members: Mapping[str, Any], data: Any, json_text: Optional[str]
     if json_text is not None:
         if data is not None:
             raise TypeError("give one of `data` and `json`")
-        json.loads(json_text)  # Text that is no JSON could add members of its own.
+        check_json(json_text)
         before = to_json(members)[:-1]
         return f'{before}{"," if members else ""}"data":{json_text}}}'
     content_type = members.get("content_type")
     if content_type is not None and not JSON_TYPE.match(content_type) and not is_bytes(data):
         if not isinstance(data, str):
-            raise TypeError(f"data of the type {content_type} must be bytes or text")
+            kind = type(data).__name__
+            raise TypeError(f"data: must be bytes or text with the content type {content_type}, not {kind}")
         data = data.encode()
     return to_json({**members, **payload("data", data)})
 
 
+def check_json(text: str) -> None:
+    """Text that is no JSON could add members of its own.
+
+    Raises:
+        TypeError, ValueError: it is no JSON.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"json: must be JSON text, not {type(text).__name__}")
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"JSON does not have {constant}")
+
+    with named("json: must be JSON text: "):
+        json.loads(text, parse_constant=refuse)
+
+
+NO_ZONE = (
+    "the time zone is missing, and local times differ between machines: use datetime.now(timezone.utc), "
+    "or .astimezone() for a time of this machine"
+)
+
+
 def moment_text(moment: datetime) -> str:
-    """A time as the API takes it. Without a time zone it is a local time."""
+    """A time as the API takes it.
+
+    Raises:
+        ValueError: it has no time zone.
+    """
+    # The API refuses such a time as text, too.
+    if moment.utcoffset() is None:
+        raise ValueError(NO_ZONE)
     return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -423,13 +455,22 @@ def payload(name: str, value: Union[Any, bytes]) -> Dict[str, Any]:
     return {name: value}
 
 
-def to_json(value: Any) -> str:
+def to_json(value: Any, place: str = "") -> str:
     """JSON text; policies and keys are as the API takes them, also in the body of any other call.
 
+    Args:
+        place: how errors name the value; "" if its members are the fields of a request.
+
     Raises:
-        TypeError, ValueError: it has no JSON, as NaN and most objects.
+        TypeError, ValueError: it has no JSON, as NaN and most objects, or a time has no time zone.
     """
-    return json.dumps(value, allow_nan=False, separators=(",", ":"), default=wire_of)
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"), default=wire_of)
+    except (TypeError, ValueError) as error:
+        fault = fault_of(value, place, wire_of)
+        if fault is None:
+            raise
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from error
 
 
 def wire_of(value: Any) -> Any:
@@ -437,4 +478,4 @@ def wire_of(value: Any) -> Any:
         return members_of(value)
     if isinstance(value, datetime):
         return moment_text(value)
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    raise TypeError(no_json_text(value))

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Set, Tuple, TypeVar
@@ -51,6 +52,8 @@ AGAIN_PART = 1 / 20
 ATTEMPT_PART = 1 / 6
 # Without an answer for so long, another worker may get the job soon.
 UNCONFIRMED_PART = 0.8
+# Attempts of one lease request before its failure is logged. The next request follows it.
+LEASE_TRIES = 5
 # Seconds between lease requests that fail, or are answered too soon, as by a server that stops.
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 5.0
@@ -461,7 +464,7 @@ class Worker:
     # Leasing
 
     def _lease_loop(self) -> None:
-        pauses, empties = 0, 0
+        pauses, empties, failures = 0, 0, 0
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._quieting.is_set() or len(self._held) < self._concurrency)
@@ -475,6 +478,7 @@ class Worker:
             finally:
                 self._is_leasing = False
                 self._notify()
+            failures = self._count_failures(failures, jobs is None)
             for job in jobs or []:
                 self._take(job)
             took, is_empty, pause = time.monotonic() - began, jobs == [], 0.0
@@ -492,12 +496,24 @@ class Worker:
             if pause > 0:
                 self._quieting.wait(pause)
 
+    def _count_failures(self, before: int, has_failed: bool) -> int:
+        """The lease requests that have failed in a row. One line says that they are over, as each of them has one."""
+        if has_failed:
+            return before + 1
+        if before and not self._quieting.is_set():
+            plural = "" if before == 1 else "s"
+            logger.info("leasing jobs works again after %d failed request%s", before, plural)
+        return 0
+
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
         body = to_json({**self._lease_fields, "count": count, "worker": self.id})
+        limits = self._client._api.limits
+        limits = replace(limits, tries=min(limits.tries, LEASE_TRIES))
+        # The server takes leases back whose answer did not arrive.
+        call = Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms, limits=limits)
         try:
-            # The server takes leases back whose answer did not arrive.
-            return self._send(Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms), self._polls)
+            return self._send(call, self._polls)
         except PumphouseError as error:
             if self._quieting.is_set():
                 return []
