@@ -27,6 +27,8 @@ import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
+/** Attempts of a lease request: the worker asks again itself, and logs that it failed. */
+const LEASE_TRIES = 5;
 /** Longest wait for the end of a job that the server takes, in milliseconds: a day. */
 const MAX_END_WAIT_MS = 86_400_000;
 /** How long a lease request that is to end may take before its connection is closed, and how often its end is asked for. */
@@ -89,6 +91,7 @@ export class HttpDriver implements JobDriver {
         path: 'leases',
         body: { queues, order, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
         waitMs,
+        limits: { tries: Math.min(this.api.tries, LEASE_TRIES) },
         hurry: poll.hurry,
         // The server takes leases back whose answer did not arrive.
         isRepeatable: true,

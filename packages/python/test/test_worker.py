@@ -215,7 +215,7 @@ class Leasing(unittest.TestCase):
         port = free_port()
         worker = Worker(Pumphouse(f"http://127.0.0.1:{port}"), ["mail"], wait_ms=0)
         worker.handle()(lambda _job, _context: None)
-        with self.assertLogs("pumphouse", "INFO") as logs, running(worker):
+        with self.assertLogs("pumphouse", "WARNING") as logs, running(worker):
             began = time.monotonic()
             self.until(logs, "leasing jobs failed; trying again: network: ")
             self.assertLess(time.monotonic() - began, 5)
@@ -224,7 +224,7 @@ class Leasing(unittest.TestCase):
                 failures = [line for line in logs.output if "leasing jobs failed" in line]
                 time.sleep(0.5)
         count = f"{len(failures)} failed request{'' if len(failures) == 1 else 's'}"
-        self.assertEqual(over, [f"INFO:pumphouse:leasing jobs works again after {count}"])
+        self.assertEqual(over, [f"WARNING:pumphouse:leasing jobs works again after {count}"])
         self.assertEqual([line for line in logs.output if "works again" in line], over)
 
     def until(self, logs: Any, text: str) -> List[str]:

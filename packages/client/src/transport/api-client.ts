@@ -6,7 +6,7 @@ import { sleep, type Transport, TransportError, type WireResponse, type WireStre
 export interface RetryLimits {
   /** Attempts in all. */
   readonly tries: number;
-  /** Milliseconds in all; time that the server was asked to wait is added. */
+  /** Milliseconds in all; time that the server has waited, as it was asked to, is added. */
   readonly withinMs: number;
   /** Milliseconds of one attempt; time that the server was asked to wait is added. */
   readonly attemptMs: number;
@@ -15,7 +15,7 @@ export interface RetryLimits {
 /** A restart of the server takes seconds: the time decides, and the number of attempts only bounds it. */
 export const RETRY_LIMITS: RetryLimits = { tries: 20, withinMs: 10_000, attemptMs: 5_000 };
 
-/** The first pause is drawn from 0 … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
+/** The first pause is drawn from half of this … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 
@@ -87,6 +87,11 @@ export class ApiClient {
     this.#headers = { 'x-token': token };
   }
 
+  /** Attempts of a call. */
+  get tries(): number {
+    return this.#options.limits.tries;
+  }
+
   /** Milliseconds that a server may take to begin its answer. */
   get attemptMs(): number {
     return this.#options.limits.attemptMs;
@@ -101,9 +106,12 @@ export class ApiClient {
   async call(call: ApiCall): Promise<ApiAnswer> {
     const limits = { ...this.#options.limits, ...call.limits };
     const { waitMs = 0 } = call;
-    const endMs = performance.now() + limits.withinMs + waitMs;
+    const begunMs = performance.now();
+    const endMs = begunMs + limits.withinMs + waitMs;
+    let waitedMs = 0;
     for (let attempt = 1; ; attempt++) {
-      const leftMs = endMs - performance.now();
+      const sentMs = performance.now();
+      const leftMs = endMs - sentMs;
       const timeoutMs = Math.max(1, Math.min(limits.attemptMs + waitMs, leftMs));
       const queueMs = Math.max(1, leftMs);
       const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
@@ -112,12 +120,15 @@ export class ApiClient {
         const place = this.placeOf(call.method, call.path);
         return { status, text, header: (name) => outcome.header(name), attempt, place };
       }
+      // A server that is away has not waited: the call does not go on for that time.
+      waitedMs = Math.min(waitMs, waitedMs + performance.now() - sentMs);
+      const lastMs = begunMs + limits.withinMs + waitedMs;
       const pauseMs = pauseBefore(attempt, outcome.retryAfterMs);
       const mayRepeat =
         outcome.error.retryable &&
         /* guard: only-repeatable-calls-are-repeated */ (call.isRepeatable ||
           /* guard: undone-calls-are-repeated */ outcome.isNothingDone);
-      if (!mayRepeat || attempt >= limits.tries || performance.now() + pauseMs >= endMs) throw outcome.error;
+      if (!mayRepeat || attempt >= limits.tries || performance.now() + pauseMs >= lastMs) throw outcome.error;
       await sleep(pauseMs, call.signal ?? call.hurry);
     }
   }
@@ -244,13 +255,12 @@ function problemOf(text: string): Record<string, unknown> {
   }
 }
 
-/** Full jitter; behind what the server asks for. */
+/** Between half of it and the whole, so that clients do not come back together; behind what the server asks for. */
 function pauseBefore(attempt: number, retryAfter: number | null): number {
   const spreadMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
   return (
     /* guard: client-waits-retry-after */ (retryAfter ?? 0) +
-    // guard: retry-pause-has-full-jitter
-    Math.random() * spreadMs
+    spreadMs * /* guard: retry-pause-has-jitter */ (0.5 + Math.random() / 2)
   );
 }
 

@@ -502,7 +502,7 @@ class Worker:
             return before + 1
         if before and not self._quieting.is_set():
             plural = "" if before == 1 else "s"
-            logger.info("leasing jobs works again after %d failed request%s", before, plural)
+            logger.warning("leasing jobs works again after %d failed request%s", before, plural)
         return 0
 
     def _lease(self, count: int) -> Optional[List[Job]]:
