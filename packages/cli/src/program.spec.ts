@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './program.js';
+import { everyCommand, program, run } from './program.js';
 
 interface AdminCall {
   readonly request: string;
@@ -223,6 +223,38 @@ describe('the command line with an admin port', () => {
     for (const args of [['--help'], [...current.slice(0, 1), '--help'], [...current, '--help']]) {
       const { out } = await call(...args);
       expect(out).not.toMatch(new RegExp(`^ {2}(${hidden}) |\\|(${hidden})`, 'm'));
+    }
+  });
+
+  it('runs `list`, `get` and `delete` in each group that has `ls`, `show` or `rm`, and shows them nowhere', async () => {
+    const oldNames: Readonly<Record<string, string>> = { ls: 'list', show: 'get', rm: 'delete' };
+    const all = everyCommand(program({ out: () => undefined, err: () => undefined }));
+    const renamed = all.filter((command) => command.name() in oldNames);
+    expect(renamed.length).toBeGreaterThan(20);
+    for (const { name, parent } of renamed.map((one) => ({ name: one.name(), parent: one.parent!.name() }))) {
+      const old = oldNames[name]!;
+      const { code, out } = await call(parent, old, '--help');
+      expect([parent, code, out]).toEqual([
+        ...[parent, 0],
+        expect.stringContaining(`Usage: pumphouse ${parent} ${name} `),
+      ]);
+      expect((await call(parent, '--help')).out).not.toMatch(new RegExp(`^ {2}${old} |\\|${old}`, 'm'));
+      expect((await call('__complete', '--', parent, '')).out.split('\n')).not.toContain(old);
+    }
+  });
+
+  it.each([
+    [['quota', 'set', 'mail', '--max-jobs', '3'], '--max-jobs-per-queue'],
+    [['job', 'publish', 'mail', '1', '--idem', 'x'], 'one of --idempotency-key, --idempotency-ttl'],
+    [['limit', 'set', 'a', 'b', '--interval', '1', '--rea', '3'], undefined],
+  ])('suggests the visible options that begin with the unknown one: %j', async (args, meant) => {
+    const [plain, inJson] = [await call(...args), await call(...args, '--json')];
+    expect([plain.code, inJson.code]).toEqual([2, 2]);
+    const { message } = (JSON.parse(inJson.err) as { error: { message: string } }).error;
+    for (const text of [plain.err, message]) {
+      expect(text).toContain('unknown option');
+      if (meant === undefined) expect(text).not.toContain('Did you mean');
+      else expect(text).toContain(`(Did you mean ${meant}?)`);
     }
   });
 

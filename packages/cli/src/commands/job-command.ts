@@ -233,7 +233,6 @@ async function dataOf(session: Session, isBytes: boolean): Promise<Buffer> {
 
 function showCommand(open: OpenSession): Command {
   return new Command('show')
-    .alias('get')
     .description('show a job with all its fields')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
