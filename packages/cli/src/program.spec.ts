@@ -295,8 +295,28 @@ describe('the command line with an admin port', () => {
     const refused = await call('pools', '--admin', url);
     expect(refused).toMatchObject({
       code: 1,
-      err: 'pumphouse: unauthorized: --account must name an account of this server, with its password\n',
+      err: 'pumphouse: unauthorized: the server has accounts. Give one with --account user:password, or set PUMPHOUSE_ADMIN_AUTH\n',
     });
+    expect((await call('pools', '--admin', url, '--account', 'ops:wrong')).err).toBe(
+      'pumphouse: unauthorized: --account (or PUMPHOUSE_ADMIN_AUTH) must name an account of this server, with its password\n',
+    );
+  });
+
+  it.each([
+    [401, 'unauthorized', 'Give an account of the server, with its password'],
+    [403, 'it needs the role admin', 'Use an account with the role that the message names'],
+  ])('gives the remedy for the status %d in doctor', async (status, error, action) => {
+    answer = { status, body: JSON.stringify({ error }) };
+    const { code, out } = await call('doctor', '--admin', url, '--json');
+    expect(code).toBe(1);
+    const found = (JSON.parse(out) as { check: string; found: string; action: string }[]).filter(
+      ({ check }) => check !== 'API' && check !== 'token',
+    );
+    expect(found.length).toBeGreaterThan(2);
+    for (const one of found) {
+      expect(one.found).toContain(error);
+      expect(one.action).toContain(action);
+    }
   });
 
   it.each([
@@ -307,6 +327,7 @@ describe('the command line with an admin port', () => {
     const { code, err } = await call('pools', '--admin', url, '--timeout', '0.2');
     expect(code).toBe(2);
     expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
+    expect(err.includes('give --timeout')).toBe(answer === null);
   });
 
   it('exits with 2 if no server listens or the answer is not of an admin port, and says how to name the address', async () => {
