@@ -107,6 +107,9 @@ export class UnconfirmedError extends QueueError {
   }
 }
 
+/** Dependents that a message names at most. */
+const MOST_NAMED = 5;
+
 /** A job with dependents cannot be cancelled without them. Nothing has changed. */
 export class DependentsError extends QueueError {
   constructor(
@@ -114,12 +117,16 @@ export class DependentsError extends QueueError {
     /** Of a call for many jobs: those that others depend on. */
     readonly ids?: readonly string[],
   ) {
-    const count = `${String(dependents.length)} or more`;
-    super(
-      'has_dependents',
-      ids ? `${count} jobs that are not named depend on ${ids.join(', ')}` : `${count} jobs depend on it`,
-    );
+    const named = ids ? `jobs that are not named depend on ${ids.join(', ')}` : 'other jobs depend on it';
+    super('has_dependents', `${named}${someOf(dependents)}`);
   }
+}
+
+/** Names the first of them. None: the caller may not see them. */
+function someOf(ids: readonly string[]): string {
+  if (ids.length === 0) return '';
+  const more = ids.length > MOST_NAMED ? ', …' : '';
+  return `: ${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 /** Problems that an error lists at most. */

@@ -121,6 +121,35 @@ describe('the audit log of the admin port', () => {
     expect(await newest()).toMatchObject({ params: { read: 7, write: 8, interval: 60 } });
   });
 
+  it('has the quotas of a namespace, the settings of a queue and how an operation is done', async () => {
+    const namespace = randomNamespace();
+    const put = async (method: string, path: string, body: object): Promise<Entry['params']> => {
+      const { status } = await call('adam', method, path, JSON.stringify(body));
+      expect([path, status < 300]).toEqual([path, true]);
+      return (await newest(`namespace=${namespace}`)).params;
+    };
+    const quotas = { max_jobs_per_queue: 3, max_workers_per_namespace: null };
+    expect(await put('PUT', `/namespaces/${namespace}/quotas`, quotas)).toEqual(quotas);
+    const settings = { max_kept: 7, expired: 'front', defaults: { tries: 3, retention_ms: 60_000 } };
+    expect(await put('PATCH', `/v1/${namespace}/queues/mail`, settings)).toEqual(settings);
+    const how = { filter: { queue: 'mail' }, rate_per_s: 9, dry_run: true };
+    const patch = { ...how, action: 'patch', set: { priority: 1, data: 'hidden' } };
+    expect(await put('POST', `/v1/${namespace}/operations`, patch)).toEqual({
+      ...patch,
+      set: { priority: 1 },
+    });
+    const cancel = { ...how, action: 'cancel', cascade: true, grace_ms: 5, undo_ms: 60_000 };
+    expect(await put('POST', `/v1/${namespace}/operations`, cancel)).toEqual(cancel);
+  });
+
+  it('has no counts of a call about one queue: they are no jobs that it has acted on', async () => {
+    const namespace = randomNamespace();
+    await call('olga', 'POST', `/v1/${namespace}/jobs`, '{"queue":"mail"}');
+    const { body } = await call('olga', 'POST', `/v1/${namespace}/queues/mail/pause`, '{"note":"moving"}');
+    expect(body).toMatchObject({ counts: { ready: 1 } });
+    expect(await newest(`namespace=${namespace}`)).toMatchObject({ params: { note: 'moving' }, counts: {} });
+  });
+
   it('has sign-ins and sign-outs, and no failed ones: anyone could fill it with these', async () => {
     const signIn = (password: string): Promise<Answer> =>
       request(`${admin.url}/session`, {
@@ -231,10 +260,10 @@ describe('the audit log of the admin port', () => {
     const one = new AuditedCall(store, { debug() {}, info() {}, warn() {}, error() {} }, facts);
     await one.begin();
     expect(await entries('account=kim')).toMatchObject([{ ...facts, status: null }]);
-    one.recordAnswer({ done: 3, text: 'x', inner: { jobs: 2 } });
+    one.recordAnswer({ done: 3, text: 'x', removed: { jobs: 2 }, counts: { ready: 1 } });
     await one.end(200);
     expect(await entries('account=kim')).toMatchObject([
-      { ...facts, status: 200, counts: { done: 3, 'inner.jobs': 2 } },
+      { ...facts, status: 200, counts: { done: 3, 'removed.jobs': 2 } },
     ]);
   });
 

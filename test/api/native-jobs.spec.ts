@@ -820,7 +820,7 @@ describe('changes', () => {
         json: {
           code: 'has_dependents',
           dependents: [c],
-          detail: expect.stringMatching(`depend on ${b}$`) as string,
+          detail: expect.stringMatching(`depend on ${b}: ${c}$`) as string,
         },
       });
       expect(await find(a)).toMatchObject({ state: 'ready' });

@@ -26,6 +26,7 @@ export class Unreachable extends Error {
 
 const NO_ANSWER =
   'Is the server running, and is this the address of its admin port? Give --admin, or set PUMPHOUSE_ADMIN_URL.';
+const SLOW = `${NO_ANSWER} If it is slow, give --timeout.`;
 const NOT_ADMIN =
   'The admin port is another one than that of the API. Give --admin, or set PUMPHOUSE_ADMIN_URL.';
 
@@ -69,7 +70,7 @@ export class AdminClient {
     const { status, text } = await this.send(request, signal).catch((error: unknown) => {
       const why = signal.aborted ? `no answer within ${String(timeoutMs / 1000)} s` : reasonOf(error);
       throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, {
-        ...{ cause: error, hint: NO_ANSWER },
+        ...{ cause: error, hint: signal.aborted ? SLOW : NO_ANSWER },
       });
     });
     if (status < 300) return text === '' ? undefined : parse(text, url);
@@ -77,10 +78,13 @@ export class AdminClient {
     if (status === 404 && reason === API_NOT_FOUND)
       throw new Unreachable(`${url.origin} is the API, and not the admin port`, { hint: NOT_ADMIN });
     if (status >= 500) throw new Unreachable(`${url.origin} failed: ${reason}`);
-    throw new Refused(
-      status === 401 ? `${reason}: --account must name an account of this server, with its password` : reason,
-      status,
-    );
+    throw new Refused(status === 401 ? `${reason}: ${this.accountRule()}` : reason, status);
+  }
+
+  private accountRule(): string {
+    return this.target.account === undefined
+      ? 'the server has accounts. Give one with --account user:password, or set PUMPHOUSE_ADMIN_AUTH'
+      : '--account (or PUMPHOUSE_ADMIN_AUTH) must name an account of this server, with its password';
   }
 
   private send(

@@ -1,3 +1,4 @@
+import type { DeadOutcome } from '@pumphouse/client';
 import type { Command } from 'commander';
 import { EXIT, failureObject, failureOf, SomeFailed } from './failures.js';
 import { counted, json, type Output, printable } from './print.js';
@@ -43,6 +44,25 @@ export function showOutcome(
   if (dryRun && jobs > 0) showDryRun(output);
 }
 
+/** `1 of 2 jobs was not respawned`, `3 jobs were not deleted`. @param of how many there are, if they are not all */
+export function wereNot(jobs: number, done: string, of?: number): string {
+  const many = of === undefined ? counted(jobs, 'job') : `${String(jobs)} of ${counted(of, 'job')}`;
+  return `${many} ${jobs === 1 ? 'was' : 'were'} not ${done}`;
+}
+
+/** Acts on jobs by their ids. A call works for half a second: it is repeated until all are done. @returns how many */
+export async function inParts(
+  call: (part: { readonly cursor?: string }) => Promise<DeadOutcome>,
+): Promise<number> {
+  let jobs = 0;
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const part: DeadOutcome = await call(cursor === '' ? {} : { cursor });
+    jobs += part.jobs;
+    cursor = part.nextCursor;
+  }
+  return jobs;
+}
+
 /** How a command changes one of the objects that it was given. */
 export interface EachChange<T> {
   /** Field of an object's name in JSON. */
@@ -66,6 +86,7 @@ export async function changeEach<T extends object>(
 ): Promise<void> {
   const changed: T[] = [];
   const tried: object[] = [];
+  const hints = new Set<string>();
   let exit: number = EXIT.ok;
   for (const name of names) {
     try {
@@ -78,13 +99,17 @@ export async function changeEach<T extends object>(
       if (!failure || names.length === 1) throw error;
       tried.push({ [key]: name, ...failureObject(failure) });
       if (!session.isJson) session.err(`pumphouse: ${printable(name)}: ${printable(failure.message)}\n`);
+      if (failure.hint !== undefined) hints.add(failure.hint);
       exit = Math.max(exit, failure.exit);
       // guard: cli-ends-without-answer
       if (failure.exit === EXIT.failed) break;
     }
   }
   if (session.isJson) session.out(json(tried));
-  else if (changed.length > 0) session.out(textOf(changed));
+  else {
+    if (changed.length > 0) session.out(textOf(changed));
+    for (const hint of hints) session.err(`${hint}\n`);
+  }
   const untried = names.length - tried.length;
   // guard: bulk-fails-at-the-end
   if (exit === EXIT.ok) return;

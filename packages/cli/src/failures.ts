@@ -13,6 +13,10 @@ const SERVER_ERROR = 500;
 /** What to do about an error of the API, by its code. */
 const HINTS = new Map([
   ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
+  [
+    'has_dependents',
+    '`job cancel --cascade` cancels those jobs, too; `job rm --force` deletes it, and they have a failed dependency.',
+  ],
   ['http_404', 'Give --url, or set PUMPHOUSE_URL.'],
   ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
   ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],

@@ -390,6 +390,42 @@ describe('pumphouse job, queue and dead', () => {
     expect(terminal.text).toBe('');
   });
 
+  it('job cancel names the jobs that depend on one, and with --cascade those that end with it', async () => {
+    const { id: first } = await client.publish({ queue });
+    const { id: second } = await client.publish({ queue, dependsOn: [first] });
+    const refusal = `has_dependents: other jobs depend on it: ${second}`;
+    const refused = await cli.call('job', 'cancel', first);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^pumphouse: ${refusal} .*\n.*job cancel --cascade.*\n$`)),
+    ]);
+    const several = await cli.call('job', 'cancel', first, 'unknown');
+    expect(several.err).toContain(`${first}: ${refusal}`);
+    expect(several.err).toContain('job cancel --cascade');
+    expect(await cli.call('job', 'cancel', first, '--cascade')).toEqual({
+      ...{ code: 0, out: `cancelled  ${first}\n` },
+      err: `The jobs that depend on ${first}, directly or not, end with it: ${second}\n`,
+    });
+  });
+
+  it('job show names the failed dependencies of a job that waits for no other one', async () => {
+    const [{ id: first }, { id: second }] = [
+      await client.publish({ queue }),
+      await client.publish({ queue }),
+    ];
+    const { id } = await client.publish({ queue, dependsOn: [first, second] });
+    await client.jobs.delete(first, { force: true });
+    const shown = async (): Promise<string> => (await cli.call('job', 'show', id)).out;
+    expect(await shown()).toMatch(
+      new RegExp(`^depends_on +${second}\nfailed_dependencies +${first} \\(deleted\\)$`, 'm'),
+    );
+    await client.jobs.delete(second, { force: true });
+    expect(await shown()).toMatch(/^depends_on +- \(blocked by failed_dependencies\)$/m);
+    expect(JSON.parse((await cli.call('job', 'show', id, '--json')).out)).toMatchObject({
+      ...{ depends_on: [], failed_dependencies: { [first]: 'deleted', [second]: 'deleted' } },
+    });
+  });
+
   it('job retry respawns dead jobs by their ids, and job move moves them to another queue', async () => {
     const [one, two] = [await dead(queue, 'a'), await dead(queue, 'a')];
     expect((await cli.call('job', 'retry', one)).out).toBe('respawned 1 job\n');
@@ -398,7 +434,13 @@ describe('pumphouse job, queue and dead', () => {
     expect(again).toEqual({
       code: 1,
       out: '{"jobs":0}\n',
-      err: '{"error":{"code":"refused","message":"2 of 2 jobs not: no such dead job","status":404}}\n',
+      err: `{"error":{"code":"refused","message":"2 of 2 jobs were not respawned, only dead jobs can be; ${one} is ready; unknown is gone","status":404}}\n`,
+    });
+    const third = await dead(queue, 'a');
+    const mixed = await cli.call('job', 'retry', one, third, 'unknown');
+    expect(mixed).toEqual({
+      ...{ code: 1, out: 'respawned 1 job\n' },
+      err: 'pumphouse: 2 of 3 jobs were not respawned, only dead jobs can be; unknown is gone\n',
     });
     await cli.call('job', 'move', `${queue}-b`, two);
     expect(await client.jobs.get(two)).toMatchObject({ state: 'ready', queue: `${queue}-b` });
@@ -511,7 +553,9 @@ describe('pumphouse job, queue and dead', () => {
       expect(job).toContain('also no_worker: No worker asks');
       expect((await cli.call('why', queue)).out).toContain(`paused: The queue ${queue} is paused`);
       expect(JSON.parse((await cli.call('why', id, '--json')).out)).toMatchObject({ cause: 'paused' });
-      expect((await cli.call('why', 'nothing')).err).toContain('without retention_ms');
+      expect((await cli.call('why', 'nothing')).err).toMatch(
+        /^pumphouse: job_not_found: no job, recurring job or queue has the name nothing\. .* without retention_ms\n$/,
+      );
       await client.recurring.put('nightly', { schedule: { everyMs: 3_600_000 }, job: { queue } });
       for (const flags of [[], ['--recurring']])
         expect((await cli.call('why', 'nightly', ...flags)).out).toContain(

@@ -91,10 +91,15 @@ describe('operations on the command line', () => {
     const undone = await cli.call('operation', 'undo', id);
     expect([undone.code, undone.out]).toEqual([1, 'brought back 1 job\n']);
     expect(undone.err.split('\n').slice(-3)).toEqual([
-      '1 job not: another job has their id',
+      '1 job was not brought back: another job has their id',
       'pumphouse: 1 job could not come back',
       '',
     ]);
+    const again = await cli.call('operation', 'undo', id);
+    expect([again.code, again.out]).toEqual([1, 'It was undone already: 1 job came back.\n']);
+    const listed = (await cli.call('operation', 'ls')).out.split('\n').map((line) => line.split(/\s{2,}/));
+    expect(listed[0]!.slice(3, 7)).toEqual(['MATCHED', 'DONE', 'FAILED', 'UNDO']);
+    expect(listed.find(([one]) => one === id)!.slice(3, 7)).toEqual(['2', '2', '0', 'done']);
     expect(await stateOf(first)).toBe('ready');
     expect((await client.jobs.get(second)).queue).toBe(`${queue}-2`);
     const dead = await cli.call('dead', 'rm', '--queue', queue, '--undo', '1m', '--yes');
@@ -124,8 +129,8 @@ describe('operations on the command line', () => {
     const { code, out, err } = await cli.call('job', 'cancel', '--queue', queue, '--yes');
     expect([code, out]).toEqual([1, 'Nothing was cancelled.\n']);
     expect(err.split('\n').slice(1)).toEqual([
-      '1 job not: other jobs depend on them; --cascade cancels those, too',
-      'pumphouse: 1 of 1 job were not cancelled',
+      '1 job was not cancelled: other jobs depend on them; `job cancel --cascade` cancels those, too',
+      'pumphouse: 1 of 1 job was not cancelled',
       '',
     ]);
     expect((await cli.call('job', 'cancel', '--queue', queue, '--cascade', '--yes')).code).toBe(0);
@@ -197,10 +202,20 @@ describe('operations on the command line', () => {
     const filter = { queue };
     const { id } = await client.operations.start({ action: 'cancel', filter, ratePerS: 1 });
     const listed = (await cli.call('operation', 'ls')).out.split('\n').map((line) => line.split(/\s{2,}/));
-    expect(listed[0]).toEqual(['ID', 'ACTION', 'STATE', 'MATCHED', 'DONE', 'FAILED', 'CREATED', 'FILTER']);
+    expect(listed[0]).toEqual([
+      'ID',
+      'ACTION',
+      'STATE',
+      'MATCHED',
+      'DONE',
+      'FAILED',
+      'UNDO',
+      'CREATED',
+      'FILTER',
+    ]);
     const row = listed.find(([first]) => first === id);
     expect(row?.slice(1, 3)).toEqual(['cancel', 'running']);
-    expect(row?.[7]).toContain(`queue=${queue} `);
+    expect(row?.[8]).toContain(`queue=${queue} `);
     expect((await cli.call('operation', 'show', id)).out).toMatch(/^rate_per_s +1$/m);
     expect((await cli.call('operation', 'stop', id)).out).toMatch(/^stopped after \d+ jobs?\n$/);
     const gone = await cli.call('operation', 'show', 'unknown');

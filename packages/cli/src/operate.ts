@@ -2,7 +2,7 @@ import type { NewOperation, Operation, OperationFilter } from '@pumphouse/client
 import type { Command } from 'commander';
 import { OperationFields, OperationFilterFields } from '#src/contract/operations';
 import { Refused } from './admin-client.js';
-import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from './bulk.js';
+import { type BulkOptions, isDryRun, showDryRun, wereNot, withConfirmation } from './bulk.js';
 import { EXIT, SomeFailed } from './failures.js';
 import { FieldFlags, flagOf } from './flags.js';
 import { columns, counted, json, printable } from './print.js';
@@ -41,7 +41,7 @@ export interface OperationOptions extends BulkOptions {
 const REASONS = new Map([
   ['changed', 'they changed meanwhile'],
   ['due_unknown', 'their time is not known: they are far ahead and have no options'],
-  ['has_dependents', 'other jobs depend on them; --cascade cancels those, too'],
+  ['has_dependents', 'other jobs depend on them; `job cancel --cascade` cancels those, too'],
   ['leased', 'a worker has them'],
   ['tries_used', 'they have had as many tries'],
   ['unique_key_taken', 'another job has their unique key'],
@@ -161,7 +161,7 @@ function showMatches(session: Session, { matched, samples }: Operation, [verb]: 
 function showEnd(session: Session, { id, done, refusals, undo }: Operation, [, verbed]: Verb): void {
   session.out(done === 0 ? `Nothing was ${verbed}.\n` : `${verbed} ${counted(done, 'job')}\n`);
   for (const { reason, jobs } of refusals)
-    session.err(`${counted(jobs, 'job')} not: ${printable(REASONS.get(reason) ?? reason)}\n`);
+    session.err(`${wereNot(jobs, verbed)}: ${printable(REASONS.get(reason) ?? reason)}\n`);
   if (undo && done > 0)
     session.err(`Until ${undo.endsAt ?? 'its end'} it can be undone: pumphouse operation undo ${id}\n`);
 }
@@ -177,12 +177,14 @@ export async function undo(session: Session, id: string): Promise<void> {
   const ended = await follow(session, { ...begun, toLook: begun.undo?.jobs ?? 0 });
   const { state, restored = 0, failed = 0, message, refusals = [], incomplete = [] } = ended.undo ?? {};
   if (session.isJson) session.out(json(ended));
+  else if (begun.undo?.state === 'done')
+    session.out(`It was undone already: ${counted(restored, 'job')} came back.\n`);
   else session.out(restored === 0 ? 'No job came back.\n' : `brought back ${counted(restored, 'job')}\n`);
   for (const { reason, jobs } of session.isJson ? [] : refusals)
-    session.err(`${counted(jobs, 'job')} not: ${printable(UNDO_REASONS.get(reason) ?? reason)}\n`);
+    session.err(`${wereNot(jobs, 'brought back')}: ${printable(UNDO_REASONS.get(reason) ?? reason)}\n`);
   for (const { reason, jobs } of session.isJson ? [] : incomplete)
     session.err(
-      `${counted(jobs, 'job')} not as before: ${printable(INCOMPLETE_REASONS.get(reason) ?? reason)}\n`,
+      `${counted(jobs, 'job')} came back, but not as before: ${printable(INCOMPLETE_REASONS.get(reason) ?? reason)}\n`,
     );
   if (state !== 'done')
     throw new Refused(`the undo was stopped: ${message ?? 'by a call'}. Run the command again to go on`, 0);
@@ -196,6 +198,5 @@ export function checkEnd({ state, message, matched, failed, done }: Operation, [
       `the operation was stopped after ${counted(done, 'job')}: ${message ?? 'by a call'}. Run the command again to go on`,
       0,
     );
-  if (failed > 0)
-    throw new SomeFailed(`${String(failed)} of ${counted(matched, 'job')} were not ${verbed}`, EXIT.refused);
+  if (failed > 0) throw new SomeFailed(wereNot(failed, verbed, matched), EXIT.refused);
 }

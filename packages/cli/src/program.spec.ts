@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './program.js';
+import { everyCommand, program, run } from './program.js';
 
 interface AdminCall {
   readonly request: string;
@@ -226,6 +226,38 @@ describe('the command line with an admin port', () => {
     }
   });
 
+  it('runs `list`, `get` and `delete` in each group that has `ls`, `show` or `rm`, and shows them nowhere', async () => {
+    const oldNames: Readonly<Record<string, string>> = { ls: 'list', show: 'get', rm: 'delete' };
+    const all = everyCommand(program({ out: () => undefined, err: () => undefined }));
+    const renamed = all.filter((command) => command.name() in oldNames);
+    expect(renamed.length).toBeGreaterThan(20);
+    for (const { name, parent } of renamed.map((one) => ({ name: one.name(), parent: one.parent!.name() }))) {
+      const old = oldNames[name]!;
+      const { code, out } = await call(parent, old, '--help');
+      expect([parent, code, out]).toEqual([
+        ...[parent, 0],
+        expect.stringContaining(`Usage: pumphouse ${parent} ${name} `),
+      ]);
+      expect((await call(parent, '--help')).out).not.toMatch(new RegExp(`^ {2}${old} |\\|${old}`, 'm'));
+      expect((await call('__complete', '--', parent, '')).out.split('\n')).not.toContain(old);
+    }
+  });
+
+  it.each([
+    [['quota', 'set', 'mail', '--max-jobs', '3'], '--max-jobs-per-queue'],
+    [['job', 'publish', 'mail', '1', '--idem', 'x'], 'one of --idempotency-key, --idempotency-ttl'],
+    [['limit', 'set', 'a', 'b', '--interval', '1', '--rea', '3'], undefined],
+  ])('suggests the visible options that begin with the unknown one: %j', async (args, meant) => {
+    const [plain, inJson] = [await call(...args), await call(...args, '--json')];
+    expect([plain.code, inJson.code]).toEqual([2, 2]);
+    const { message } = (JSON.parse(inJson.err) as { error: { message: string } }).error;
+    for (const text of [plain.err, message]) {
+      expect(text).toContain('unknown option');
+      if (meant === undefined) expect(text).not.toContain('Did you mean');
+      else expect(text).toContain(`(Did you mean ${meant}?)`);
+    }
+  });
+
   it('completes the shown names only, also behind an old one', async () => {
     const candidates = async (...typed: string[]): Promise<string[]> =>
       (await call('__complete', '--', ...typed)).out.trimEnd().split('\n');
@@ -263,8 +295,28 @@ describe('the command line with an admin port', () => {
     const refused = await call('pools', '--admin', url);
     expect(refused).toMatchObject({
       code: 1,
-      err: 'pumphouse: unauthorized: --account must name an account of this server, with its password\n',
+      err: 'pumphouse: unauthorized: the server has accounts. Give one with --account user:password, or set PUMPHOUSE_ADMIN_AUTH\n',
     });
+    expect((await call('pools', '--admin', url, '--account', 'ops:wrong')).err).toBe(
+      'pumphouse: unauthorized: --account (or PUMPHOUSE_ADMIN_AUTH) must name an account of this server, with its password\n',
+    );
+  });
+
+  it.each([
+    [401, 'unauthorized', 'Give an account of the server, with its password'],
+    [403, 'it needs the role admin', 'Use an account with the role that the message names'],
+  ])('gives the remedy for the status %d in doctor', async (status, error, action) => {
+    answer = { status, body: JSON.stringify({ error }) };
+    const { code, out } = await call('doctor', '--admin', url, '--json');
+    expect(code).toBe(1);
+    const found = (JSON.parse(out) as { check: string; found: string; action: string }[]).filter(
+      ({ check }) => check !== 'API' && check !== 'token',
+    );
+    expect(found.length).toBeGreaterThan(2);
+    for (const one of found) {
+      expect(one.found).toContain(error);
+      expect(one.action).toContain(action);
+    }
   });
 
   it.each([
@@ -275,6 +327,7 @@ describe('the command line with an admin port', () => {
     const { code, err } = await call('pools', '--admin', url, '--timeout', '0.2');
     expect(code).toBe(2);
     expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
+    expect(err.includes('give --timeout')).toBe(answer === null);
   });
 
   it('exits with 2 if no server listens or the answer is not of an admin port, and says how to name the address', async () => {

@@ -31,6 +31,12 @@ import { workerCommand } from './commands/worker-command.js';
 
 /** Commands that call no server, or have those options of their own. */
 const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', 'hash', COMPLETE];
+/** Names of earlier versions. */
+const OLD_NAMES = new Map([
+  ['ls', 'list'],
+  ['show', 'get'],
+  ['rm', 'delete'],
+]);
 const EXAMPLES = `
 Examples:
   pumphouse serve -c /etc/pumphouse.toml
@@ -74,11 +80,7 @@ export function program(output: Output, isJson = false): Command {
   const root = new Command('pumphouse')
     .description('Runs a Pumphouse server, or manages one through its API and its admin port.')
     .version(version.number, '-V, --version', 'print the version')
-    .exitOverride()
-    .configureOutput({
-      ...{ writeOut: output.out, writeErr: output.err },
-      outputError: (text, write) => (isJson ? undefined : write(text)),
-    })
+    .configureOutput({ writeOut: output.out, writeErr: output.err })
     .enablePositionalOptions()
     .configureHelp(HELP)
     .showHelpAfterError(isJson ? false : '(see --help)')
@@ -122,10 +124,30 @@ export function program(output: Output, isJson = false): Command {
   for (const command of hidden) root.addCommand(command, { hidden: true });
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);
+    const oldName = OLD_NAMES.get(command.name());
+    if (oldName !== undefined) command.alias(oldName);
+    command
+      .exitOverride(({ exitCode, code, message }) => {
+        throw new CommanderError(exitCode, code, withMeantOptions(command, message));
+      })
+      .configureOutput({
+        outputError: (text, write) =>
+          isJson ? undefined : write(`${withMeantOptions(command, text.trimEnd())}\n`),
+      });
     const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
     if (isCall) withConnectionOptions(command);
   }
   return root;
+}
+
+/** Suggests the options that begin with an unknown one. Commander by itself suggests only misspelt ones. */
+function withMeantOptions(command: Command, message: string): string {
+  const [problem, given] = /^.*unknown option '(--[^']+)'/.exec(message) ?? [];
+  if (given === undefined) return message;
+  const visible = command.createHelp().visibleOptions(command);
+  const meant = visible.flatMap(({ long }) => (long?.startsWith(given) === true ? [long] : []));
+  if (meant.length === 0) return message;
+  return `${problem}\n(Did you mean ${meant.length === 1 ? '' : 'one of '}${meant.join(', ')}?)`;
 }
 
 /** Old names of commands are aliases: they work, and no help shows them. */

@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditStore } from '../../auth/audit-store.js';
+import { QUOTA_NAMES } from '../../domain/job/quotas.js';
 import type { Log } from '../../domain/log.js';
 
 /** What is known of a call before it runs. */
@@ -8,7 +9,32 @@ export type CallFacts = Pick<AuditEntry, 'account' | 'action' | 'pool' | 'namesp
 const RECORDED: ReadonlySet<string> = new Set([
   ...['filter', 'states', 'to_queue', 'dry_run', 'rate', 'ids', 'reason', 'queue', 'queues', 'type', 'tags'],
   ...['description', 'verbs', 'expires', 'grace', 'status', 'pool', 'force', 'max_running', 'value'],
-  ...['read', 'write', 'interval', 'action', 'priority', 'delay_ms'],
+  ...['read', 'write', 'interval', 'action', 'priority', 'delay_ms', 'note', ...QUOTA_NAMES],
+  // Of queues.
+  ...['max_running_per_key', 'rate_per_key', 'max_kept', 'index_tags', 'lease_grace_ms', 'expired', 'redact'],
+  // Of jobs and operations.
+  ...[
+    'cascade',
+    'grace_ms',
+    'tries',
+    'keep_tries',
+    'ttl_ms',
+    'due_at',
+    'retry',
+    'to',
+    'rate_per_s',
+    'undo_ms',
+  ],
+  ...['depends_on', 'on_missing_dependency', 'ttr_ms', 'max_run_ms', 'retention_ms'],
+  // Of recurring jobs and push targets.
+  ...['schedule', 'max_catch_up', 'catch_up_ms', 'overlap', 'paused', 'backlog'],
+  ...['method', 'ack', 'timeout_ms', 'max_retry_after_ms', 'breaker', 'keep_old_ms'],
+]);
+/** Fields that have fields of their own, which are recorded if they are among `RECORDED`: the changes of an operation. */
+const PARTS: ReadonlySet<string> = new Set(['set', 'defaults']);
+/** Numbers of answers that are recorded: on how many objects the call has acted. Others describe an object. */
+const COUNTED: ReadonlySet<string> = new Set([
+  ...['jobs', 'queues', 'removed', 'ended', 'matched', 'done', 'failed'],
 ]);
 /** Of a list no more than these are recorded, and of a text as many characters. */
 const [MAX_ITEMS, MAX_TEXT] = [20, 200];
@@ -30,16 +56,12 @@ export class AuditedCall {
 
   /** Records fields of the request. */
   recordRequest(fields: unknown): void {
-    if (typeof fields !== 'object' || fields === null) return;
-    for (const [name, value] of Object.entries(fields)) {
-      // guard: audit-has-no-secrets
-      if (RECORDED.has(name) && value !== undefined) this.params[name] = short(value);
-    }
+    Object.assign(this.params, recordedIn(fields));
   }
 
-  /** Records the numbers of the answer. */
+  /** Records on how many objects it has acted. */
   recordAnswer(result: unknown): void {
-    this.counts = numbersIn(result);
+    this.counts = countsIn(result);
   }
 
   /** Stores the entry. Does not fail. */
@@ -79,12 +101,33 @@ function short(value: unknown): unknown {
   );
 }
 
-/** Numbers at the top of an object, and one level below. */
-function numbersIn(value: unknown, prefix = ''): Record<string, number> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  const found = Object.entries(value).flatMap(([name, inner]) => {
-    if (typeof inner === 'number') return [[prefix + name, inner] as const];
-    return prefix === '' ? Object.entries(numbersIn(inner, `${name}.`)) : [];
-  });
+/** Those fields of a request that are recorded. */
+function recordedIn(fields: unknown): Record<string, unknown> {
+  if (typeof fields !== 'object' || fields === null) return {};
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]: [string, unknown]) => {
+      if (value === undefined) return [];
+      if (PARTS.has(name)) return [[name, recordedIn(value)]];
+      // guard: audit-has-no-secrets
+      if (RECORDED.has(name)) return [[name, short(value)]];
+      return [];
+    }),
+  );
+}
+
+/** The counts at the top of an answer, and one level below: by queue, or by state. */
+function countsIn(result: unknown): Record<string, number> {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return {};
+  const counted = Object.entries(result).filter(([name]) => COUNTED.has(name));
+  const found = counted.flatMap(([name, value]: [string, unknown]) =>
+    typeof value === 'number' ? [[name, value] as const] : numbersIn(value, `${name}.`),
+  );
   return Object.fromEntries(found.slice(0, MAX_ITEMS));
+}
+
+function numbersIn(value: unknown, prefix: string): (readonly [string, number])[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) =>
+    typeof inner === 'number' ? [[prefix + name, inner] as const] : [],
+  );
 }

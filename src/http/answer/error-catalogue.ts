@@ -64,7 +64,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   has_dependents: {
     about: 'Other jobs depend on this one. `dependents` has some of their ids.',
-    action: 'Cancel or delete those jobs too.',
+    action: 'Cancel or delete those jobs too: a cancel with `cascade` does so.',
   },
   not_waiting: {
     about: 'The job is leased, done, dead or cancelled: only a job that waits can be changed.',

@@ -26,7 +26,9 @@ const LISTING: Listing<unknown> = {
 /** `pumphouse audit` */
 export function auditCommand(open: OpenSession): Command {
   return new Command('audit')
-    .description('list what accounts have done, the newest first; needs an account with the role admin')
+    .description(
+      'list calls that may have changed something, the newest first; with accounts it needs the role admin',
+    )
     .option('--by <account>', 'only of this account')
     .option('--action <text>', 'only calls whose method and path contain this: DELETE, /pause')
     .option('--in <namespace>', 'only in this namespace')

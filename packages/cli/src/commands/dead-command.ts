@@ -2,7 +2,7 @@ import type { DeadFilter, DeadListFilter, DeadOutcome, JobSummary } from '@pumph
 import { Command, Option } from 'commander';
 import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
-import { type BulkOptions, isDryRun, showOutcome } from '../bulk.js';
+import { type BulkOptions, inParts, isDryRun, showOutcome } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
 import { operate, type OperationOptions, type Verb, withRate, withUndo } from '../operate.js';
@@ -46,7 +46,9 @@ const RESPAWN = new FieldFlags(pick(RespawnFields, ['tries', 'keep_tries', 'ttl_
 
 function listCommand(open: OpenSession): Command {
   return FILTER.addTo(new Command('ls').description('list dead jobs that match all filters'))
-    .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
+    .addOption(
+      new Option('--order <order>', 'which come first, by when they died').choices(['oldest', 'newest']),
+    )
     .addOption(limitOption())
     .action(
       async (options: { readonly limit: number; readonly order?: 'oldest' | 'newest' }, command: Command) => {
@@ -164,7 +166,7 @@ function removeCommand(open: OpenSession): Command {
   );
 }
 
-/** Jobs by their ids. A call works for half a second: it is repeated until all are done. */
+/** Jobs by their ids. */
 async function byIds(
   session: Session,
   options: BulkOptions,
@@ -172,11 +174,6 @@ async function byIds(
   call: (part: { readonly dryRun: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
 ): Promise<void> {
   const dryRun = isDryRun(options);
-  let jobs = 0;
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const part: DeadOutcome = await call({ dryRun, ...(cursor === '' ? {} : { cursor }) });
-    jobs += part.jobs;
-    cursor = part.nextCursor;
-  }
+  const jobs = await inParts((part) => call({ dryRun, ...part }));
   showOutcome(session, verb, { jobs, dryRun });
 }

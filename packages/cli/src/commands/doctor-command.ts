@@ -15,6 +15,7 @@ const DAY_MS = 86_400_000;
 /** A token that ends so soon is worth a warning. */
 const EXPIRES_SOON_MS = 7 * DAY_MS;
 const SHOWN_CHARACTERS = 4;
+const [UNAUTHORIZED, FORBIDDEN] = [401, 403];
 /** Width of the first column. */
 const MARK = 7;
 
@@ -46,10 +47,17 @@ async function run(check: Check, session: Session): Promise<readonly Finding[]> 
     return await check(session);
   } catch (error) {
     if (!(error instanceof Refused || error instanceof Unreachable || isPumphouseError(error))) throw error;
-    return [
-      problem(NAMES.get(check) ?? 'server', error.message, 'See the message; give --timeout if it is slow.'),
-    ];
+    return [problem(NAMES.get(check) ?? 'server', error.message, remedyOf(error))];
   }
+}
+
+function remedyOf(error: Error): string {
+  if (error instanceof Unreachable && error.hint !== undefined) return error.hint;
+  const status = error instanceof Refused ? error.status : undefined;
+  if (status === UNAUTHORIZED) return 'Give an account of the server, with its password: see the message.';
+  if (status === FORBIDDEN)
+    return 'Use an account with the role that the message names: --account, or PUMPHOUSE_ADMIN_AUTH.';
+  return 'See the message; give --timeout if it is slow.';
 }
 
 const COLORS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
@@ -77,9 +85,9 @@ async function checkApi(session: Session): Promise<Finding[]> {
     }
   } catch (error) {
     if (!isPumphouseError(error)) throw error;
-    if (error.status === 403)
+    if (error.status === FORBIDDEN)
       return [ok('token', 'it is valid, without the permission `admin` for all queues')];
-    if (error.status === 401)
+    if (error.status === UNAUTHORIZED)
       return [problem('token', error.message, 'Give it with --token, or log in again.')];
     return [problem('API', error.message, 'Is the server running, and is --url right?')];
   }

@@ -8,6 +8,7 @@ import type {
   PublishOptions as PublishCallOptions,
   Pumphouse,
 } from '@pumphouse/client';
+import { isPumphouseError } from '@pumphouse/client';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { omit } from '#src/contract/fields/derived';
 import { CancelFields, ChangeFields } from '#src/contract/job/changes';
@@ -15,7 +16,7 @@ import { JobFilterFields } from '#src/contract/job/job-filter';
 import { PublishFields, PublishQuery } from '#src/contract/job/options';
 import { DURABILITY_RULE, isDurability } from '#src/domain/durability';
 import { Refused, Unreachable } from '../admin-client.js';
-import { changeEach } from '../bulk.js';
+import { changeEach, inParts, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
@@ -35,6 +36,14 @@ const MOVE = ['move', 'moved'] as const;
 const RETRY = ['retry', 'retried'] as const;
 /** HTTP statuses of what a command finds out itself. */
 const NOT_FOUND = 404;
+/** Dependents that the answer for a job has at most, and those of them that are printed. */
+const MAX_DEPENDENTS = 100;
+const SHOWN_DEPENDENTS = 5;
+/** Ids of one list, and states that are printed. */
+const MAX_LISTED = 100;
+const SHOWN_STATES = 5;
+/** States that a respawned job cannot have at once. */
+const ENDS: ReadonlySet<string> = new Set(['dead', 'done', 'cancelled', 'gone']);
 
 /** `pumphouse job …` */
 export function jobCommand(open: OpenSession): Command {
@@ -233,7 +242,6 @@ async function dataOf(session: Session, isBytes: boolean): Promise<Buffer> {
 
 function showCommand(open: OpenSession): Command {
   return new Command('show')
-    .alias('get')
     .description('show a job with all its fields')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
@@ -246,12 +254,23 @@ function showCommand(open: OpenSession): Command {
 /** Long messages, such as stacks, are cut at their first line; that of the last failure stands whole at the end. */
 function detailsOf({ timeline, ...fields }: JobDetails): string {
   const { failure } = fields;
-  const shown = failure === null ? fields : { ...fields, failure: withFirstLine(failure) };
+  const shown = { ...fields, ...dependenciesOf(fields), failure: failure && withFirstLine(failure) };
   const rows = timeline.map(({ at, what, ...facts }) => [at, what, factsOf(withFirstLine(facts))]);
   const parts = [fieldLines(shown), columns(rows)];
   if (failure?.message.includes('\n'))
     parts.push(`last failure:\n${failure.message.split('\n').map(indented).join('')}`);
   return parts.filter((part) => part !== '').join('\n');
+}
+
+/** As cells: a job may wait for nothing any more, and be blocked by what has failed. */
+function dependenciesOf({ state, dependsOn, failedDependencies }: Omit<JobDetails, 'timeline'>): object {
+  const failed = Object.entries(failedDependencies).map(([id, end]) => `${id} (${end})`);
+  if (failed.length === 0) return {};
+  const isStuck = state === 'blocked' && dependsOn.length === 0;
+  return {
+    dependsOn: isStuck ? '- (blocked by failed_dependencies)' : dependsOn,
+    failedDependencies: failed,
+  };
 }
 
 function withFirstLine<T extends { readonly message?: unknown }>(of: T): T {
@@ -266,6 +285,9 @@ function indented(line: string): string {
 
 const FILTER = new FieldFlags(JobFilterFields);
 
+const ORDER =
+  'which come first: ready jobs by their turn, scheduled by due time, leased by the end of the lease; dead, done and cancelled by when they ended; all others by publish';
+
 interface ListOptions {
   readonly order?: 'oldest' | 'newest';
   readonly limit: number;
@@ -273,7 +295,7 @@ interface ListOptions {
 
 function listCommand(open: OpenSession): Command {
   return FILTER.addTo(new Command('ls').description('list jobs that match all filters'))
-    .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
+    .addOption(new Option('--order <order>', ORDER).choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(async (options: ListOptions, command: Command) => {
       const session = open(command);
@@ -331,11 +353,25 @@ function cancelCommand(open: OpenSession): Command {
       else
         await changeEach(session, ids, {
           key: 'id',
-          change: (id) => client.jobs.cancel(id, how),
+          change: async (id) => {
+            const { dependents } = options.cascade === true ? await client.jobs.get(id) : { dependents: [] };
+            const cancelled = await client.jobs.cancel(id, how);
+            if (!session.isJson && dependents.length > 0) session.err(cascadeText(id, dependents));
+            return cancelled;
+          },
           textOf: (cancelled) => columns(cancelled.map(({ id, outcome }) => [outcome, id])),
         });
     },
   );
+}
+
+/** @param dependents those that depend on it directly, at most `MAX_DEPENDENTS`: the server finds the others step by step */
+function cascadeText(id: string, dependents: readonly string[]): string {
+  const shown = dependents.slice(0, SHOWN_DEPENDENTS).join(', ');
+  const others = dependents.length - SHOWN_DEPENDENTS;
+  const many = dependents.length < MAX_DEPENDENTS ? String(others) : `at least ${String(others)}`;
+  const more = others > 0 ? ` and ${many} more` : '';
+  return `${printable(`The jobs that depend on ${id}, directly or not, end with it: ${shown}${more}`)}\n`;
 }
 
 function retryCommand(open: OpenSession): Command {
@@ -352,14 +388,32 @@ function retryCommand(open: OpenSession): Command {
   });
 }
 
-async function respawn(session: Session, ids: readonly string[]): Promise<void> {
-  const { jobs } = await session.client.deadLetter.respawn({ ids });
-  session.out(session.isJson ? json({ jobs }) : `respawned ${counted(jobs, 'job')}\n`);
-  if (jobs < ids.length)
-    throw new Refused(
-      `${String(ids.length - jobs)} of ${counted(ids.length, 'job')} not: no such dead job`,
-      NOT_FOUND,
-    );
+async function respawn({ client, isJson, out }: Session, ids: readonly string[]): Promise<void> {
+  const jobs = await inParts((part) => client.deadLetter.respawn({ ids, ...part }));
+  out(
+    isJson ? json({ jobs }) : jobs === 0 ? 'Nothing was respawned.\n' : `respawned ${counted(jobs, 'job')}\n`,
+  );
+  const missed = ids.length - jobs;
+  if (missed === 0) return;
+  const states = await statesOf(client, ids);
+  // A respawned job is ready or further: only of an end it is known that the job was not respawned.
+  const known = [...states].filter(([, state]) => jobs === 0 || ENDS.has(state));
+  const why = known.slice(0, SHOWN_STATES).map(([id, state]) => `${id} is ${state}`);
+  throw new Refused(
+    [`${wereNot(missed, 'respawned', ids.length)}, only dead jobs can be`, ...why].join('; '),
+    NOT_FOUND,
+  );
+}
+
+/** The states of the first jobs, `gone` for those that do not exist; empty if the token may not see them. */
+async function statesOf(client: Pumphouse, ids: readonly string[]): Promise<Map<string, string>> {
+  const some = [...new Set(ids)].slice(0, MAX_LISTED);
+  const listed = await client.jobs.list({ ids: some }).catch((error: unknown) => {
+    if (isPumphouseError(error)) return undefined;
+    throw error;
+  });
+  const found = new Map(listed?.items.map(({ id, state }) => [id, state]));
+  return new Map(listed && some.map((id) => [id, found.get(id) ?? 'gone']));
 }
 
 function moveCommand(open: OpenSession): Command {

@@ -50,7 +50,7 @@ function limitRow({ namespace, token, limit }: Listed): string[] {
 }
 
 function showCommand(open: OpenSession): Command {
-  return tokenCommand('show', 'get', 'show how many requests a token may make in one window').action(
+  return tokenCommand('show', 'show how many requests a token may make in one window').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
@@ -69,7 +69,7 @@ interface SetOptions {
 }
 
 function setCommand(open: OpenSession): Command {
-  return tokenCommand('set', undefined, 'set how many requests a token may make in one window; 0 = no limit')
+  return tokenCommand('set', 'set how many requests a token may make in one window; 0 = no limit')
     .option('--consume <requests>', 'calls that consume: leases', wholeNumber)
     .option('--publish <requests>', 'calls that publish; a bulk counts as one', wholeNumber)
     .addOption(oldName('--read <requests>', 'consume'))
@@ -88,7 +88,7 @@ function setCommand(open: OpenSession): Command {
 }
 
 function removeCommand(open: OpenSession): Command {
-  return tokenCommand('rm', 'delete', 'delete the limit of a token').action(
+  return tokenCommand('rm', 'delete the limit of a token').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const answer = await admin.call({ method: 'DELETE', path: limitPath(namespace, token) });
@@ -97,13 +97,11 @@ function removeCommand(open: OpenSession): Command {
   );
 }
 
-/** @param oldName the name that the command had before; it stays, and is not shown */
-function tokenCommand(name: string, oldName: string | undefined, description: string): Command {
-  const command = new Command(name)
+function tokenCommand(name: string, description: string): Command {
+  return new Command(name)
     .description(description)
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token');
-  return oldName === undefined ? command : command.alias(oldName);
 }
 
 function limitPath(namespace: string, token: string): string[] {

@@ -5,7 +5,7 @@ import { undo } from '../operate.js';
 import { cell, columns, counted, factsOf, fieldLines, json } from '../print.js';
 import type { OpenSession } from '../session.js';
 
-const HEADINGS = ['ID', 'ACTION', 'STATE', 'MATCHED', 'DONE', 'FAILED', 'CREATED', 'FILTER'];
+const HEADINGS = ['ID', 'ACTION', 'STATE', 'MATCHED', 'DONE', 'FAILED', 'UNDO', 'CREATED', 'FILTER'];
 
 /** `pumphouse operation …` */
 export function operationCommand(open: OpenSession): Command {
@@ -40,9 +40,11 @@ function listCommand(open: OpenSession): Command {
     });
 }
 
-function rowOf({ id, action, state, dryRun, matched, done, failed, createdAt, filter }: Operation): string[] {
+function rowOf(operation: Operation): string[] {
+  const { id, action, state, dryRun, matched, done, failed, undo, createdAt, filter } = operation;
   const counts = [matched, done, failed].map(String);
-  return [id, dryRun ? `${action} (dry run)` : action, state, ...counts, createdAt, cell(factsOf(filter))];
+  const facts = [undo?.state, createdAt, factsOf(filter)].map(cell);
+  return [id, dryRun ? `${action} (dry run)` : action, state, ...counts, ...facts];
 }
 
 function showCommand(open: OpenSession): Command {

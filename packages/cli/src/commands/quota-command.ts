@@ -21,13 +21,13 @@ Examples:
 }
 
 function showCommand(open: OpenSession): Command {
-  return namespaceCommand('show', 'show the quotas of a namespace; 0 = no limit')
-    .alias('get')
-    .action(async (namespace: string, { pool }: PoolOption, command: Command) => {
+  return namespaceCommand('show', 'show the quotas of a namespace; 0 = no limit').action(
+    async (namespace: string, { pool }: PoolOption, command: Command) => {
       const { admin, isJson, out } = open(command);
       const answer = await admin.call({ method: 'GET', path: pathOf(namespace), query: { pool } });
       out(isJson ? plainJson(answer) : table(answer));
-    });
+    },
+  );
 }
 
 function setCommand(open: OpenSession): Command {

@@ -65,7 +65,6 @@ function listCommand(open: OpenSession): Command {
 
 function showCommand(open: OpenSession): Command {
   return new Command('show')
-    .alias('get')
     .description('show a recurring job as JSON')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {

@@ -57,7 +57,6 @@ function createCommand(open: OpenSession): Command {
 
 function listCommand(open: OpenSession): Command {
   return new Command('ls')
-    .alias('list')
     .description('list the tokens of a namespace; each token is shown whole')
     .argument('<namespace>')
     .option('--pool <name>', 'the pool of the tokens (default: the default pool)')
@@ -147,7 +146,6 @@ function rotateCommand(open: OpenSession): Command {
 
 function removeCommand(open: OpenSession): Command {
   return new Command('rm')
-    .alias('delete')
     .description('delete a token; every server refuses it within a second')
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')

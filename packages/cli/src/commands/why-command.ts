@@ -1,4 +1,4 @@
-import { type Explanation, PumphouseError } from '@pumphouse/client';
+import { type Explanation, isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { Command } from 'commander';
 import { json, printable, quoted } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
@@ -7,6 +7,9 @@ interface WhyOptions {
   readonly queue?: boolean;
   readonly recurring?: boolean;
 }
+
+const LEFT =
+  'A job that was acknowledged, deleted or replaced, or has expired, leaves no record without retention_ms';
 
 /** `pumphouse why` */
 export function whyCommand(open: OpenSession): Command {
@@ -37,28 +40,27 @@ async function findAndExplain(client: Session['client'], name: string): Promise<
   try {
     return await client.jobs.explain(name);
   } catch (error) {
-    if (!isCode(error, 'job_not_found')) throw error;
-    const found = await ofRecurring(client, name);
+    if (!isPumphouseError(error, 'job_not_found')) throw error;
+    const found = await ifSeen(client.recurring.explain(name));
     if (found !== null) return found;
-    const isQueue = await client.queues.get(name).then(
-      ({ exists }) => exists,
-      () => false,
+    const queue = await ifSeen(client.queues.get(name));
+    if (queue?.exists === true) return client.queues.explain(name);
+    throw new PumphouseError(
+      'job_not_found',
+      `no job, recurring job or queue has the name ${name}. ${LEFT}`,
+      {
+        ...{ status: error.status, requestId: error.requestId },
+      },
     );
-    if (!isQueue) throw error;
-    return client.queues.explain(name);
   }
 }
 
 /** Null: there is none, or the token may not see it. */
-async function ofRecurring(client: Session['client'], name: string): Promise<Explanation | null> {
-  return client.recurring.explain(name).catch((error: unknown) => {
+async function ifSeen<T>(call: Promise<T>): Promise<T | null> {
+  return call.catch((error: unknown) => {
     if (error instanceof PumphouseError && !error.retryable) return null;
     throw error;
   });
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof PumphouseError && error.code === code;
 }
 
 /** @param repeated what a command needs besides to reach the same server */
