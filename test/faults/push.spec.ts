@@ -13,7 +13,7 @@ const JOBS = 200;
 const TIMEOUT_MS = 1_000;
 const NEVER = { data: 'never', tries: 3, retry: { kind: 'fixed', delay_ms: 0 } };
 /** Of a server that pushes nothing. */
-const QUIET = { PUMPHOUSE_PUSH__ALLOW_HTTP: 'true', PUMPHOUSE_PUSH__PORTS: '1024-65535' };
+const QUIET = { PUMPHOUSE_PUSH__ALLOW_HTTP: 'true', PUMPHOUSE_PUSH__PORTS: '443,1024-65535' };
 /** Each kill may cost a job a try. */
 const SOME_DAY = {
   ...{ data: 'some day', tries: 50, retention_ms: 600_000 },

@@ -7,7 +7,7 @@ useServer({
   PUMPHOUSE_PUSH__ENABLED: 'true',
   PUMPHOUSE_PUSH__ALLOW_HTTP: 'true',
   PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
-  PUMPHOUSE_PUSH__PORTS: '1024-65535',
+  PUMPHOUSE_PUSH__PORTS: '443,1024-65535',
 });
 
 const HOOK = 'https://billing.example/hook';

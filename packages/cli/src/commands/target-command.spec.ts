@@ -19,7 +19,7 @@ describe('pumphouse target', () => {
   beforeAll(async () => {
     app = await TestApp.start({
       ...{ PUMPHOUSE_PUSH__ENABLED: 'true', PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' },
-      ...{ PUMPHOUSE_PUSH__ALLOW: '127.0.0.1', PUMPHOUSE_PUSH__PORTS: '1024-65535' },
+      ...{ PUMPHOUSE_PUSH__ALLOW: '127.0.0.1', PUMPHOUSE_PUSH__PORTS: '443,1024-65535' },
     });
     const url = `http://127.0.0.1:${String(app.port)}`;
     const { namespace, token } = app;

@@ -106,7 +106,7 @@ whereThere('the console in a browser', () => {
           const dialog = page.getByRole('dialog');
           await dialog.getByText('Command line').click();
           expect(await dialog.locator('code').allTextContents()).toEqual([
-            `curl -s -H "X-Token: $PUMPHOUSE_TOKEN" "\${PUMPHOUSE_URL:-http://127.0.0.1:7777}"/v1/shop/dead-letter/respawn -d '{"ids":["one"]}'`,
+            `curl -s -H "X-Token: $PUMPHOUSE_TOKEN" "$PUMPHOUSE_URL"/v1/shop/dead-letter/respawn -d '{"ids":["one"]}'`,
             'pumphouse job retry one --namespace shop',
           ]);
           await dialog.getByRole('button', { name: 'Run it again' }).click();
