@@ -354,7 +354,7 @@ function cancelCommand(open: OpenSession): Command {
         await changeEach(session, ids, {
           key: 'id',
           change: async (id) => {
-            const { dependents } = options.cascade === true ? await client.jobs.get(id) : { dependents: [] };
+            const dependents = options.cascade === true ? await dependentsOf(client, id) : [];
             const cancelled = await client.jobs.cancel(id, how);
             if (!session.isJson && dependents.length > 0) session.err(cascadeText(id, dependents));
             return cancelled;
@@ -363,6 +363,16 @@ function cancelCommand(open: OpenSession): Command {
         });
     },
   );
+}
+
+/** To be shown only: where they cannot be read, the cancel goes on, and says itself what is wrong. */
+async function dependentsOf({ jobs }: Pumphouse, id: string): Promise<readonly string[]> {
+  try {
+    return (await jobs.get(id)).dependents;
+  } catch (error) {
+    if (isPumphouseError(error)) return [];
+    throw error;
+  }
 }
 
 /** @param dependents those that depend on it directly, at most `MAX_DEPENDENTS`: the server finds the others step by step */
