@@ -496,6 +496,16 @@ describe('pumphouse job, queue and dead', () => {
       expect(await cli.call(...rm, '--yes')).toMatchObject({ code: 0, out: 'Nothing was deleted.\n' });
     });
 
+    it.each([
+      ['respawn', 'respawned'],
+      ['rm', 'deleted'],
+    ])('names after dead %s --id how many of the ids have no dead job', async (verb, verbed) => {
+      const id = await dead(queue, 'a');
+      const { code, out, err } = await cli.call('dead', verb, '--id', id, '--id', 'nothing', '--yes');
+      expect({ code, out }).toEqual({ code: 1, out: `${verbed} 1 job\n` });
+      expect(err).toContain(`1 of 2 jobs was not ${verbed}: there is no such dead job`);
+    });
+
     it('refuses to delete without filters unless --all is given, and refuses --all with filters', async () => {
       await dead(queue, 'x');
       for (const args of [

@@ -2,7 +2,8 @@ import type { DeadFilter, DeadListFilter, DeadOutcome, JobSummary } from '@pumph
 import { Command, Option } from 'commander';
 import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
-import { type BulkOptions, inParts, isDryRun, showOutcome } from '../bulk.js';
+import { Refused } from '../admin-client.js';
+import { inParts, isDryRun, showOutcome, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
 import { operate, type OperationOptions, type Verb, withRate, withUndo } from '../operate.js';
@@ -14,6 +15,8 @@ const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE']
 /** A message is cut off in a table. */
 const MAX_MESSAGE = 80;
 
+/** HTTP status of what a command finds out itself. */
+const NOT_FOUND = 404;
 const DELETED: Verb = ['delete', 'deleted'];
 const MOVED: Verb = ['move', 'moved'];
 const RESPAWNED: Verb = ['respawn', 'respawned'];
@@ -166,14 +169,17 @@ function removeCommand(open: OpenSession): Command {
   );
 }
 
-/** Jobs by their ids. */
+/** Jobs by their ids. @throws {Refused} some of them are no dead jobs */
 async function byIds(
   session: Session,
-  options: BulkOptions,
+  options: SelectionOptions,
   verb: Verb,
   call: (part: { readonly dryRun: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
 ): Promise<void> {
   const dryRun = isDryRun(options);
   const jobs = await inParts((part) => call({ dryRun, ...part }));
   showOutcome(session, verb, { jobs, dryRun });
+  const { size } = new Set(options.id);
+  if (jobs < size)
+    throw new Refused(`${wereNot(size - jobs, verb[1], size)}: there is no such dead job`, NOT_FOUND);
 }
