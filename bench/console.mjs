@@ -27,6 +27,8 @@ const POLL_MS = 2_000;
 const MOST = { share: 0.01, commandMs: 5 };
 /** Commands that take longer are recorded, in microseconds. */
 const SLOW_US = 1_000;
+/** Commands of the traffic itself: they are as long without history and console. */
+const TRAFFIC = /^FUNCTION LOAD|_simple_(?:publish|lease|ack)_/;
 /** Loops of a server begin within this time. */
 const SETTLE_MS = 15_000;
 
@@ -93,6 +95,7 @@ async function measureServer({ program, store, client, workers, size, settings, 
     const serverShare = (cpuSeconds(server.pid) - serverBefore) / seconds;
     const slow = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 1_000));
     const longest = slow
+      .filter(([, , , args]) => !TRAFFIC.test(args.join(' ')))
       .toSorted(([, , us], [, , otherUs]) => otherUs - us)
       .slice(0, 5)
       .map(([, , us, args]) => ({ ms: us / 1_000, command: args.slice(0, 2).join(' ') }));

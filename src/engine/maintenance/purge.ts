@@ -42,8 +42,6 @@ const INDEXES = 'rpsSflLbhdz';
 const ROUNDS = 5;
 /** Entries that one step checks: about a millisecond of Redis. */
 const STEP = 128;
-/** Queues whose jobs one script counts. */
-const COUNTED_AT_ONCE = 64;
 /** Keys that Redis checks for a page of SCAN, and keys that one script removes. */
 const PAGE = 500;
 const KEYS_IN_ONE = 100;
@@ -79,10 +77,8 @@ export class Purge {
     checkNames(namespace);
     const queues = await this.parts.queues(namespace);
     const sum = { ...NO_JOBS, queues: queues.length };
-    for (let i = 0; i < queues.length; i += COUNTED_AT_ONCE) {
-      for (const one of await this.parts.counts(namespace, queues.slice(i, i + COUNTED_AT_ONCE))) {
-        for (const state of Object.keys(NO_JOBS) as (keyof typeof NO_JOBS)[]) sum[state] += one[state];
-      }
+    for (const one of await this.parts.counts(namespace, queues)) {
+      for (const state of Object.keys(NO_JOBS) as (keyof typeof NO_JOBS)[]) sum[state] += one[state];
     }
     return sum;
   }

@@ -11,8 +11,6 @@ import { settingsIn } from './stored-settings.js';
 import type { Targets } from './targets.js';
 import type { Workers } from './workers.js';
 
-/** Queues whose counts are read in one call. */
-const MOST_COUNTED = 64;
 /** Interval between checks of a draining queue while a client waits, in milliseconds. */
 const CHECK_MS = 200;
 /** Time limit of one purge call, in milliseconds: no step starts later. The caller continues with another call. */
@@ -202,10 +200,7 @@ export class Queues {
   private async views(namespace: string, queues: readonly string[]): Promise<QueueView[]> {
     const { sessions, recurring: schedules, targets } = this.shown;
     const settings = await this.stored.settings(namespace, queues);
-    const counts: QueueCounts[] = [];
-    for (let i = 0; i < queues.length; i += MOST_COUNTED) {
-      counts.push(...(await this.counts(namespace, queues.slice(i, i + MOST_COUNTED))));
-    }
+    const counts = await this.counts(namespace, queues);
     const [pushed, stalled, workers, recurring] = await Promise.all([
       targets.ofQueues(namespace, queues),
       sessions.stalledByQueue(namespace),
