@@ -23,8 +23,9 @@ const MINUTE_MS = 60_000;
 /** A step that takes this long hangs. Several times what it takes on two idle cores: a busy or slow machine is no failure. */
 const STEP_MINUTES = 60;
 
-/** Room that the temporary folders of the specs need in memory, several times what they take at most. */
+/** A folder in memory. */
 const MEMORY = '/dev/shm';
+/** Room that the temporary folders of the specs need in memory, several times what they take at most. */
 const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;
 
 /**
