@@ -2,6 +2,9 @@ import { isNativeError } from 'node:util/types';
 import type { TlsOptions } from '@pumphouse/client';
 import { httpCall, isUntrusted, UNTRUSTED_HINT } from './http-call.js';
 
+/** The status of a refusal that a command finds out itself: there is no such object. */
+export const NOT_FOUND = 404;
+
 /** The server rejected the request, or the object does not exist: exit code 1. */
 export class Refused extends Error {
   /** @param status HTTP status of the answer */

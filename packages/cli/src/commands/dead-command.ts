@@ -2,7 +2,7 @@ import type { DeadFilter, DeadListFilter, DeadOutcome, JobSummary } from '@pumph
 import { Command, Option } from 'commander';
 import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
-import { Refused } from '../admin-client.js';
+import { NOT_FOUND, Refused } from '../admin-client.js';
 import { inParts, isDryRun, showOutcome, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
@@ -15,8 +15,6 @@ const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE']
 /** A message is cut off in a table. */
 const MAX_MESSAGE = 80;
 
-/** HTTP status of what a command finds out itself. */
-const NOT_FOUND = 404;
 const DELETED: Verb = ['delete', 'deleted'];
 const MOVED: Verb = ['move', 'moved'];
 const RESPAWNED: Verb = ['respawn', 'respawned'];

@@ -15,7 +15,7 @@ import { CancelFields, ChangeFields } from '#src/contract/job/changes';
 import { JobFilterFields } from '#src/contract/job/job-filter';
 import { PublishFields, PublishQuery } from '#src/contract/job/options';
 import { DURABILITY_RULE, isDurability } from '#src/domain/durability';
-import { Refused, Unreachable } from '../admin-client.js';
+import { NOT_FOUND, Refused, Unreachable } from '../admin-client.js';
 import { changeEach, inParts, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
@@ -34,8 +34,6 @@ const CHANGED = ['change', 'changed'] as const;
 const DELETE = ['delete', 'deleted'] as const;
 const MOVE = ['move', 'moved'] as const;
 const RETRY = ['retry', 'retried'] as const;
-/** HTTP statuses of what a command finds out itself. */
-const NOT_FOUND = 404;
 /** Dependents that the answer for a job has at most, and those of them that are printed. */
 const MAX_DEPENDENTS = 100;
 const SHOWN_DEPENDENTS = 5;
