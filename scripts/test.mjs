@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { constants, freemem, setPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
 import { debianSteps, isUsable } from './setup/plan.mjs';
 import { inspectMachine, serversOnPath, thisMachine } from './setup/machine.mjs';
@@ -90,6 +90,8 @@ const STAGES = [
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : ['jest', 'lint', 'smoke'];
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** What failed, by name: said again at the end, where it is found in a long output. */
+const failures = [];
 // The specs start their own Redis, whatever Redis the settings name.
 if (prepare([], {})) {
   // The specs' own servers: valkey-server where that is what there is.
@@ -100,6 +102,7 @@ if (prepare([], {})) {
 } else {
   total.failed += 1;
 }
+for (const name of failures) console.log(`failed: ${name}`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -110,7 +113,8 @@ async function playAll(steps) {
 async function play({ name, group, run }) {
   if (!wanted.includes(name) && !wanted.includes(group)) return;
   const begunMs = Date.now();
-  const { passed, failed, skipped = 0 } = await run();
+  const { passed, failed, skipped = 0, names = failed > 0 ? [name] : [] } = await run();
+  failures.push(...names);
   total.passed += passed;
   total.failed += failed;
   total.skipped += skipped;
@@ -167,7 +171,16 @@ async function jest(args) {
     passed: found.numPassedTests,
     failed: failed === 0 ? ended.failed : failed,
     skipped: found.numPendingTests,
+    names: found.testResults.flatMap(namesOfFailures),
   };
+}
+
+/** The failed tests of a file of specs; the file itself if it cannot be run. */
+function namesOfFailures({ name, status, assertionResults }) {
+  const file = relative(ROOT, name);
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  if (status === 'failed' && failed.length === 0) return [file];
+  return failed.map(({ fullName }) => `${file} › ${fullName}`);
 }
 
 /**
@@ -231,6 +244,8 @@ function sayWhatIsMissing() {
     log(
       `not run: ${specs}; there is no \`${program}\` on the PATH (Debian: apt-get install ${packages.join(' ')})`,
     );
-    if (process.env.CI === 'true') total.failed += 1;
+    if (process.env.CI !== 'true') continue;
+    failures.push(`not run: ${specs}`);
+    total.failed += 1;
   }
 }
