@@ -13,6 +13,7 @@ import { targetTable } from '../report/target-table.mjs';
  * @property {number} workers
  * @property {boolean} quick
  * @property {number} [jobs] how many, in place of the size of the run
+ * @property {number} [killEverySeconds] of operations: the server is killed and started again, this often on average
  * @property {(text: string) => void} log gets progress messages
  */
 
@@ -35,7 +36,7 @@ export async function cleaningUp(main) {
 }
 
 /**
- * `[--quick] [--jobs N] [--workers N] [--redis PROGRAM] [--server FILE] [--out FILE]`: runs one and prints its table.
+ * `[--quick] [--jobs N] [--kill-every S] [--workers N] [--redis PROGRAM] [--server FILE] [--out FILE]`: runs one and prints its table.
  *
  * @param {(options: Options) => Promise<{ rows: import('../report/target-table.mjs').Row[] }>} run
  */
@@ -44,6 +45,7 @@ export function runStandalone(run) {
     options: {
       quick: { type: 'boolean', default: false },
       jobs: { type: 'string' },
+      'kill-every': { type: 'string' },
       workers: { type: 'string', default: '1' },
       redis: { type: 'string', default: 'redis-server' },
       server: { type: 'string', default: BUILT_SERVER },
@@ -58,6 +60,7 @@ export function runStandalone(run) {
       workers: Number(flags.workers),
       quick: flags.quick,
       ...(flags.jobs === undefined ? {} : { jobs: Number(flags.jobs) }),
+      ...(flags['kill-every'] === undefined ? {} : { killEverySeconds: Number(flags['kill-every']) }),
       log: (text) => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`),
     });
     console.log(targetTable(rows));
