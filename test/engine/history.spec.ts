@@ -77,6 +77,34 @@ describe('history of queues', () => {
     expect((await sample())?.counts.published).toBe(4);
   });
 
+  it('has a point of the first activity of a queue that was sampled before it was written', async () => {
+    f.nowMs += 2_500;
+    await f.publish('q');
+    await collectingOf(f.engine).collector.runNow();
+    expect(await sample()).toMatchObject({ ready: 1, recentSinceMs: 0 });
+    await endInterval();
+
+    expect(await points()).toMatchObject([{ published: 1, ready: 1 }]);
+    expect((await sample())?.recentSinceMs).toBe(Math.floor(f.nowMs / TEN_S - 1) * TEN_S);
+  });
+
+  it('has no point of what was counted in several intervals, and points from the next one on', async () => {
+    await f.publish('q');
+    await collectingOf(f.engine).collector.runNow();
+    for (let i = 0; i < 2; i++) {
+      await f.publish('q');
+      f.nowMs += TEN_S;
+      await collectingOf(f.engine).activity.flush();
+    }
+    await endInterval(second);
+    expect(await points()).toEqual([]);
+    expect((await sample())?.recentSinceMs).toBe(Math.floor(f.nowMs / TEN_S) * TEN_S);
+    await f.publish('q');
+    await endInterval(second);
+
+    expect(await points()).toMatchObject([{ published: 1, ready: 4 }]);
+  });
+
   it('has a point of five minutes when they have ended, of a queue that is idle since, too', async () => {
     await f.publish('q');
     await endInterval();

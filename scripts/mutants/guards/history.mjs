@@ -29,6 +29,13 @@ export const HISTORY = [
     test: 'history of queues › has one point of an interval when two processes take samples at once',
   },
   {
+    id: 'point-of-one-interval',
+    name: 'history: a point has what was counted in its interval only',
+    off: 'true',
+    spec: SPEC,
+    test: 'history of queues › has no point of what was counted in several intervals, and points from the next one on',
+  },
+  {
     id: 'one-collector',
     name: 'history: one process collects',
     off: 'false',

@@ -144,7 +144,7 @@ export class HistoryCollector {
     for (const namespace of await this.parts.history.namespacesSince(nowMs - WEEK_MS)) {
       for (const [queue, sample] of await this.parts.history.samples(namespace)) {
         const one = tracked.of(namespace, queue);
-        if (one) one.sample = sample;
+        if (one) Object.assign(one, { sample, isBehind: true });
       }
     }
     return tracked;

@@ -125,6 +125,7 @@ export class Sampler {
     const text = await this.pool.read('HGET', this.pool.keys.namespace(one.namespace).samples, one.queue);
     one.sample = typeof text === 'string' ? sampleOf(text) : NO_SAMPLE;
     one.previous = undefined;
+    one.isBehind = typeof text === 'string';
   }
 }
 
@@ -138,7 +139,8 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
   const delta = countedSince(now.counts, prior.interval === past ? prior.counts : NOTHING);
   const isActive = !isNothing(delta);
   const lastActive = isActive ? interval : prior.lastActive;
-  const recentSinceMs = placeOf(prior, isActive, lastActive, run);
+  const isOfOneInterval = isCountedInOne(one, interval);
+  const recentSinceMs = placeOf(prior, isActive, isOfOneInterval, lastActive, run);
   const endsPast = past - 1 > prior.written && !isNothing(before.counts);
   const sample: Sample = {
     ...{ atMs: Math.max(Math.floor(nowMs), prior.atMs + 1), exists: settings !== null, ...states },
@@ -148,7 +150,7 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
     written: endsPast ? past - 1 : prior.written,
   };
   const state = { ready: counts.ready, oldestMs: counts.oldestReadyAgeMs };
-  const hasRecent = isRecentPoint(prior, sample, isActive, interval);
+  const hasRecent = isOfOneInterval && isRecentPoint(prior, sample, isActive, interval);
   const recent = hasRecent ? { interval, ...delta, ...state, ...recentQuantiles(one, past, now) } : null;
   const ended = endsPast ? { interval: past - 1, ...before.counts, ...state, ...quantiles(before) } : null;
   return {
@@ -157,19 +159,34 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
   };
 }
 
-/** Since when points of ten seconds are kept of the queue, 0 = they are not. */
-function placeOf(prior: Sample, isActive: boolean, lastActive: number, run: Run): number {
+/**
+ * True if what was counted since the sample before is of one interval. A queue without points of ten seconds may have
+ * had activity in intervals that ended without a sample of it.
+ */
+function isCountedInOne({ sample: prior, isBehind }: Tracked, interval: number): boolean {
+  // guard: point-of-one-interval
+  return prior.recentSinceMs > 0 || !isBehind || prior.atMs >= interval * RECENT.stepMs;
+}
+
+/** Since when points of ten seconds are kept of the queue, 0 = they are not. The interval of the sample may have none. */
+function placeOf(
+  prior: Sample,
+  isActive: boolean,
+  isOfOneInterval: boolean,
+  lastActive: number,
+  run: Run,
+): number {
   if (prior.recentSinceMs > 0) return keepsPlace(lastActive, run.interval) ? prior.recentSinceMs : 0;
-  return isActive && run.takePlace() ? run.interval * RECENT.stepMs : 0;
+  if (!isActive || !run.takePlace()) return 0;
+  return (run.interval + (isOfOneInterval ? 0 : 1)) * RECENT.stepMs;
 }
 
 /**
  * True if the interval gets a point: something happened in it, or the ready jobs are others than before. Not if another
- * collector has sampled the queue since the interval ended, and not if what was counted may be of several intervals.
+ * collector has sampled the queue since the interval ended.
  */
 function isRecentPoint(prior: Sample, sample: Sample, isActive: boolean, interval: number): boolean {
   if (sample.recentSinceMs === 0 || prior.atMs >= (interval + 1) * RECENT.stepMs) return false;
-  if (prior.recentSinceMs === 0 && prior.atMs > 0) return false;
   return isActive || prior.ready !== sample.ready;
 }
 
@@ -210,4 +227,5 @@ function keep(one: Tracked, { sample, activity }: Taken, run: Run): void {
   one.previous = sample.recentSinceMs > 0 ? { interval: sample.interval, activity } : undefined;
   if (isRemoved(one, { sample, activity, recent: null, past: null }, run.gone)) return;
   one.sample = sample;
+  one.isBehind = false;
 }

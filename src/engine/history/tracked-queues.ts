@@ -29,6 +29,8 @@ export interface Tracked {
   activeIn: readonly [number, number];
   /** True if it had activity in the interval of ten seconds that ended last. */
   isActive: boolean;
+  /** True: its sample may lack activity of intervals that ended after it. */
+  isBehind: boolean;
   /** Its activity in an interval of five minutes, as it was read last. Only of queues with points of ten seconds. */
   previous: { readonly interval: number; readonly activity: QueueActivity } | undefined;
 }
@@ -56,7 +58,7 @@ export class TrackedQueues {
     let queues = this.byNamespace.get(namespace);
     if (!queues) this.byNamespace.set(namespace, (queues = new Map<string, Tracked>()));
     const tracked = {
-      ...{ namespace, queue, sample: NO_SAMPLE, isActive: false, previous: undefined },
+      ...{ namespace, queue, sample: NO_SAMPLE, isActive: false, isBehind: false, previous: undefined },
       activeIn: [0, 0] as const,
     };
     queues.set(queue, tracked);
@@ -104,11 +106,14 @@ export class TrackedQueues {
     }
     fresh.sort((one, other) => Number(other.isActive) - Number(one.isActive));
     idle.sort((one, other) => lastReadMs(one, nowMs) - lastReadMs(other, nowMs));
-    return [
+    const chosen = [
       ...changed.slice(0, MOST_CHANGED),
       ...fresh.slice(0, MOST_NEW),
       ...idle.slice(0, MOST_IDLE).filter(({ sample }) => sample.atMs < nowMs - RECENT.stepMs / 2),
     ];
+    const isChosen = new Set(chosen);
+    for (const one of this.all()) one.isBehind ||= one.isActive && !isChosen.has(one);
+    return chosen;
   }
 
   /** Queues that are gone and have had no activity for a day, or are too many of their namespace. */
