@@ -248,10 +248,10 @@ describe('GET /namespaces/:namespace/queues/:queue/history', () => {
   };
   it('has an item for each ten seconds of the last hour, and null where nothing was collected', async () => {
     await app.publish('mail');
-    // The server collects after the end of each interval: an item before that of the publish may exist, with 0.
+    // The server collects at the end of the interval.
     const found = await waitFor(async () => {
       const one = await history('mail');
-      return one.published.some((n) => n !== null && n > 0) ? one : null;
+      return one.published.some((n) => n !== null) ? one : null;
     }, 60_000);
     expect(found).toMatchObject({
       pool: 'default',
@@ -262,9 +262,9 @@ describe('GET /namespaces/:namespace/queues/:queue/history', () => {
     expect(Date.parse(found.until_at) - Date.parse(found.from_at)).toBe(3_600_000);
     for (const name of ['published', 'ready', 'wait_p50_ms'] as const) expect(found[name]).toHaveLength(360);
     const filled = found.published.filter((one) => one !== null);
-    expect(filled.reduce((sum, one) => sum + one, 0)).toBe(1);
+    expect(filled[0]).toBe(1);
     expect(filled.length).toBeLessThan(360);
-    expect(found.ready.findLast((one) => one !== null)).toBe(1);
+    expect(found.ready.filter((one) => one !== null)[0]).toBe(1);
   });
 
   it('has an item for each five minutes of the last week', async () => {
