@@ -172,7 +172,10 @@ export class HistoryCollector {
   }
 
   private async findActive(tracked: TrackedQueues, interval: number, nowMs: number): Promise<void> {
-    for (const one of tracked.all()) one.isActive = false;
+    for (const one of tracked.all()) {
+      one.isBehind ||= one.isActive;
+      one.isActive = false;
+    }
     // The clock of Redis may have been set back; and what came late counts too.
     const sinceMs = Math.floor(
       this.lastMs === 0 ? nowMs - BACK_MS : Math.min(this.lastMs, nowMs) - RECENT.stepMs,

@@ -126,6 +126,7 @@ export class Sampler {
     one.sample = typeof text === 'string' ? sampleOf(text) : NO_SAMPLE;
     one.previous = undefined;
     one.isBehind = typeof text === 'string';
+    one.isActive = false;
   }
 }
 
@@ -139,8 +140,7 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
   const delta = countedSince(now.counts, prior.interval === past ? prior.counts : NOTHING);
   const isActive = !isNothing(delta);
   const lastActive = isActive ? interval : prior.lastActive;
-  const isOfOneInterval = isCountedInOne(one, interval);
-  const recentSinceMs = placeOf(prior, isActive, isOfOneInterval, lastActive, run);
+  const recentSinceMs = placeOf(one, isActive, lastActive, run);
   const endsPast = past - 1 > prior.written && !isNothing(before.counts);
   const sample: Sample = {
     ...{ atMs: Math.max(Math.floor(nowMs), prior.atMs + 1), exists: settings !== null, ...states },
@@ -150,7 +150,7 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
     written: endsPast ? past - 1 : prior.written,
   };
   const state = { ready: counts.ready, oldestMs: counts.oldestReadyAgeMs };
-  const hasRecent = isOfOneInterval && isRecentPoint(prior, sample, isActive, interval);
+  const hasRecent = isRecentPoint(prior, sample, isActive, interval);
   const recent = hasRecent ? { interval, ...delta, ...state, ...recentQuantiles(one, past, now) } : null;
   const ended = endsPast ? { interval: past - 1, ...before.counts, ...state, ...quantiles(before) } : null;
   return {
@@ -165,20 +165,15 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
  */
 function isCountedInOne({ sample: prior, isBehind }: Tracked, interval: number): boolean {
   // guard: point-of-one-interval
-  return prior.recentSinceMs > 0 || !isBehind || prior.atMs >= interval * RECENT.stepMs;
+  return !isBehind || prior.atMs >= interval * RECENT.stepMs;
 }
 
 /** Since when points of ten seconds are kept of the queue, 0 = they are not. The interval of the sample may have none. */
-function placeOf(
-  prior: Sample,
-  isActive: boolean,
-  isOfOneInterval: boolean,
-  lastActive: number,
-  run: Run,
-): number {
-  if (prior.recentSinceMs > 0) return keepsPlace(lastActive, run.interval) ? prior.recentSinceMs : 0;
+function placeOf(one: Tracked, isActive: boolean, lastActive: number, run: Run): number {
+  const { recentSinceMs } = one.sample;
+  if (recentSinceMs > 0) return keepsPlace(lastActive, run.interval) ? recentSinceMs : 0;
   if (!isActive || !run.takePlace()) return 0;
-  return (run.interval + (isOfOneInterval ? 0 : 1)) * RECENT.stepMs;
+  return (run.interval + (isCountedInOne(one, run.interval) ? 0 : 1)) * RECENT.stepMs;
 }
 
 /**
@@ -186,7 +181,9 @@ function placeOf(
  * collector has sampled the queue since the interval ended.
  */
 function isRecentPoint(prior: Sample, sample: Sample, isActive: boolean, interval: number): boolean {
-  if (sample.recentSinceMs === 0 || prior.atMs >= (interval + 1) * RECENT.stepMs) return false;
+  const { recentSinceMs } = sample;
+  if (recentSinceMs === 0 || recentSinceMs > interval * RECENT.stepMs) return false;
+  if (prior.atMs >= (interval + 1) * RECENT.stepMs) return false;
   return isActive || prior.ready !== sample.ready;
 }
 
@@ -228,4 +225,5 @@ function keep(one: Tracked, { sample, activity }: Taken, run: Run): void {
   if (isRemoved(one, { sample, activity, recent: null, past: null }, run.gone)) return;
   one.sample = sample;
   one.isBehind = false;
+  one.isActive = false;
 }

@@ -27,7 +27,7 @@ export interface Tracked {
   sample: Sample;
   /** The last two intervals of five minutes in which activity was seen, the later one first. */
   activeIn: readonly [number, number];
-  /** True if it had activity in the interval of ten seconds that ended last. */
+  /** True if it had activity in the interval of ten seconds that ended last, and no sample since. */
   isActive: boolean;
   /** True: its sample may lack activity of intervals that ended after it. */
   isBehind: boolean;
@@ -106,14 +106,11 @@ export class TrackedQueues {
     }
     fresh.sort((one, other) => Number(other.isActive) - Number(one.isActive));
     idle.sort((one, other) => lastReadMs(one, nowMs) - lastReadMs(other, nowMs));
-    const chosen = [
+    return [
       ...changed.slice(0, MOST_CHANGED),
       ...fresh.slice(0, MOST_NEW),
       ...idle.slice(0, MOST_IDLE).filter(({ sample }) => sample.atMs < nowMs - RECENT.stepMs / 2),
     ];
-    const isChosen = new Set(chosen);
-    for (const one of this.all()) one.isBehind ||= one.isActive && !isChosen.has(one);
-    return chosen;
   }
 
   /** Queues that are gone and have had no activity for a day, or are too many of their namespace. */
