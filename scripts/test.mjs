@@ -100,6 +100,7 @@ if (prepare([], {})) {
   for (const stage of STAGES) await Promise.all(stage.map(playAll));
   sayWhatIsMissing();
 } else {
+  failures.push('the preparation');
   total.failed += 1;
 }
 for (const name of failures) console.log(`failed: ${name}`);
@@ -113,8 +114,8 @@ async function playAll(steps) {
 async function play({ name, group, run }) {
   if (!wanted.includes(name) && !wanted.includes(group)) return;
   const begunMs = Date.now();
-  const { passed, failed, skipped = 0, names = failed > 0 ? [name] : [] } = await run();
-  failures.push(...names);
+  const { passed, failed, skipped = 0, names = [] } = await run();
+  failures.push(...(failed > 0 && names.length === 0 ? [name] : names));
   total.passed += passed;
   total.failed += failed;
   total.skipped += skipped;
