@@ -33,7 +33,7 @@ describe('pumphouse worker', () => {
       queues: ['mail', 'sms'],
       name: 'mailer',
       concurrency: 4,
-      ttrMs: 300,
+      ttrMs: 5_000,
       waitMs: 500,
     });
     running = worker.run();
