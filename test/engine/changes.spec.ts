@@ -530,8 +530,13 @@ describe('purges', () => {
       const redis = new Redis(testRedisUrl(), { protocol: 2 });
       const dump = async (): Promise<string[]> => {
         const keys = await redis.keysBuffer(`{${f.ns}}*`);
-        const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
-        return keys.map((key, i) => `${key.toString('hex')} ${values[i]!.toString('hex')}`).sort();
+        const values = await Promise.all(
+          // Hints, as to lease requests that wait, have a TTL, and end meanwhile.
+          keys.map(async (key) => ((await redis.pttl(key)) === -1 ? redis.dumpBuffer(key) : null)),
+        );
+        return keys
+          .flatMap((key, i) => (values[i] ? [`${key.toString('hex')} ${values[i].toString('hex')}`] : []))
+          .sort();
       };
       const before = await dump();
 
