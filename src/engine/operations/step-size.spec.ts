@@ -2,19 +2,19 @@ import { StepSize } from './step-size.js';
 
 describe('the size of a step', () => {
   it('begins with what the action may do on a usual machine', () => {
-    expect(new StepSize('cancel')).toMatchObject({ jobs: 50, entries: 200 });
-    expect(new StepSize('patch')).toMatchObject({ jobs: 25, entries: 200 });
+    expect(new StepSize('cancel')).toMatchObject({ jobs: 32, entries: 128 });
+    expect(new StepSize('patch')).toMatchObject({ jobs: 16, entries: 128 });
   });
 
   it('halves after a long step, down to a smallest one, and grows again after short ones', () => {
     const size = new StepSize('cancel');
     size.took(6);
-    expect(size).toMatchObject({ jobs: 25, entries: 100 });
+    expect(size).toMatchObject({ jobs: 16, entries: 64 });
     for (let i = 0; i < 20; i++) size.took(1_000);
-    expect(size).toMatchObject({ jobs: 13, entries: 50 });
+    expect(size).toMatchObject({ jobs: 8, entries: 32 });
     size.took(3);
-    expect(size).toMatchObject({ jobs: 13, entries: 50 });
+    expect(size).toMatchObject({ jobs: 8, entries: 32 });
     for (let i = 0; i < 20; i++) size.took(1);
-    expect(size).toMatchObject({ jobs: 50, entries: 200 });
+    expect(size).toMatchObject({ jobs: 32, entries: 128 });
   });
 });

@@ -1,20 +1,20 @@
 import type { Action } from '../../contract/operations.js';
 
-/** Milliseconds that a step may hold Redis. */
-const MOST_MS = 5;
+/** After a step of so many milliseconds the next one is smaller: it may hold Redis for 5 ms. */
+const LONG_MS = 3;
 /** After a shorter one the next is larger. */
 const SHORT_MS = 2;
 /** Jobs that a step of each action tries, at most. */
 const MOST_JOBS: Readonly<Record<Action, number>> = {
-  cancel: 50,
-  delete: 40,
-  respawn: 25,
-  retry: 25,
-  move: 25,
-  patch: 25,
+  cancel: 32,
+  delete: 24,
+  respawn: 16,
+  retry: 16,
+  move: 16,
+  patch: 16,
 };
 /** Entries that it looks at, at most. */
-const MOST_ENTRIES = 200;
+const MOST_ENTRIES = 128;
 /** The smallest step, as a part of the largest: each has costs of its own, and a busy machine makes all of them long. */
 const SMALLEST = 1 / 4;
 const GROWTH = 1.25;
@@ -40,7 +40,7 @@ export class StepSize {
 
   /** Learns how long a step took, in milliseconds. */
   took(ms: number): void {
-    if (ms > MOST_MS) this.share = Math.max(this.share / 2, SMALLEST);
+    if (ms > LONG_MS) this.share = Math.max(this.share / 2, SMALLEST);
     else if (ms < SHORT_MS) this.share = Math.min(this.share * GROWTH, 1);
   }
 }
