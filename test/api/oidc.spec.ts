@@ -15,7 +15,7 @@ import {
   TestProvider,
   type TokenAnswer,
 } from '../support/oidc.js';
-import { waitFor } from '../support/redis.js';
+import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 import { type LogLine, request, startAdmin, testParts, testPools } from './admin-fixture.js';
 
 const CONSOLE = { 'x-pumphouse-console': '1' };
@@ -33,6 +33,7 @@ describe('sign-in by OpenID Connect', () => {
   let log: LogLine[];
   let pools: ReturnType<typeof testPools>;
   const started: Admin[] = [];
+  let own: RedisProcess | undefined;
 
   async function start(change: (admin: AdminConfig) => void = () => undefined): Promise<Admin> {
     const made = testParts(pools, (config) => {
@@ -71,6 +72,8 @@ describe('sign-in by OpenID Connect', () => {
     for (const { server } of started.splice(0)) await server.stop();
     await provider.down();
     await proxy.stop();
+    await own?.stop();
+    own = undefined;
   });
 
   const callbackUrl = (): string => `${proxy.url}/sign-in/oidc/callback`;
@@ -133,6 +136,36 @@ describe('sign-in by OpenID Connect', () => {
     expect(await identity(browser)).toMatchObject({
       ...{ account: 'oidc:u-1', role: 'admin', namespaces: null, session: true },
     });
+  });
+
+  it('begins a session also while Redis is full, and again after a restore; a page says that Redis is away', async () => {
+    own = await startRedis();
+    pools = testPools(own.url);
+    admin = await start();
+    const [early, late] = [new CookieBrowser(), new CookieBrowser()];
+    await signIn(early);
+    await redis().read('CONFIG', 'SET', 'maxmemory', '1');
+    await signIn(late);
+    for (const browser of [early, late])
+      expect(await identity(browser)).toMatchObject({ account: 'oidc:u-1', session: true });
+    await redis().read('CONFIG', 'SET', 'maxmemory', '0');
+
+    // As a backup from before the sessions.
+    await redis().read('FLUSHALL');
+    for (const browser of [early, late]) {
+      expect(await identity(browser)).toBe(401);
+      await signIn(browser);
+      expect(await identity(browser)).toMatchObject({ account: 'oidc:u-1', session: true });
+    }
+
+    const browser = new CookieBrowser();
+    const back = await atProvider(browser);
+    await own.stop();
+    const refused = await browser.get(back, FROM_PROVIDER);
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([
+      ...[503, 'text/html; charset=utf-8'],
+    ]);
+    expect(refused.text).toContain('Redis does not answer');
   });
 
   it('asks the provider with PKCE, state and nonce, and keeps them in a cookie of the browser', async () => {

@@ -1,5 +1,6 @@
 import { Controller, Get, HttpStatus, Inject, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { QueueError } from '../../domain/errors.js';
 import { LOG, type Log } from '../../domain/log.js';
 import { AdminException } from '../admin-error.filter.js';
 import { AuditTrail, factsOf } from '../audit/audit-trail.js';
@@ -70,15 +71,16 @@ export class OidcController {
 
   /** Answers with a page that says what to do. @throws an error of another kind */
   private refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-    if (!(error instanceof SignInRefused || error instanceof ProviderError)) throw error;
+    const kind = kindOf(error);
+    if (kind === undefined) throw error;
     const account = error instanceof SignInRefused ? error.account : null;
-    const reason = error instanceof SignInRefused ? error.why : error.reason;
+    const reason = error instanceof ProviderError ? error.reason : kind;
     this.log.warn(
       { audit: 'oidc.refused', account, reason, remote: request.ip, request_id: request.id },
       'audit',
     );
     const { name: provider, groups } = this.oidc.config;
-    const problem = problemOf(kindOf(error), { provider, account, groups: Object.keys(groups) });
+    const problem = problemOf(kind, { provider, account, groups: Object.keys(groups) });
     const cleared = this.oidc.clear();
     void reply.code(problem.status).headers(PAGE_HEADERS);
     if (cleared !== null) void reply.header('Set-Cookie', cleared);
@@ -91,8 +93,11 @@ function notConfigured(): AdminException {
   return new AdminException(HttpStatus.NOT_FOUND, { error: 'there is no OpenID Connect: set admin.oidc' });
 }
 
-function kindOf(error: SignInRefused | ProviderError): ProblemKind {
+/** Undefined: an error that is no answer to a user. */
+function kindOf(error: unknown): ProblemKind | undefined {
   if (error instanceof SignInRefused) return error.why;
+  if (error instanceof QueueError) return error.code === 'pool_unavailable' ? 'store_away' : undefined;
+  if (!(error instanceof ProviderError)) return undefined;
   if (error.isAway) return 'away';
   return DENIED.has(error.reason) ? 'denied' : 'untrusted';
 }

@@ -44,7 +44,15 @@ export interface PageNames {
 }
 
 /** Why a sign-in has failed: `away`: the provider does not answer; `untrusted`: its answer failed a check. */
-export type ProblemKind = 'not_begun' | 'used' | 'away' | 'untrusted' | 'denied' | 'no_name' | 'no_group';
+export type ProblemKind =
+  | 'not_begun'
+  | 'used'
+  | 'away'
+  | 'untrusted'
+  | 'denied'
+  | 'no_name'
+  | 'no_group'
+  | 'store_away';
 
 /** The page of a failed sign-in. */
 export function problemOf(kind: ProblemKind, { provider, account, groups }: PageNames): Problem {
@@ -70,6 +78,12 @@ export function problemOf(kind: ProblemKind, { provider, account, groups }: Page
           'The server could not reach the sign-in service. Try again in a minute.',
           'Accounts with a password can still sign in.',
         ],
+      };
+    case 'store_away':
+      return {
+        status: HttpStatus.SERVICE_UNAVAILABLE,
+        title: 'Redis does not answer',
+        text: ['The server cannot store your session now. Begin again in a minute.'],
       };
     case 'denied':
       return {
