@@ -26,7 +26,7 @@ import { EXTENDED, pairWorkloads } from './load/workloads.mjs';
 import { startServer } from './servers/test-server.mjs';
 import { medianOf } from './scenarios/throughput.mjs';
 
-const SIZE = { jobs: 25_000, cycles: 8_000, native: 8_000, lone: 3_000 };
+const SIZE = { jobs: 25_000, cycles: 8_000, native: 20_000, lone: 6_000 };
 const WARM_ROUNDS = 2;
 /** Few jobs, many rounds: then some rounds have nothing else in them. Twice `jobs` fill a batch. */
 const COUNTED_SIZE = { jobs: 50, cycles: 10, native: 10, lone: 3 };
