@@ -20,6 +20,7 @@ import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
 import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
+import { LEASE_BY_TYPE } from './guards/lease-by-type.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LMSTFY } from './guards/lmstfy.mjs';
@@ -72,6 +73,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,
   ...TOKEN_SCOPES,

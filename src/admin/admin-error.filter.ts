@@ -70,6 +70,8 @@ const STATUS: Record<ErrorCode, number> = {
   disk_full: 503,
   durability_unavailable: 503,
   not_replicated: 503,
+  format_too_old: 409,
+  older_servers: 409,
   pool_moving: 503,
   pool_unavailable: 503,
   shutting_down: 503,

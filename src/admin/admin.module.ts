@@ -11,7 +11,7 @@ import { OverviewService } from './overview/overview.service.js';
 import { QueueHistoryService } from './overview/queue-history.service.js';
 import { NamespacesController } from './namespaces.controller.js';
 import { QuotasController } from './quotas.controller.js';
-import { RedisController } from './redis.controller.js';
+import { FormatsController, RedisController } from './redis.controller.js';
 import { OidcStore } from '../auth/oidc-store.js';
 import { SessionStore } from '../auth/session-store.js';
 import { Config } from '../config/config.js';
@@ -41,6 +41,7 @@ import { TokensController } from './tokens/tokens.controller.js';
     QuotasController,
     ServerController,
     RedisController,
+    FormatsController,
     SessionsController,
     OidcController,
     AuditController,

@@ -1,7 +1,13 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { DATA_FORMAT } from '../domain/data-format.js';
+import { QueueError } from '../domain/errors.js';
+import { OlderServersError } from '../redis/format.js';
 import { parseInfo } from '../redis/parse-info.js';
 import type { RedisPool } from '../redis/pool.js';
 import { PoolRegistry } from '../redis/redis.module.js';
+import { Audit } from './audit/audit.js';
+import { Account } from './parameters.js';
+import { PoolPipe } from './pipes.js';
 
 /** Round trips of which the latency is measured. */
 const PINGS = 11;
@@ -17,6 +23,43 @@ export class RedisController {
     const pools = this.pools.all().sort((a, b) => (a.name < b.name ? -1 : 1));
     return { now: new Date().toISOString(), pools: await Promise.all(pools.map(viewOf)) };
   }
+}
+
+/** The data formats of the pools; lmstfy has no such call. */
+@Controller('formats')
+export class FormatsController {
+  constructor(
+    private readonly pools: PoolRegistry,
+    private readonly audit: Audit,
+  ) {}
+
+  @Get()
+  list(): object {
+    return { newest: DATA_FORMAT, pools: this.pools.all().map(formatOf) };
+  }
+
+  /** Raises the data format of a pool to the newest one, for good: servers of older versions do not start on it any more. */
+  @Post(':pool')
+  @HttpCode(200)
+  async raise(
+    @Account() account: string | undefined,
+    @Param('pool', PoolPipe) name: string,
+  ): Promise<object> {
+    const pool = this.pools.all().find((one) => one.name === name);
+    if (!pool) throw new QueueError('pool_not_found', 'pool not found');
+    try {
+      await pool.raiseFormat();
+    } catch (error) {
+      if (!(error instanceof OlderServersError)) throw error;
+      throw new QueueError('older_servers', error.message, { cause: error });
+    }
+    this.audit.recordPool('pool.format', account, name, { format: pool.format });
+    return formatOf(pool);
+  }
+}
+
+function formatOf({ name, format }: RedisPool): object {
+  return { pool: name, format };
 }
 
 async function viewOf(pool: RedisPool): Promise<object> {

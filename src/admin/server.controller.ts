@@ -12,7 +12,7 @@ import {
 import { Actor } from '../domain/actor.js';
 import { PROCESS_COMMANDS, type ProcessCommands } from '../domain/process-commands.js';
 import { Engines } from '../engine/engines.js';
-import { DATA_FORMAT } from '../redis/inspect.js';
+import { DATA_FORMAT } from '../domain/data-format.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { version } from '../domain/version.js';
 import { CurrentActor } from './parameters.js';

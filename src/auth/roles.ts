@@ -40,6 +40,8 @@ export const ADMIN_CALLS: Readonly<Record<string, NeededRole>> = {
   'GET /namespaces': 'viewer',
   'GET /metrics': 'viewer',
   'GET /redis': 'viewer',
+  'GET /formats': 'viewer',
+  'POST /formats/:pool': 'admin',
   'GET /overview': 'viewer',
   'GET /namespaces/:namespace/queues/:queue/history': 'viewer',
   'GET /openapi.json': 'viewer',
@@ -62,7 +64,11 @@ export const ADMIN_CALLS: Readonly<Record<string, NeededRole>> = {
 };
 
 /** Calls that show or change all namespaces of the server: an account for some of them may not make them. */
-export const SERVER_CALLS: ReadonlySet<string> = new Set(['GET /metrics', 'POST /accesslog']);
+export const SERVER_CALLS: ReadonlySet<string> = new Set([
+  'GET /metrics',
+  'POST /accesslog',
+  'POST /formats/:pool',
+]);
 
 /** Calls that change nothing although their method says otherwise: the audit log does not have them. */
 export const READS: ReadonlySet<string> = new Set(['POST /v1/:namespace/recurring/preview']);

@@ -56,6 +56,8 @@ export type ErrorCode =
   | 'disk_full'
   | 'durability_unavailable'
   | 'not_replicated'
+  | 'format_too_old'
+  | 'older_servers'
   | 'pool_moving'
   | 'pool_unavailable'
   | 'shutting_down'

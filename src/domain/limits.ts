@@ -74,6 +74,8 @@ export const MAX_RETRY_DELAYS = 100;
 export const MAX_RETRY_GROUPS = 32;
 /** Most queues that one lease request may name. */
 export const MAX_LEASE_QUEUES = 64;
+/** Most types that one lease request may name. */
+export const MAX_LEASE_TYPES = 64;
 /** Longest cron expression, in characters. */
 export const MAX_CRON = 256;
 /** Longest jitter of a cron schedule, in milliseconds: a day. */

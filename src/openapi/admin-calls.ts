@@ -78,6 +78,7 @@ const LOOP = object({
   ...{ moved: nullable(WHOLE), lag_ms: nullable(NUMBER), next_run_at: nullable(TIME) },
   ...{ last_error: nullable(TEXT), last_error_at: nullable(TIME) },
 });
+const FORMAT = object({ pool: TEXT, format: WHOLE });
 const REDIS = object(
   {
     ...{ pool: TEXT, up: FLAG, degraded: TEXTS, error: nullable(TEXT), refusal: TEXT },
@@ -352,6 +353,26 @@ export const ADMIN_CALLS: Readonly<Record<string, AdminCall>> = {
   'GET /redis': {
     ...{ id: 'getRedis', about: 'Returns the state of the Redis of each pool.', group: 'Server' },
     answers: { 200: { about: 'By pool.', schema: object({ now: TIME, pools: listOf(REDIS) }) } },
+  },
+  'GET /formats': {
+    ...{ id: 'listFormats', about: 'Returns the data format of the Redis of each pool.', group: 'Server' },
+    answers: {
+      200: {
+        about: 'By pool; `newest` is that of new stores.',
+        schema: object({ newest: WHOLE, pools: listOf(FORMAT) }),
+      },
+    },
+  },
+  'POST /formats/{pool}': {
+    ...{
+      id: 'raiseFormat',
+      about:
+        'Raises the data format of a pool to the newest one, for good: older servers do not start on it any more.',
+      group: 'Server',
+    },
+    answers: {
+      200: { about: 'The format now.', schema: FORMAT },
+    },
   },
   'GET /loops': {
     ...{ id: 'listLoops', about: 'Lists the background loops of all processes.', group: 'Server' },

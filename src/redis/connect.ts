@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { DATA_FORMAT } from '../domain/data-format.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
 import type { NodeAddress, PoolOptions } from '../domain/pool.js';
 import { MasterConnector, MasterFinder } from './sentinel.js';
@@ -49,7 +50,8 @@ function baseOptions(options: PoolOptions): DriverOptions {
     // finds the new master. 1 = reconnect, resend nothing.
     reconnectOnError: ({ message }) =>
       /(?:^|-)READONLY\b/.test(message) ? /* guard: replica-reconnected */ 1 : false,
-    connectionName: 'pumphouse',
+    // Older servers are known by another one: see format.ts.
+    connectionName: `pumphouse-${String(DATA_FORMAT)}`,
     // CLIENT SETINFO would need a right of its own, which no Redis before 7.2 knows.
     disableClientInfo: true,
     lazyConnect: true,

@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolOptions } from '../domain/pool.js';
 import { isCluster, type Client } from './connect.js';
-import { faultOf } from './errors.js';
+import { checkFormat } from './format.js';
 import type { Keys } from './keys.js';
 import { parseInfo } from './parse-info.js';
 
-/**
- * Version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a Redis
- * TTL, and every scheduled job was in the zset; format 2 had no extended path.
- */
-export const DATA_FORMAT = 3;
 /** The oldest Redis with all commands of the scripts (ZADD LT, LPOP with a count, EXISTS of many). */
 const OLDEST_REDIS = [6, 2] as const;
 
@@ -17,14 +12,13 @@ const OLDEST_REDIS = [6, 2] as const;
 const SHARDED_SINCE = 7;
 /** How long a node of a Cluster may take to answer INFO, in milliseconds. */
 const NODE_MS = 500;
-/** The store was written by a later version of the server: this one must not change it. */
-export class NewerFormatError extends Error {}
-
 /** Problems of a store that is usable all the same. */
 export interface StoreState {
   readonly degraded: readonly string[];
   /** True for a Cluster all of whose masters have SPUBLISH. */
   readonly hasShardedPubSub: boolean;
+  /** Version of its data format. */
+  readonly format: number;
 }
 
 /**
@@ -56,8 +50,8 @@ export async function inspectStore(client: Client, options: PoolOptions, keys: K
       'this Redis may lose jobs: it needs maxmemory-policy noeviction and appendonly yes (or set allow_unsafe for the pool)',
     );
   }
-  await checkFormat(client, keys);
-  return { degraded: [...degraded], hasShardedPubSub };
+  const format = await checkFormat(client, keys);
+  return { degraded: [...degraded], hasShardedPubSub, format };
 }
 
 /** INFO of each master. In a Cluster, masters that do not answer are skipped as long as another one answers. */
@@ -84,31 +78,5 @@ function checkVersion(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
     throw new Error(`Redis ${version} is too old: ${OLDEST_REDIS.join('.')} or newer is needed`);
-  }
-}
-
-async function checkFormat(client: Client, keys: Keys): Promise<void> {
-  const found = await client.get(keys.format);
-  if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
-  else if (/* guard: older-format-is-raised */ Number(found) < /* guard: format-raised */ DATA_FORMAT)
-    await raiseFormat(client, keys);
-  else if (/* guard: newer-format-is-refused */ Number(found) > DATA_FORMAT) {
-    throw new NewerFormatError(
-      `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,
-    );
-  }
-}
-
-/**
- * Writes our format version. A store that accepts no writes now must be opened all the same, or it could never be
- * drained: the next inspection tries again.
- */
-async function raiseFormat(client: Client, keys: Keys): Promise<void> {
-  try {
-    await client.set(keys.format, DATA_FORMAT);
-  } catch (error) {
-    const fault = faultOf(error);
-    // guard: full-redis-of-older-format-opens
-    if (fault !== 'full' && fault !== 'disk') throw error;
   }
 }

@@ -16,7 +16,8 @@ import { type Client, createClient, isCluster } from './connect.js';
 import { Cause, diagnose } from './diagnosis.js';
 import { DurablePaths, type ScriptPath } from './durable/paths.js';
 import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
-import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
+import { NewerFormatError, raiseFormat } from './format.js';
+import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { LeaseFloor } from './lease-floor.js';
 import { parseInfo } from './parse-info.js';
@@ -68,7 +69,7 @@ export class RedisPool {
   private readonly durable: DurablePaths;
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
-  private store: StoreState = { degraded: [], hasShardedPubSub: false };
+  private store: StoreState = { degraded: [], hasShardedPubSub: false, format: 0 };
   /** True while the pool's own durability is not available: publishes are rejected. */
   private isShort = false;
   private failedProbes = 0;
@@ -158,6 +159,22 @@ export class RedisPool {
     const isRefused = this.denial !== undefined || (refusal !== undefined && !this.nodes);
     const up = this.failedProbes === 0 && this.client.status === 'ready' && !isRefused;
     return { up, degraded, ...(refusal === undefined ? {} : { refusal }) };
+  }
+
+  /** Version of the data format of the store, as it was read last. */
+  get format(): number {
+    return this.store.format;
+  }
+
+  /**
+   * Raises the format of the store to ours, for good.
+   *
+   * @throws {OlderServersError} servers that cannot read it are connected, or may be
+   * @throws {QueueError} an error of the store
+   */
+  async raiseFormat(): Promise<void> {
+    await this.calls.persist(() => raiseFormat(this.client, this.keys), { repeatable: true });
+    await this.inspect(true);
   }
 
   /** Calls `listener` for each wake-up. @returns a function that removes it */

@@ -91,6 +91,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':f<n>', type: 'zset', move: 'drains' },
   { form: ':i<n>', type: 'hash', move: 'drains' },
   { form: ':p<n>', type: 'zset', move: 'drains' },
+  { form: ':D<n>', type: 'zset', move: 'drains' },
+  { form: ':e<n>:<type>', type: 'zset', move: 'drains' },
   { form: ':S<n>', type: 'zset', move: 'drains' },
   { form: ':L<n>', type: 'zset', move: 'drains' },
   { form: ':b<n>', type: 'zset', move: 'drains' },

@@ -11,8 +11,15 @@ export interface EndedWaits {
 /**
  * Called when a queue may have jobs, or with null, when any queue of the namespace may; or with lease requests that are
  * to end. Only a hint: may be lost or superfluous.
+ *
+ * @param type that of the jobs, '' = none; undefined: any type
  */
-export type WakeListener = (namespace: string, queue: string | null, ended?: EndedWaits) => void;
+export type WakeListener = (
+  namespace: string,
+  queue: string | null,
+  ended?: EndedWaits,
+  type?: string,
+) => void;
 
 /** Source of the wake-ups of a pool. */
 export interface Wakeups {
@@ -30,17 +37,18 @@ export interface Wakeups {
 }
 
 /**
- * Passes a message to the listeners: `namespace queue`, or `namespace`, two spaces and a worker, with a scope behind a
- * line feed.
+ * Passes a message to the listeners: `namespace queue`, with a third part the type of the jobs; or `namespace`, two spaces
+ * and a worker, with a scope behind a line feed.
  */
 export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: string): void {
   const [namespace, queue, ...rest] = message.split(' ');
   if (namespace === undefined || queue === undefined) return;
-  const [worker = '', scope] = rest.join(' ').split('\n');
+  const text = rest.join(' ');
+  const [worker = '', scope] = text.split('\n');
   const ended = { worker, ...(scope === undefined ? {} : { scope }) };
   for (const listener of listeners) {
     if (queue === '') listener(namespace, null, ended);
-    else listener(namespace, queue);
+    else listener(namespace, queue, undefined, rest.length === 0 ? undefined : text);
   }
 }
 

@@ -110,6 +110,8 @@ describe('the OpenAPI document of the admin port', () => {
         (name): [string, string, string] => ['GET', `/${name}`, `/${name}`],
       ),
       ['POST', '/accesslog?status=disable', '/accesslog'],
+      ['GET', '/formats', '/formats'],
+      ['POST', '/formats/default', '/formats/{pool}'],
     ];
     for (const [method, path, template, options = {}] of calls) {
       const answer = await app.admin(method, path, options);

@@ -1,7 +1,7 @@
 import { run } from '../../packages/cli/src/program.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
-import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { DATA_FORMAT } from '../../src/domain/data-format.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { TestApp } from '../support/app.js';
 import { randomNamespace, testKeys, waitFor } from '../support/redis.js';

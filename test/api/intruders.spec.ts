@@ -454,6 +454,7 @@ describe('intruders', () => {
       key: 'grace_ms',
       name: 'w',
       token: 't'.repeat(20),
+      pool: 'default',
       '*': '',
     };
 
@@ -489,7 +490,7 @@ describe('intruders', () => {
     const { started, routes } = await withRoutes(() => startAdmin(parts));
     try {
       for (const route of routes) {
-        const names = { namespace, token: 't'.repeat(20), name: 'ops', queue: 'q' };
+        const names = { namespace, token: 't'.repeat(20), name: 'ops', queue: 'q', pool: 'default' };
         const path = addressOf(route, names).replace('*', '');
         const { status } = await send(route, path, null, undefined, started.url);
         const open = SESSION[nameOf(route)] ?? (route.method === 'OPTIONS' ? 204 : 200);

@@ -595,7 +595,7 @@ describe('batch ack', () => {
     ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
     ...{ verb_missing: 403, queue_not_allowed: 403, role_missing: 403, namespace_not_found: 404 },
     ...{ dependency_cycle: 400, too_many_dependencies: 400, has_dependents: 409, not_waiting: 409 },
-    ...{ job_done: 409, due_unknown: 409, missing_dependency: 409 },
+    ...{ job_done: 409, due_unknown: 409, missing_dependency: 409, format_too_old: 409, older_servers: 409 },
     ...{
       job_not_found: 404,
       recurring_not_found: 404,

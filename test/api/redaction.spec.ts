@@ -229,7 +229,7 @@ describe('places that a queue withholds', () => {
         if (account === 'olga') expect([name, isRefused || status >= 400 ? text : '']).toEqual([name, '']);
       }
       for (const route of adminRoutes.filter((one) => !ENDS.includes(nameOf(one)))) {
-        const names = { namespace, queue: 'cards', token: 'none', name: account };
+        const names = { namespace, queue: 'cards', token: 'none', name: account, pool: 'default' };
         const url = admin.url + (PATH_OF[nameOf(route)] ?? addressOf(route, names));
         const { text } = await request(url, { method: route.method, headers: basicOf(account) });
         expect([account, nameOf(route), SECRET.exec(text)?.[0]]).toEqual([account, nameOf(route), undefined]);

@@ -20,7 +20,7 @@ function routeOf({ owner, handler }: Call): string {
 
 const mayMake = (role: Role, needed: NeededRole): boolean =>
   needed === 'open' || (needed !== null && includesRole(role, needed));
-const NAMES = { namespace: 'shop', queue: 'mail', token: 'a-token-that-does-not-exist' };
+const NAMES = { namespace: 'shop', queue: 'mail', token: 'a-token-that-does-not-exist', pool: 'default' };
 /** Their path is not that of their template. */
 const PATHS: Readonly<Record<string, string>> = { 'GET /pools/*': '/pools/', 'GET /ui/*': '/ui/' };
 

@@ -74,6 +74,10 @@ export class Audit {
   private readonly extended = new Set<number>();
   /** Jobs of priority 0 that stand among those of other priorities. */
   private readonly asides = new Set<string>();
+  /** Types of jobs. */
+  private readonly types = new Map<string, string>();
+  /** Queues whose extended jobs are all in the lists of their types. */
+  private readonly byType = new Set<number>();
   /** Scores of jobs that are kept after their end. */
   private readonly kept = new Map<string, number>();
   /** The first time in each zset of times of the extended path, by the name of its timer. */
@@ -107,7 +111,10 @@ export class Audit {
     for (const [name, number] of numbers) await this.readQueue(name, number);
     for (const text of Object.values(queues)) if (text.startsWith('-')) this.extended.add(-Number(text));
     this.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
-    for (const number of this.extended) await this.readExtendedQueue(number);
+    for (const number of this.extended) {
+      await this.readExtendedQueue(number);
+      await this.readTypeLists(number);
+    }
     await this.readEnds();
     await this.readUniqueKeys(keys);
     await this.readConcurrencySlots(keys);
@@ -161,6 +168,8 @@ export class Audit {
       if (((flags ?? 0) & 1) !== 1)
         this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
       if ((await this.redis.hexists(key, 'aside')) === 1) this.asides.add(id);
+      const type = await this.redis.hget(key, 'type');
+      if (type !== null) this.types.set(id, type);
     }
   }
 
@@ -200,6 +209,34 @@ export class Audit {
       if (first !== undefined && (kind === 'S' || kind === 'L'))
         this.firsts.set(`${kind}${number}`, Number(first));
     }
+  }
+
+  /** The lists of types: the directory has each with the score of its first job, and the number of their jobs is right. */
+  private async readTypeLists(number: number): Promise<void> {
+    const key = `${this.base}:e${String(number)}:`;
+    const lists = await this.redis.keys(`${key.replaceAll(/[[\]?*]/g, '\\$&')}*`);
+    const directory = await this.redis.zrange(`${this.base}:D${String(number)}`, '0', '-1', 'WITHSCORES');
+    const heads = new Map<string, string>();
+    for (let i = 0; i < directory.length; i += 2) heads.set(directory[i]!, directory[i + 1]!);
+    let found = 0;
+    for (const list of lists) {
+      const type = list.slice(key.length);
+      const members = await this.redis.zrangeBuffer(list, '0', '-1', 'WITHSCORES');
+      for (let i = 0; i < members.length; i += 2)
+        this.add(decodeSafely(members[i]!), `e${String(number)}:${type}`);
+      found += members.length / 2;
+      if (heads.get(type) !== members[1]!.toString())
+        this.problems.push(
+          `queue ${number}: ${type} begins at ${String(members[1])}, directory ${String(heads.get(type))}`,
+        );
+      heads.delete(type);
+    }
+    for (const type of heads.keys()) this.problems.push(`queue ${number}: ${type} has no list`);
+    const facts = await this.redis.hmget(`${this.base}:i${String(number)}`, 'typed', 'by_type', 'ordering');
+    const [counted, isByType, ordering] = facts;
+    if (Number(counted ?? 0) !== found)
+      this.problems.push(`queue ${number}: ${counted} jobs in lists of types counted, ${found} are there`);
+    if (isByType != null && ordering === null) this.byType.add(number);
   }
 
   /** Jobs that are kept: their score is when they ended, below zero if they were cancelled. */
@@ -425,17 +462,22 @@ export class Audit {
   }
 
   private compare(): void {
-    for (const [id, { state, queue, tries, attempts, flags, priority }] of this.headers) {
+    for (const [id, { state, queue, tries, attempts, flags, priority, entry }] of this.headers) {
       const isExtended = (flags & EXTENDED) !== 0;
       const kinds = isExtended ? EXTENDED_PLACES : SIMPLE_PLACES;
       const isByPriority =
         isExtended && state === JOB_STATES.ready && (priority !== 0 || this.asides.has(id));
-      const kind = isByPriority ? 'p' : (kinds[state] ?? '?');
+      const isListed = isExtended && state === JOB_STATES.ready && entry === 0;
+      const type = this.types.get(id);
+      const kind = isByPriority || (isListed && type === undefined) ? 'p' : (kinds[state] ?? '?');
+      const place = isListed && type !== undefined ? `e${queue}:${type}` : `${kind}${queue}`;
+      if (type !== undefined && state === JOB_STATES.ready && !isListed && this.byType.has(queue))
+        this.problems.push(`${id}: ready in queue ${queue}, and not in the list of its type`);
       if (isExtended && !this.extended.has(queue))
         this.problems.push(`${id}: extended, in simple queue ${queue}`);
       const places = this.places.get(id) ?? [];
-      if (places.length !== 1 || places[0] !== `${kind}${queue}`)
-        this.problems.push(`${id}: should be in ${kind}${queue} alone, is in [${places.join()}]`);
+      if (places.length !== 1 || places[0] !== place)
+        this.problems.push(`${id}: should be in ${place} alone, is in [${places.join()}]`);
       if (state === JOB_STATES.ready && tries === 0)
         this.problems.push(`${id}: ready without a try left (${attempts} used)`);
     }

@@ -4,7 +4,7 @@ import { PoolEngine } from '../../src/engine/pool-engine.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { ScriptRunner } from '../../src/engine/core/scripts.js';
-import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { DATA_FORMAT, RAISED_TO } from '../../src/domain/data-format.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { recount } from '../../src/redis/scripts/simple.js';
 import { TestApp } from '../support/app.js';
@@ -105,12 +105,38 @@ describe('data formats', () => {
       await waitFor(async () => (await redis.exists('control')) === 0);
     }
 
-    it('writes the present format number, also into a new store', async () => {
+    it('writes the present format number into a new store, and 3 into an older one', async () => {
       await connect();
       expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
-      await redis.set('pumphouse:format', 1);
-      await connect();
-      expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
+      for (const older of [1, 2, 3]) {
+        await redis.set('pumphouse:format', older);
+        await connect();
+        expect(await redis.get('pumphouse:format')).toBe(String(RAISED_TO));
+      }
+    });
+
+    it('raises the format when it is told to, and not while a server of an older version is connected', async () => {
+      await redis.set('pumphouse:format', RAISED_TO);
+      const pool = await RedisPool.connect('default', testPoolOptions({ keyPrefix: prefix }), silentLog);
+      const engine = new PoolEngine(pool);
+      closing.push(async () => {
+        await engine.stop();
+        await pool.close();
+      });
+      const byType = { queues: ['q'], types: ['mail'], count: 1, ttrMs: 1_000, waitMs: 0 };
+      await expect(engine.lease(NS, byType)).rejects.toMatchObject({ code: 'format_too_old' });
+      const older = new Redis(testRedisUrl(), { connectionName: 'pumphouse' });
+      await older.ping();
+      await expect(pool.raiseFormat()).rejects.toThrow(/older version are connected, from 127\.0\.0\.1:/);
+      expect(await redis.get('pumphouse:format')).toBe(String(RAISED_TO));
+      older.disconnect();
+      await waitFor(async () => !String(await redis.client('LIST')).includes(' name=pumphouse '));
+
+      await pool.raiseFormat();
+      expect([pool.format, await redis.get('pumphouse:format')]).toEqual([DATA_FORMAT, String(DATA_FORMAT)]);
+      expect(await engine.lease(NS, byType)).toEqual([]);
+      await pool.raiseFormat();
+      expect(pool.format).toBe(DATA_FORMAT);
     });
 
     it('refuses to start on a store of a newer format, and leaves its number', async () => {
@@ -215,7 +241,7 @@ describe('data formats', () => {
 
         await redis.config('SET', 'maxmemory', 0);
         // It is looked at every ten seconds.
-        await waitFor(async () => (await redis.get('pumphouse:format')) === String(DATA_FORMAT), 15_000);
+        await waitFor(async () => (await redis.get('pumphouse:format')) === String(RAISED_TO), 15_000);
         await engine.stop();
         await pool.close();
       } finally {
@@ -287,7 +313,7 @@ describe('stores of older builds', () => {
     it('keeps every job in its state and order, with its tries, attributes and times', async () => {
       expect(await given.redis.get('pumphouse:format')).toBe(String(format));
       const engine = await given.open();
-      expect(await given.redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
+      expect(await given.redis.get('pumphouse:format')).toBe(String(RAISED_TO));
       expect(await Audit.of(given.redis, NS)).toEqual([]);
       expect(await engine.queues.counts(NS, ['mail', 'news'])).toMatchObject([
         { ready: 4, scheduled: 3, leased: 2, dead: 2 },

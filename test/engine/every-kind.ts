@@ -90,6 +90,8 @@ async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
     ...{ maxRunningPerKey: 1, ratePerKey: { rate: 100, periodMs: 24 * HOUR_MS, burst: 100 } },
   });
   await components.queueControls.pause(ns, 'paused');
+  await put('typed', { queue: 'typed', type: 'mail' });
+  await engine.lease(ns, { queues: ['typed'], types: ['sms'], count: 1, ttrMs: HOUR_MS, waitMs: 0 });
   for (const id of ['running', 'held']) await put(id, { queue: 'limited', concurrencyKey: 'k' });
   await engine.lease(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
   await put('ends', { priority: -9 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { DATA_FORMAT } from '../../src/domain/data-format.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { EngineFixture, newJob, silentLog, testPoolOptions } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';

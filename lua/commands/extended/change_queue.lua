@@ -80,5 +80,5 @@ end
 if event ~= "" then -- Without a subscriber there is no stream.
   redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", events.max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end
-notify(queue)
+notify.notify_types(queue, { [notify.ANY] = true })
 return { 0, now_floor, now_floor, was_there and 1 or 2 }

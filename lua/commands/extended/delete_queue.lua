@@ -25,7 +25,7 @@ local MOST_SLOTS, MOST_READ = 100, 1000
 local ready, stale, facts, far = queue_key("r", number), queue_key("g", number), queue_key("i", number), queue_key("f", number)
 redis.call("EXISTS", meta, due, expiries, ready, stale, facts, far, namespace_key("timers"))
 local length, head = redis.call("LLEN", ready), ready_list_reader.stale_head(number, MOST_READ)
-if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or job_counts.count_keys(number, "sldpSLbhz") > 0 then
+if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or job_counts.count_keys(number, "sldpDSLbhz") > 0 then
   return { 0, now_floor, 2 }
 end
 local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}

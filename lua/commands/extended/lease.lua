@@ -4,10 +4,11 @@ queues: in their order, or one from each in turn.
 
 KEYS meta, queues, due, waiting, expiries, sending
 ARGV clock_ms, deadline_ms, flag_ms, max_bytes, record
-ITEM names, count, ttr_ms, waits, turns, worker, pushed
+ITEM names, count, ttr_ms, waits, turns, worker, pushed, types
 
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from each queue in
-turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs go to their target, and are held while its breaker is open.
+turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs go to their target, and are held while its breaker is open; types: of
+the jobs, each followed by a line feed, one that is empty = jobs without a type; "" = any job.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Found -1: there may be more, call again. Value: header as it was
 before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its queue in names, from 1; when the lease ends,
 Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and the lease number.
@@ -74,7 +75,7 @@ local function take_from(queue, share, item, reply)
   local number = registry.find_queue(queue.name)
   local list, before = number and ready_list_reader.ready_list_of(number), item.found
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed)
+    local job = bytes < max_bytes and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed, item.types)
     if job then
       lease_job(job, queue.place, item, reply)
     end
@@ -88,19 +89,42 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
+local has_types = false
+for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
+  has_types = has_types or ARGV[i + 7] ~= ""
+end
+local read_types, is_any_unordered, flag_types = nil, nil, nil
+if has_types then
+  --- @requires queues/type_order
+  read_types, is_any_unordered, flag_types = type_order.types_of, type_order.has_unordered, type_order.add_flags
+  for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
+    for name in string.gmatch(ARGV[i + 7] ~= "" and ARGV[i] or "", "[^,]+") do
+      type_order.order_queue(name)
+    end
+  end
+end
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1", is_pushed = ARGV[i + 6] == "1" }
+  item.types = read_types and read_types(ARGV[i + 7])
   reply[at] = 0
   local requested, share = turns.queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
+  -- Also no job of the other queues: it must not get one that comes later, nor fewer than there are.
+  local is_again = is_any_unordered and is_any_unordered(requested)
   repeat
     local before = item.found
-    for _, queue in ipairs(requested) do
+    for _, queue in ipairs(--[[ guard: queue-being-ordered-is-no-empty-one ]] is_again and {} or requested) do
       take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1
-  reply[at] = item.found == 0 and (next_job.looked >= next_job.LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  reply[at] = item.found == 0 and (is_again or next_job.looked >= next_job.LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
   if reply[at] == 0 and ARGV[i + 3] == "1" then
-    unserved[#unserved + 1] = ARGV[i]
+    if item.types then
+      flag_types(unserved, requested, item.types)
+    else
+      for _, queue in ipairs(requested) do
+        unserved[#unserved + 1] = queue.name
+      end
+    end
   end
 end
 
@@ -113,6 +137,6 @@ end
 table.insert(plan.frees, 1, trim_ready_lists)
 reply[4] = commit(expiries)
 deliveries.write_delivery_record(sending, record, batch, batched, last_end)
-waiters.register_waiters(waiting, flag_ms, unserved)
+waiters.register_flags(waiting, flag_ms, unserved)
 reply[3] = next_job.found_expired
 return reply

@@ -13,8 +13,8 @@ ended, how many stay where they are. Next_ms: the earliest timer that was set, 0
 Cost: O(limit log N).
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/next_job, jobs/schedule
---- @requires extended/jobs, extended/moves, extended/commit
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/type_keys, queues/ready_list_reader, queues/next_job
+--- @requires jobs/schedule, extended/jobs, extended/moves, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -30,7 +30,7 @@ end
 registry.queue_names[number] = queue
 
 -- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
-local KINDS, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
+local KINDS, places = { "pDr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
 local seen, matched, passed = 0, 0, 0
 
 local function purge(job)
@@ -38,8 +38,9 @@ local function purge(job)
   moves.remove(job)
 end
 
-local function from_zset(kind)
-  local key, first = queue_key(kind, number), kind == "z" and skip or 0
+local function from_zset(kind, key)
+  local first = kind == "z" and skip or 0
+  key = key or queue_key(kind, number)
   for _, id in ipairs(limit > seen and redis.call("ZRANGE", touch(key), first, first + limit - seen - 1) or {}) do
     local job = jobs.job_of(id)
     local is_wanted = job and job.state == state and job.queue == number
@@ -55,6 +56,13 @@ local function from_zset(kind)
 end
 for kind in string.gmatch("pSsLldbhz", ".") do
   places[kind] = from_zset
+end
+
+-- The lists of types, in the order of their heads. Each type is one that is looked at.
+function places.D()
+  for _, type in ipairs(limit > seen and redis.call("ZRANGE", touch(type_keys.directory_key(number)), 0, limit - seen - 1) or {}) do
+    from_zset("D", type_keys.list_key(number, type))
+  end
 end
 
 -- The ready list, from its head, and the lists of far slots. Entries without a job are dropped too.

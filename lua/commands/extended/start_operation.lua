@@ -32,13 +32,15 @@ end
 
 -- Of more queues it is not known how many entries there are.
 local MOST_COUNTED = 200
+-- Indexes of several keys, whose jobs are counted as they come and go: the field of the count.
+local COUNTED = { f = "far", D = "typed" }
 local function size_in(number, kinds)
   local sum = 0
   for kind in string.gmatch(kinds, ".") do
     local key = queue_key(kind, number)
     redis.call("EXISTS", meta, key)
-    if kind == "f" then
-      sum = sum + tonumber(redis.call("HGET", queue_key("i", number), "far") or 0)
+    if COUNTED[kind] then
+      sum = sum + tonumber(redis.call("HGET", queue_key("i", number), COUNTED[kind]) or 0)
     else
       sum = sum + redis.call(kind == "r" and "LLEN" or "ZCARD", key)
     end

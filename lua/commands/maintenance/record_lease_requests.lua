@@ -1,9 +1,10 @@
 --[[
-Record that lease requests named queues.
+Record that lease requests named queues, or types of their jobs.
 
 KEYS meta, requested
 ARGV clock_ms, deadline_ms
-ITEM queue, worker
+ITEM flag, worker
+flag: text    as requests that wait are registered: a queue, or a queue and a type (queues/notify)
 worker: text  of the request, "" = it gave no name
 
 Returns {status, now_ms}. Status: 0 done, or nothing to record because the namespace is not registered; 1 too late.

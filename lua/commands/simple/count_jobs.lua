@@ -6,13 +6,13 @@ ARGV clock_ms, deadline_ms
 ITEM queue
 
 Returns {status, now_ms, (ready, scheduled, leased, dead, oldest, blocked, held, done, cancelled, stuck) × N}. Ready: entries of the ready list less
-stale ones and tombstones. Oldest: when the first ready job of a priority was published, of up to 8 priorities and of those without one, Unix ms; 0 =
+stale ones and tombstones, and jobs in other places (queues/type_lists). Oldest: when the first ready job of a priority was published, of up to 8 priorities and of those without one, Unix ms; 0 =
 not known, or none (within the first 20 entries of the list). Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job
 that failed.
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, queues/registry
+--- @requires core/call, core/header, queues/registry, queues/type_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -51,6 +51,22 @@ local function oldest_by_priority(number)
   return oldest
 end
 
+-- The first job of some types: those that come first, and those that come last.
+local function oldest_by_type(number)
+  local directory, oldest = type_keys.directory_key(number), math.huge
+  redis.call("EXISTS", meta, directory)
+  for _, range in ipairs({ { 0, MOST_PRIORITIES - 1 }, { -MOST_PRIORITIES, -1 } }) do
+    for _, type in ipairs(redis.call("ZRANGE", directory, range[1], range[2])) do
+      local key = type_keys.list_key(number, type)
+      redis.call("EXISTS", meta, key)
+      local id = redis.call("ZRANGE", key, 0, 0)[1]
+      local job = id and read_job(id)
+      oldest = math.min(oldest, job and publish_time_or_put(id, job) or math.huge)
+    end
+  end
+  return oldest
+end
+
 local reply = { 0, now_floor }
 for i = FIRST_ITEM, #ARGV do
   local number, n = registry.find_queue(ARGV[i]), #reply
@@ -61,18 +77,18 @@ for i = FIRST_ITEM, #ARGV do
       keys[#keys + 1], keys[kind] = queue_key(kind, number), queue_key(kind, number)
     end
     redis.call("EXISTS", unpack(keys))
-    local facts = redis.call("HMGET", keys.i, "blanks", "far")
+    local facts = redis.call("HMGET", keys.i, "blanks", "far", "typed")
     local function size(kind)
       return redis.call("ZCARD", keys[kind])
     end
     local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (facts[1] or 0)
     -- Only extended queues have indexes of the extended path.
     local extended = registry.is_extended_queue[ARGV[i]] and size or function() return 0 end
-    local ranked = extended("p")
-    reply[n + 1] = ready + ranked
+    local ranked, typed = extended("p"), tonumber(facts[3] or 0)
+    reply[n + 1] = ready + ranked + typed
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4] = size("l") + extended("L"), size("d")
-    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge)
+    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge, typed > 0 and oldest_by_type(number) or math.huge)
     reply[n + 5] = oldest < math.huge and oldest or 0
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)

@@ -1,5 +1,5 @@
 --[[
-Show the job at the head of a queue's ready list; changes nothing.
+Show the job at the head of a queue's ready list, or, if none is there, one that has a priority or a type; changes nothing.
 
 KEYS meta, queues
 ARGV clock_ms, deadline_ms, queue, skip
@@ -10,7 +10,7 @@ header, then the body.
 Cost: O(skip + 200).
 ]]
 
---- @requires core/call, core/header, queues/registry
+--- @requires core/call, core/header, queues/registry, queues/type_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -19,15 +19,29 @@ end
 
 local number = registry.find_queue(queue)
 if number then
-  redis.call("EXISTS", meta, queue_key("r", number))
+  redis.call("EXISTS", meta, queue_key("r", number), queue_key("p", number), queue_key("D", number))
 end
 local entries = number and redis.call("LRANGE", queue_key("r", number), skip, skip + 199) or {}
+local function answer(id, job)
+  local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
+  return { 0, now_floor, #entries, id, redis.call("GET", job_key(id)), attributes }
+end
 for _, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
   if is_live_entry(job, entry, number) and not is_expired(job) then
-    local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
-    return { 0, now_floor, #entries, id, redis.call("GET", job_key(id)), attributes }
+    return answer(id, job)
+  end
+end
+if #entries == 0 and registry.is_extended_queue[queue] then
+  local type = redis.call("ZRANGE", type_keys.directory_key(number), 0, 0)[1]
+  for _, key in ipairs({ type_keys.list_key(number), type and type_keys.list_key(number, type) }) do
+    redis.call("EXISTS", meta, key)
+    local id = redis.call("ZRANGE", key, 0, 0)[1]
+    local job = id and read_job(id)
+    if job and not is_expired(job) then
+      return answer(id, job)
+    end
   end
 end
 return { 0, now_floor, #entries, "", "", "" }

@@ -56,7 +56,7 @@ local function place_anew(job, at, was)
     moves.go(job, SCHEDULED, at)
   else
     jobs.put(job, "due", nil)
-    jobs.put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
+    jobs.put(job, "aside", job.stand and job.priority == 0 and not registry.is_by_type(job.queue) and "1" or nil)
     moves.go(job, READY)
   end
   if job.state ~= was then
@@ -116,8 +116,9 @@ local function move(job, wish, at, outcome, bytes, ties)
   local was, number, priority = job.state, wish.queue and registry.number_of(wish.queue) or job.queue, wish.priority or job.priority
   local waits = job.x.waits and dependencies.is_waiting(job)
   local stays = not outcome and may_stay(job, wish, at, number, waits)
-  if stays and was == READY and priority ~= job.priority then
-    stays, job.stand = false, publish_order.rank_of(job, priority)
+  local has_new_list = priority ~= job.priority or wish.type and wish.type ~= job.x.type and registry.is_by_type(job.queue)
+  if stays and was == READY and has_new_list then
+    stays, job.stand = false, publish_order.rank_of(job, priority, wish.type or job.x.type)
   end
   local slot, changes = job.stand and job.x.slot, changes_of(job, wish, number, priority, ties)
   if not stays then

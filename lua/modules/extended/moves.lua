@@ -1,6 +1,7 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
+--- @requires queues/registry, queues/type_keys, queues/type_lists
 --- @requires limits/retention, operations/undo_records
 --- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
@@ -26,6 +27,8 @@ function leave(job)
   -- guard: ready-here-no-stale-entry
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
+  elseif job.state == READY and job.entry == type_keys.LISTED then
+    type_lists.leave_type_list(job)
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
     -- guard: left-place-not-aside
@@ -60,8 +63,16 @@ function go(job, state, at)
     at = math.min(at, job.expires)
   end
   jobs.will_change(job).state, job.at, job.is_entering = state, at, state == READY
+  if state ~= READY and job.entry == type_keys.LISTED then
+    job.entry = --[[ guard: unlisted-job-is-in-no-far-slot ]] 1 -- With 0 a scheduled job would be live in the list of a far slot.
+  end
   if state == READY then
-    touch(queue_key("r", job.queue))
+    job.is_by_type = is_extended(job) and registry.is_by_type(job.queue)
+    if job.is_by_type then
+      type_lists.touch_lists(job)
+    else
+      touch(queue_key("r", job.queue))
+    end
     if is_extended(job) then
       jobs.put(job, "since", now_floor)
     end

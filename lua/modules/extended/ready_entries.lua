@@ -1,5 +1,5 @@
 -- Ready lists as the extended path uses them: jobs go to the end, or to the front, or by priority to a zset.
---- @requires core/call, queues/registry, queues/ready_list, extended/settings
+--- @requires core/call, queues/registry, queues/ready_list, queues/type_lists, extended/settings
 --- @exports enter_ready_list, write_entered
 
 local fronts = {}
@@ -18,7 +18,7 @@ end
 -- none of theirs.
 local function join_ranked(job)
   local number = job.queue
-  local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
+  local step = type_lists.step_of(job)
   -- guard: left-list-keeps-a-stale-entry
   job.entry = ready_list.next_entry_number(--[[ guard: priority-skips-stale-numbers ]] ready_list.entries_for(number, registry.name_of(number)), job.id, job.entry)
   redis.call("ZADD", queue_key("p", number), text_of((job.priority + 0.5) * PLACES + step), job.id)
@@ -26,7 +26,10 @@ local function join_ranked(job)
 end
 
 function enter_ready_list(job)
-  if job.priority ~= 0 or job.stand then
+  if job.is_by_type then
+    type_lists.join_type_list(job)
+    settings.wake(job.queue, job.x.type or "")
+  elseif job.priority ~= 0 or job.stand then
     join_ranked(job)
   elseif job.to_front then
     join_front(job)

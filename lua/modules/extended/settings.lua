@@ -24,15 +24,18 @@ function settings_of(number)
   return known
 end
 
--- Servers that wait for jobs of a queue are woken when all is written.
+-- Servers that wait for jobs of a queue are woken when all is written. type: of a job that is ready, "" = it has none; nil = any may be ready.
 local woken = {}
-function wake(number)
-  if not woken[number] then
-    woken[number] = true
+function wake(number, type)
+  local types = woken[number]
+  if not types then
+    types = {}
+    woken[number] = types
     plan.lasts[#plan.lasts + 1] = function()
-      notify(registry.name_of(number))
+      notify.notify_types(registry.name_of(number), types)
     end
   end
+  types[type or notify.ANY] = true
 end
 
 -- Of the namespace, or a default.

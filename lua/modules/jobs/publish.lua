@@ -146,7 +146,7 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
       if kind.due then
         schedule.schedule_job(kind.number, id, kind.due, kind.slot)
       end
-      put_value(keys[item + 1], ((entry or 1) == 1 and kind.header or with_entry_number(kind.header, entry)) .. body)
+      put_value(keys[item + 1], ((entry or kind.job.entry) == kind.job.entry and kind.header or with_entry_number(kind.header, entry)) .. body)
       if kind.extras then
         redis.call("HSET", extras_key(id), unpack(kind.extras))
       end

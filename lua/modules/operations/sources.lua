@@ -40,6 +40,8 @@ end
 local function read_source(kind, key, place, most, number)
   if kind == "r" then
     return walks.walk_list(key, place.at, place.id, most, number)
+  elseif kind == "D" then
+    return walks.walk_types(key, place.at, place.id, most, number)
   elseif kind ~= "f" then
     local found = walks.walk_on(key, place.at, place.id, most, number, kind)
     return found, #found < most

@@ -14,15 +14,16 @@ function count_keys(number, kinds)
   return redis.call("EXISTS", unpack(keys))
 end
 
--- How many jobs a queue has: in its ready list, in far slots, and in the indexes of these kinds, a letter each.
+-- How many jobs a queue has: in its ready list, in the lists of its types, in far slots, and in the indexes of these kinds, a letter each.
 function count_jobs(number, kinds)
   local keys = { meta_key }
   for kind in string.gmatch("rgi" .. kinds, ".") do
     keys[#keys + 1] = queue_key(kind, number)
   end
   redis.call("EXISTS", unpack(keys))
-  local facts = redis.call("HMGET", keys[4], "blanks", "far")
+  local facts = redis.call("HMGET", keys[4], "blanks", "far", "typed")
   local jobs = redis.call("LLEN", keys[2]) - --[[ guard: stale-entries-take-no-room ]] redis.call("SCARD", keys[3]) - (facts[1] or 0) + (facts[2] or 0)
+    + --[[ guard: typed-jobs-count ]] (facts[3] or 0)
   for i = 5, #keys do
     jobs = jobs + redis.call("ZCARD", keys[i])
   end

@@ -1,5 +1,5 @@
 -- How many jobs a queue gives before one of its ready jobs.
---- @requires core/call, core/header, queues/job_counts, queues/publish_order, extended/jobs
+--- @requires core/call, core/header, queues/job_counts, queues/publish_order, queues/registry, queues/type_keys, extended/jobs
 --- @exports jobs_in_front
 
 -- Entries of the ready list in a step.
@@ -63,9 +63,21 @@ local function count_kept(job, most)
   return count, #kept < most
 end
 
+-- In a list of its type (queues/type_lists): jobs of other types do not delay it. Those without a type share the queue with simple jobs.
+local function front_in_type_list(job)
+  local list, simple, first = type_keys.list_key(job.queue, job.x.type), queue_key("r", job.queue), text_of(job.priority * PLACES)
+  redis.call("EXISTS", meta_key, list, simple)
+  local urgent = redis.call("ZCOUNT", list, "-inf", "(" .. first)
+  local older = redis.call("ZCOUNT", list, first, "(" .. (redis.call("ZSCORE", list, job.id) or first))
+  return urgent, older, job.x.type ~= nil or redis.call("EXISTS", simple) == 0, job.x.type ~= nil
+end
+
 -- job: a ready one, as extended/jobs has it. Returns how many there are of a priority that goes first, how many of its own that are older, and whether
--- that is exact: jobs are counted up to `most`.
+-- that is exact: jobs are counted up to `most`; and whether only jobs of its type are counted.
 function jobs_in_front(job, most)
+  if job.entry == type_keys.LISTED then
+    return front_in_type_list(job)
+  end
   local ranked = queue_key("p", job.queue)
   redis.call("EXISTS", meta_key, queue_key("r", job.queue), ranked)
   if job.priority ~= 0 then
@@ -84,5 +96,6 @@ function jobs_in_front(job, most)
     return whole and publish_order.came_before(job, whole)
   end)
   local kept, is_all = count_kept(job, most)
-  return urgent, listed + kept, is_exact and is_all
+  -- Jobs in lists of types are not counted.
+  return urgent, listed + kept, is_exact and is_all and not registry.is_by_type(job.queue)
 end

@@ -1,8 +1,8 @@
 -- When lease requests last named each queue. A hint to say why a job does not run: it is written every ten seconds at most, and has a Redis TTL.
---- @requires core/call
---- @exports requesters_key, record_lease_request
+--- @requires core/call, queues/notify
+--- @exports requesters_key, queue_of, record_lease_request, last_request_ms
 
--- Queues of a namespace that are remembered: those that were named last.
+-- Members of `requested`, named as the flags of requests that wait (queues/notify). Those that were named last are remembered.
 local MOST = 10000
 local KEEP_MS = 86400000
 
@@ -11,10 +11,15 @@ function requesters_key()
   return namespace_key("requesters")
 end
 
-function record_lease_request(requested, queue, worker)
-  redis.call("ZADD", requested, text_of(now_floor), queue)
+function queue_of(flag)
+  return string.match(flag, "^[^ ]+")
+end
+
+-- flag: as requests that wait are registered (queues/notify): a queue, or a queue and a type.
+function record_lease_request(requested, flag, worker)
+  redis.call("ZADD", requested, text_of(now_floor), flag)
   if worker ~= "" then
-    redis.call("HSET", requesters_key(), queue, worker)
+    redis.call("HSET", requesters_key(), queue_of(flag), worker)
   end
   local over = redis.call("ZCARD", requested) - MOST
   if --[[ guard: lease-requests-bounded ]] over > 0 then
@@ -24,4 +29,10 @@ function record_lease_request(requested, queue, worker)
   end
   redis.call("PEXPIRE", requested, KEEP_MS)
   redis.call("PEXPIRE", requesters_key(), KEEP_MS)
+end
+
+-- When a request that takes jobs of a type was recorded last, "0" = none is known. type: "" = none; notify.ANY: of whatever type.
+function last_request_ms(requested, queue, type)
+  local times = redis.call("ZMSCORE", requested, queue, notify.flag_of(queue, type))
+  return text_of(math.max(tonumber(times[1] or 0), tonumber(times[2] or 0)))
 end

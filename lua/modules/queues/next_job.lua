@@ -1,6 +1,6 @@
 -- Jobs of an extended queue, taken from its head: those of priorities below 0 first, then the ready list, then the rest.
---- @requires core/call, core/header, core/plan, queues/publish_order, queues/ready_list_reader, extended/jobs, extended/moves, limits/slots
---- @requires limits/at_lease, limits/push_origins
+--- @requires core/call, core/header, core/plan, queues/type_keys, queues/publish_order, queues/ready_list_reader, queues/ready_heads, extended/jobs, extended/moves
+--- @requires limits/slots, limits/at_lease, limits/push_origins
 --- @exports LOOK_LIMIT, looked, next_in_list, found_expired, next_live
 
 -- How many entries this script has looked at, and how many it may.
@@ -31,29 +31,32 @@ function next_in_list(list, wanted)
   end
 end
 
--- Whether the head of the zset comes before the ready list. A job of priority 0 is in the zset after a change that kept its place in time: it is
--- compared with those of the list.
+-- Whether the head of a zset comes before the ready list. A job of priority 0 is in one after a change that kept its place in time, or because its queue
+-- is ordered by type: it is compared with those of the list.
 local function is_before_list(list, head)
-  local score = head[1] and tonumber(head[2]) or 0
-  if score <= 0 or score >= PLACES then
-    return score < 0
+  if head.score < 0 or head.score >= PLACES then
+    return head.score < 0
   end
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
     local job = entry ~= "" and jobs.job_of(string.sub(entry, 1, -2))
     if is_live_entry(job, entry, list.number) and not job.is_taken then
-      return --[[ guard: changed-priority-keeps-place ]] publish_order.came_before(jobs.job_of(head[1]), job)
+      local first = jobs.job_of(head.id)
+      if first.entry == type_keys.LISTED then
+        return head.score < PLACES / 2 + type_keys.FRONT_STEPS or publish_order.was_ready_before(first, job)
+      end
+      return --[[ guard: changed-priority-keeps-place ]] publish_order.came_before(first, job)
     end
   end
 end
 
 -- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
-local function next_job(list, wanted)
-  list.skip = list.skip or 0
-  list.head = list.head or redis.call("ZRANGE", touch(queue_key("p", list.number)), list.skip, list.skip, "WITHSCORES")
-  local head = list.head
-  local job = not is_before_list(list, head) and next_in_list(list, wanted)
-  if not job and head[1] and looked < LOOK_LIMIT then
-    looked, list.skip, list.head, job = looked + 1, list.skip + 1, nil, jobs.job_of(head[1])
+local function next_job(list, wanted, types)
+  local head = ready_heads.lowest_head(list, wanted, types)
+  local is_for_list = not types or --[[ guard: types-leave-out-untyped-jobs ]] types[""]
+  local job = is_for_list and not (head and is_before_list(list, head)) and next_in_list(list, wanted)
+  if not job and head and looked < LOOK_LIMIT then
+    looked, job = looked + 1, jobs.job_of(head.id)
+    ready_heads.take_head(head)
   end
   return job or nil
 end
@@ -65,10 +68,10 @@ found_expired = 0
 local PARKED_COST = 12
 
 -- The next job that may be leased. Those whose key has no slot, or whose origin does not work, are held.
--- is_pushed: the lease is of a server that pushes.
-function next_live(list, wanted, is_pushed)
+-- is_pushed: the lease is of a server that pushes. types: as queues/type_order has them.
+function next_live(list, wanted, is_pushed, types)
   while true do
-    local job = next_job(list, wanted)
+    local job = next_job(list, wanted, types)
     if job and is_expired(job) then
       found_expired = found_expired + 1
       moves.leave(job)

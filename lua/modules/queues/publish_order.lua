@@ -1,6 +1,6 @@
 -- The order of jobs by their publish time.
---- @requires core/call, core/header, extended/jobs
---- @exports published_at, came_before, rank_of
+--- @requires core/call, core/header, queues/registry, queues/type_keys, extended/jobs
+--- @exports published_at, came_before, was_ready_before, rank_of
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
 function published_at(job)
@@ -13,10 +13,15 @@ function came_before(one, other)
   return a < b or a == b and one.id < other.id
 end
 
--- The place of a ready job among those of another priority when it keeps its place in time, by publish time: the step within the priority, as
--- extended/ready_entries computes it.
-function rank_of(job, priority)
-  local key, middle_score = queue_key("p", job.queue), (priority + 0.5) * PLACES
+-- Which of two jobs is ready for longer, as far as it is known: of a simple job only the publish time is.
+function was_ready_before(one, other)
+  local a, b = tonumber(one.x.since) or published_at(one), tonumber(other.x.since) or published_at(other)
+  return a < b or a == b and one.id < other.id
+end
+
+-- The step of a job among those that are in a list, by publish time. Jobs with equal steps are ordered by id.
+local function step_among(job, key, priority)
+  local middle_score = (priority + 0.5) * PLACES
   local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - PLACES / 2))
   local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - PLACES / 2), "(" .. text_of(middle_score + PLACES / 2))
   local function at(place)
@@ -45,4 +50,20 @@ function rank_of(job, priority)
   end
   -- Jobs with equal steps are ordered by id: minted ids by time, chosen ones before or behind them all.
   return near and near.id > job.id and step + 1 or step
+end
+
+-- The place of a ready job among those of another priority, or type, when it keeps its place in time, by publish time: the step within the priority, as
+-- extended/ready_entries computes it. Those that this script has ranked are not in the list yet.
+local ranked = {}
+function rank_of(job, priority, type)
+  local key = type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
+  local step = step_among(job, key, priority)
+  for _, other in ipairs(ranked) do
+    local is_first = came_before(job, other.job)
+    if other.key == key and other.priority == priority and other.step == step and is_first ~= (job.id < other.job.id) then
+      step = step + (is_first and -1 or 1)
+    end
+  end
+  ranked[#ranked + 1] = { job = job, key = key, priority = priority, step = step }
+  return step
 end

@@ -1,9 +1,10 @@
 -- What decides whether the jobs of a queue run: its settings and counts, its push target, who sends lease requests for it, and whether Redis is full.
---- @requires core/call, queues/lease_requests, queues/pace, extended/settings, limits/rates, limits/store_room
---- @exports add_queue_facts
+--- @requires core/call, queues/registry, queues/notify, queues/lease_requests, queues/pace, extended/settings, limits/rates, limits/store_room
+--- @exports add_queue_facts, add_type_requests
 
--- Of the lease requests of the namespace.
+-- Of the lease requests of the namespace; and members that are read to find them: one queue may have some for each type.
 local MOST_SHOWN = 20
+local MOST_READ = 200
 
 local function first_score(key)
   return tonumber(redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2] or math.huge)
@@ -19,8 +20,8 @@ local function counts_of(number)
   local size = function(kind)
     return redis.call("ZCARD", keys[kind])
   end
-  local info = redis.call("HMGET", keys.i, "blanks", "far")
-  local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (info[1] or 0) + size("p")
+  local info = redis.call("HMGET", keys.i, "blanks", "far", "typed")
+  local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (info[1] or 0) + (info[3] or 0) + size("p")
   local due = math.min(first_score(keys.s), first_score(keys.S))
   local scheduled = size("s") + size("S") + (info[2] or 0)
   return { ready, scheduled, size("b"), size("h"), size("l") + size("L"), due < math.huge and text_of(due) or "0" }
@@ -33,18 +34,48 @@ local function add_target(add, targets, name)
   end
 end
 
-local function add_requests(add, keys, name)
-  local requesters = lease_requests.requesters_key()
-  add("last_request_ms", redis.call("ZSCORE", keys.requested, name) or "0")
-  add("last_requester", redis.call("HGET", requesters, name) or "")
-  add("waits_until_ms", redis.call("HGET", keys.waiting, name) or "0")
-  local recent = redis.call("ZREVRANGEBYSCORE", keys.requested, "+inf", "-inf", "WITHSCORES", "LIMIT", 0, MOST_SHOWN)
-  local requests = {}
+-- Until when a request waits that takes jobs of a type, as far as it is known; as in lease_requests.last_request_ms.
+local function waits_until_ms(waiting, name, type)
+  local times = redis.call("HMGET", waiting, name, notify.flag_of(name, type))
+  return text_of(math.max(tonumber(times[1] or 0), tonumber(times[2] or 0)))
+end
+
+-- The newest requests, one for each queue: name, time, worker.
+local function recent_requests(requested)
+  local requesters, requests, seen = lease_requests.requesters_key(), {}, {}
+  local recent = redis.call("ZREVRANGEBYSCORE", requested, "+inf", "-inf", "WITHSCORES", "LIMIT", 0, MOST_READ)
   for i = 1, #recent, 2 do
-    requests[#requests + 1], requests[#requests + 2] = recent[i], recent[i + 1]
-    requests[#requests + 1] = redis.call("HGET", requesters, recent[i]) or ""
+    local name = lease_requests.queue_of(recent[i])
+    if not seen[name] and #requests < 3 * MOST_SHOWN then
+      seen[name] = true
+      requests[#requests + 1], requests[#requests + 2] = name, recent[i + 1]
+      requests[#requests + 1] = redis.call("HGET", requesters, name) or ""
+    end
   end
-  add("requests", requests)
+  return requests
+end
+
+local function add_requests(add, keys, name)
+  add("last_request_ms", lease_requests.last_request_ms(keys.requested, name, notify.ANY))
+  add("last_requester", redis.call("HGET", lease_requests.requesters_key(), name) or "")
+  add("waits_until_ms", waits_until_ms(keys.waiting, name, notify.ANY))
+  add("requests", recent_requests(keys.requested))
+end
+
+-- Whether the flag of a queue is one of requests for any type: unless the queue is ordered by type, those for some types set it too.
+local ANY_TYPE_MS = 600000
+local function is_flag_of_any_type(requested, name, number)
+  return registry.is_by_type(number) or tonumber(redis.call("ZSCORE", requested, name) or 0) > now_floor - ANY_TYPE_MS
+end
+
+-- Requests that take jobs of a type, "" = none; and those that name types at all. keys: waiting, requested.
+function add_type_requests(add, keys, name, number, type)
+  local typed, waits = notify.flag_of(name, notify.ANY), redis.call("HMGET", keys.waiting, name, notify.flag_of(name, type), notify.flag_of(name, notify.ANY))
+  local for_any = is_flag_of_any_type(keys.requested, name, number) and tonumber(waits[1] or 0) or 0
+  add("type_request_ms", lease_requests.last_request_ms(keys.requested, name, type))
+  add("type_waits_until_ms", text_of(math.max(for_any, tonumber(waits[2] or 0))))
+  add("typed_request_ms", redis.call("ZSCORE", keys.requested, typed) or "0")
+  add("typed_waits_until_ms", waits[3] or "0")
 end
 
 -- add: takes a name and a value. keys: waiting, targets, requested. number: nil = there is no such queue.

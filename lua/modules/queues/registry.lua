@@ -1,7 +1,7 @@
 -- The queues of a namespace and their numbers, which are never used again.
 --- @requires core/call
 --- @exports last_queue, first_new_queue, is_extended_queue, find_queue, read_last_queue, number_of, keep_new_queues, write_new_queues
---- @exports queue_names, name_of
+--- @exports queue_names, name_of, is_by_type, order_by_type
 
 -- Name -> true: a queue of the extended path, whose number stands below zero (ADR 18). Only of names that were
 -- looked up.
@@ -60,9 +60,28 @@ function write_new_queues()
   end
 end
 
--- Names of queues by number.
+-- Names of queues by number; and whether their jobs are ordered by type (queues/type_lists), which is read with the name.
 queue_names = {}
+local by_type = {}
+local function read_facts(number)
+  local facts = redis.call("HMGET", queue_key("i", number), "name", "by_type")
+  queue_names[number], by_type[number] = queue_names[number] or facts[1], facts[2] ~= false
+end
+
 function name_of(number)
-  queue_names[number] = queue_names[number] or redis.call("HGET", queue_key("i", number), "name")
+  if not queue_names[number] then
+    read_facts(number)
+  end
   return queue_names[number]
+end
+
+function is_by_type(number)
+  if by_type[number] == nil then
+    read_facts(number)
+  end
+  return by_type[number]
+end
+
+function order_by_type(number)
+  by_type[number] = true
 end

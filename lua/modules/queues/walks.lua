@@ -1,6 +1,6 @@
 -- Indexes of job lists, read in steps from their beginning or their end. A place is where the last step ended.
---- @requires core/call, core/header, jobs/schedule, extended/indexes
---- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back
+--- @requires core/call, core/header, jobs/schedule, queues/type_keys, extended/indexes
+--- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back, walk_types, walk_types_back
 
 -- Reads a zset from a place on, by score and then by member, byte by byte: a place keeps its meaning while members come and go.
 local function is_behind(one, other)
@@ -36,7 +36,7 @@ local function members_in(key, first, last, number, kind)
   local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
   for i = 1, #members, 2 do
     local job = read_job(members[i])
-    local stands = job and (not number or job.queue == number and (kind == "p" and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
+    local stands = job and (not number or job.queue == number and ((kind == "p" or kind == "D") and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
     found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
   end
   return found
@@ -202,4 +202,48 @@ function walk_far_back(_, at, id, n, number)
     end
   end
   return found
+end
+
+-- The lists of a queue's types, by type: the names behind one, or before it, in their order, "" = from the first, or the last, one on. Reads all names.
+local MOST_TYPES = 50
+local function types_from(number, name, is_back)
+  local found = {}
+  for _, type in ipairs(redis.call("ZRANGE", type_keys.directory_key(number), 0, -1)) do
+    local is_wanted = name == "" or type ~= name and is_behind(type, name) == not is_back
+    local is_full = #found == MOST_TYPES
+    if is_wanted and (not is_full or is_behind(found[#found], type) == not is_back) then
+      local at = is_full and MOST_TYPES or #found + 1
+      while at > 1 and is_behind(found[at - 1], type) == not is_back do
+        found[at], at = found[at - 1], at - 1
+      end
+      found[at] = type
+    end
+  end
+  return found
+end
+
+-- In each list by score. The id of a place is the type, a line feed and the id of the job.
+local function walk_lists(at, id, n, number, is_back, walk)
+  local name, member = string.match(id, "^([^\n]*)\n(.*)$")
+  local found, type, from = {}, name, at
+  local others, next_other = nil, 1
+  repeat
+    local key = type and type_keys.list_key(number, type)
+    redis.call("EXISTS", meta_key, key or meta_key)
+    for _, one in ipairs(key and walk(key, from, from == "" and "" or member, n - #found, number, "D") or {}) do
+      one[4] = type .. "\n" .. one[2]
+      found[#found + 1] = one
+    end
+    others = others or #found < n and types_from(number, name or "", is_back)
+    type, from, next_other = others and others[next_other], "", next_other + 1
+  until #found >= n or not type
+  return found, #found < n and #others < MOST_TYPES
+end
+
+function walk_types(_, at, id, n, number)
+  return walk_lists(at, id, n, number, false, walk_on)
+end
+
+function walk_types_back(_, at, id, n, number)
+  return walk_lists(at, id, n, number, true, walk_on_back)
 end

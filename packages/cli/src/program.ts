@@ -6,6 +6,7 @@ import { benchCommand } from './commands/bench-command.js';
 import { COMPLETE, completeCommand, completionCommand } from './commands/completion-command.js';
 import { deadCommand } from './commands/dead-command.js';
 import { doctorCommand } from './commands/doctor-command.js';
+import { formatCommand } from './commands/format-command.js';
 import { importCommand } from './commands/import-command.js';
 import { jobCommand } from './commands/job-command.js';
 import { limitCommand } from './commands/limit-command.js';
@@ -111,7 +112,7 @@ export function program(output: Output, isJson = false): Command {
       quotaCommand(open),
       namespaceCommand(open),
     ],
-    ['Operation:', poolCommand(open), loopCommand(open)],
+    ['Operation:', poolCommand(open), formatCommand(open), loopCommand(open)],
     ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
   ];
   for (const [heading, ...commands] of groups) {

@@ -97,7 +97,7 @@ export const FAR_SLOTS = [
     name: 'data format: an older format is raised',
     off: { with: '0' },
     spec: FORMAT,
-    test: 'data formats › a server › writes the present format number, also into a new store',
+    test: 'data formats › a server › writes the present format number into a new store, and 3 into an older one',
   },
   {
     id: 'dead-list-has-no-ttl',

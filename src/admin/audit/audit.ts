@@ -47,6 +47,11 @@ export class Audit {
     this.log.warn({ audit: 'password.failed', failures, ...callOf(request) }, 'audit');
   }
 
+  /** Logs a change of a pool. */
+  recordPool(action: 'pool.format', account: string | undefined, pool: string, details: object): void {
+    this.log.info({ audit: action, account: account ?? null, pool, ...details }, 'audit');
+  }
+
   /** Logs a change of a whole namespace. */
   recordNamespace(
     action: 'namespace.purge' | 'namespace.quotas',

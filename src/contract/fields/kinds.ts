@@ -88,6 +88,18 @@ export function Labels(
   );
 }
 
+/** A list of different labels, and `null`. */
+export function LabelsOrNull(about: string, count: Range, { max: longest }: Range): PropertyDecorator {
+  const { min = 1, max } = count;
+  const of = { minLength: 1, maxLength: longest, pattern: LABEL.source, examples: A_TEXT };
+  const items = { oneOf: [{ type: 'string', ...of }, { type: 'null' }] };
+  const schema = { type: 'array', items, minItems: min, maxItems: max, uniqueItems: true };
+  const rule = `must be a list of ${String(min)} to ${String(max)} different texts of 1 to ${String(longest)} characters, without control characters, or null`;
+  return declare({ schema, about, text: 'list' }, rule, (value) =>
+    isSet(value, min, max, (one) => one === null || (isText(one, 1, longest) && LABEL.test(one))),
+  );
+}
+
 export function QueueName(about: string): PropertyDecorator {
   return declare({ schema: QUEUE_SCHEMA, about }, QUEUE_RULE, isQueue);
 }

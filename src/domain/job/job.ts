@@ -160,6 +160,8 @@ export interface LeaseRequest {
    * path.
    */
   readonly worker?: string;
+  /** Only jobs of these types, null = without one; left out: any job. */
+  readonly types?: readonly (string | null)[];
   /** Takes one job from each queue in turn, instead of emptying the first queue first; only with `worker`. */
   readonly inTurns?: boolean;
   /**

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../contract/fields/problems.js';
 import type { Ack, NewJob, LeaseRequest } from '../../domain/job/job.js';
-import { MAX_ACKS, MAX_BULK_JOBS, MAX_LEASE_COUNT, MAX_TRIES } from '../../domain/limits.js';
+import { MAX_ACKS, MAX_BULK_JOBS, MAX_LEASE_COUNT, MAX_LEASE_TYPES, MAX_TRIES } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
 
 /** Longest duration that the engine accepts, in milliseconds: an expiry has 48 bits. */
@@ -45,11 +45,20 @@ export function checkAcks(namespace: string, acks: readonly Ack[]): void {
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkRequest({ count, ttrMs, waitMs, queues }: LeaseRequest): void {
+export function checkRequest({ count, ttrMs, waitMs, queues, types }: LeaseRequest): void {
   if (queues.length === 0) throw new ArgumentError('queues', 'names one queue at least');
+  if (types !== undefined) checkTypes(types);
   checkNumber('count', count, 1, MAX_LEASE_COUNT);
   if (ttrMs !== undefined) checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
   checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
+}
+
+/** @throws {QueueError} `invalid_argument`: a type that no job can have, or too many of them */
+function checkTypes(types: readonly (string | null)[]): void {
+  if (types.length === 0 || types.length > MAX_LEASE_TYPES)
+    throw new ArgumentError('types', `names 1 to ${String(MAX_LEASE_TYPES)} types`);
+  if (types.some((type) => type === '' || /\p{Cc}/u.test(type ?? 'null')))
+    throw new ArgumentError('types', 'are texts without control characters, or null');
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */

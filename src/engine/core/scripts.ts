@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { QueueError } from '../../domain/errors.js';
 import { unavailable } from '../../redis/errors.js';
-import { DATA_FORMAT } from '../../redis/inspect.js';
+import { DATA_FORMAT } from '../../domain/data-format.js';
 import type { NamespaceKeys } from '../../redis/keys.js';
 import type { ScriptPath } from '../../redis/durable/paths.js';
 import type { RedisPool } from '../../redis/pool.js';

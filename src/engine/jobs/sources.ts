@@ -13,8 +13,16 @@ export interface Source {
   readonly isReversed?: true;
 }
 
-/** In the order in which they run: negative priorities, then the ready list, then the others. */
-const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 'p', from: '0' }];
+/**
+ * In the order in which they run: negative priorities, then the ready list, then the others. In queues that are leased
+ * by type, jobs with a type come last, type by type.
+ */
+const READY: readonly Source[] = [
+  { kind: 'p', to: -1 },
+  { kind: 'r' },
+  { kind: 'p', from: '0' },
+  { kind: 'D' },
+];
 /** Far jobs are stored in time slots; those of one slot are in the order of their publish. */
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
 const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
@@ -140,8 +148,8 @@ export interface Place {
   readonly id: Buffer;
 }
 
-/** The id is that of a job, as it is stored: 129 bytes at most, 172 characters in base64. */
-const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,172})\/([-_A-Za-z0-9]{0,255})$/;
+/** The id is that of a job, as it is stored: 129 bytes at most; in lists of types behind the type, 255 characters at most. In base64. */
+const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,1200})\/([-_A-Za-z0-9]{0,255})$/;
 
 /** @param isBack the list is read from its end: the cursor means nothing in the other order */
 export function cursorOf({ section, source, at, id }: Place, isBack = false): string {

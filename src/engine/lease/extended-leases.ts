@@ -11,7 +11,16 @@ export const JOBS_OWN_TTR = 0;
 
 /** Encodes a fetch request as an item of lua/commands/extended/lease.lua. */
 export function extendedItemOf({ request, waits }: FetchRequest): Item {
-  const { queues, count, ttrMs, hasOwnTtr, inTurns = false, worker = '', isPushed = false } = request;
+  const {
+    queues,
+    count,
+    ttrMs,
+    hasOwnTtr,
+    inTurns = false,
+    worker = '',
+    isPushed = false,
+    types = [],
+  } = request;
   return [
     queues.join(','),
     count,
@@ -20,6 +29,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     inTurns ? '1' : '0',
     worker,
     isPushed ? '1' : '0',
+    types.map((type) => `${type ?? ''}\n`).join(''),
   ];
 }
 

@@ -1,4 +1,6 @@
 import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
+import { TYPES_SINCE } from '../../domain/data-format.js';
+import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';
@@ -76,7 +78,7 @@ export class Leases {
   private readonly offWake: () => void;
 
   constructor(
-    pool: RedisPool,
+    private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly scheduleWakeup: (namespace: string, dueMs: number) => void,
@@ -107,10 +109,10 @@ export class Leases {
       (namespace, worker) => extended.workers.see(namespace, worker),
       waiters,
     );
-    this.offWake = pool.onWake((namespace, queue, ended) => {
+    this.offWake = pool.onWake((namespace, queue, ended, type) => {
       if (ended !== undefined) this.longPolls.endOf(namespace, ended);
       else if (queue === null) this.longPolls.wakeAll(namespace);
-      else this.longPolls.wake(namespace, queue);
+      else this.longPolls.wake(namespace, queue, type);
     });
   }
 
@@ -119,11 +121,13 @@ export class Leases {
     return new Promise((resolve, reject) => {
       checkNames(namespace, ...request.queues);
       checkRequest(request);
+      if (request.types !== undefined && /* guard: types-need-their-format */ this.pool.format < TYPES_SINCE)
+        throw formatTooOld(this.pool);
       // Before the fetch: a worker that has a job is listed.
       if (request.worker) this.extended.workers.see(namespace, request.worker);
       // A server that pushes, or sends callbacks, is no worker.
       if (/* guard: own-requests-are-no-workers */ request.isInternal !== true)
-        this.extended.requested.see(namespace, request.queues, request.worker);
+        this.extended.requested.see(namespace, request.queues, request.worker, request.types);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
       if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);
@@ -131,11 +135,12 @@ export class Leases {
   }
 
   /**
-   * True if a request must use the extended path at once: it takes turns, is of a server that pushes, or a queue of it
-   * is known to be extended. The simple script reports other extended queues, and the request is repeated.
+   * True if a request must use the extended path at once: it names types, takes turns, is of a server that pushes, or a
+   * queue of it is known to be extended. The simple script reports other extended queues, and the request is repeated.
    */
-  private needsExtended(namespace: string, { inTurns, isPushed, queues }: LeaseRequest): boolean {
-    return inTurns === true || isPushed === true || this.extended.queues.hasAny(namespace, queues);
+  private needsExtended(namespace: string, { types, inTurns, isPushed, queues }: LeaseRequest): boolean {
+    const isPlain = types === undefined && inTurns !== true && isPushed !== true;
+    return !isPlain || this.extended.queues.hasAny(namespace, queues);
   }
 
   /** See `LongPollManager.expectJob`. */
@@ -459,6 +464,13 @@ async function fetchForPresent<R>(
   const present = parts.filter((part) => part !== null);
   const found = present.length > 0 ? (await run(present)).values() : [].values();
   return parts.map((part) => (part === null ? nothing : (found.next().value ?? nothing)));
+}
+
+function formatTooOld({ name, format }: RedisPool): QueueError {
+  return new QueueError(
+    'format_too_old',
+    `the Redis of pool ${name} has data format ${String(format)}, and types need ${String(TYPES_SINCE)}: lease without types, or have an operator run \`pumphouse format raise\``,
+  );
 }
 
 function weightOf({ count, queues }: LeaseRequest): number {

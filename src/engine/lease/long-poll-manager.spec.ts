@@ -45,7 +45,7 @@ class Fixture {
       if (this.isAway) return Promise.reject(new Error('away'));
       return Promise.resolve(this.mayHaveJobs ? queues.map((_queue, i) => i) : []);
     },
-    (_namespace, { worker }) => worker === undefined,
+    (_namespace, { worker, types }) => worker === undefined && types === undefined,
     (_namespace, jobs) => this.givenBack.push(jobs.map(({ id }) => id)),
     () => undefined,
   );
@@ -281,6 +281,29 @@ describe('a wake-up', () => {
   });
 });
 
+describe('a wake-up for jobs of a type', () => {
+  const f = new Fixture();
+  afterAll(() => f.manager.close());
+
+  it('fetches for requests that take it, and for no other', async () => {
+    const waits = [['mail'], ['sms'], ['sms', null], undefined].map((types) =>
+      f.wait(types === undefined ? {} : { types }),
+    );
+    for (const { answer } of f.fetches.splice(0)) answer();
+    await sleep(0);
+    f.manager.wake('ns', 'q', 'sms');
+    await sleep(0);
+    expect(f.fetches.map(({ request }) => request.types)).toEqual([['sms'], ['sms', null], undefined]);
+    for (const { answer } of f.fetches.splice(0)) answer();
+    await sleep(0);
+    f.manager.wake('ns', 'q', '');
+    await sleep(0);
+    expect(f.fetches.map(({ request }) => request.types)).toEqual([['sms', null], undefined]);
+    f.manager.close();
+    await Promise.all(waits);
+  });
+});
+
 describe('a new long-poll request', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));
@@ -388,6 +411,18 @@ describe('the check of all queues each second', () => {
 
     expect(fixture.looked).toEqual([]);
     expect(fixture.fetches.map(({ request }) => request.worker)).toEqual(['w']);
+  });
+
+  it('fetches for one request of each set of types', async () => {
+    const waits = [['mail'], ['sms'], ['mail'], ['sms', 'mail']].map((types) => fixture.wait({ types }));
+    for (const { answer } of fixture.fetches.splice(0)) answer();
+    await sleep(1_000);
+    const fetched = fixture.fetches.splice(0);
+    expect(fetched.map(({ request }) => request.types?.join()).sort()).toEqual(['mail', 'sms', 'sms,mail']);
+    for (const { answer } of fetched) answer('a');
+    await sleep(0);
+    for (const { answer } of fixture.fetches.splice(0)) answer('b');
+    expect(await Promise.all(waits)).toEqual([['a'], ['a'], ['b'], ['a']]);
   });
 
   it('fails the requests that end or arrive while it has no answer, when it and their fetches fail', async () => {

@@ -39,6 +39,9 @@ interface Waiter {
   readonly namespace: string;
   readonly request: TimedLeaseRequest;
   readonly queues: readonly string[];
+  /** The types that it names, '' = none, and how they are compared; undefined: it takes any job. */
+  readonly types: ReadonlySet<string> | undefined;
+  readonly typesText: string | undefined;
   readonly endsAtMs: number;
   readonly settle: (jobs: LeasedJob[], error?: unknown) => void;
   isFetching: boolean;
@@ -56,6 +59,7 @@ interface Waiter {
 export class LongPollManager {
   /** `namespace queue` → when to check again; in that order. */
   private readonly checks = new Map<string, number>();
+  /** `namespace queue`, with a type behind it if only its waiters are served. */
   private readonly bursts = new Map<string, { again: boolean }>();
   /** `namespace worker` → its waiters. */
   private readonly ofWorkers = new Map<string, Set<Waiter>>();
@@ -102,9 +106,12 @@ export class LongPollManager {
     if (this.isClosed) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => waiter.settle([]);
+      const types = request.types?.map((type) => type ?? '').toSorted();
       const waiter: Waiter = {
         namespace,
         request,
+        types: types && new Set(types),
+        typesText: types?.join('\n'),
         queues: [...new Set(request.queues)].map((queue) => queueKey(namespace, queue)),
         endsAtMs: performance.now() + request.waitMs,
         isFetching: false,
@@ -131,17 +138,22 @@ export class LongPollManager {
     });
   }
 
-  /** Serves the waiters of a queue that may have jobs, in bursts, as long as they get jobs. */
-  wake(namespace: string, queue: string): void {
+  /**
+   * Serves the waiters of a queue that may have jobs, in bursts, as long as they get jobs.
+   *
+   * @param type that of the jobs, '' = none; undefined: any type
+   */
+  wake(namespace: string, queue: string, type?: string): void {
     const key = queueKey(namespace, queue);
     this.empty.delete(key);
     let isAnyIdle = false;
     for (const waiter of this.queues.get(key) ?? []) {
+      if (!takes(waiter, type)) continue;
       // A waiter that is fetching sends its request again after the reply.
       if (waiter.isFetching) waiter.isWoken = true;
       else isAnyIdle = true;
     }
-    if (isAnyIdle) void this.serve(key, FIRST_BURST);
+    if (isAnyIdle) void this.serve(key, FIRST_BURST, type);
   }
 
   /**
@@ -327,20 +339,23 @@ export class LongPollManager {
 
   /**
    * Serves the waiters of a queue in bursts, each twice as large as the one before, until a burst is not fully served.
+   *
+   * @param type only those that take jobs of it; undefined: all
    */
-  private async serve(key: string, firstBurst: number): Promise<void> {
-    const running = this.bursts.get(key);
+  private async serve(key: string, firstBurst: number, type?: string): Promise<void> {
+    const name = type === undefined ? key : `${key} ${type}`;
+    const running = this.bursts.get(name);
     if (running) {
       running.again = true;
       return;
     }
     const burst = { again: false };
-    this.bursts.set(key, burst);
+    this.bursts.set(name, burst);
     try {
       let size = firstBurst;
       do {
         burst.again = false;
-        const groups = this.groupsOf(this.idle(key, size));
+        const groups = this.groupsOf(this.idle(key, size, type));
         const served = await Promise.all(groups.map((group) => this.fetchFor(group)));
         if (served.length > 0 && served.every(Boolean)) {
           burst.again = true;
@@ -348,17 +363,28 @@ export class LongPollManager {
         }
       } while (burst.again && this.queues.has(key));
     } finally {
-      this.bursts.delete(key);
+      this.bursts.delete(name);
     }
   }
 
-  private idle(key: string, most: number): Waiter[] {
+  private idle(key: string, most: number, type?: string): Waiter[] {
     const found: Waiter[] = [];
     for (const waiter of this.queues.get(key) ?? []) {
       if (found.length === most) break;
-      if (!waiter.isFetching) found.push(waiter);
+      if (!waiter.isFetching && takes(waiter, type)) found.push(waiter);
     }
     return found;
+  }
+
+  /** The first of the waiters for each set of types: one for any job, if there is one, comes first. */
+  private idleByTypes(key: string): Waiter[] {
+    const found = new Map<string | undefined, Waiter>();
+    for (const waiter of this.queues.get(key) ?? []) {
+      if (found.size === FIRST_BURST) break;
+      if (!waiter.isFetching && !found.has(waiter.typesText)) found.set(waiter.typesText, waiter);
+    }
+    const isForAny = ({ types }: Waiter): number => Number(types === undefined);
+    return [...found.values()].toSorted((one, other) => isForAny(other) - isForAny(one));
   }
 
   private tick(): void {
@@ -369,8 +395,10 @@ export class LongPollManager {
       this.checks.delete(key);
       this.checks.set(key, nextCheckMs(now));
       this.reportWorkers(key);
-      const [first] = this.idle(key, 1);
+      const [first, ...others] = this.idleByTypes(key);
       if (!first || this.checking.has(key)) continue;
+      for (const waiter of /* guard: recheck-asks-for-all-types */ others)
+        void this.fetchFor([waiter]).then((isServed) => (isServed ? this.serve(key, 1) : undefined));
       const keys = due.get(first.namespace);
       // An extended queue may have jobs without a wake-up.
       if (!this.isSimple(first.namespace, first.request))
@@ -449,6 +477,10 @@ export class LongPollManager {
  */
 function hasEnded({ endsAtMs }: Waiter): boolean {
   return performance.now() >= endsAtMs - 1;
+}
+
+function takes({ types }: Waiter, type: string | undefined): boolean {
+  return type === undefined || types === undefined || /* guard: wake-up-of-a-type */ types.has(type);
 }
 
 function nextCheckMs(nowMs: number): number {

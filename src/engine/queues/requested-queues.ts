@@ -1,3 +1,4 @@
+import type { LeaseRequest } from '../../domain/job/job.js';
 import { recordLeaseRequests } from '../../redis/scripts/simple.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 
@@ -5,14 +6,18 @@ import { Batcher, type ScriptRunner } from '../core/scripts.js';
 const RECORD_EVERY_MS = 10_000;
 /** Records are collected for this time, in milliseconds, so that many queues cost one script call. */
 const COLLECT_MS = 1_000;
-/** Number of queues that this process remembers. */
+/** Number of queues, and types of them, that this process remembers. */
 const MOST_REMEMBERED = 10_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
 
+/** In place of a type: any. */
+const ANY = '\n';
+
 interface LeaseRequestRecord {
   readonly namespace: string;
-  readonly queue: string;
+  /** As lua/modules/queues/notify.lua names it. */
+  readonly flag: string;
   readonly worker: string;
 }
 
@@ -21,7 +26,7 @@ interface LeaseRequestRecord {
  * queue. Only a hint: a record that fails is made by a later request.
  */
 export class RequestedQueues {
-  /** Namespace → queue → when it was recorded last, Unix ms. */
+  /** Namespace → flag → when it was recorded last, Unix ms. */
   private readonly recorded = new Map<string, Map<string, number>>();
   private size = 0;
   private collected: LeaseRequestRecord[] = [];
@@ -30,29 +35,38 @@ export class RequestedQueues {
 
   constructor(private readonly runner: ScriptRunner) {
     this.records = new Batcher(async (namespace, records) => {
-      const items = records.map(({ queue, worker }) => [queue, worker]);
+      const items = records.map(({ flag, worker }) => [flag, worker]);
       await runner.run(recordLeaseRequests, namespace, {}, items);
       return [];
     });
   }
 
-  /** Records, in the background, that a lease request named these queues. @param worker the name that it gave */
-  see(namespace: string, queues: readonly string[], worker = ''): void {
+  /**
+   * Records, in the background, that a lease request named these queues.
+   *
+   * @param worker the name that it gave
+   * @param types those that it named, null = jobs without one; undefined: it takes any job
+   */
+  see(namespace: string, queues: readonly string[], worker = '', types?: LeaseRequest['types']): void {
     const nowMs = this.runner.now();
-    const known = this.recorded.get(namespace);
-    for (const queue of queues) {
-      // Redis's clock may have been set back.
-      if (Math.abs(nowMs - (known?.get(queue) ?? 0)) >= RECORD_EVERY_MS) {
-        this.remember(namespace, queue, nowMs);
-        this.collected.push({ namespace, queue, worker });
+    for (const queue of queues)
+      for (const flag of flagsOf(queue, types)) {
+        // Redis's clock may have been set back.
+        if (Math.abs(nowMs - this.recordedMs(namespace, flag)) < RECORD_EVERY_MS) continue;
+        this.remember(namespace, flag, nowMs);
+        this.collected.push({ namespace, flag, worker });
         this.timer ??= setTimeout(() => void this.flush(), COLLECT_MS).unref();
       }
-    }
   }
 
-  /** When this process recorded a queue last, Unix ms; 0 = it knows of no lease request. Newer than what Redis has. */
-  seenAtMs(namespace: string, queue: string): number {
-    return this.recorded.get(namespace)?.get(queue) ?? 0;
+  /**
+   * When this process recorded last that a lease request takes jobs of a queue, Unix ms; 0 = it knows of none. Newer than
+   * what Redis has.
+   *
+   * @param type only requests that take jobs of it, null = without a type; undefined: requests of whatever types
+   */
+  seenAtMs(namespace: string, queue: string, type: string | null = ANY): number {
+    return Math.max(...[queue, flagOf(queue, type)].map((flag) => this.recordedMs(namespace, flag)));
   }
 
   /** Records nothing more. */
@@ -61,15 +75,19 @@ export class RequestedQueues {
     this.collected = [];
   }
 
-  private remember(namespace: string, queue: string, nowMs: number): void {
+  private recordedMs(namespace: string, flag: string): number {
+    return this.recorded.get(namespace)?.get(flag) ?? 0;
+  }
+
+  private remember(namespace: string, flag: string, nowMs: number): void {
     if (this.size >= MOST_REMEMBERED) {
       this.recorded.clear();
       this.size = 0;
     }
     const known = this.recorded.get(namespace) ?? new Map<string, number>();
     this.recorded.set(namespace, known);
-    if (!known.has(queue)) this.size += 1;
-    known.set(queue, nowMs);
+    if (!known.has(flag)) this.size += 1;
+    known.set(flag, nowMs);
   }
 
   /** Records now what has been collected. Resolves when it is recorded, or has failed. */
@@ -85,10 +103,18 @@ export class RequestedQueues {
         done: () => resolve(),
         failed: () => {
           // The next request records it: the time stays as one that is long ago.
-          this.recorded.get(one.namespace)?.set(one.queue, 0);
+          this.recorded.get(one.namespace)?.set(one.flag, 0);
           resolve();
         },
       });
     });
   }
+}
+
+function flagsOf(queue: string, types: LeaseRequest['types']): readonly string[] {
+  return types === undefined ? [queue] : [ANY, ...types].map((type) => flagOf(queue, type));
+}
+
+function flagOf(queue: string, type: string | null): string {
+  return `${queue} ${type ?? ''}`;
 }

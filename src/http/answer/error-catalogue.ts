@@ -209,6 +209,14 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The jobs are stored, but their durability was not confirmed in time. Consumers may get them.',
     action: 'Repeat the request with the ids in the header `X-Job-ID`: they are stored once.',
   },
+  format_too_old: {
+    about: 'The data format of this Redis is too old for the call: it has no leases by type.',
+    action: 'Lease without `types`, or have an operator run `pumphouse format raise`.',
+  },
+  older_servers: {
+    about: 'Servers of an older version are connected to this Redis, or may be: its data format stays.',
+    action: 'Stop them, then raise the format again.',
+  },
   pool_moving: { about: 'The call is not possible while the pool moves to another Redis.', action: LATER },
   pool_unavailable: {
     about: 'Redis did not answer in time. A call that changes jobs may have taken effect.',

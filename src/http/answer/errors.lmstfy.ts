@@ -76,6 +76,8 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   undo_gone: (message) => coded(409, 'undo_gone', message),
   operation_not_found: (message) => coded(404, 'operation_not_found', message),
   too_many_streams: (message) => coded(429, 'too_many_streams', message),
+  format_too_old: (message) => coded(409, 'format_too_old', message),
+  older_servers: (message) => coded(409, 'older_servers', message),
   pool_moving: () => unavailable,
   overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
   uri_too_long: () => text(414, 'request URI too long'),

@@ -109,6 +109,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   disk_full: { status: 503, detail: DISK_FULL },
   durability_unavailable: { status: 503, detail: NO_DURABILITY },
   not_replicated: { status: 503, detail: NOT_REPLICATED },
+  format_too_old: { status: 409 },
+  older_servers: { status: 409 },
   pool_moving: { status: 503 },
   pool_unavailable: { status: 503, detail: UNAVAILABLE },
   shutting_down: { status: 503, detail: SHUTTING_DOWN },

@@ -1,6 +1,12 @@
-import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_PERIOD_MS, MAX_LEASE_COUNT } from '../../domain/limits.js';
+import {
+  MAX_LABEL,
+  MAX_LEASE_COUNT,
+  MAX_LEASE_QUEUES,
+  MAX_LEASE_TYPES,
+  MAX_PERIOD_MS,
+} from '../../domain/limits.js';
 import { Optional } from '../../contract/fields/field.js';
-import { Label, OneOf, Parts, QueueNames, Whole } from '../../contract/fields/kinds.js';
+import { Label, LabelsOrNull, OneOf, Parts, QueueNames, Whole } from '../../contract/fields/kinds.js';
 import { LeasedJobAnswer } from '../../contract/job/answers.js';
 
 export class LeasesFields {
@@ -21,6 +27,13 @@ export class LeasesFields {
   @Optional()
   @Label('The name of the worker. Informational only; not used for authorization.', { max: MAX_LABEL })
   worker?: string;
+  @Optional()
+  @LabelsOrNull(
+    'Leases only jobs of these types; `null` stands for jobs without a type. Left out: any job.',
+    { max: MAX_LEASE_TYPES },
+    { max: MAX_LABEL },
+  )
+  types?: (string | null)[];
 }
 
 export class LeasesAnswer {

@@ -47,7 +47,7 @@ export class V1LeasesController {
     group: GROUP,
     body: LeasesFields,
     answers: { 200: { about: 'The leased jobs; empty if there were none.', of: LeasesAnswer } },
-    errors: ['queue_not_allowed', 'too_many_waiters'],
+    errors: ['queue_not_allowed', 'too_many_waiters', 'format_too_old'],
   })
   lease(@Res() reply: FastifyReply): void {
     this.leasing.lease(takeOver(reply));

@@ -11,8 +11,8 @@ import { FAST_ROUTES } from '../fast-routes.js';
 import { leasedJson } from './job-answers.v1.js';
 import { LeaseDelivery } from '../lease-delivery.js';
 
-/** Enough for the longest names of the maximal number of queues. */
-const LIMIT = { maxBytes: 32_768 };
+/** Enough for the longest names of the maximal numbers of queues and types, also if JSON escapes each character. */
+const LIMIT = { maxBytes: 131_072 };
 /** The queues stand in the body; after a wait they are checked as a list. */
 const CONFIRM_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
 
@@ -48,6 +48,7 @@ function requestOf(body: LeasesFields, waitMs: number): LeaseRequest {
     confirms: true,
     ...(body.ttr_ms === undefined ? {} : { ttrMs: body.ttr_ms }),
     ...(body.worker === undefined ? {} : { worker: body.worker }),
+    ...(body.types === undefined ? {} : { types: body.types }),
     ...(body.order === 'round_robin' ? { inTurns: true } : {}),
   };
 }

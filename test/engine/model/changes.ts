@@ -31,11 +31,16 @@ export function change(space: Space, id: string, wish: JobChange): string | null
     job.priority = wish.priority ?? job.priority;
     job.heldPlace = 0;
     placeWaiter(space, job, null, dueMs);
-  } else if (wish.priority !== undefined && wish.priority !== job.priority) {
-    if (job.state === 'ready') changeRank(space, job, wish.priority);
-    else job.priority = wish.priority;
+  } else if (isRelisted(space, job, was) || (wish.priority ?? job.priority) !== job.priority) {
+    if (job.state === 'ready') changeRank(space, job, wish.priority ?? job.priority);
+    else job.priority = wish.priority ?? job.priority;
   }
   return null;
+}
+
+/** A ready job goes to the list of its new type. */
+function isRelisted(space: Space, job: ModelJob, was: ModelJob): boolean {
+  return job.state === 'ready' && space.queue(job.queue).isByType && job.type !== was.type;
 }
 
 /** Leases that were charged. */

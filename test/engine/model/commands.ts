@@ -77,6 +77,7 @@ const usual: fc.Arbitrary<Job> = fc
   );
 const special = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constantFrom('m', 'n') }) },
   { weight: 3, arbitrary: fc.record({ concurrencyKey: fc.constantFrom('c', 'c', 'd') }) },
   { weight: 2, arbitrary: fc.record({ unique }) },
   {
@@ -156,8 +157,9 @@ const lease = command(
     count: fc.integer({ min: 1, max: 4 }),
     ttrMs: fc.integer({ min: 500, max: 3_000 }),
     worker: fc.constantFrom('', 'w'),
+    types: fc.option(fc.shuffledSubarray(['m', 'n', null], { minLength: 1 }), { freq: 2 }),
   }),
-  (pair, request) => pair.lease(request),
+  (pair, { types, ...request }) => pair.lease({ ...request, ...(types === null ? {} : { types }) }),
 );
 
 const operation: fc.Arbitrary<LeaseOperation> = fc.oneof(

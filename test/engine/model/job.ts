@@ -61,6 +61,8 @@ export interface ModelJob {
   place: number;
   /** Its position comes from a change of its priority: it is ordered by its publish time. */
   isMoved: boolean;
+  /** Ready in the list of its type: its order to jobs that are in none is known as far as their times are. */
+  isListedByType: boolean;
 
   readonly concurrencyKey: string | null;
   /** Its lease expired, and when its delay is over it goes to the front. */

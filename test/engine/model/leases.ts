@@ -1,4 +1,4 @@
-import { headsOf } from './ready-list.js';
+import { headsOf, orderByType } from './ready-list.js';
 import { hasSlot, mayStart } from './limits.js';
 import { type ModelJob, runEndMs } from './job.js';
 import type { Space } from './space.js';
@@ -7,6 +7,7 @@ export interface LeaseRequest {
   readonly queues: readonly string[];
   readonly count: number;
   readonly ttrMs: number;
+  readonly types?: readonly (string | null)[];
   /** Its answer may not have left: the server does not live to see it. */
   readonly isUndelivered?: boolean;
 }
@@ -20,12 +21,13 @@ const SHORTEST_RECORDED_MS = 1_000;
  * @throws {Error} it should not have got one of them, or should have got more
  */
 export function lease(space: Space, request: LeaseRequest, given: readonly string[]): void {
-  const { queues, count, ttrMs, isUndelivered = false } = request;
+  const { queues, count, ttrMs, types, isUndelivered = false } = request;
+  if (types) for (const queue of queues) orderByType(space, queue);
   const left = [...given];
   for (const queue of queues) {
     let parked: ModelJob | undefined;
     while (given.length - left.length < count && mayStart(space, queue)) {
-      const heads = headsOf(space, queue);
+      const heads = headsOf(space, queue, types);
       if (heads.length === 0) break;
       const stuck = heads.filter((job) => !hasSlot(space, job));
       const held =

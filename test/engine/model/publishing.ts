@@ -158,6 +158,7 @@ function store(space: Space, id: string, published: NewJob, kind: Kind): void {
     keptUntilMs: 0,
     place: 0,
     isMoved: false,
+    isListedByType: false,
     concurrencyKey: job.concurrencyKey ?? null,
     isSentToFront: false,
     isCalled: false,

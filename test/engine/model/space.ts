@@ -19,6 +19,8 @@ export interface ModelQueue {
   defaults: QueueDefaults;
   /** Priorities whose ready jobs are not all in publish order. */
   readonly disordered: Set<number>;
+  /** Workers lease from it by type: extended jobs are in lists of their types. */
+  isByType: boolean;
 }
 
 /** The holder of a unique key; and until when the key is held even if the job ends, 0 = only while the job lives. */
@@ -72,6 +74,7 @@ export class Space {
       indexesTags: true,
       defaults: {},
       disordered: new Set(),
+      isByType: false,
     };
     this.queues.set(name, known);
     return known;
