@@ -25,6 +25,7 @@ export const CAUSES = [
   'max_running',
   'no_handler',
   'no_worker',
+  'no_worker_for_type',
   'paused',
   'pool_moving',
   'push_off',

@@ -400,6 +400,42 @@ describe('an explanation', () => {
     expect((await ofJob(low.id)).facts).toMatchObject({ jobs_in_front: 6 });
   });
 
+  it('says that a worker that waits takes no jobs without a type', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    const types = ['mail'];
+    const waits = given<object>('POST', 'leases', { queues: [queue], types, wait_ms: 3_000 });
+    await waitFor(async () => (await ofJob(id)).cause === 'no_worker_for_type');
+    expect((await ofJob(id)).message).toContain('No worker asks for jobs without a type');
+    await waits;
+  });
+
+  it('says that workers ask for other types of the queue', async () => {
+    const queue = fresh();
+    const fax = await publish({ queue, type: 'fax' });
+    const none = await publish({ queue });
+    const mail = await publish({ queue, type: 'mail' });
+    const second = await publish({ queue, type: 'mail' });
+    const types = ['sms', 'mail'];
+    // A request that orders the queue by type, and one that waits.
+    const first = await given<{ jobs: { id: string }[] }>('POST', 'leases', { queues: [queue], types });
+    expect(first.jobs).toMatchObject([{ id: mail.id }]);
+    await waitFor(async () => (await ofJob(fax.id)).cause === 'no_worker_for_type');
+    const found = await ofJob(fax.id);
+    expect(found).toMatchObject({ since: null, facts: { queue, type: 'fax', last_request_at: null } });
+    expect((await ofJob(none.id)).message).toContain(
+      `No worker asks for jobs without a type of the queue ${queue}`,
+    );
+    expect(await ofJob(second.id)).toMatchObject({
+      cause: 'behind',
+      facts: { jobs_in_front: 0, of_type: 'mail' },
+    });
+    expect((await ofQueue(queue)).cause).toBe('flowing');
+    await doRemedy(found);
+    expect((await ofJob(fax.id)).cause).toBe('leased');
+    await waitFor(async () => (await ofJob(none.id)).cause === 'behind');
+  });
+
   it('says at least how many jobs are in front of a job in a long queue', async () => {
     const queue = fresh();
     await requestFrom(queue);

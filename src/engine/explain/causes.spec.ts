@@ -26,9 +26,10 @@ const JOB = {
 
 function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReasons {
   return {
-    ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true }, slots: null },
+    ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true, isOfType: false } },
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
     deadDependencies: [],
+    ...{ slots: null, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
     ...{ session: null, leasedAtMs: null, loops: [] },
     job: { ...JOB, ...job },
     ...more,
@@ -85,12 +86,28 @@ describe('the sentence of a cause', () => {
   });
 
   it('counts the jobs in front, one and many', () => {
-    const behind = (urgent: number, older: number, isExact = true): string =>
-      causeOf({}, { front: { urgent, older, isExact } }).message;
+    const behind = (urgent: number, older: number, isExact = true, isOfType = false): string =>
+      causeOf({ type: 'fax' }, { front: { urgent, older, isExact, isOfType } }).message;
     expect(behind(0, 0)).toContain('The job is ready, and the next one that the queue mail gives.');
     expect(behind(0, 1)).toContain('The job is ready, behind 1 job of the queue mail: 1 older.');
     expect(behind(2, 1_000, false)).toContain(
       'The job is ready, behind at least 1002 jobs of the queue mail: 2 of a higher priority and at least 1000 older.',
+    );
+    expect(behind(0, 0, true, true)).toContain('and the next one of its type that the queue mail gives.');
+    expect(behind(0, 2, true, true)).toContain('behind 2 jobs of its type in the queue mail: 2 older.');
+  });
+
+  it('names the type that no worker asks for, unless a request waits or was made in the last minute', () => {
+    const causeAt = (typeRequestMs: number | null, isTypeAwaited = false) =>
+      causeOf({ type: 'fax' }, { typeRequestMs, isTypeAwaited });
+    expect([causeAt(NOW_MS - 59_999).cause, causeAt(null, true).cause]).toEqual(['behind', 'behind']);
+    expect(causeAt(NOW_MS - 60_000)).toMatchObject({
+      ...{ cause: 'no_worker_for_type', sinceMs: NOW_MS - 60_000 },
+      facts: { queue: 'mail', type: 'fax', last_request_at: '2026-01-01T11:59:00.000Z' },
+    });
+    expect(causeOf({}, { typeRequestMs: null, typedRequestMs: NOW_MS - 60_000 }).cause).toBe('behind');
+    expect(causeAt(null).message).toBe(
+      'No worker asks for jobs of the type fax of the queue mail, but for other types of its jobs: no lease request that takes them is known.',
     );
   });
 
@@ -99,7 +116,7 @@ describe('the sentence of a cause', () => {
       causeOf(
         {},
         {
-          front: { urgent: 0, older: 59, isExact },
+          front: { urgent: 0, older: 59, isExact, isOfType: false },
           queue: { ...QUEUE, pace: { leased, withinMs: 60_000 } },
         },
       ).message;

@@ -1,3 +1,4 @@
+import type { JobDetails } from '../../contract/job/extended-job.js';
 import type { LoopStatus } from '../../domain/loop.js';
 import { explainJob, explainQueue, explainRecurring } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
@@ -49,6 +50,12 @@ export class Explainer {
       queue: this.queueOf(namespace, job.queue, parts, nowMs, true),
       leasedAtMs: timeOf(parts.get('leased_ms')),
       front: frontOf(listOf(parts.get('front'))),
+      typeRequestMs: this.typeRequestMs(namespace, job, parts),
+      isTypeAwaited: Number(textOf(parts.get('type_waits_until_ms'))) > nowMs,
+      typedRequestMs:
+        Number(textOf(parts.get('typed_waits_until_ms'))) > nowMs
+          ? nowMs
+          : timeOf(parts.get('typed_request_ms')),
       slots: slotsOf(listOf(parts.get('slots'))),
       keyRateAtMs: timeOf(parts.get('key_rate_ms')),
       dependencies: dependenciesOf(listOf(parts.get('needs'))),
@@ -86,6 +93,11 @@ export class Explainer {
       recurring,
       queue: this.queueOf(namespace, recurring.template.queue, parts, nowMs, parts.has('settings')),
     };
+  }
+
+  private typeRequestMs(namespace: string, { queue, type }: JobDetails, parts: Parts): number | null {
+    const seenAtMs = this.requested.seenAtMs(namespace, queue, type);
+    return Math.max(seenAtMs, timeOf(parts.get('type_request_ms')) ?? 0) || null;
   }
 
   /** What Redis knows of a queue, and the lease requests to this process that Redis does not know yet. */

@@ -4,7 +4,17 @@ import type { JobState } from '../../domain/job/states.js';
 import { cause, enteredMs, type Known, type KnownJob, type Reason } from './cause.js';
 import { blocked, concurrencyKey, freed, keyRate, originClosed } from './held-causes.js';
 import { JOB_LEASED } from './leased-causes.js';
-import { draining, maxRunning, noWorker, paused, poolMoving, push, rate, storeFull } from './queue-causes.js';
+import {
+  draining,
+  maxRunning,
+  NO_REQUEST_MS,
+  noWorker,
+  paused,
+  poolMoving,
+  push,
+  rate,
+  storeFull,
+} from './queue-causes.js';
 import { count, duration, firstLine, joined, moment } from './sentences.js';
 
 /* Why a job waits, runs or has ended. */
@@ -125,6 +135,28 @@ function noHandler({ reasons, nowMs, remedies, queue: { target } }: KnownJob): C
   );
 }
 
+/** Workers ask for other types of its queue. */
+function noWorkerForType(known: KnownJob): Cause | null {
+  const { reasons, queue, nowMs, remedies } = known;
+  const { typeRequestMs: lastMs, typedRequestMs, isTypeAwaited, job } = reasons;
+  const isRecent = (ms: number | null): boolean => ms !== null && nowMs - ms < NO_REQUEST_MS;
+  if (queue.target !== null || isTypeAwaited || isRecent(lastMs) || !isRecent(typedRequestMs)) return null;
+  const named = job.type === null ? 'jobs without a type' : `jobs of the type ${job.type}`;
+  const last =
+    lastMs === null
+      ? 'no lease request that takes them is known'
+      : `the last lease request that takes them was ${moment(lastMs, nowMs)}`;
+  return cause(
+    'no_worker_for_type',
+    `No worker asks for ${named} of the queue ${queue.queue}, but for other types of its jobs: ${last}.`,
+    {
+      facts: { queue: queue.queue, type: job.type, last_request_at: isoTimeOrNull(lastMs) },
+      sinceMs: lastMs,
+      remedies: [remedies.leaseWithHandler(queue.queue)],
+    },
+  );
+}
+
 /* A job that is ready. */
 
 /** How fast the queue goes, and when it is the turn of a job with so many others in front of it. */
@@ -139,10 +171,11 @@ function paceOf({ pace: { leased, withinMs } }: Known['queue'], inFront: number,
 function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
   const { front } = reasons;
   if (reasons.job.state !== 'ready' || front === null) return null;
-  const { urgent, older, isExact } = front;
+  const { urgent, older, isExact, isOfType } = front;
   const all = urgent + older;
   const facts = {
     ...{ queue: queue.queue, jobs_in_front: all, of_higher_priority: urgent, older, at_least: !isExact },
+    ...{ of_type: isOfType ? reasons.job.type : null },
     ...{ running: queue.counts.leased, leased_lately: queue.pace.leased, lately_ms: queue.pace.withinMs },
   };
   const { target } = queue;
@@ -151,12 +184,13 @@ function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
     // A lease request gets no job of a pushed queue.
     remedies: target === null ? [remedies.lease(queue.queue)] : [],
   };
+  const among = isOfType ? `of its type in the queue ${queue.queue}` : `of the queue ${queue.queue}`;
   const given = target === null ? 'gives' : `gives to its target ${target.name}`;
   const pace = paceOf(queue, all, isExact);
   if (all === 0)
     return cause(
       'behind',
-      `The job is ready, and the next one that the queue ${queue.queue} ${given}.${pace}`,
+      `The job is ready, and the next one ${isOfType ? 'of its type ' : ''}that the queue ${queue.queue} ${given}.${pace}`,
       more,
     );
   const least = isExact ? '' : 'at least ';
@@ -166,7 +200,7 @@ function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
   ];
   return cause(
     'behind',
-    `The job is ready, behind ${least}${count(all, 'job')} of the queue ${queue.queue}: ${joined(parts)}.${pace}`,
+    `The job is ready, behind ${least}${count(all, 'job')} ${among}: ${joined(parts)}.${pace}`,
     more,
   );
 }
@@ -196,7 +230,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   ifIn(['ready'], rate),
   keyRate,
   ifIn(['ready', 'scheduled'], stillWithoutHandler),
-  ifIn(WAITING, noWorker),
+  ifIn(WAITING, (known) => noWorker(known) ?? noWorkerForType(known)),
   behind,
   freed,
   // Last: a draining queue still runs the jobs that it has.

@@ -104,8 +104,8 @@ export function originOf(
 
 export function frontOf(front: readonly unknown[]): JobReasons['front'] {
   if (front.length === 0) return null;
-  const [urgent = 0, older = 0, isExact] = front.map(Number);
-  return { urgent, older, isExact: isExact === 1 };
+  const [urgent = 0, older = 0, isExact, isOfType] = front.map(Number);
+  return { urgent, older, isExact: isExact === 1, isOfType: isOfType === 1 };
 }
 
 export function slotsOf([taken, ...holders]: readonly unknown[]): JobReasons['slots'] {

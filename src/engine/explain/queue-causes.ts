@@ -7,7 +7,7 @@ import { count, firstLine, joined, moment } from './sentences.js';
 /* What holds back all jobs of a queue. */
 
 /** Time without a lease request after which no worker asks for a queue, in milliseconds. */
-const NO_REQUEST_MS = 60_000;
+export const NO_REQUEST_MS = 60_000;
 
 export function storeFull({ queue, remedies }: Known): Cause | null {
   if (!queue.isStoreFull) return null;

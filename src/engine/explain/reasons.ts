@@ -84,6 +84,18 @@ export interface HolderSeen {
   readonly leasedAtMs: number | null;
 }
 
+/** Jobs before a ready one. */
+export interface FrontSeen {
+  /** Of a priority that goes first. */
+  readonly urgent: number;
+  /** Of its own priority. */
+  readonly older: number;
+  /** False: there may be more. */
+  readonly isExact: boolean;
+  /** True: of its type only; those of other types do not delay it. */
+  readonly isOfType: boolean;
+}
+
 /** What decides when a job runs. */
 export interface JobReasons {
   readonly nowMs: number;
@@ -91,8 +103,14 @@ export interface JobReasons {
   readonly queue: QueueReasons;
   /** Since when it is leased; null = it is not, or that is not stored. */
   readonly leasedAtMs: number | null;
-  /** Jobs before a ready one: of a priority that goes first, and older ones. `isExact` false: there may be more. */
-  readonly front: { readonly urgent: number; readonly older: number; readonly isExact: boolean } | null;
+  /** Jobs before a ready one. */
+  readonly front: FrontSeen | null;
+  /** When a lease request took jobs of its type last, Unix ms; null = none is known. */
+  readonly typeRequestMs: number | null;
+  /** True while a lease request waits for jobs of its type. */
+  readonly isTypeAwaited: boolean;
+  /** When a lease request for some types of its queue was made last; null = none is known. One that waits is made now. */
+  readonly typedRequestMs: number | null;
   /** The slots of its concurrency key: how many are taken, and some of the jobs that have them. */
   readonly slots: { readonly taken: number; readonly holders: readonly HolderSeen[] } | null;
   /** When the rate limit of its key allows the next job; null = now. */
