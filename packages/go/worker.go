@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,6 +43,8 @@ const (
 	// While the queues are empty it is so long from one lease request to the next, where Wait is shorter: doubles.
 	firstEmpty = 100 * time.Millisecond
 	maxEmpty   = time.Second
+	// maxTypes is the number of types that a lease request can name.
+	maxTypes = 64
 	// oldUnhandled is for how long a job without a handler is given back to a server that does not count how often.
 	oldUnhandled = time.Minute
 	// leaseTries are attempts of one lease request before its failure is logged. The next request follows it.
@@ -53,6 +56,9 @@ const (
 	// atOnce is how long giving all jobs back may take at a second signal.
 	atOnce = time.Second
 )
+
+// typesAgain is how long a worker leases jobs of all types after the server has refused to lease by type.
+var typesAgain = 10 * time.Minute
 
 // hopeless are refusals that no later lease request can get past.
 var hopeless = map[string]bool{
@@ -197,8 +203,12 @@ type Worker struct {
 	handlers map[handlerKey]Handler
 	// named has the queues of handlers, in their order.
 	named []string
-	acks  ackBatcher
-	ctx   context.Context // Of all its calls: they go on while it stops.
+	// types that lease requests name; none = jobs of all types. None before noTypesUntil.
+	types         []any
+	noTypesUntil  time.Time
+	warnedOfTypes bool
+	acks          ackBatcher
+	ctx           context.Context // Of all its calls: they go on while it stops.
 
 	started, quieting, stopping, aborting, ended latch
 	// leaving: the shutdown waits for no outcome any more that the server cannot store yet.
@@ -273,7 +283,8 @@ func defaultTo[T comparable](field *T, value T) {
 }
 
 // Handle sets the handler of a type of job, in whatever queue. AnyType stands for all types that have none, "" for jobs without a
-// type. It panics if there is one already, and must not be called after Run.
+// type. Without AnyType, only jobs of the types that have a handler are leased, if they are 64 at most. It panics if there is one
+// already, and must not be called after Run.
 func (w *Worker) Handle(jobType string, handler Handler) { w.HandleQueue("", jobType, handler) }
 
 // HandleQueue sets the handler of a type of job in one queue; it comes before that of the type.
@@ -310,6 +321,7 @@ func (w *Worker) prepare() error {
 	if len(queues) > maxSessionQueues {
 		w.info["queues"] = queues[:maxSessionQueues]
 	}
+	w.types = w.typesIn(queues)
 	takesAll := false
 	for key := range w.handlers {
 		takesAll = takesAll || key.queue == ""
@@ -335,6 +347,33 @@ func (w *Worker) prepare() error {
 		w.options.Logf("pumphouse: queues and handlers of the worker %s do not match: %s", w.ID, strings.Join(faults, "; "))
 	}
 	return nil
+}
+
+// typesIn returns the types that have a handler in one of these queues, sorted: a request names one list for all of its queues. It
+// returns none if all types have one, or if they are too many to name.
+func (w *Worker) typesIn(queues []string) (types []any) {
+	isThere := map[string]bool{}
+	for key := range w.handlers {
+		if key.queue == "" || has(queues, key.queue) {
+			isThere[key.jobType] = true
+		}
+	}
+	names := make([]string, 0, len(isThere))
+	for name := range isThere {
+		names = append(names, name)
+	}
+	if isThere[AnyType] || len(names) > maxTypes {
+		return nil
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if name == "" {
+			types = append(types, nil) // Jobs without a type.
+		} else {
+			types = append(types, name)
+		}
+	}
+	return types
 }
 
 // Run works until the context ends, or Stop or an operator stops it. Then it waits for handlers, ends their contexts after the
@@ -458,7 +497,7 @@ func (w *Worker) leaseLoop() error {
 			free = maxLeases
 		}
 		began := time.Now()
-		jobs, err := w.lease(free)
+		jobs, err := w.leaseByType(free)
 		for _, job := range jobs {
 			w.take(job)
 		}
@@ -508,12 +547,47 @@ func emptyPause(n int) time.Duration {
 	return upperJitter(firstEmpty, maxEmpty, n)
 }
 
+// leaseByType asks for jobs of the types of the handlers, and at once for all others too if the server cannot do that.
+func (w *Worker) leaseByType(count int) ([]*Job, error) {
+	if len(w.types) == 0 || time.Now().Before(w.noTypesUntil) {
+		return w.lease(count, nil)
+	}
+	jobs, err := w.lease(count, w.types)
+	// guard: go-leases-without-types
+	if isRefusalOfTypes(err) && !w.quieting.isSet() {
+		w.noTypesUntil = time.Now().Add(typesAgain)
+		if !w.warnedOfTypes {
+			w.warnedOfTypes = true
+			const format = "pumphouse: the server cannot lease by type; this worker leases jobs of all types, and tries again every " +
+				"10 minutes. Upgrade the server, or run `pumphouse format raise`: %v"
+			w.options.Logf(format, err)
+		}
+		return w.lease(count, nil)
+	}
+	return jobs, err
+}
+
+// isRefusalOfTypes is true if Redis has an older data format, or the server is of an older version.
+func isRefusalOfTypes(err error) bool {
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != "invalid_argument" {
+		return Code(err) == "format_too_old"
+	}
+	for _, one := range refused.Fields() {
+		if one.Field == "types" || strings.HasPrefix(one.Field, "types[") {
+			return true
+		}
+	}
+	return false
+}
+
 // lease asks for jobs once. When the worker is to be quiet it ends the request: by a call, because a proxy does not pass on that its
 // connection is closed; then it closes its side of the connection. Jobs that are on their way still arrive.
-func (w *Worker) lease(count int) ([]*Job, error) {
+func (w *Worker) lease(count int, types []any) ([]*Job, error) {
 	m := members{"queues": w.options.Queues, "count": count, "worker": w.ID}
 	m["wait_ms"], m["ttr_ms"] = w.options.Wait.Milliseconds(), w.options.TTR.Milliseconds()
 	m.text("order", w.options.Order)
+	m.put("types", types, len(types) > 0)
 	body, err := encode(m)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package pumphouse_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -245,6 +246,97 @@ func TestALineSaysThatLeasingWorksAgain(t *testing.T) {
 		t.Errorf("the log has %q", again)
 	}
 	worker.Stop()
+}
+
+// leaseServer answers lease requests, and sends the types that each of them names.
+func leaseServer(t *testing.T, answer func(types []any) (status int, body string)) (*pumphouse.Client, <-chan []any) {
+	t.Helper()
+	seen := make(chan []any, 1000)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if !strings.HasSuffix(request.URL.Path, "/leases") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		var body struct{ Types []any }
+		if err := json.NewDecoder(request.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		status, text := answer(body.Types)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+		seen <- body.Types
+	}))
+	t.Cleanup(server.Close)
+	return newClient(t, pumphouse.Config{URL: server.URL}), seen
+}
+
+func TestLeaseRequestsNameTheTypesOfTheHandlersUnlessTheseTakeAllOrAreTooMany(t *testing.T) {
+	client, seen := leaseServer(t, func([]any) (int, string) { return 200, `{"jobs":[]}` })
+	many := make([][2]string, 65)
+	for i := range many {
+		many[i] = [2]string{"", fmt.Sprintf("t%02d", i)}
+	}
+	for _, row := range []struct {
+		handlers [][2]string
+		want     string
+	}{
+		{[][2]string{{"", "b"}, {"mail", "a"}, {"mail", "b"}, {"", ""}, {"other", "*"}}, "[<nil> a b]"},
+		{[][2]string{{"", "a"}, {"mail", "*"}}, "[]"},
+		{[][2]string{{"", "a"}, {"", "*"}}, "[]"},
+		{nil, "[]"},
+		{many, "[]"},
+	} {
+		worker := newWorker(t, client, new(lines), "mail")
+		for _, handler := range row.handlers {
+			worker.HandleQueue(handler[0], handler[1], returns(nil))
+		}
+		start(t, worker)
+		if types := fmt.Sprint(<-seen); types != row.want {
+			t.Errorf("the types are %s, not %s", types, row.want)
+		}
+		worker.Stop()
+		for len(seen) > 0 {
+			<-seen
+		}
+	}
+}
+
+func TestAWorkerNamesNoTypesForAWhileAfterARefusalWhichIsLoggedOnce(t *testing.T) {
+	again := *pumphouse.TypesAgain
+	if again != 10*time.Minute {
+		t.Errorf("it is %v", again)
+	}
+	*pumphouse.TypesAgain = 300 * time.Millisecond
+	t.Cleanup(func() { *pumphouse.TypesAgain = again })
+	tooOld := `{"code":"format_too_old","detail":"the format is 3"}`
+	older := `{"code":"invalid_argument","errors":[{"field":"types","rule":"unknown field"}]}`
+	for status, refusal := range map[int]string{409: tooOld, 400: older} {
+		client, seen := leaseServer(t, func(types []any) (int, string) {
+			if len(types) > 0 {
+				return status, refusal
+			}
+			return 200, `{"jobs":[]}`
+		})
+		log := new(lines)
+		worker := newWorker(t, client, log, "mail")
+		worker.Handle("known", returns(nil))
+		start(t, worker)
+		named, first := 0, []string{}
+		for named < 3 {
+			types := fmt.Sprint(<-seen)
+			first = append(first, types)
+			if types != "[]" {
+				named++
+			}
+		}
+		worker.Stop()
+		if got := fmt.Sprint(first[:3]); got != "[[known] [] []]" || first[len(first)-2] != "[]" {
+			t.Errorf("the types are %s", first)
+		}
+		if len(log.all) != 1 || !strings.Contains(log.all[0], "cannot lease by type; ") || !strings.Contains(log.all[0], "`pumphouse format raise`: ") {
+			t.Errorf("the log is %q", log.all)
+		}
+	}
 }
 
 func TestAResultWithoutJSONIsNamedByItsPlace(t *testing.T) {

@@ -35,6 +35,13 @@ describe('the page about several programs on one queue', () => {
     return (json as { result: { data: unknown } }).result.data;
   }
 
+  /** The result of a job that only the worker in Python can do. */
+  async function scanned(): Promise<unknown> {
+    const body = JSON.stringify({ queue: 'images', type: 'scan', data: { pages: 2 } });
+    const { json } = await app.call('POST', `/v1/${app.namespace}/jobs?wait_ms=60000`, { body });
+    return (json as { result: { data: unknown } }).result.data;
+  }
+
   whereThere(
     'has workers in two languages that share the jobs of a queue',
     async () => {
@@ -57,13 +64,20 @@ describe('the page about several programs on one queue', () => {
       const second = project.startProgram(inPython, env);
       await waitFor(async () => (await languages()).size === 2, LIMIT_MS);
 
-      for (let i = 0; i < JOBS; i++) expect(await resized()).toMatchObject({ width: 320 });
+      for (let i = 0; i < JOBS; i++) {
+        expect(await resized()).toMatchObject({ width: 320 });
+        expect(await scanned()).toEqual({ by: 'Python', pages: 2 });
+      }
       expect((await first.stop()).code).toBe(0);
       expect(await resized()).toEqual({ by: 'Python', width: 320 });
       const third = project.startProgram(inJavaScript, env);
       expect((await second.stop()).code).toBe(0);
+      const left = { queue: 'images', id: 'left', type: 'scan', data: { pages: 1 } };
+      await app.call('POST', `/v1/${app.namespace}/jobs`, { body: JSON.stringify(left) });
       expect(await resized()).toEqual({ by: 'JavaScript', width: 320 });
       expect((await third.stop()).code).toBe(0);
+      const { json } = await app.get(`/v1/${app.namespace}/jobs/left`);
+      expect(json).toMatchObject({ state: 'ready', attempts: 0, no_handler: null });
     },
     LIMIT_MS,
   );

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
 import { follow, producerContract } from '../../packages/client/test/producer-contract.js';
 import {
@@ -61,6 +62,34 @@ describe('a Pumphouse without a server', () => {
     expect((await jobs.cancel(id)).outcome).toBe('cancelled');
     await jobs.delete(id).catch(() => undefined);
     await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
+  });
+
+  it('has workers that lease jobs of all types from a Redis with an older data format', async () => {
+    const redis = await startRedis({ args: ['--appendfsync', 'always'] });
+    const store = new Redis(redis.url);
+    await store.set('pumphouse:format', 3);
+    store.disconnect();
+    const one = await connect({ redis: redis.url, namespace });
+    try {
+      const lines: string[] = [];
+      const logger = { warn: (line: string) => void lines.push(line), error: () => undefined };
+      const worker = one.worker({ queues: ['q'], waitMs: 100, shutdownGraceMs: 0, logger });
+      worker.handle('known', () => 'done');
+      const known = await one.publish({ queue: 'q', type: 'known', retentionMs: 60_000 });
+      const other = await one.publish({ queue: 'q', type: 'other' });
+      const running = worker.run();
+      await waitFor(async () => (await one.jobs.get(known.id)).state === 'done', 10_000);
+      await waitFor(async () => (await one.jobs.get(other.id)).noHandler !== null, 10_000);
+      await worker.stop();
+      await running;
+      expect(lines).toEqual([
+        expect.stringContaining('cannot lease by type'),
+        expect.stringContaining('no handler for jobs of this type'),
+      ]);
+    } finally {
+      await one.close();
+      await redis.stop();
+    }
   });
 
   it('fails a job whose handler returns an invalid next queue or dependency', async () => {

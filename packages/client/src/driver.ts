@@ -63,6 +63,8 @@ export interface WorkerDriver {
   /**
    * Leases jobs; waits up to `waitMs` for a first one. When `signal` aborts it answers at once: with jobs that were on
    * their way, or with none. Jobs whose answer is lost go back to their queue.
+   *
+   * @throws {PumphouseError} `format_too_old`, or `invalid_argument` with the field `types`: it cannot lease by type
    */
   lease(request: LeaseRequest): Promise<readonly LeasedJob[]>;
   /**
@@ -94,6 +96,8 @@ export interface WorkerDriver {
 export interface LeaseRequest {
   readonly queues: readonly string[];
   readonly order?: 'ordered' | 'round_robin' | undefined;
+  /** 1 … 64: only jobs of these types, null = without one; undefined = any job. */
+  readonly types?: readonly (string | null)[] | undefined;
   /** 1 … 100. */
   readonly count: number;
   readonly waitMs: number;

@@ -80,7 +80,7 @@ export class HttpDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, count, ttrMs, worker, signal } = request;
+    const { queues, order, types, count, ttrMs, worker, signal } = request;
     const waitMs = wholeWait(timerMs(request.waitMs));
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
@@ -89,7 +89,7 @@ export class HttpDriver implements JobDriver {
       .call({
         method: 'POST',
         path: 'leases',
-        body: { queues, order, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
+        body: { queues, order, types, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
         waitMs,
         limits: { tries: Math.min(this.api.tries, LEASE_TRIES) },
         hurry: poll.hurry,

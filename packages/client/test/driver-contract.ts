@@ -88,6 +88,14 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await lease()).toEqual([]);
     });
 
+    it('leases only jobs of the types that a request names', async () => {
+      const [a, b, c] = await publish({ type: 'a' }, { type: 'b' }, {});
+      expect(await lease({ types: ['c'] })).toEqual([]);
+      expect((await lease({ types: ['b'] })).map(({ id }) => id)).toEqual([b]);
+      expect((await lease({ types: ['b', null] })).map(({ id }) => id)).toEqual([c]);
+      expect((await lease()).map(({ id }) => id)).toEqual([a]);
+    });
+
     it('returns all fields of a leased job', async () => {
       const [id] = await publish({
         type: 't',

@@ -82,6 +82,16 @@ describe('testWorker', () => {
     expect(test.nowMs - begunMs).toBe(60_500);
   });
 
+  it('leaves a job without a handler ready', async () => {
+    test = make((worker) => worker.handle(mail, () => 'sent'));
+    const unknown = await test.publish({ queue: 'mail', type: 'unknown' });
+    const { id } = await test.publish(mail, { to: 'ada' });
+    await test.drain();
+    await test.advance(60_000);
+    expect(test.job(id)).toMatchObject({ state: 'done', result: 'sent' });
+    expect(test.job(unknown.id)).toMatchObject({ state: 'ready', attempts: 0 });
+  });
+
   it('aborts the signal of a running job that is cancelled', async () => {
     test = make((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)));
     const { id } = await test.publish(mail, { to: 'ada' });

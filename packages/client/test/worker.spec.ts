@@ -46,6 +46,10 @@ function deep(depth: number): unknown {
 }
 
 const plain = (queue: string) => defineJob({ queue });
+const formatTooOld: Fault = { status: 409, body: { code: 'format_too_old', title: 'too old', detail: '' } };
+/** Of what the proxy saw, the types that each lease request named. */
+const namedTypes = (): unknown[] =>
+  proxy.of('/leases').map(({ body }) => (JSON.parse(body) as { types?: unknown }).types);
 /** Of what the proxy saw, calls that settle a job. */
 const settled = (): string[] =>
   proxy.seen.flatMap(({ path }) => /\/(acks|release|retry|fail)$/.exec(path)?.slice(1) ?? []);
@@ -73,6 +77,69 @@ describe('a worker of the client', () => {
     expect(leaseCounts[0]).toBe(7);
     await waitFor(async () => (await counts(queue))['leased'] === 0);
   });
+
+  it('names the types of its handlers in lease requests, unless it takes all or has more than 64', async () => {
+    const handled = async (...kinds: Parameters<Worker['handle']>[0][]): Promise<unknown> => {
+      proxy.seen.length = 0;
+      const { worker } = workerOf('listed', { through: faulty });
+      for (const kind of kinds) worker.handle(kind, () => 1);
+      void worker.run();
+      await waitFor(() => proxy.of('/leases').length > 0);
+      await worker.stop();
+      return namedTypes()[0];
+    };
+    const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `t${String(i)}`);
+    const typed = defineJob({ queue: 'listed', type: 'b' });
+    const elsewhere = defineJob({ queue: 'elsewhere', type: 'x' });
+    expect(await handled('a', typed, 'b', plain('listed'), elsewhere)).toEqual(['a', 'b', null]);
+    expect(await handled('a', '*')).toBeUndefined();
+    expect(await handled()).toBeUndefined();
+    expect(await handled(...many(64))).toEqual(many(64));
+    expect(await handled(...many(65))).toBeUndefined();
+  });
+
+  const OLDER_SERVER: Fault = {
+    status: 400,
+    body: { code: 'invalid_argument', errors: [{ field: 'types', rule: 'unknown field; known: queues' }] },
+  };
+  it.each([
+    { of: 'an older data format', refusal: formatTooOld },
+    { of: 'an older server', refusal: OLDER_SERVER },
+  ])(
+    'leases jobs of all types for 10 minutes after the refusal of $of, and logs that once',
+    async ({ refusal }) => {
+      const queue = fresh();
+      proxy.rule = ({ path, body }) =>
+        path.endsWith('/leases') && body.includes('types') ? refusal : 'pass';
+      const { worker, log } = workerOf(queue, { through: faulty, waitMs: 50 });
+      const jobs: string[] = [];
+      worker.handle('known', ({ id }) => jobs.push(id));
+      const published = await client.publish({ queue, type: 'known' });
+      void worker.run();
+      await waitFor(() => proxy.of('/leases').length >= 4);
+      expect(jobs).toEqual([published.id]);
+      expect(namedTypes().slice(0, 4)).toEqual([['known'], undefined, undefined, undefined]);
+
+      passTime(590_000);
+      const before = proxy.of('/leases').length;
+      await waitFor(() => proxy.of('/leases').length > before + 1);
+      expect(namedTypes().filter((types) => types !== undefined)).toHaveLength(1);
+      passTime(2_000);
+      await waitFor(() => namedTypes().filter((types) => types !== undefined).length === 2);
+      expect(log).toEqual([
+        {
+          message: expect.stringContaining('`pumphouse format raise`') as string,
+          details: {
+            error: expect.stringContaining(refusal === OLDER_SERVER ? 'types' : 'too_old') as string,
+          },
+        },
+      ]);
+      proxy.rule = () => 'pass';
+      passTime(601_000);
+      await waitFor(() => namedTypes().filter((types) => types !== undefined).length >= 4);
+      expect(log).toHaveLength(1);
+    },
+  );
 
   it('has at most one open lease request, while idle and while busy', async () => {
     const queue = fresh();
@@ -263,7 +330,7 @@ describe('handlers of a client worker', () => {
     ]);
     const seen: unknown[] = [];
     const { worker } = workerOf(queue, { concurrency: 4 });
-    worker.handle(plain(queue), ({ data, text, bytes, contentType, attempts, triesLeft }) => {
+    worker.handle('*', ({ data, text, bytes, contentType, attempts, triesLeft }) => {
       seen.push([data, text, Buffer.from(bytes).toString('latin1'), contentType, attempts, triesLeft]);
     });
     void worker.run();
@@ -707,7 +774,8 @@ describe('outcomes of handlers of a client worker', () => {
 
   it('release a job without a handler for about a second, and log one line for two jobs of a type', async () => {
     const queue = fresh();
-    const { worker, log } = workerOf(queue);
+    proxy.next('/leases', formatTooOld);
+    const { worker, log } = workerOf(queue, { through: faulty });
     worker.handle('known', () => 1);
     const jobs = await client.publishMany([
       { queue, type: 'new' },
@@ -721,6 +789,7 @@ describe('outcomes of handlers of a client worker', () => {
     expect(job.noHandler).toMatchObject({ count: 1, worker: worker.id });
     expect(job.timeline.at(-1)).toMatchObject({ what: 'released', reason: 'no_handler', worker: worker.id });
     expect(log).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('cannot lease by type') as string }),
       {
         message: expect.stringContaining('no handler') as string,
         details: { queue, type: 'new', reason: 'no_handler' },

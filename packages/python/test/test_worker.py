@@ -1,11 +1,12 @@
 """What a worker of threads does beside the scenarios of all clients."""
 
+import json
 import logging
 import threading
 import time
 import unittest
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 from unittest import mock
 
 from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
@@ -226,6 +227,61 @@ class Leasing(unittest.TestCase):
         count = f"{len(failures)} failed request{'' if len(failures) == 1 else 's'}"
         self.assertEqual(over, [f"WARNING:pumphouse:leasing jobs works again after {count}"])
         self.assertEqual([line for line in logs.output if "works again" in line], over)
+
+    def types_of(self, *handlers: Tuple[Optional[str], Optional[str]]) -> Any:
+        worker = Worker(Pumphouse(), ["mail"])
+        for queue, kind in handlers:
+            worker.handle(kind, queue=queue)(lambda _job, _context: None)
+        worker._prepare()
+        return worker._types()
+
+    def test_name_the_types_of_the_handlers_unless_these_take_all_or_are_too_many(self) -> None:
+        named = (None, "a"), ("mail", "b"), (None, "b"), (None, None)
+        self.assertEqual(self.types_of(*named), ["a", "b", None])
+        self.assertEqual(self.types_of((None, "a"), ("other", "*")), ["a"])
+        self.assertIsNone(self.types_of((None, "a"), ("mail", "*")))
+        self.assertIsNone(self.types_of((None, "a"), (None, "*")))
+        self.assertIsNone(self.types_of())
+        many: List[Tuple[Optional[str], Optional[str]]] = [(None, str(i)) for i in range(65)]
+        self.assertEqual(len(self.types_of(*many[:64])), 64)
+        self.assertIsNone(self.types_of(*many))
+
+    def test_name_no_types_for_10_minutes_after_a_refusal_which_is_logged_once(self) -> None:
+        too_old = PumphouseError("format_too_old", "the format is 3", status=409)
+        errors = [{"field": "types", "rule": "unknown field"}]
+        older = PumphouseError("invalid_argument", "types", status=400, details={"errors": errors})
+        worker = Worker(Pumphouse(), ["mail"])
+        worker.handle("known")(lambda _job, _context: None)
+        worker._prepare()
+        sent: List[Any] = []
+        now = 1_000.0
+
+        def send(call: Any, _connections: Any) -> List[Job]:
+            sent.append(json.loads(call.body).get("types"))
+            if sent[-1] is not None and refusals:
+                raise refusals.pop(0)
+            return []
+
+        refusals = [too_old, older]
+        with self.assertLogs("pumphouse", "WARNING") as logs, mock.patch.object(worker, "_send", send):
+            for passed in (0, 599, 2, 1, 600):
+                now += passed
+                with mock.patch.object(time, "monotonic", return_value=now):
+                    self.assertEqual(worker._lease(1), [])
+        self.assertEqual(sent, [["known"], None, None, ["known"], None, None, ["known"]])
+        (line,) = logs.output
+        self.assertRegex(line, "cannot lease by type; .* `pumphouse format raise`: format_too_old: the format is 3$")
+
+    def test_are_not_repeated_after_a_refusal_of_other_fields(self) -> None:
+        errors = [{"field": "queues[0]", "rule": "must be a name"}]
+        refusal = PumphouseError("invalid_argument", "queues[0]", status=400, details={"errors": errors})
+        worker = Worker(Pumphouse(), ["mail"])
+        worker.handle("known")(lambda _job, _context: None)
+        worker._prepare()
+        with mock.patch.object(worker, "_send", side_effect=refusal) as send:
+            with self.assertRaises(PumphouseError):
+                worker._lease(1)
+        send.assert_called_once()
 
     def until(self, logs: Any, text: str) -> List[str]:
         """The lines with a text, as soon as there is one."""

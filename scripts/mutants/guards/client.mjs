@@ -256,6 +256,13 @@ export const CLIENT = [
     test: 'outcomes of handlers of a client worker › release a job without a handler for about a second, and log one line for two jobs of a type',
   },
   {
+    id: 'leases-without-types',
+    name: 'client: a server that cannot lease by type is asked for jobs of all types',
+    off: 'false',
+    spec: WORKER,
+    test: 'a worker of the client › leases jobs of all types for 10 minutes after the refusal of an older server, and logs that once',
+  },
+  {
     id: 'refused-ack-is-alone',
     name: 'client: a refused ack does not refuse the others of its batch',
     off: 'false',

@@ -136,6 +136,8 @@ export const PAYLOADS = [
     ['client-waits-for-room', 'client: a job waits for room in Redis for its outcome', 'remove'],
     ['python-waits-for-room', 'python: a job waits for room in Redis for its outcome', 'true'],
     ['go-waits-for-room', 'go: a job waits for room in Redis for its outcome', 'false'],
+    ['python-leases-without-types', 'python: a server that cannot lease by type leases all jobs', 'false'],
+    ['go-leases-without-types', 'go: a server that cannot lease by type leases all jobs', 'false'],
     ['client-stops-in-a-full-store', 'client: a stop waits for no room in Redis', 'remove'],
     ['python-stops-in-a-full-store', 'python: a stop waits for no room in Redis', 'remove'],
     ['go-stops-in-a-full-store', 'go: a stop waits for no room in Redis', 'remove'],

@@ -95,15 +95,17 @@ export class MemoryDriver implements JobDriver {
   private count = 0;
   /** For `round_robin`: from which queue the last job was leased. */
   private lastQueue = '';
+  /** Those of the last lease request. */
+  private types: LeaseRequest['types'];
 
   /** All jobs, in the order of publishing. */
   get jobs(): readonly MemoryJob[] {
     return [...this.stored.values()];
   }
 
-  /** True while a job is ready or leased. */
+  /** True while a job is leased, or ready and of a type that the last lease request asked for. */
   get hasWork(): boolean {
-    return this.jobs.some(({ state }) => state === 'ready' || state === 'leased');
+    return this.jobs.some((job) => job.state === 'leased' || isReady(job, this.types));
   }
 
   /** When the next job is due, loses its lease or expires; undefined if none will. */
@@ -169,10 +171,11 @@ export class MemoryDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, count, waitMs, ttrMs, signal } = request;
+    const { queues, order, types, count, waitMs, ttrMs, signal } = request;
     const endMs = performance.now() + waitMs;
+    this.types = types;
     for (;;) {
-      const ready = this.chosen(this.readyIn(queues), count, order);
+      const ready = this.chosen(this.readyIn(queues, types), count, order);
       const leftMs = endMs - performance.now();
       if (ready.length > 0 || signal.aborted || leftMs <= 0)
         return ready.map((job) => this.leaseOne(job, ttrMs));
@@ -286,10 +289,10 @@ export class MemoryDriver implements JobDriver {
   }
 
   /** By priority, then in the order of publishing. */
-  private readyIn(queues: readonly string[]): Stored[] {
+  private readyIn(queues: readonly string[], types: LeaseRequest['types']): Stored[] {
     const rank = ({ queue }: Stored): number => queues.indexOf(queue);
     return [...this.stored.values()]
-      .filter(({ state, queue }) => state === 'ready' && (queues.includes(ANY) || queues.includes(queue)))
+      .filter((job) => isReady(job, types) && (queues.includes(ANY) || queues.includes(job.queue)))
       .sort(
         (a, b) => rank(a) - rank(b) || (a.job.priority ?? 0) - (b.job.priority ?? 0) || a.order - b.order,
       );
@@ -432,6 +435,10 @@ class MemoryLeasedJob extends JobWithPayload {}
 
 function memoryJob(fields: LeasedJob): LeasedJob {
   return Object.assign(new MemoryLeasedJob(), fields);
+}
+
+function isReady({ state, type }: Stored | MemoryJob, types: LeaseRequest['types']): boolean {
+  return state === 'ready' && (types?.includes(type) ?? true);
 }
 
 /** When the clock next changes a job; Infinity if it does not. */

@@ -41,12 +41,16 @@ export type Middleware = (job: Job, context: HandlerContext, next: () => Promise
 
 export interface Registration {
   readonly name: string;
+  /** Null: jobs without a type. */
+  readonly type: string | null;
   readonly definition: AnyJobDefinition | undefined;
   readonly handler: Handler;
 }
 
 /** Every type that has no handler of its own; in the queues of a worker, every queue there is. */
 export const ANY = '*';
+/** Most types that a lease request can name. */
+const MAX_TYPES = 64;
 
 /** The handlers of a worker, by queue and type. */
 export class Handlers {
@@ -61,12 +65,27 @@ export class Handlers {
   /** @throws {TypeError} there is one already */
   add(target: AnyJobDefinition | string, handler: Handler): void {
     const definition = typeof target === 'string' ? undefined : target;
-    const type = typeof target === 'string' ? target : target.type;
-    const key = keyOf(definition?.queue, type ?? null);
+    const type = (typeof target === 'string' ? target : target.type) ?? null;
+    const key = keyOf(definition?.queue, type);
     if (this.byKey.has(key)) throw new TypeError(`there is a handler for ${key} already`);
-    this.byKey.set(key, { name: nameOf(definition, type), definition, handler });
+    this.byKey.set(key, { name: nameOf(definition, type), type, definition, handler });
     if (definition !== undefined && !this.queueNames.includes(definition.queue))
       this.queueNames = [...this.queueNames, definition.queue];
+  }
+
+  /**
+   * The types that have a handler in one of these queues. A request names one list for all of its queues.
+   *
+   * @returns undefined: all types have one, or there are none or too many to name
+   */
+  typesIn(queues: readonly string[]): readonly (string | null)[] | undefined {
+    const types = new Set<string | null>();
+    for (const { type, definition } of this.byKey.values()) {
+      if (definition === undefined && type === ANY) return undefined;
+      if (definition === undefined || queues.includes(ANY) || queues.includes(definition.queue))
+        types.add(type);
+    }
+    return types.size > 0 && types.size <= MAX_TYPES ? [...types] : undefined;
   }
 
   /** Queues of these whose jobs no handler takes; none if there is a handler of a type, in whatever queue. */
@@ -96,9 +115,9 @@ function keyOf(queue: string | undefined, type: string | null): string {
   return `${queue ?? ANY} ${type ?? ''}`;
 }
 
-function nameOf(definition: AnyJobDefinition | undefined, type: string | undefined): string {
+function nameOf(definition: AnyJobDefinition | undefined, type: string | null): string {
   if (definition === undefined) return type ?? ANY;
-  return type === undefined ? definition.queue : `${definition.queue}/${type}`;
+  return type === null ? definition.queue : `${definition.queue}/${type}`;
 }
 
 /** The handler with the middleware around it. */

@@ -92,6 +92,8 @@ const FIRST_EMPTY_MS = 100;
 const MAX_EMPTY_MS = 1_000;
 /** Part of that time that jitter may take away. */
 const EMPTY_JITTER = 0.5;
+/** How long a worker leases jobs of all types after the server has refused to lease by type. */
+const TYPES_AGAIN_MS = 600_000;
 /** At a second stop signal the rest is given back within this time. */
 const AT_ONCE_MS = 1_000;
 /** Refusals that no later lease request can get past. */
@@ -135,6 +137,9 @@ export class Worker {
   private runningCount = 0;
   /** Lease requests that have failed since the last one that was answered. */
   private failedLeases = 0;
+  /** Until then it names no types, on the monotonic clock. */
+  private noTypesUntilMs = -Infinity;
+  private hasWarnedOfTypes = false;
   /** The workers for whose ends handlers of this one wait. */
   private readonly awaited: Worker[] = [];
   /** Aborted: nothing more is leased. */
@@ -170,7 +175,10 @@ export class Worker {
     this.acks = new AckBatcher(driver, this.keeper, () => this.runningCount === 0);
   }
 
-  /** Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. */
+  /**
+   * Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. Without `*`, only
+   * jobs of the types that have a handler are leased, if they are 64 at most.
+   */
   handle<T extends AnyJobDefinition | string>(kind: T, handler: HandlerOf<T>): this {
     this.handlers.add(kind, handler);
     return this;
@@ -338,19 +346,36 @@ export class Worker {
     const { order, waitMs, ttrMs } = this.options;
     const { queues } = this;
     const { signal } = this.quieting;
+    const types = clock.nowMs() < this.noTypesUntilMs ? undefined : this.handlers.typesIn(queues);
     try {
-      const jobs = await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: this.id, signal });
+      const jobs = await this.driver.lease({
+        ...{ queues, order, types, count, waitMs, ttrMs, worker: this.id, signal },
+      });
       if (this.failedLeases > 0)
         this.logger.warn('leasing jobs works again', { failedRequests: this.failedLeases });
       this.failedLeases = 0;
       return jobs;
     } catch (error) {
       if (signal.aborted) return [];
+      if (types !== undefined && /* guard: leases-without-types */ isRefusalOfTypes(error)) {
+        this.noTypesUntilMs = clock.nowMs() + TYPES_AGAIN_MS;
+        this.warnOfTypes(error);
+        return this.lease(count);
+      }
       if (isPumphouseError(error, ...HOPELESS)) throw error;
       this.failedLeases += 1;
       this.logger.warn('leasing jobs failed; trying again', { error: errorText(error) });
       return undefined;
     }
+  }
+
+  private warnOfTypes(error: unknown): void {
+    if (this.hasWarnedOfTypes) return;
+    this.hasWarnedOfTypes = true;
+    this.logger.warn(
+      'the server cannot lease by type; this worker leases jobs of all types, and tries again every 10 minutes. Upgrade the server, or run `pumphouse format raise`',
+      { error: errorText(error) },
+    );
   }
 
   /** @param isDoubtful the answer may be old: the process stood still while it was on its way */
@@ -732,6 +757,14 @@ function isRefusal(error: unknown): boolean {
 /** True if the same call may succeed while the lease lasts: a full Redis gets room. */
 function mayPass(error: unknown): boolean {
   return isPumphouseError(error) && (error.retryable || error.code === 'store_full');
+}
+
+/** True if Redis has an older data format, or the server is of an older version. */
+function isRefusalOfTypes(error: unknown): boolean {
+  if (isPumphouseError(error, 'format_too_old')) return true;
+  return (
+    isPumphouseError(error, 'invalid_argument') && error.fields.some(({ field }) => /^types\b/.test(field))
+  );
 }
 
 /** An ack that the server could not store now. */

@@ -357,6 +357,8 @@ class Worker:
     ) -> Callable[[Handler], Handler]:
         """Sets the handler of a type of job, an ``async def``: a decorator.
 
+        Without a handler of ``"*"``, only jobs of the types that have a handler are leased, if they are 64 at most.
+
         Args:
             type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
             queue: only jobs of this queue.

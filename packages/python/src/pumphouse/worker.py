@@ -60,6 +60,10 @@ MAX_PAUSE = 5.0
 # Shortest time from one lease request to the next while the queues are empty, where ``wait_ms`` is shorter: doubles. In seconds.
 FIRST_EMPTY = 0.1
 MAX_EMPTY = 1.0
+# Most types that a lease request can name.
+MAX_TYPES = 64
+# How long a worker leases jobs of all types after the server has refused to lease by type, in seconds.
+TYPES_AGAIN = 600.0
 # Seconds that an acknowledgement may wait for others.
 BATCH = 0.005
 # How long a lease request that is to end may take before its connection is closed.
@@ -282,6 +286,9 @@ class Worker:
         #: The workers for whose ends handlers of this one wait.
         self._awaited: List[Worker] = []
         self._is_leasing = False
+        #: Until then it names no types, on the monotonic clock.
+        self._no_types_until = 0.0
+        self._has_warned_of_types = False
         self._warned: Set[Tuple[str, Optional[str]]] = set()
         self._has_warned = False
         self._has_started = False
@@ -302,6 +309,8 @@ class Worker:
         self, type: Optional[str] = "*", *, queue: Optional[str] = None
     ) -> Callable[[Handler], Handler]:
         """Sets the handler of a type of job: a decorator.
+
+        Without a handler of ``"*"``, only jobs of the types that have a handler are leased, if they are 64 at most.
 
         Args:
             type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
@@ -507,7 +516,11 @@ class Worker:
 
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
-        body = to_json({**self._lease_fields, "count": count, "worker": self.id})
+        fields = {**self._lease_fields, "count": count, "worker": self.id}
+        types = self._types() if time.monotonic() >= self._no_types_until else None
+        if types is not None:
+            fields["types"] = types
+        body = to_json(fields)
         limits = self._client._api.limits
         limits = replace(limits, tries=min(limits.tries, LEASE_TRIES))
         # The server takes leases back whose answer did not arrive.
@@ -517,10 +530,34 @@ class Worker:
         except PumphouseError as error:
             if self._quieting.is_set():
                 return []
+            # guard: python-leases-without-types
+            if types is not None and is_refusal_of_types(error):
+                self._no_types_until = time.monotonic() + TYPES_AGAIN
+                self._warn_of_types(error)
+                return self._lease(count)
             if error.code in HOPELESS:
                 raise
             logger.warning("leasing jobs failed; trying again: %s", error)
             return None
+
+    def _types(self) -> Optional[List[Optional[str]]]:
+        """The types that have a handler in one of the queues: a request names one list for all of its queues.
+
+        None: all types have one, or there are none or too many to name.
+        """
+        queues = (None, *self._lease_fields["queues"])
+        # A copy: the program may add a handler meanwhile.
+        types = list(dict.fromkeys(type for queue, type in list(self._handlers) if queue in queues))
+        return types if "*" not in types and 1 <= len(types) <= MAX_TYPES else None
+
+    def _warn_of_types(self, error: PumphouseError) -> None:
+        if not self._has_warned_of_types:
+            self._has_warned_of_types = True
+            logger.warning(
+                "the server cannot lease by type; this worker leases jobs of all types, and tries again every 10 minutes. "
+                "Upgrade the server, or run `pumphouse format raise`: %s",
+                error,
+            )
 
     def _take(self, job: Job) -> None:
         find = self._handlers.get
@@ -945,6 +982,14 @@ def is_refusal(error: PumphouseError) -> bool:
     is_of_server = error.status == 507 or 400 <= error.status < 500
     # guard: python-only-refusals-fail-jobs
     return is_of_server and error.status != 401 and not (may_pass(error) or is_over)
+
+
+def is_refusal_of_types(error: PumphouseError) -> bool:
+    """True if Redis has an older data format, or the server is of an older version."""
+    if error.code == "format_too_old":
+        return True
+    names = [one["field"] for one in error.fields]
+    return error.code == "invalid_argument" and any(re.match(r"types\b", name) for name in names)
 
 
 def may_pass(error: PumphouseError) -> bool:
