@@ -31,6 +31,7 @@ const TARGETS = {
   ...{ 'v1-bulk': 0.7, 'v1-many': 0.8, 'v1-acks': 0.35 },
   ...{ 'settings-publish': 3, 'settings-lease': 3.5 },
   ...{ 'typed-publish': 4.5, 'typed-lease': 4.5, 'typed-ack': 4 },
+  ...{ 'one-type-lease': 5.4, 'many-types-lease': 5.4 },
   ...{ 'cycle-8': 7.5, 'v1-cycle-8': 7.5 },
 };
 /** The least rate of a row with one connection, as a part of the bare server's rate with one. @type {Record<string, number>} */
@@ -87,6 +88,17 @@ function fewRows(connections, total) {
   ];
 }
 
+/** The same typed jobs, leased by so many types; the round that warms up orders the queue by type. @param {number} count @param {string} key @param {number} jobs */
+function byTypeRows(count, key, jobs) {
+  const types = [...Array.from({ length: count - 1 }, (_, i) => `type-${i}`), TYPED.type];
+  const about = `v1, leased by ${count} type${count === 1 ? '' : 's'}:`;
+  return [
+    call('/jobs', jobOf(key, TYPED), jobs, { key: `${key}-publish`, name: `${about} publish` }),
+    lease(key, jobs, { key: `${key}-lease`, name: `${about} lease`, with: { types } }),
+    settle(jobs, { key: `${key}-ack`, name: `${about} ack`, outcome: { result: { sent: true } } }),
+  ];
+}
+
 /** @param {{ jobs: number, cycles: number, lone: number }} size */
 function workloadsOf({ jobs, cycles, lone }) {
   const many = jobs * 2;
@@ -121,6 +133,8 @@ function workloadsOf({ jobs, cycles, lone }) {
     }),
     lease('typed', jobs, { key: 'typed-lease', name: 'v1 lease, type + tag + retry' }),
     settle(jobs, { key: 'typed-ack', name: 'v1 ack with a result', outcome: { result: { sent: true } } }),
+    ...byTypeRows(1, 'one-type', jobs),
+    ...byTypeRows(16, 'many-types', jobs),
     ...fewRows(1, lone),
     ...fewRows(8, cycles),
   ];

@@ -18,6 +18,7 @@ import { runOperations } from '../operations.mjs';
 import { runPush } from '../push.mjs';
 import { runSteady } from '../steady.mjs';
 import { runTiming } from '../timing.mjs';
+import { runTypes } from '../types.mjs';
 import { runWaiters } from '../waiters.mjs';
 import { runWakeUps } from '../wake-ups.mjs';
 import { runWorkers } from '../workers.mjs';
@@ -151,6 +152,8 @@ const nativeScenario = targetsScenario('native', true, runNative);
 const explainScenario = targetsScenario('explain', false, runExplain);
 /** Actions over all jobs of a filter. */
 const operationsScenario = targetsScenario('operations', false, runOperations);
+/** Leases by type, behind jobs of another type. */
+const typesScenario = targetsScenario('types', false, runTypes);
 /** The engine as a library, and BullMQ beside it. */
 const inProcessScenario = targetsScenario('in process', true, runInProcess);
 /** Workers over Redis alone, over HTTP and of BullMQ. */
@@ -172,6 +175,7 @@ export const SCENARIOS = [
   nativeScenario,
   explainScenario,
   operationsScenario,
+  typesScenario,
   inProcessScenario,
   workersScenario,
   pushScenario,
