@@ -17,6 +17,9 @@ import { JEST, ROOT, log } from './setup/run.mjs';
 /** A build that writes the same data format, without the byte that names the API of a job (ADR 32). */
 const OLD_COMMIT = 'aadbf00';
 
+/** The last build that knows no data format after 3. */
+const FORMAT_3_COMMIT = 'a8d079ea';
+
 /** The last client and worker without sessions: each lease has a heartbeat of its own. */
 const OLD_CLIENT = '7a9dab4';
 
@@ -30,8 +33,10 @@ const PARTS = {
   mutants: () => run(process.execPath, ['scripts/mutants.mjs']),
   /** Sentinel, Cluster and Valkey in place of one Redis. */
   topologies: () => run(process.execPath, ['scripts/topologies.mjs']),
-  /** Rolling upgrades from the build of an earlier commit, and back. */
-  rolling: () => withOldBuild(OLD_COMMIT, ['test/faults/rolling.spec.ts']),
+  /** Rolling upgrades from the builds of earlier commits, and back. */
+  rolling: async () =>
+    (await withOldBuild(OLD_COMMIT, ['test/faults/rolling.spec.ts'])) ||
+    withOldBuild(FORMAT_3_COMMIT, ['test/faults/rolling.spec.ts']),
   /** Workers under faults: 10,000 jobs over HTTP and as many in process, with workers of an earlier commit among them. */
   workers: () =>
     withOldBuild(OLD_CLIENT, ['test/faults/workers.spec.ts', 'test/worker/failover.long.spec.ts'], {

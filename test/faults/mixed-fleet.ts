@@ -36,6 +36,8 @@ export class MixedFleet {
   /** Answers that no fault explains. */
   readonly surprises: string[] = [];
   crashes = 0;
+  /** What workers lease, in turn: these types, null = jobs without one; undefined: any job. */
+  types: readonly (readonly (string | null)[] | undefined)[] = [undefined];
   private readonly random = randomFrom(SEED);
   private isProducing = true;
   private isWorking = true;
@@ -92,6 +94,7 @@ export class MixedFleet {
         wait_ms: 200,
         ttr_ms: TTR_MS,
         worker: `w${String(place)}`,
+        types: this.types[place % this.types.length],
       };
       const answer = await this.send(n, 'leases', body);
       if (answer?.status !== 200) {
