@@ -14,9 +14,9 @@ export const COMMANDS =
   'ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYSCORE ZSCORE';
 /** Further ones in a Cluster. */
 export const CLUSTER_COMMANDS = 'CLUSTER|INFO CLUSTER|MYID CLUSTER|SLOTS SPUBLISH SSUBSCRIBE SUNSUBSCRIBE';
-/** Without these a server does without functions, or without a durability. */
+/** Without these a server does without functions, or without a durability, or cannot raise the data format. */
 export const OPTIONAL_COMMANDS =
-  'COMMAND|INFO CONFIG|GET FCALL FUNCTION|DELETE FUNCTION|LIST FUNCTION|LOAD WAIT';
+  'CLIENT|LIST COMMAND|INFO CONFIG|GET FCALL FUNCTION|DELETE FUNCTION|LIST FUNCTION|LOAD WAIT';
 /** What Redis has since 7.2, also optional. */
 export const LATER_COMMANDS = 'CLIENT|SETINFO WAITAOF';
 

@@ -66,7 +66,7 @@ describe('the audit log of the admin port', () => {
     const namespace = randomNamespace();
     const names = {
       ...{ namespace, queue: 'mail', id: 'none', key: 'grace_ms' },
-      ...{ token: 'a-token-of-20-characters', name: 'olga' },
+      ...{ token: 'a-token-of-20-characters', name: 'olga', pool: 'default' },
     };
     for (const route of routes) {
       // An event stream does not end. A sign-in is in the log with the account that it names.

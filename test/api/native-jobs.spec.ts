@@ -382,7 +382,7 @@ describe('publish', () => {
         5_000,
         'the limit that the server sets in limits.max_body_bytes: send less in one call, or raise it',
       ],
-      ['POST', 'leases', 32_768, 'the most that this call takes'],
+      ['POST', 'leases', 131_072, 'the most that this call takes'],
       ['PATCH', 'queues/q', 65_536, 'the most that this call takes'],
       ['PUT', 'settings/grace_ms', 1_024, 'the most that this call takes'],
     ])('names the limit that the body of a call exceeds: %s %s', async (method, path, bytes, limit) => {

@@ -33,6 +33,6 @@ end
 
 -- When a request that takes jobs of a type was recorded last, "0" = none is known. type: "" = none; notify.ANY: of whatever type.
 function last_request_ms(requested, queue, type)
-  local times = redis.call("ZMSCORE", requested, queue, notify.flag_of(queue, type))
-  return text_of(math.max(tonumber(times[1] or 0), tonumber(times[2] or 0)))
+  local for_any, for_type = redis.call("ZSCORE", requested, queue), redis.call("ZSCORE", requested, notify.flag_of(queue, type))
+  return text_of(math.max(tonumber(for_any or 0), tonumber(for_type or 0)))
 end
