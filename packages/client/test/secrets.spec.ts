@@ -105,8 +105,12 @@ describe('the log of a client worker', () => {
       attributes: { secret },
     });
     const [, , lost] = await client.publishMany(types.map(job));
-    // A lease request that fails, too.
-    proxy.next('/leases', { status: 500, body: { code: 'internal', detail: 'what' } });
+    // A lease request that fails, too; and a refusal of types, so that it gets a job without a handler.
+    proxy.next(
+      '/leases',
+      { status: 500, body: { code: 'internal', detail: 'what' } },
+      { status: 409, body: { code: 'format_too_old', detail: 'old' } },
+    );
     void worker.run();
     await waitFor(async () => (await client.jobs.get(lost!.id)).state === 'leased', 10_000);
     await client.jobs.revoke(lost!.id);
