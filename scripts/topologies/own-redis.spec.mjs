@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const STARTS_ITS_OWN =
   /startRedis\(|ScriptWatch\.start\(|TestCluster\.start|SentinelGroup\.start|BuiltServer\.create/;
 const USES_THE_SHARED_ONE =
-  /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget(Env)?\(\)/;
+  /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\((undefined|\))|testTarget(Env)?\(\)/;
 
 const specs = ['test/engine', 'test/api', 'test/properties'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))

@@ -260,7 +260,7 @@ export const CLIENT = [
     name: 'client: a server that cannot lease by type is asked for jobs of all types',
     off: 'false',
     spec: WORKER,
-    test: 'a worker of the client › leases jobs of all types for 10 minutes after the refusal of an older server, and logs that once',
+    test: 'a worker of the client › leases jobs of all types for 10 minutes after the refusal of $of, and logs that once',
   },
   {
     id: 'refused-ack-is-alone',

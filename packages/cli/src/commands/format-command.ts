@@ -15,10 +15,11 @@ export function formatCommand(open: OpenSession): Command {
       `
 Examples:
   pumphouse format ls
-  pumphouse format raise                 # of the default pool, when no server of an older version runs
+  pumphouse format raise     # of the default pool, when no server of an older version runs
 
-A new Redis begins with the newest format. Servers raise the format of an older one only as far as those of
-the version before can read it: so a rolling upgrade can be taken back. Leases by type need format 4.`,
+A new Redis begins with the newest format. Servers raise the format of an older one only as far as
+those of the version before can read it: so a rolling upgrade can be taken back. Leases by type
+need format 4.`,
     );
 }
 
