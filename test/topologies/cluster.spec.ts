@@ -291,7 +291,7 @@ describe('failing nodes of a Cluster', () => {
     /** Ids of the connections that servers have to a node for commands. */
     async function connections({ redis }: ClusterNode): Promise<string[]> {
       const list = String(await redis.call('CLIENT', 'LIST', 'TYPE', 'normal'));
-      return [...list.matchAll(/^id=(\d+) .* name=pumphouse /gm)].map(([, id = '']) => id);
+      return [...list.matchAll(/^id=(\d+) .* name=pumphouse-\d+ /gm)].map(([, id = '']) => id);
     }
 
     it('have only their half-open connection replaced if one is silent, while the others serve', async () => {
