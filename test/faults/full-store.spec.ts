@@ -159,6 +159,8 @@ const OTHERS = [
   'DELETE /namespaces/:namespace',
   'POST /push/ack',
   'POST /accesslog',
+  // This store has the newest format already.
+  'POST /formats/:pool',
   // Of accounts: this server has none.
   ...['POST /session', 'DELETE /session', 'DELETE /accounts/:name/sessions'],
 ];
