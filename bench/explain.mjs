@@ -8,7 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { runStandalone } from './scenarios/standalone.mjs';
-import { NAMESPACE, withServer } from './servers/test-server.mjs';
+import { callsOn, withServer } from './servers/test-server.mjs';
 
 const JOBS = { full: 1_000_000, quick: 20_000 };
 const CALLS = { full: 500, quick: 50 };
@@ -37,20 +37,6 @@ export function runExplain({ program, redis, workers, quick, log }) {
     }
     return { rows };
   });
-}
-
-/** Calls of the native API. @param {number} port @param {string} token */
-function callsOn(port, token) {
-  return async (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) => {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/${NAMESPACE}/${path}`, {
-      method,
-      headers: { 'x-token': token, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? undefined : JSON.parse(text);
-  };
 }
 
 /** Publishes so many jobs. @param {(n: number) => object} jobOf */

@@ -12,7 +12,7 @@ import { pause } from './load/child-process.mjs';
 import { quantiles } from './measure/quantiles.mjs';
 import { stop, until } from './measure/processes.mjs';
 import { runStandalone } from './scenarios/standalone.mjs';
-import { NAMESPACE, requestToken, spawnServer } from './servers/test-server.mjs';
+import { callsOn, NAMESPACE, requestToken, spawnServer } from './servers/test-server.mjs';
 import { startRedis } from './servers/redis.mjs';
 
 const SIZES = {
@@ -31,13 +31,13 @@ export async function runTypes({ program, redis, workers, quick, log }) {
   const one = await startOne(program, store, workers);
   const token = await until(one.server, () => requestToken(one.adminUrl, NAMESPACE));
   const other = await startOne(program, store, workers);
-  const [call, callOther] = [callsOn(one.url, token), callsOn(other.url, token)];
+  const [call, callOther] = [callsOn(one.port, token), callsOn(other.port, token)];
   try {
-    await until(other.server, () => callOther('leases', { queues: ['none'] }));
+    await until(other.server, () => callOther('POST', 'leases', { queues: ['none'] }));
     const alone = await waits(call, 'alone', size);
     await fill(call, 'shared', size.jobs);
     const beganMs = performance.now();
-    await call('leases', { queues: ['shared'], types: ['sms'], wait_ms: 10 });
+    await call('POST', 'leases', { queues: ['shared'], types: ['sms'], wait_ms: 10 });
     const orderMs = performance.now() - beganMs;
     log(`${size.jobs} jobs of another type are ready`);
     const shared = await waits(call, 'shared', size);
@@ -78,21 +78,7 @@ const rowOf = (key, name, values, target, met) => ({ key, name, values, unit: 'm
 
 async function startOne(program, store, workers) {
   const { server, port, adminPort } = await spawnServer({ program, store, workers });
-  return { server, url: `http://127.0.0.1:${port}`, adminUrl: `http://127.0.0.1:${adminPort}` };
-}
-
-/** @param {string} url @param {string} token */
-function callsOn(url, token) {
-  return async (/** @type {string} */ path, /** @type {object} */ body) => {
-    const response = await fetch(`${url}/v1/${NAMESPACE}/${path}`, {
-      method: 'POST',
-      headers: { 'x-token': token, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
-    return JSON.parse(text);
-  };
+  return { server, port, adminUrl: `http://127.0.0.1:${adminPort}` };
 }
 
 /** Ready jobs of the type `mail`. */
@@ -102,7 +88,7 @@ async function fill(call, queue, jobs) {
     while (left > 0) {
       const count = Math.min(BATCH, left);
       left -= count;
-      await call('jobs', { jobs: Array.from({ length: count }, () => ({ queue, type: 'mail' })) });
+      await call('POST', 'jobs', { jobs: Array.from({ length: count }, () => ({ queue, type: 'mail' })) });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, publisher));
@@ -113,11 +99,11 @@ async function waits(call, queue, { waits: count }) {
   const times = [];
   for (let i = 0; i < count; i++) {
     const beganMs = performance.now();
-    const { id } = await call('jobs', { queue, type: 'sms' });
-    const { jobs } = await call('leases', { queues: [queue], types: ['sms'] });
+    const { id } = await call('POST', 'jobs', { queue, type: 'sms' });
+    const { jobs } = await call('POST', 'leases', { queues: [queue], types: ['sms'] });
     times.push(performance.now() - beganMs);
     if (jobs[0]?.id !== id) throw new Error(`leased ${jobs[0]?.id} in place of ${id}`);
-    await call(`jobs/${id}/ack`, { lease: jobs[0].lease });
+    await call('POST', `jobs/${id}/ack`, { lease: jobs[0].lease });
   }
   return quantilesOf(times);
 }
@@ -126,13 +112,13 @@ async function waits(call, queue, { waits: count }) {
 async function wakeUps(call, callOther, { wakes }) {
   const times = [];
   for (let i = 0; i < wakes; i++) {
-    const waiting = callOther('leases', { queues: ['shared'], types: ['fax'], wait_ms: 10_000 });
+    const waiting = callOther('POST', 'leases', { queues: ['shared'], types: ['fax'], wait_ms: 10_000 });
     await pause(BETWEEN_MS);
     const beganMs = performance.now();
-    const { id } = await call('jobs', { queue: 'shared', type: 'fax' });
+    const { id } = await call('POST', 'jobs', { queue: 'shared', type: 'fax' });
     const { jobs } = await waiting;
     times.push(performance.now() - beganMs);
-    await call(`jobs/${id}/ack`, { lease: jobs[0].lease });
+    await call('POST', `jobs/${id}/ack`, { lease: jobs[0].lease });
   }
   return quantilesOf(times);
 }

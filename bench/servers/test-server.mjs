@@ -90,6 +90,20 @@ export async function spawnServer({ program, store, workers, settings = '' }) {
   return { server, port, adminPort, spawnedMs };
 }
 
+/** Calls of the native API. @param {number} port @param {string} token */
+export function callsOn(port, token) {
+  return async (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/${NAMESPACE}/${path}`, {
+      method,
+      headers: { 'x-token': token, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+}
+
 /** Starts the bare server. @param {number} [redisPort] it stores each body there @returns {Promise<TestServer>} */
 export async function startBare(redisPort) {
   const args = redisPort === undefined ? [] : [String(redisPort)];
