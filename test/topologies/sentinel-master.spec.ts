@@ -123,7 +123,9 @@ describe('the connection to a Redis', () => {
     ];
     const ids = async (): Promise<string[]> =>
       [
-        ...String(await client.call('CLIENT', 'LIST')).matchAll(/^id=(\d+) .*name=pumphouse-\d+ .*cmd=fcall/gm),
+        ...String(await client.call('CLIENT', 'LIST')).matchAll(
+          /^id=(\d+) .*name=pumphouse-\d+ .*cmd=fcall/gm,
+        ),
       ].map(([, id = '']) => id);
     try {
       await f.publish('q');
