@@ -2,7 +2,17 @@ import { MAX_LABEL, MAX_PERIOD_MS, MAX_UINT32 } from '../domain/limits.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import { changesOf, join, pick } from './fields/derived.js';
 import { Nullable, Optional, Stores } from './fields/field.js';
-import { Flag, JsonPaths, Label, Moment, OneOf, Part, QueueName, Whole } from './fields/kinds.js';
+import {
+  Flag,
+  FlagOrWeights,
+  JsonPaths,
+  Label,
+  Moment,
+  OneOf,
+  Part,
+  QueueName,
+  Whole,
+} from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 import type { OptionsOf } from './job/extended-job.js';
 import { JobOptions } from './job/options.js';
@@ -14,6 +24,17 @@ const MAX_RUNNING = 1_000_000_000;
 
 /** Bounds of the places that a queue withholds. */
 const REDACTED_PLACES = { count: 32, characters: 256 };
+
+/** Bounds of the weights of a fair queue: they are read with each lease. */
+const WEIGHTS = { count: 100, name: MAX_LABEL, most: 1_000 };
+
+/** How a queue shares its leases among fair keys. */
+export interface Fairness {
+  /** By fair key: a key of weight 2 gets twice as many leases as one of weight 1. */
+  readonly weights?: Readonly<Record<string, number>>;
+  /** Of all other keys; 1 if it is left out. */
+  readonly default?: number;
+}
 
 /** Highest rate, in starts per millisecond: Redis computes times in steps of about 1/4000 of a millisecond. */
 const MOST_PER_MS = 10;
@@ -74,6 +95,12 @@ export class LimitFields {
   @Stores({ field: 'front', idle: 'back', only: 'front' })
   @OneOf('Position in the ready list after a lease expired: last (default) or first.', ['back', 'front'])
   expired!: 'back' | 'front';
+  @Stores({ field: 'fair', idle: false })
+  @FlagOrWeights(
+    'True: fair keys are served in turns, whatever their backlogs. An object: by these weights. Default false: in the order of priorities and time.',
+    WEIGHTS,
+  )
+  fair!: boolean | Fairness;
   @Stores({ field: 'redact' })
   @Nullable()
   @JsonPaths(

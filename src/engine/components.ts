@@ -211,7 +211,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     settle: () => stats.flush(),
   });
   const history = new History(pool);
-  const queueControls = new QueueControls(runner, scheduleIfDue, extendedQueues, quotas);
+  const queueControls = new QueueControls(pool, runner, scheduleIfDue, extendedQueues, quotas);
   const collectorParts = {
     history,
     counts: (namespace: string, queues: readonly string[]) => queueInspector.counts(namespace, queues),

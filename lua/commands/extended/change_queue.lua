@@ -51,10 +51,16 @@ local function value_of(field, change)
   end
   return after ~= "" and after
 end
+-- Whether the queue becomes fair, or is fair no more: a timer then moves its ready jobs (queues/fair_order).
+local FAIR = { set = { flag = "on", first = "r" }, gone = { flag = "off", first = "Q" } }
+local fair
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
 local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
 for field, change in pairs(cjson.decode(changes)) do
   local value = value_of(field, change)
+  if field == "fair" and value ~= nil and (value == false) == (redis.call("HGET", queue_key("i", number), "fair") == "on") then
+    fair = value == false and FAIR.gone or FAIR.set
+  end
   if value == false then
     gone[#gone + 1] = field
   elseif type(value) == "table" then
@@ -72,6 +78,10 @@ registry.write_new_queues()
 if #set > 0 then
   redis.call("HSET", queues, queue, -number)
   redis.call("HSET", settings, unpack(set))
+end
+if fair then
+  redis.call("HSET", queue_key("i", number), "fair", fair.flag, "fair_order", fair.first)
+  redis.call("ZADD", timers, "LT", text_of(now_floor), "Y" .. number)
 end
 if #set > 0 or registry.is_extended_queue[queue] then
   redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)

@@ -12,7 +12,7 @@ that failed.
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, queues/registry, queues/type_keys
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -51,13 +51,13 @@ local function oldest_by_priority(number)
   return oldest
 end
 
--- The first job of some types: those that come first, and those that come last.
-local function oldest_by_type(number)
-  local directory, oldest = type_keys.directory_key(number), math.huge
+-- The first job of some lists, of types or of fair keys: those that come first in their directory, and those that come last.
+local function oldest_in_lists(number, directory, list_key)
+  local oldest = math.huge
   redis.call("EXISTS", meta, directory)
   for _, range in ipairs({ { 0, MOST_PRIORITIES - 1 }, { -MOST_PRIORITIES, -1 } }) do
-    for _, type in ipairs(redis.call("ZRANGE", directory, range[1], range[2])) do
-      local key = type_keys.list_key(number, type)
+    for _, name in ipairs(redis.call("ZRANGE", directory, range[1], range[2])) do
+      local key = list_key(number, name)
       redis.call("EXISTS", meta, key)
       local id = redis.call("ZRANGE", key, 0, 0)[1]
       local job = id and read_job(id)
@@ -65,6 +65,10 @@ local function oldest_by_type(number)
     end
   end
   return oldest
+end
+
+local function oldest_listed(number)
+  return math.min(oldest_in_lists(number, type_keys.directory_key(number), type_keys.list_key), oldest_in_lists(number, fair_keys.turns_key(number), fair_keys.fair_list_key))
 end
 
 local reply = { 0, now_floor }
@@ -88,7 +92,7 @@ for i = FIRST_ITEM, #ARGV do
     reply[n + 1] = ready + ranked + typed
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4] = size("l") + extended("L"), size("d")
-    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge, typed > 0 and oldest_by_type(number) or math.huge)
+    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge, typed > 0 and oldest_listed(number) or math.huge)
     reply[n + 5] = oldest < math.huge and oldest or 0
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)

@@ -1,7 +1,7 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
---- @requires queues/registry, queues/type_keys, queues/type_lists
+--- @requires queues/registry, queues/type_keys, queues/type_lists, queues/fair_lists
 --- @requires limits/retention, operations/undo_records
 --- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
@@ -28,7 +28,8 @@ function leave(job)
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and job.entry == type_keys.LISTED then
-    type_lists.leave_type_list(job)
+    local leave_list = fair_lists.score_in_fair_list(job) and fair_lists.leave_fair_list or type_lists.leave_type_list
+    leave_list(job)
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
     -- guard: left-place-not-aside
@@ -67,8 +68,11 @@ function go(job, state, at)
     job.entry = --[[ guard: unlisted-job-is-in-no-far-slot ]] 1 -- With 0 a scheduled job would be live in the list of a far slot.
   end
   if state == READY then
-    job.is_by_type = is_extended(job) and registry.is_by_type(job.queue)
-    if job.is_by_type then
+    job.is_fair = fair_lists.joins_fair_list(job)
+    job.is_by_type = not job.is_fair and is_extended(job) and registry.is_by_type(job.queue)
+    if job.is_fair then
+      fair_lists.touch_fair_list(job)
+    elseif job.is_by_type then
       type_lists.touch_lists(job)
     else
       touch(queue_key("r", job.queue))

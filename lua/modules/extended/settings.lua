@@ -3,7 +3,7 @@
 --- @exports settings_of, wake, namespace_setting, own_ttr
 
 local settings = {}
-local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults" }
+local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults", "fair" }
 -- Of a queue, by its number.
 function settings_of(number)
   local known = settings[number]

@@ -1,5 +1,5 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
---- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, queues/fair_lists, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
 --- @requires limits/queue_settings
 --- @exports start_restore, restore, bytes_restored, queues_used
@@ -91,7 +91,7 @@ local function place_in_time(job)
       step = math.min(step, other.stand - 1)
     end
   end
-  jobs.put(job, "aside", job.priority == 0 and not registry.is_by_type(job.queue) and "1" or nil)
+  jobs.put(job, "aside", job.priority == 0 and not fair_lists.is_listed(job) and "1" or nil)
   job.stand, ranked[#ranked + 1] = step, job
 end
 

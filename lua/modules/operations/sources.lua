@@ -42,6 +42,8 @@ local function read_source(kind, key, place, most, number)
     return walks.walk_list(key, place.at, place.id, most, number)
   elseif kind == "D" then
     return walks.walk_types(key, place.at, place.id, most, number)
+  elseif kind == "Q" then
+    return walks.walk_keys(key, place.at, place.id, most, number)
   elseif kind ~= "f" then
     local found = walks.walk_on(key, place.at, place.id, most, number, kind)
     return found, #found < most

@@ -1,6 +1,6 @@
 -- Indexes of job lists, read in steps from their beginning or their end. A place is where the last step ended.
---- @requires core/call, core/header, jobs/schedule, queues/type_keys, extended/indexes
---- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back, walk_types, walk_types_back
+--- @requires core/call, core/header, jobs/schedule, queues/type_keys, queues/fair_keys, extended/indexes
+--- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back, walk_types, walk_types_back, walk_keys, walk_keys_back
 
 -- Reads a zset from a place on, by score and then by member, byte by byte: a place keeps its meaning while members come and go.
 local function is_behind(one, other)
@@ -36,7 +36,7 @@ local function members_in(key, first, last, number, kind)
   local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
   for i = 1, #members, 2 do
     local job = read_job(members[i])
-    local stands = job and (not number or job.queue == number and ((kind == "p" or kind == "D") and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
+    local stands = job and (not number or job.queue == number and (string.find("pDQ", kind, 1, true) and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
     found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
   end
   return found
@@ -246,4 +246,45 @@ end
 
 function walk_types_back(_, at, id, n, number)
   return walk_lists(at, id, n, number, true, walk_on_back)
+end
+
+-- Some fair keys of a queue, by name; the cursor behind them, "0" = they are the last. Turns change all the time, so keys are read as Redis has stored them.
+local NAMES_AT_ONCE = 20
+local function some_keys(number, cursor)
+  local page, names = redis.call("ZSCAN", fair_keys.turns_key(number), cursor, "COUNT", NAMES_AT_ONCE), {}
+  for i = 1, #page[2], 2 do
+    names[#names + 1] = page[2][i]
+  end
+  table.sort(names, function(one, other)
+    return is_behind(other, one)
+  end)
+  return page[1], names
+end
+
+-- In the list of each fair key by score. The id of a place is the cursor with which its key was read, the name of the key, and the id of the job.
+local function walk_fair_lists(at, id, n, number, walk)
+  local cursor, name, member = string.match(id, "^(%d+)\n([^\n]*)\n(.*)$")
+  cursor = cursor or "0"
+  local found = {}
+  repeat
+    local next_cursor, names = some_keys(number, cursor)
+    for _, one in ipairs(names) do
+      local key, is_last = fair_keys.fair_list_key(number, one), one == name
+      redis.call("EXISTS", meta_key, key)
+      for _, place in ipairs(#found < n and (not name or not is_behind(name, one)) and walk(key, is_last and at or "", is_last and member or "", n - #found, number, "Q") or {}) do
+        place[4] = cursor .. "\n" .. one .. "\n" .. place[2]
+        found[#found + 1] = place
+      end
+    end
+    cursor, name = next_cursor, nil
+  until #found >= n or cursor == "0"
+  return found, #found < n
+end
+
+function walk_keys(_, at, id, n, number)
+  return walk_fair_lists(at, id, n, number, walk_on)
+end
+
+function walk_keys_back(_, at, id, n, number)
+  return walk_fair_lists(at, id, n, number, walk_on_back)
 end

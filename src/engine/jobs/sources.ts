@@ -15,13 +15,15 @@ export interface Source {
 
 /**
  * In the order in which they run: negative priorities, then the ready list, then the others. In queues that are leased
- * by type, jobs with a type come last, type by type.
+ * by type, jobs with a type come last, type by type; in fair
+ * queues those with a fair key, key by key.
  */
 const READY: readonly Source[] = [
   { kind: 'p', to: -1 },
   { kind: 'r' },
   { kind: 'p', from: '0' },
   { kind: 'D' },
+  { kind: 'Q' },
 ];
 /** Far jobs are stored in time slots; those of one slot are in the order of their publish. */
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];

@@ -1,6 +1,6 @@
 import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
 import { TYPES_SINCE } from '../../domain/data-format.js';
-import { QueueError } from '../../domain/errors.js';
+import { formatTooOld } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';
@@ -122,7 +122,7 @@ export class Leases {
       checkNames(namespace, ...request.queues);
       checkRequest(request);
       if (request.types !== undefined && /* guard: types-need-their-format */ this.pool.format < TYPES_SINCE)
-        throw formatTooOld(this.pool);
+        throw formatTooOld(this.pool, 'types', TYPES_SINCE, 'lease without types');
       // Before the fetch: a worker that has a job is listed.
       if (request.worker) this.extended.workers.see(namespace, request.worker);
       // A server that pushes, or sends callbacks, is no worker.
@@ -464,13 +464,6 @@ async function fetchForPresent<R>(
   const present = parts.filter((part) => part !== null);
   const found = present.length > 0 ? (await run(present)).values() : [].values();
   return parts.map((part) => (part === null ? nothing : (found.next().value ?? nothing)));
-}
-
-function formatTooOld({ name, format }: RedisPool): QueueError {
-  return new QueueError(
-    'format_too_old',
-    `the Redis of pool ${name} has data format ${String(format)}, and types need ${String(TYPES_SINCE)}: lease without types, or have an operator run \`pumphouse format raise\``,
-  );
 }
 
 function weightOf({ count, queues }: LeaseRequest): number {

@@ -1,5 +1,7 @@
-import { notFound, QueueError } from '../../domain/errors.js';
+import { FAIR_SINCE } from '../../domain/data-format.js';
+import { formatTooOld, notFound, QueueError } from '../../domain/errors.js';
 import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
+import type { RedisPool } from '../../redis/pool.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
@@ -34,6 +36,7 @@ const UNKNOWN_PAUSER: Pauser = { by: null, note: null };
 /** Settings of queues, pause, resume and drain. They take effect on all servers at the same moment. */
 export class QueueControls {
   constructor(
+    private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: ExtendedQueues,
@@ -91,11 +94,14 @@ export class QueueControls {
    * limits.
    *
    * @returns true if the queue was created
-   * @throws {QueueError} `invalid_argument`, naming the field and the rule; `too_many_queues`: a quota; or an error of the
-   *   store
+   * @throws {QueueError} `invalid_argument`, naming the field and the rule; `too_many_queues`: a quota; `format_too_old`;
+   *   or an error of the store
    */
   async change(namespace: string, queue: string, change: SettingsChange): Promise<boolean> {
     checkSettings(change);
+    const isFair = change.fair !== undefined && change.fair !== null && change.fair !== false;
+    if (isFair && /* guard: fair-queues-need-their-format */ this.pool.format < FAIR_SINCE)
+      throw formatTooOld(this.pool, 'a fair queue', FAIR_SINCE, 'leave `fair` out');
     const changes = storedChange(change);
     // Discards the waiting time that the old rate had imposed.
     if (change.rate !== undefined) changes['tat'] = false;

@@ -11,6 +11,7 @@ export const SIGNATURES = {
   'extended/end_leaving': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'handover', 'verb'], item: [] },
   'extended/lease': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'flag_ms', 'max_bytes', 'record'], item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker', 'pushed', 'types'] },
   'extended/leave_recurring': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'id', 'handover', 'refused'], item: [] },
+  'extended/order_fairly': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'number'], item: [] },
   'extended/publish': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'], item: ['options', 'id', 'body', 'needs'] },
   'extended/purge_state': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'queue', 'state', 'limit', 'skip', 'removes'], item: [] },
   'extended/record_session': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'worker', 'ttr_ms', 'jobs', 'info', 'name', 'scope', 'most'], item: [] },
