@@ -46,6 +46,8 @@ type NewJob struct {
 	LeaseGrace          time.Duration
 	Unique              *UniqueKey
 	ConcurrencyKey      string
+	// FairKey: in a fair queue, keys are served in turns. Without one, the ConcurrencyKey counts.
+	FairKey string
 	// Retention is how long it is kept with its result when it is done.
 	Retention time.Duration
 	History   bool
@@ -143,6 +145,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.duration("lease_grace_ms", j.LeaseGrace)
 	m.put("unique", j.Unique, j.Unique != nil)
 	m.text("concurrency_key", j.ConcurrencyKey)
+	m.text("fair_key", j.FairKey)
 	m.duration("retention_ms", j.Retention)
 	m.put("history", true, j.History)
 	m.put("push", members{"url": j.PushURL}, j.PushURL != "")
@@ -322,6 +325,7 @@ type JobDetails struct {
 	Dependents      []string         `json:"dependents"`
 	UniqueKey       string           `json:"unique_key"`
 	ConcurrencyKey  string           `json:"concurrency_key"`
+	FairKey         string           `json:"fair_key"`
 	Timeline        []map[string]any `json:"timeline"`
 }
 

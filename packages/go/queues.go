@@ -39,6 +39,8 @@ type QueueDetails struct {
 	LeaseGraceMs *int64 `json:"lease_grace_ms"`
 	// Expired is where jobs go in the ready list whose lease has expired: back or front.
 	Expired string `json:"expired"`
+	// Fair is true or false, or the weights of fair keys, as in the API.
+	Fair json.RawMessage `json:"fair"`
 	// Redact are JSON paths of the data that accounts below the role admin do not see; nil: none.
 	Redact []string `json:"redact"`
 	Push   *Push    `json:"push"`

@@ -20,6 +20,7 @@ import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
 import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
+import { FAIR_QUEUES } from './guards/fair-queues.mjs';
 import { LEASE_BY_TYPE } from './guards/lease-by-type.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
@@ -73,6 +74,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...FAIR_QUEUES,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,

@@ -18,6 +18,7 @@ export const CAUSES = [
   'draining',
   'empty',
   'expired',
+  'fair_turn',
   'flowing',
   'lease_ended',
   'lease_silent',

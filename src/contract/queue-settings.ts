@@ -10,6 +10,7 @@ import {
   Moment,
   OneOf,
   Part,
+  Parts,
   QueueName,
   Whole,
 } from './fields/kinds.js';
@@ -24,6 +25,9 @@ const MAX_RUNNING = 1_000_000_000;
 
 /** Bounds of the places that a queue withholds. */
 const REDACTED_PLACES = { count: 32, characters: 256 };
+
+/** Fair keys in an answer. */
+const MOST_KEYS = 100;
 
 /** Bounds of the weights of a fair queue: they are read with each lease. */
 const WEIGHTS = { count: 100, name: MAX_LABEL, most: 1_000 };
@@ -188,6 +192,31 @@ export class QueueAnswer extends join(QueueFacts, LimitFields) {
   push!: PushAnswer | null;
   @Optional() @Flag('True: this call created the queue.') created?: boolean;
 }
+
+/** A fair key that has ready jobs. */
+export class FairKeyFields {
+  @Label('The key.', { max: MAX_LABEL }) key!: string;
+  @Whole('Its ready jobs.', 0, MAX_UINT32) ready!: number;
+  @Nullable()
+  @Moment(
+    'When the oldest of them was published, as far as is known: of up to 8 priorities, the first job of each.',
+  )
+  oldest_published_at!: string | null;
+}
+
+export class FairKeysAnswer {
+  @Parts('The fair keys with the most ready jobs, the largest first.', () => FairKeyFields, MOST_KEYS)
+  keys!: FairKeyFields[];
+  @Flag('False: the queue has more than 100,000 keys with ready jobs, and not all were counted.')
+  complete!: boolean;
+}
+
+export class FairKeysQuery {
+  @Optional() @Whole('How many keys, at most.', 1, MOST_KEYS) limit: number = 20;
+}
+
+/** A fair key as the engine reads it. */
+export type FairKey = Inside<FairKeyFields>;
 
 /** Maximum rate of starts: `rate` in `periodMs`, and `burst` at once after a pause. */
 export type Rate = Inside<RateFields>;

@@ -48,6 +48,7 @@ const WALK: Readonly<Record<string, Step>> = {
   'GET /v1/:namespace/queues': {},
   'GET /v1/:namespace/queues/:queue': {},
   'GET /v1/:namespace/queues/:queue/explain': {},
+  'GET /v1/:namespace/queues/:queue/keys': {},
   'GET /v1/:namespace/stats': {},
   'GET /v1/:namespace/settings': {},
   'GET /v1/:namespace/settings/:key': {},

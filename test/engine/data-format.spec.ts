@@ -125,6 +125,9 @@ describe('data formats', () => {
       });
       const byType = { queues: ['q'], types: ['mail'], count: 1, ttrMs: 1_000, waitMs: 0 };
       await expect(engine.lease(NS, byType)).rejects.toMatchObject({ code: 'format_too_old' });
+      await expect(engine.queues.change(NS, 'q', { fair: true })).rejects.toMatchObject({
+        ...{ code: 'format_too_old', message: expect.stringContaining('leave `fair` out') as unknown },
+      });
       const older = new Redis(testRedisUrl(), { connectionName: 'pumphouse' });
       await older.ping();
       await expect(pool.raiseFormat()).rejects.toThrow(/older version are connected, from 127\.0\.0\.1:/);

@@ -6,7 +6,8 @@ ARGV clock_ms, deadline_ms, id, most
 most: integer  jobs in front of a ready job that are counted, at most
 
 Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (queues/queue_facts): settings,
-counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact, 1 = only those of its type. Slots: how many have the slots of its concurrency key, then
+counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact, 1 = only those of its type. Turn: in a fair queue, how many fair keys
+have an earlier turn, and the key of the job. Slots: how many have the slots of its concurrency key, then
 (id, state × digit, worker, since when it is leased) of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
 queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Dead: (id, queue) of some dead jobs that it waits for, also through others. Session: fields of the session of the worker that has its lease. Leased_ms: since when
 it is leased. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
@@ -52,6 +53,9 @@ queue_facts.add_type_requests(add, { waiting = waiting, requested = requested },
 if job.state == READY then
   local urgent, older, is_exact, is_of_type = jobs_in_front(whole, most)
   add("front", { urgent, older, is_exact and 1 or 0, is_of_type and 1 or 0 })
+  if registry.has_fair_lists(job.queue) then
+    add("turn", { jobs_in_front.keys_in_front(whole) })
+  end
 end
 if job.state == HELD and whole.x.ckey then
   local key, set = concurrency_keys.concurrency_key_of(whole), settings.settings_of(job.queue)

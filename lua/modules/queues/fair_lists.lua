@@ -29,8 +29,7 @@ local function write_turn(number, name, key, served)
   local present = tonumber(redis.call("ZSCORE", turns, name) or nil)
   local turn = key.turn or present
   if redis.call("EXISTS", fair_keys.fair_list_key(number, name)) == 1 then
-    -- guard: idle-key-gets-no-credit
-    turn = turn or math.max(served, tonumber(redis.call("ZSCORE", kept, name) or 0))
+    turn = turn or --[[ guard: idle-key-gets-no-credit ]] math.max(served, tonumber(redis.call("ZSCORE", kept, name) or 0))
     if turn ~= present then
       redis.call("ZADD", turns, text_of(turn), name)
     end

@@ -92,7 +92,6 @@ local function key_of(fair, name, turn, type)
     fair.keys[name], fair.read[#fair.read + 1] = key, key
   end
   if type and key.turn > turn then
-    -- guard: low-turn-of-a-type-is-corrected
     add_member(fair_keys.turns_key(fair.number, type), text_of(key.turn), name)
   end
   return key
@@ -144,8 +143,7 @@ end
 function charge(list, key, job)
   local fair = list.fair
   fair.served = math.max(fair.served, key.turn)
-  key.turn = key.turn + cost_of(fair.number, fair_keys.fair_key_of(job))
-  -- guard: lease-costs-a-turn
+  key.turn = key.turn + --[[ guard: lease-costs-a-turn ]] cost_of(fair.number, fair_keys.fair_key_of(job))
   if not key.is_common then
     fair_lists.set_turn(fair.number, key.name, key.turn)
   end

@@ -19,6 +19,7 @@ import {
   queueOf,
   slotsOf,
   textOf,
+  turnOf,
   timeOf,
 } from './parts.js';
 import type { JobEnd, JobReasons, QueueReasons, RecurringReasons } from './reasons.js';
@@ -50,6 +51,7 @@ export class Explainer {
       queue: this.queueOf(namespace, job.queue, parts, nowMs, true),
       leasedAtMs: timeOf(parts.get('leased_ms')),
       front: frontOf(listOf(parts.get('front'))),
+      turn: turnOf(listOf(parts.get('turn'))),
       typeRequestMs: this.typeRequestMs(namespace, job, parts),
       isTypeAwaited: Number(textOf(parts.get('type_waits_until_ms'))) > nowMs,
       typedRequestMs:

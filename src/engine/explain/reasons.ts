@@ -105,6 +105,8 @@ export interface JobReasons {
   readonly leasedAtMs: number | null;
   /** Jobs before a ready one. */
   readonly front: FrontSeen | null;
+  /** In a fair queue: its fair key, null = it has none, and how many keys have an earlier turn. Null: not in a fair queue. */
+  readonly turn: { readonly key: string | null; readonly keysBefore: number } | null;
   /** When a lease request took jobs of its type last, Unix ms; null = none is known. */
   readonly typeRequestMs: number | null;
   /** True while a lease request waits for jobs of its type. */

@@ -61,6 +61,10 @@ export const runTimers = script('extended/run_timers', {
 
 export const orderFairly = script('extended/order_fairly', { repeatable: true, reply: whole });
 
+export const countFairKeys = script('queries/count_fair_keys', { repeatable: true, reply: whole });
+
+export const readFairKeys = script('queries/read_fair_keys', { repeatable: true, reply: whole });
+
 export const readJobs = script('queries/read_jobs', {
   repeatable: true,
   /** Per item: value, queue, score, extras, needs, users; the last three are lists. */
@@ -217,6 +221,8 @@ export const EXTENDED_SCRIPTS = [
   extendedSettle,
   runTimers,
   orderFairly,
+  countFairKeys,
+  readFairKeys,
   startOperation,
   stepOperation,
   startUndo,

@@ -57,6 +57,7 @@ export interface JobDetails extends JobSummary {
   readonly onDependencyFailure: string;
   readonly uniqueKey: string | null;
   readonly concurrencyKey: string | null;
+  readonly fairKey: string | null;
   readonly spawnedFrom: string | null;
   /** These five are null if neither the publish nor a default of the queue set them. */
   readonly retry: RetryPolicy | null;
@@ -154,6 +155,11 @@ export interface QueueSettings {
   readonly leaseGraceMs: number | null;
   /** Where jobs go in the ready list whose lease has expired. */
   readonly expired: 'back' | 'front' | null;
+  /** Fair keys are served in turns: true, or weights by key and a `default` for all others. False: in one order. */
+  readonly fair:
+    | boolean
+    | { readonly weights?: Readonly<Record<string, number>>; readonly default?: number }
+    | null;
   /** JSON paths of the data that accounts below the role `admin` do not see; null = none. */
   readonly redact: readonly string[] | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */
@@ -211,6 +217,17 @@ export interface Explanation {
   }[];
   /** What holds too, and would be next. */
   readonly also: readonly { readonly cause: string; readonly message: string }[];
+}
+
+export interface FairKeys {
+  readonly keys: readonly {
+    readonly key: string;
+    readonly ready: number;
+    /** When the oldest of them was published, as far as the server knows. */
+    readonly oldestPublishedAt: string | null;
+  }[];
+  /** False: the queue has more keys than the server counts. */
+  readonly complete: boolean;
 }
 
 export interface PurgedQueue {

@@ -56,6 +56,7 @@ type job struct {
 	OnDependencyFailure string   `json:"on_dependency_failure"`
 	OnMissingDependency string   `json:"on_missing_dependency"`
 	ConcurrencyKey      string   `json:"concurrency_key"`
+	FairKey             string   `json:"fair_key"`
 	History             bool
 }
 
@@ -65,7 +66,7 @@ func (j job) toNew() pumphouse.NewJob {
 		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs), PushURL: j.Push.URL,
 		RunAt: j.RunAt, TTL: ms(j.TTLMs), TTR: ms(j.TTRMs), LeaseGrace: ms(j.LeaseGraceMs), MaxRun: ms(j.MaxRunMs),
 		Attributes: j.Attributes, DependsOn: j.DependsOn, OnDependencyFailure: j.OnDependencyFailure,
-		OnMissingDependency: j.OnMissingDependency, ConcurrencyKey: j.ConcurrencyKey, History: j.History,
+		OnMissingDependency: j.OnMissingDependency, ConcurrencyKey: j.ConcurrencyKey, FairKey: j.FairKey, History: j.History,
 	}
 	if j.Data != nil {
 		made.Data = j.Data

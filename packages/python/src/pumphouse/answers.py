@@ -115,6 +115,8 @@ class QueueSettings(TypedDict, total=False):
     lease_grace_ms: Optional[int]
     #: Where jobs go in the ready list whose lease has expired: ``back`` or ``front``.
     expired: Optional[str]
+    #: Fair keys are served in turns: True, or ``{"weights": {key: 1 to 1000}, "default": …}``.
+    fair: Union[bool, Dict[str, Any], None]
     #: JSON paths of the data that accounts below the role ``admin`` do not see.
     redact: Optional[List[str]]
     push: Optional[Push]
@@ -151,6 +153,8 @@ class QueueDetails:
     push: Optional[Push]
     #: JSON paths of the data that accounts below the role ``admin`` do not see; None: none.
     redact: Optional[List[str]] = None
+    #: True, or the weights of fair keys: they are served in turns.
+    fair: Union[bool, Dict[str, Any]] = False
 
 
 @dataclass(frozen=True)

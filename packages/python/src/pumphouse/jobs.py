@@ -110,6 +110,8 @@ class NewJob:
     lease_grace_ms: Optional[float] = None
     unique: Union[UniqueKey, Mapping[str, Any], None] = None
     concurrency_key: Optional[str] = None
+    #: In a fair queue, keys are served in turns. Without one, ``concurrency_key`` counts.
+    fair_key: Optional[str] = None
     #: How long it is kept with its result when it is done.
     retention_ms: Optional[float] = None
     history: Optional[bool] = None
@@ -311,6 +313,7 @@ class JobDetails(JobFields):
     dependents: Optional[List[str]]
     unique_key: Optional[str]
     concurrency_key: Optional[str]
+    fair_key: Optional[str]
     timeline: Optional[List[Dict[str, Any]]]
 
 
