@@ -29,9 +29,9 @@ describe('a fair queue over HTTP', () => {
   };
   const dataOf = (jobs: readonly Job[]): unknown[] => jobs.map(({ data }) => data);
 
-  it('serves a key with one job after one of a key with 500', async () => {
+  it('serves a key with one job after one of a key with 192', async () => {
     const queue = await fairQueue();
-    await publishAll(queue, ...Array.from({ length: 500 }, () => 'big'));
+    for (let i = 0; i < 3; i++) await publishAll(queue, ...Array.from({ length: 64 }, () => 'big'));
     await publishAll(queue, 'small');
     expect(dataOf(await lease({ queues: [queue], count: 2 }))).toEqual(['big', 'small']);
   });
