@@ -13,9 +13,17 @@ function came_before(one, other)
   return a < b or a == b and one.id < other.id
 end
 
--- Which of two jobs is ready for longer, as far as it is known: of a simple job only the publish time is.
+-- Since when a job is ready, as far as it is known: of a simple job only the publish time is. An extended one that was ready at once has that time, too:
+-- minted ids have the order of the jobs of a call, and `since` is the time of its script.
+local function ready_since(job)
+  local since = tonumber(job.x.since)
+  local was_at_once = since == tonumber(job.x.put)
+  return --[[ guard: one-call-keeps-its-order ]] was_at_once and publish_time(job.id, job) or since or published_at(job)
+end
+
+-- Which of two jobs is ready for longer.
 function was_ready_before(one, other)
-  local a, b = tonumber(one.x.since) or published_at(one), tonumber(other.x.since) or published_at(other)
+  local a, b = ready_since(one), ready_since(other)
   return a < b or a == b and one.id < other.id
 end
 

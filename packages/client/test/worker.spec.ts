@@ -330,7 +330,7 @@ describe('handlers of a client worker', () => {
     ]);
     const seen: unknown[] = [];
     const { worker } = workerOf(queue, { concurrency: 4 });
-    worker.handle('*', ({ data, text, bytes, contentType, attempts, triesLeft }) => {
+    worker.handle(plain(queue), ({ data, text, bytes, contentType, attempts, triesLeft }) => {
       seen.push([data, text, Buffer.from(bytes).toString('latin1'), contentType, attempts, triesLeft]);
     });
     void worker.run();
