@@ -270,7 +270,7 @@ describe('a worker of the client', () => {
     await waitFor(() => log.length === 3);
     expect(log.slice(0, 2)).toEqual([
       {
-        message: 'no handler for jobs of these queues; they are given back. Is a name misspelt?',
+        message: 'no handler for jobs of these queues; this worker runs none of them. Is a name misspelt?',
         details: { queues: [misspelt] },
       },
       {
