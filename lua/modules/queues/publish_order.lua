@@ -67,9 +67,13 @@ function rank_of(job, priority, type)
   local key = type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
   local step = step_among(job, key, priority)
   for _, other in ipairs(ranked) do
-    local is_first = came_before(job, other.job)
-    if other.key == key and other.priority == priority and other.step == step and is_first ~= (job.id < other.job.id) then
-      step = step + (is_first and -1 or 1)
+    if other.key == key and other.priority == priority then
+      local is_lower = job.id < other.job.id
+      if came_before(job, other.job) then
+        step = math.min(step, is_lower and other.step or other.step - 1)
+      else
+        step = math.max(step, is_lower and other.step + 1 or other.step)
+      end
     end
   end
   ranked[#ranked + 1] = { job = job, key = key, priority = priority, step = step }
