@@ -341,7 +341,7 @@ func (w *Worker) prepare() error {
 		faults = append(faults, "it has handlers of queues that it does not lease from: "+strings.Join(idle, ", "))
 	}
 	if len(bare) > 0 {
-		faults = append(faults, "no handler takes jobs of these queues, which are given back: "+strings.Join(bare, ", "))
+		faults = append(faults, "no handler takes jobs of these queues, and the worker runs none of them: "+strings.Join(bare, ", "))
 	}
 	if len(faults) > 0 {
 		w.options.Logf("pumphouse: queues and handlers of the worker %s do not match: %s", w.ID, strings.Join(faults, "; "))

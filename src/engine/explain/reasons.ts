@@ -1,6 +1,6 @@
 import type { JobDetails } from '../../contract/job/extended-job.js';
 import type { Recurring } from '../../contract/job/recurring.js';
-import type { QueueSettings } from '../../contract/queue-settings.js';
+import type { QueueSettings, TypeSeen } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
 import type { LoopStatus } from '../../domain/loop.js';
 
@@ -64,6 +64,12 @@ export interface QueueReasons {
   readonly requests: readonly LeaseRequestSeen[];
   /** Null = its jobs are not pushed. */
   readonly target: TargetSeen | null;
+  /** True from the first lease by type on. */
+  readonly isByType: boolean;
+  /** Of the types with ready jobs those whose jobs come first. Read of a queue, not of its jobs. */
+  readonly types: readonly TypeSeen[];
+  /** True if more types than these have ready jobs. */
+  readonly hasMoreTypes: boolean;
 }
 
 /** A job that another one waits for. */

@@ -301,9 +301,12 @@ export class Worker {
     if (queues.includes(ANY)) return;
     const unhandled = this.handlers.withoutHandler(queues);
     if (unhandled.length > 0)
-      this.logger.warn('no handler for jobs of these queues; they are given back. Is a name misspelt?', {
-        queues: unhandled,
-      });
+      this.logger.warn(
+        'no handler for jobs of these queues; this worker runs none of them. Is a name misspelt?',
+        {
+          queues: unhandled,
+        },
+      );
     const idle = this.handlers.outside(queues);
     if (idle.length > 0)
       this.logger.warn('these handlers get no jobs: the worker does not lease their queues', {

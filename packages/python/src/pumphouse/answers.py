@@ -121,6 +121,19 @@ class QueueSettings(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
+class QueueType:
+    """Ready jobs of a type, and the lease requests that take them."""
+
+    #: None: jobs without a type.
+    type: Optional[str]
+    ready: int
+    #: Since when the first of them is ready; None: not known.
+    first_ready_at: Optional[str]
+    #: When a lease request took such jobs last; None: none is known.
+    last_request_at: Optional[str]
+
+
+@dataclass(frozen=True)
 class QueueDetails:
     """A queue with its settings."""
 
@@ -151,6 +164,8 @@ class QueueDetails:
     push: Optional[Push]
     #: JSON paths of the data that accounts below the role ``admin`` do not see; None: none.
     redact: Optional[List[str]] = None
+    #: Types that have ready jobs. Only of ``get_queue``, from the first lease by type on.
+    types: List[QueueType] = field(default_factory=list, metadata={"of": QueueType})
 
 
 @dataclass(frozen=True)

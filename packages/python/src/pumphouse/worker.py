@@ -401,7 +401,7 @@ class Worker:
             faults.append(f"it has handlers of queues that it does not lease from: {', '.join(idle)}")
         bare = [] if None in named else [queue for queue in queues if queue not in named]
         if bare:
-            faults.append(f"no handler takes jobs of these queues, which are given back: {', '.join(bare)}")
+            faults.append(f"no handler takes jobs of these queues, and the worker runs none of them: {', '.join(bare)}")
         if faults:
             logger.warning("queues and handlers of the worker %s do not match: %s", self.id, "; ".join(faults))
 
