@@ -32,7 +32,7 @@ function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReas
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
     deadDependencies: [],
     ...{ slots: null, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
-    ...{ session: null, leasedAtMs: null, loops: [] },
+    ...{ session: null, leasedAtMs: null, runEndsAtMs: null, loops: [] },
     job: { ...JOB, ...job },
     ...more,
   };

@@ -48,6 +48,7 @@ export class Explainer {
       job,
       queue: this.queueOf(namespace, job.queue, parts, nowMs, true),
       leasedAtMs: timeOf(parts.get('leased_ms')),
+      runEndsAtMs: timeOf(parts.get('run_ends_ms')),
       front: frontOf(listOf(parts.get('front'))),
       typeRequestMs: this.newestMs(namespace, job.queue, job.type, timeOf(parts.get('type_request_ms'))),
       isTypeAwaited: Number(textOf(parts.get('type_waits_until_ms'))) > nowMs,

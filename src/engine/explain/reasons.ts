@@ -107,8 +107,10 @@ export interface JobReasons {
   readonly nowMs: number;
   readonly job: JobDetails;
   readonly queue: QueueReasons;
-  /** Since when it is leased; null = it is not, or that is not stored. */
+  /** Since when it is leased, or its handler has begun; null = it is not leased, or that is not stored. */
   readonly leasedAtMs: number | null;
+  /** When its run ends by `max_run_ms`; null = it has no limit, or is not leased. */
+  readonly runEndsAtMs: number | null;
   /** Jobs before a ready one. */
   readonly front: FrontSeen | null;
   /** When a lease request took jobs of its type last, Unix ms; null = none is known. */
