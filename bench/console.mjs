@@ -48,9 +48,12 @@ export async function runConsole({ program, redis, workers, quick, log }) {
       for (const { ms, command } of figures.longest) log(`${ms.toFixed(1)} ms: ${command}`);
       return figures;
     };
-    const without = await measure('without history', { history: false, clients: 0 });
+    const before = await measure('without history', { history: false, clients: 0 });
     const closed = await measure('history', { history: true, clients: 0 });
     const open = await measure(`history and ${CLIENTS} clients`, { history: true, clients: CLIENTS });
+    // The work that follows the fill gets less with time: what is compared with is the lower of a measurement before and one after.
+    const after = await measure('without history, again', { history: false, clients: 0 });
+    const without = after.share < before.share ? after : before;
     const bytes = await historyBytes(client);
     return {
       rows: [

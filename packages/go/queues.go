@@ -44,6 +44,19 @@ type QueueDetails struct {
 	// Redact are JSON paths of the data that accounts below the role admin do not see; nil: none.
 	Redact []string `json:"redact"`
 	Push   *Push    `json:"push"`
+	// Types have ready jobs. Only of Queue, from the first lease by type on.
+	Types []QueueType `json:"types"`
+}
+
+// QueueType is a type with ready jobs, and the lease requests that take them.
+type QueueType struct {
+	// Type is nil for jobs without a type.
+	Type  *string `json:"type"`
+	Ready int     `json:"ready"`
+	// FirstReadyAt is since when the first of them is ready; nil: not known.
+	FirstReadyAt *time.Time `json:"first_ready_at"`
+	// LastRequestAt is when a lease request took such jobs last; nil: none is known.
+	LastRequestAt *time.Time `json:"last_request_at"`
 }
 
 // Rate is a rate of leases: Rate in PeriodMs, and Burst at once after a pause.

@@ -72,8 +72,8 @@ var ErrStopped = errors.New("pumphouse: the worker was aborted")
 // Handler runs a job. What it returns without an error is the result: nil for none, []byte for bytes, Next or *Next to hand the job on,
 // else what becomes JSON. A *RetryError, *FailError or *ReleaseError says something else than the default: a retry by the job's policy.
 //
-// The context ends when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
-// cancelled, and at the end of the shutdown grace; Cause says which.
+// The context ends when the lease is lost, when MaxRun is over, when no heartbeat was answered for 80 % of the lease, when a client
+// wants the job cancelled, and at the end of the shutdown grace; Cause says which.
 type Handler func(ctx context.Context, job *Job) (result any, err error)
 
 // Job is a leased job.
@@ -81,6 +81,8 @@ type Job struct {
 	JobFields
 	// Lease is the number of the lease.
 	Lease int64 `json:"lease"`
+	// MaxRunMs is how long this lease may last in all; 0: it has no limit.
+	MaxRunMs int64 `json:"max_run_ms"`
 
 	worker *Worker
 	held   *held
@@ -127,6 +129,7 @@ func (j *Job) Log(ctx context.Context, message string, data any) error {
 
 var causes = map[string]string{
 	"lease_lost":        "another worker may have the job: nothing that this handler returns counts",
+	"max_run_exceeded":  "it ran for longer than its MaxRun: nothing that this handler returns counts",
 	"lease_unconfirmed": "no heartbeat was answered for 80 % of the lease: another worker may get the job soon",
 	"cancelled":         "a client wants the job cancelled",
 	"shutdown":          "the worker stops",
@@ -134,8 +137,11 @@ var causes = map[string]string{
 
 type heldKey struct{}
 
-// Cause returns why the context of a handler has ended: an *Error with the code lease_lost, lease_unconfirmed, cancelled or
-// shutdown. It is nil before that.
+// isLoss has the causes that end the lease: nothing is sent for the job any more.
+var isLoss = map[string]bool{"lease_lost": true, "max_run_exceeded": true}
+
+// Cause returns why the context of a handler has ended: an *Error with the code lease_lost, max_run_exceeded, lease_unconfirmed,
+// cancelled or shutdown. It is nil before that.
 func Cause(ctx context.Context) error {
 	h, isHandler := ctx.Value(heldKey{}).(*held)
 	if !isHandler {
@@ -157,7 +163,11 @@ type held struct {
 	end     context.CancelFunc
 	// confirmed is when the last heartbeat that was answered began.
 	confirmed time.Time
-	cause     string
+	// maxRun is how long the handler may run; 0: only the job says it.
+	maxRun time.Duration
+	// runEnds is when its run has ended on the server: counted from answers, so never sooner. Zero = never.
+	runEnds time.Time
+	cause   string
 	// isSettling: its handler has ended; isAbandoned: the worker has given it back without waiting for that.
 	isSettling, isAbandoned bool
 	// warned has the kinds of warnings that were logged.
@@ -201,6 +211,8 @@ type Worker struct {
 	options  WorkerOptions
 	info     members
 	handlers map[handlerKey]Handler
+	// maxRuns has the limits of handlers.
+	maxRuns map[handlerKey]time.Duration
 	// named has the queues of handlers, in their order.
 	named []string
 	// types that lease requests name; none = jobs of all types. None before noTypesUntil.
@@ -264,7 +276,7 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	info["concurrency"], info["started_at"] = options.Concurrency, time.Now().UTC().Format(time.RFC3339)
 	w := &Worker{
 		ID: readable + "-" + randomHex(8), client: c, polls: polls, options: options, info: info,
-		handlers: map[handlerKey]Handler{}, held: map[*held]bool{}, warned: map[string]bool{},
+		handlers: map[handlerKey]Handler{}, maxRuns: map[handlerKey]time.Duration{}, held: map[*held]bool{}, warned: map[string]bool{},
 		change:   make(chan struct{}),
 		started:  newLatch(),
 		quieting: newLatch(), stopping: newLatch(), aborting: newLatch(), leaving: newLatch(), ended: newLatch(),
@@ -285,13 +297,30 @@ func defaultTo[T comparable](field *T, value T) {
 // Handle sets the handler of a type of job, in whatever queue. AnyType stands for all types that have none, "" for jobs without a
 // type. Without AnyType, only jobs of the types that have a handler are leased, if they are 64 at most. It panics if there is one
 // already, and must not be called after Run.
-func (w *Worker) Handle(jobType string, handler Handler) { w.HandleQueue("", jobType, handler) }
+func (w *Worker) Handle(jobType string, handler Handler, options ...HandlerOptions) {
+	w.HandleQueue("", jobType, handler, options...)
+}
 
-// HandleQueue sets the handler of a type of job in one queue; it comes before that of the type.
-func (w *Worker) HandleQueue(queue, jobType string, handler Handler) {
+// HandlerOptions are those of one handler. A zero field is the default.
+type HandlerOptions struct {
+	// MaxRun is how long the handler may run, counted by the server from its begin. The shorter one of this and the MaxRun of the job
+	// counts. Then the context ends, and the job fails with the group max_run_exceeded. A handler that does not look at its context goes
+	// on; what it returns does not count.
+	MaxRun time.Duration
+}
+
+// HandleQueue sets the handler of a type of job in one queue; it comes before that of the type. It panics as Handle does, and if an
+// option has a wrong value.
+func (w *Worker) HandleQueue(queue, jobType string, handler Handler, options ...HandlerOptions) {
 	key := handlerKey{queue, jobType}
 	if w.handlers[key] != nil {
 		panic(fmt.Sprintf("pumphouse: there is a handler for %v already", key))
+	}
+	for _, option := range options {
+		if option.MaxRun != 0 && option.MaxRun < time.Millisecond {
+			panic("pumphouse: MaxRun: must be a millisecond or more")
+		}
+		w.maxRuns[key] = option.MaxRun
 	}
 	w.handlers[key] = handler
 	if queue != "" && !has(w.named, queue) {
@@ -341,7 +370,7 @@ func (w *Worker) prepare() error {
 		faults = append(faults, "it has handlers of queues that it does not lease from: "+strings.Join(idle, ", "))
 	}
 	if len(bare) > 0 {
-		faults = append(faults, "no handler takes jobs of these queues, which are given back: "+strings.Join(bare, ", "))
+		faults = append(faults, "no handler takes jobs of these queues, and the worker runs none of them: "+strings.Join(bare, ", "))
 	}
 	if len(faults) > 0 {
 		w.options.Logf("pumphouse: queues and handlers of the worker %s do not match: %s", w.ID, strings.Join(faults, "; "))
@@ -644,7 +673,8 @@ func (w *Worker) endWaits(ctx context.Context) {
 }
 
 func (w *Worker) take(job *Job) {
-	h := &held{job: job, worker: w, confirmed: time.Now(), handler: w.find(job)}
+	h := &held{job: job, worker: w, confirmed: time.Now(), runEnds: runEnd(job.MaxRunMs, 0)}
+	h.handler, h.maxRun = w.find(job)
 	job.worker, job.held = w, h
 	ctx, end := context.WithCancel(context.WithValue(w.ctx, heldKey{}, h))
 	h.end = end
@@ -668,19 +698,37 @@ func (w *Worker) take(job *Job) {
 	}()
 }
 
-func (w *Worker) find(job *Job) Handler {
+// runEnd returns when a run ends that begins now, by the shorter limit; 0 = none. The server ends it a millisecond later, because it has
+// the time of the start in whole milliseconds.
+func runEnd(jobMs int64, ofHandler time.Duration) time.Time {
+	limit := time.Duration(jobMs) * time.Millisecond
+	if limit == 0 || ofHandler != 0 && ofHandler < limit {
+		limit = ofHandler
+	}
+	if limit == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(limit + time.Millisecond)
+}
+
+func (w *Worker) find(job *Job) (Handler, time.Duration) {
 	for _, key := range []handlerKey{{job.Queue, job.Type}, {"", job.Type}, {job.Queue, AnyType}, {"", AnyType}} {
 		if handler := w.handlers[key]; handler != nil {
-			return handler
+			return handler, w.maxRuns[key]
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 // Running
 
 func (w *Worker) execute(ctx context.Context, h *held) {
-	result, err := runHandler(ctx, h)
+	var result any
+	var err error
+	// guard: go-handler-begins-its-run
+	if h.maxRun == 0 || w.begin(h) {
+		result, err = runHandler(ctx, h)
+	}
 	w.mu.Lock()
 	hasCause := h.cause != ""
 	w.mu.Unlock()
@@ -697,6 +745,33 @@ func (w *Worker) execute(ctx context.Context, h *held) {
 		w.settle(h, o)
 	}
 	w.drop(h)
+}
+
+// begin tells the server that the handler begins. Without an answer, or at an older server, it begins all the same. It returns false if
+// the job is not this worker's any more.
+func (w *Worker) begin(h *held) bool {
+	m := members{"lease": h.job.Lease, "ttr_ms": w.options.TTR.Milliseconds(), "begin": true}
+	m.duration("max_run_ms", h.maxRun)
+	timeout := w.attempt()
+	sent := time.Now()
+	err := w.post(w.ctx, "jobs/"+h.job.ID+"/heartbeat", m, &Limits{1, timeout, timeout}, nil)
+	if code := Code(err); code == "lease_lost" || code == "job_not_found" {
+		w.cancel(h, "lease_lost")
+	} else if err == nil {
+		w.confirm(h, sent)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h.runEnds = runEnd(h.job.MaxRunMs, h.maxRun)
+	return !isLoss[h.cause] && !h.isAbandoned
+}
+
+// attempt is how long one heartbeat may take.
+func (w *Worker) attempt() time.Duration {
+	if timeout := w.options.TTR / attemptPart; timeout < maxAttempt {
+		return timeout
+	}
+	return maxAttempt
 }
 
 // panicError is a panic of a handler, or that it ended its goroutine.
@@ -879,7 +954,7 @@ func (w *Worker) giveBackUnhandled(h *held) {
 func (w *Worker) isLost(h *held) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return h.cause == "lease_lost"
+	return isLoss[h.cause]
 }
 
 // giveBack releases a job whose handler has not begun, or is not waited for any longer.
@@ -916,6 +991,10 @@ func (w *Worker) keepLeases() {
 			if w.unconfirmedIn(h) < 0 {
 				w.cancel(h, "lease_unconfirmed")
 			}
+			// guard: go-run-end-cancels
+			if w.isRunOver(h) {
+				w.cancel(h, "max_run_exceeded")
+			}
 		}
 		if !time.Now().Before(due) {
 			err := w.heartbeat()
@@ -940,6 +1019,13 @@ func (w *Worker) keepLeases() {
 	}
 }
 
+// isRunOver returns whether a handler runs for longer than it may.
+func (w *Worker) isRunOver(h *held) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !h.isSettling && !h.runEnds.IsZero() && !time.Now().Before(h.runEnds)
+}
+
 // unconfirmedIn returns how long it is until another worker may get the job soon: 80 % of the lease without an answer.
 func (w *Worker) unconfirmedIn(h *held) time.Duration {
 	w.mu.Lock()
@@ -949,10 +1035,7 @@ func (w *Worker) unconfirmedIn(h *held) time.Duration {
 
 // heartbeat sends one for all leases.
 func (w *Worker) heartbeat() error {
-	timeout := w.options.TTR / attemptPart
-	if timeout > maxAttempt {
-		timeout = maxAttempt
-	}
+	timeout := w.attempt()
 	helds := w.all()
 	leases := make([]members, len(helds))
 	for i, h := range helds {
@@ -1019,7 +1102,7 @@ func (w *Worker) lose(h *held) {
 // cancel ends the context of a handler. The first cause counts, but that a lost lease comes before all others.
 func (w *Worker) cancel(h *held, cause string) {
 	w.mu.Lock()
-	if h.cause == "" || cause == "lease_lost" {
+	if h.cause == "" || isLoss[cause] && !isLoss[h.cause] {
 		h.cause = cause
 	}
 	w.mu.Unlock()
@@ -1032,7 +1115,7 @@ func (w *Worker) all() []*held {
 	defer w.mu.Unlock()
 	all := make([]*held, 0, len(w.held))
 	for h := range w.held {
-		if h.cause != "lease_lost" {
+		if !isLoss[h.cause] {
 			all = append(all, h)
 		}
 	}

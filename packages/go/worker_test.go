@@ -369,3 +369,50 @@ func TestAPanicShowsItsValue(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 }
+
+// limited is a handler that runs until its context ends, and says why it has.
+func limited(causes chan<- string) pumphouse.Handler {
+	return func(ctx context.Context, job *pumphouse.Job) (any, error) {
+		<-ctx.Done()
+		causes <- fmt.Sprintf("%d %s", job.MaxRunMs, pumphouse.Code(pumphouse.Cause(ctx)))
+		return "too late", nil
+	}
+}
+
+func TestALimitOfTheRunEndsTheContextAndFailsTheJob(t *testing.T) {
+	for name, limit := range map[string]struct {
+		ofJob, ofHandler time.Duration
+		want             string
+	}{
+		"handler": {0, 200 * time.Millisecond, "0 max_run_exceeded"},
+		"job":     {200 * time.Millisecond, 0, "200 max_run_exceeded"},
+		"shorter": {time.Hour, 200 * time.Millisecond, "3600000 max_run_exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, log, queue := newClient(t, pumphouse.Config{}), new(lines), queueName(t)
+			worker, causes := newWorker(t, client, log), make(chan string, 1)
+			worker.HandleQueue(queue, "slow", limited(causes), pumphouse.HandlerOptions{MaxRun: limit.ofHandler})
+			start(t, worker)
+			shown := ended(t, client, pumphouse.NewJob{Queue: queue, Type: "slow", MaxRun: limit.ofJob})
+			want(t, []any{shown.Failure.Group, <-causes}, []any{"max_run_exceeded", limit.want})
+		})
+	}
+}
+
+func TestALimitOfAHandlerCountsOnlyForItsJobs(t *testing.T) {
+	client, log, queue := newClient(t, pumphouse.Config{}), new(lines), queueName(t)
+	worker := newWorker(t, client, log)
+	worker.HandleQueue(queue, "other", returns("other"), pumphouse.HandlerOptions{MaxRun: time.Millisecond})
+	worker.HandleQueue(queue, "a", func(context.Context, *pumphouse.Job) (any, error) {
+		time.Sleep(200 * time.Millisecond)
+		return "in time", nil
+	})
+	start(t, worker)
+	want(t, ended(t, client, pumphouse.NewJob{Queue: queue, Type: "a"}).State, "done")
+}
+
+func TestALimitOfLessThanAMillisecondIsRefused(t *testing.T) {
+	worker := newWorker(t, newClient(t, pumphouse.Config{}), new(lines))
+	defer func() { want(t, recover(), "pumphouse: MaxRun: must be a millisecond or more") }()
+	worker.Handle("a", returns(nil), pumphouse.HandlerOptions{MaxRun: time.Microsecond})
+}

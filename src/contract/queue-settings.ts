@@ -185,11 +185,36 @@ class QueueFacts {
   draining_at!: string | null;
 }
 
+/** Most types that are shown of a queue: as many as lua/modules/queues/queue_facts.lua looks at, and jobs without a type. */
+const MOST_TYPES = 65;
+
+/** Ready jobs of a type, and the lease requests that take them. */
+export class QueueTypeAnswer {
+  @Nullable() @Label('The type; null = jobs without a type.', { max: MAX_LABEL }) type!: string | null;
+  @Whole('Its ready jobs.', 1, MAX_UINT32) ready!: number;
+  @Nullable() @Moment('Since when the first of them is ready; null = not known.') first_ready_at!:
+    | string
+    | null;
+  @Nullable()
+  @Moment(
+    'When a lease request took such jobs last; null = none is known. One that waits counts as made now.',
+  )
+  last_request_at!: string | null;
+}
+
 /** A queue with its settings. */
 export class QueueAnswer extends join(QueueFacts, LimitFields) {
   @Nullable()
   @Part('HTTP push of its jobs; null = off.', () => PushAnswer)
   push!: PushAnswer | null;
+  @Optional()
+  @Parts(
+    'Types that have ready jobs, those first whose jobs come first. Only of a single queue, from its first lease by type on.',
+    () => QueueTypeAnswer,
+    MOST_TYPES,
+    0,
+  )
+  types?: readonly QueueTypeAnswer[];
   @Optional() @Flag('True: this call created the queue.') created?: boolean;
 }
 
@@ -254,7 +279,10 @@ interface QueueRead extends QueueSettings {
   readonly length: number;
   readonly pushTarget: string | null;
   readonly isCreated?: boolean;
+  readonly types?: readonly TypeSeen[];
 }
+
+export type TypeSeen = Inside<QueueTypeAnswer>;
 
 /** A queue as answers have it. */
 export function queueFacts(queue: QueueRead): Inside<QueueAnswer> {

@@ -14,6 +14,7 @@ import type {
   AckStatus,
   ExtendedAck,
   JobFailure,
+  HeartbeatOptions,
   HeartbeatResult,
   LeaseRef,
   PublishedJob,
@@ -40,11 +41,7 @@ export interface LostAck {
 }
 
 /** What a heartbeat can set besides extending the lease. */
-export interface Heartbeat extends LeaseRef {
-  readonly ttrMs?: number;
-  readonly progress?: unknown;
-  readonly data?: Buffer;
-}
+export interface Heartbeat extends LeaseRef, HeartbeatOptions {}
 
 /** Jobs of the native API on behalf of a caller. Simple jobs take the simple path, all others the extended path. */
 @Injectable()

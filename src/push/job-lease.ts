@@ -24,13 +24,34 @@ export function leaseMsOf({ timeoutMs }: Target): number {
   return Math.min(timeoutMs, LONGEST_LEASE_MS) + MORE_MS;
 }
 
+/** A request is cut off so long after the end of its run: by then its lease is lost, whatever the outcome is. */
+const AFTER_RUN_MS = 100;
+
 /**
- * Extends the lease of a job while a long request runs.
+ * Extends the lease of a job while a long request runs, and ends a request at the `max_run_ms` of its job.
  *
  * @param cutting aborted when the lease is lost, or the job is cancelled
  * @returns ends it
  */
-export function extendLease(
+export function watchLease(
+  place: JobPlace,
+  job: LeasedJob,
+  target: Target,
+  cutting: AbortController,
+): () => void {
+  const ends = [extendLease(place, job, target, cutting), cutAtRunEnd(job, target, cutting)];
+  return () => ends.forEach((end) => end());
+}
+
+function cutAtRunEnd({ extended }: LeasedJob, { timeoutMs }: Target, cutting: AbortController): () => void {
+  const runMs = extended?.maxRunMs ?? Infinity;
+  if (runMs >= timeoutMs) return () => undefined;
+  // guard: push-ends-with-its-run
+  const timer = setTimeout(() => cutting.abort(), runMs + AFTER_RUN_MS);
+  return () => clearTimeout(timer);
+}
+
+function extendLease(
   { engine, namespace }: JobPlace,
   { id, lease }: LeasedJob,
   { timeoutMs }: Target,

@@ -7,7 +7,7 @@ import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import type { BreakerChange } from '../engine/queues/targets.js';
 import { type ChangedBreaker, FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
-import { extendLease, leaseMsOf, MORE_MS, recordOutcome } from './job-lease.js';
+import { leaseMsOf, MORE_MS, recordOutcome, watchLease } from './job-lease.js';
 import { LeaseLoop, PAUSE_MS } from './lease-loop.js';
 import { messageOf } from './send/message.js';
 import type { PushAnswer, Sender } from './send/sender.js';
@@ -388,7 +388,7 @@ export class TargetWorker {
     cutting: AbortController,
   ): Promise<{ readonly verdict: Verdict; readonly answer: PushAnswer | null }> {
     const { target, secrets } = this.known;
-    const stopHeartbeat = extendLease(this.parts, job, target, cutting);
+    const stopWatching = watchLease(this.parts, job, target, cutting);
     try {
       if (secrets === null) throw new SendError('aborted', 'the secrets of the target cannot be read');
       const answer = await this.parts.sender.send({
@@ -402,7 +402,7 @@ export class TargetWorker {
       if (!(error instanceof SendError)) throw error;
       return { verdict: verdictOfError(error), answer: null };
     } finally {
-      stopHeartbeat();
+      stopWatching();
     }
   }
 

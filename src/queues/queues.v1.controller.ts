@@ -15,6 +15,7 @@ import type { Caller } from '../domain/caller.js';
 import { LOG, type Log } from '../domain/log.js';
 import { checkAllQueues, checkVerb, matchesPattern } from '../domain/rights.js';
 import { Engines } from '../engine/engines.js';
+import { queueWithTypes } from '../engine/explain/queue-types.js';
 import type { Queues } from '../engine/queues/queues.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
@@ -82,7 +83,8 @@ export class V1QueuesController {
     errors: ['pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
-    return queueFacts(await this.of(caller).find(caller.namespace, queue));
+    const { pool, namespace } = caller;
+    return queueFacts(await queueWithTypes(this.engines.of(pool), namespace, queue));
   }
 
   @Get(':queue/keys')

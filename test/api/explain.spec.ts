@@ -436,6 +436,59 @@ describe('an explanation', () => {
     await waitFor(async () => (await ofJob(none.id)).cause === 'behind');
   });
 
+  it('names the types of a queue that no worker asks for, also to another server', async () => {
+    const other = await TestApp.start();
+    const queue = fresh();
+    for (const type of ['fax', 'mail', 'fax', 'mail']) await publish({ queue, type });
+    const types = ['mail'];
+    await given('POST', 'leases', { queues: [queue], types });
+    const found = await ofQueue(queue);
+    expect(found).toMatchObject({ cause: 'flowing', also: [{ cause: 'no_worker_for_type' }] });
+    expect(found.message).toContain('Nothing holds the jobs of other types');
+    expect(found.also[0]!.message).toContain('fax (2 ready)');
+    await given('POST', 'leases', { queues: [queue], types });
+    const ofOther = async (): Promise<Explanation> =>
+      (await other.call('GET', `/v1/${app.namespace}/queues/${queue}/explain`, { token: app.token }))
+        .json as Explanation;
+    await waitFor(async () => (await ofOther()).cause === 'no_worker_for_type', 5_000);
+    for (const one of [await ofQueue(queue), await ofOther()])
+      expect(one).toMatchObject({
+        ...{ cause: 'no_worker_for_type', also: [] },
+        facts: { types: [{ type: 'fax', ready: 2, last_request_at: null }], at_least: false },
+      });
+    await doRemedy(await ofQueue(queue));
+    expect((await ofQueue(queue)).cause).toBe('flowing');
+    await other.stop();
+  });
+
+  it('says that simple jobs wait while workers name types only', async () => {
+    const queue = fresh();
+    await publish({ queue });
+    await given('POST', 'leases', { queues: [queue], types: ['mail'] });
+    const found = await ofQueue(queue);
+    expect(found.cause).toBe('no_worker_for_type');
+    expect(found.message).toContain('no type (1 ready)');
+  });
+
+  it('looks at 64 types of a queue, and says that there are more', async () => {
+    const queue = fresh();
+    await publish({ queue, type: 'first' });
+    await given('POST', 'leases', { queues: [queue], types: ['first'] });
+    const jobs = Array.from({ length: 80 }, (_, i) => ({ queue, type: `t${String(i)}` }));
+    for (const part of [jobs.slice(0, 40), jobs.slice(40)]) await call('POST', 'jobs', { jobs: part });
+    const { cause, facts } = await ofQueue(queue);
+    expect([cause, facts['types_without_worker'], facts['at_least']]).toEqual([
+      'no_worker_for_type',
+      64,
+      true,
+    ]);
+    expect((facts['types'] as { type: string }[]).map(({ type }) => type)).toEqual(
+      jobs.slice(0, 16).map(({ type }) => type),
+    );
+    const { types } = await given<{ types: unknown[] }>('GET', `queues/${queue}`);
+    expect(types).toHaveLength(64);
+  });
+
   it('says at least how many jobs are in front of a job in a long queue', async () => {
     const queue = fresh();
     await requestFrom(queue);

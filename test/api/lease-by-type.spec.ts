@@ -71,6 +71,31 @@ describe('leases by type', () => {
     expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ready: 0 } });
   });
 
+  it('show the types with ready jobs of a single queue, from the first request with types on', async () => {
+    const queue = fresh();
+    const typesOf = async (): Promise<unknown> =>
+      (await given<{ types?: unknown }>('GET', `queues/${queue}`)).types;
+    const [first] = [await publish({ queue, data: 1, type: 'mail' })];
+    for (const type of ['sms', 'sms', undefined]) await publish({ queue, data: 1, type });
+    expect(await typesOf()).toBeUndefined();
+    const before = Date.now();
+    expect(idsOf(await lease({ queues: [queue], types: ['mail'] }))).toEqual([first.id]);
+    const [{ first_ready_at: at, ...sms } = { first_ready_at: '' }, ...others] = (await typesOf()) as {
+      first_ready_at: string;
+    }[];
+    expect(sms).toEqual({ type: 'sms', ready: 2, last_request_at: null });
+    expect(Date.parse(at)).toBeGreaterThan(before - 60_000);
+    const untyped = { type: null, ready: 1, first_ready_at: null, last_request_at: null };
+    expect(others).toEqual([untyped]);
+    // Of lmstfy's clients, too: their requests take any type.
+    await app.get(`${queue}?timeout=0&ttr=60`);
+    const [{ ready, last_request_at: requestedAt }] = (await typesOf()) as [Record<string, string>];
+    expect(ready).toBe(1);
+    expect(Date.parse(requestedAt!)).toBeGreaterThan(before - 5_000);
+    const { items } = await given<{ items: { queue: string }[] }>('GET', 'queues?limit=1000');
+    expect(items.find((one) => one.queue === queue)).not.toHaveProperty('types');
+  });
+
   it('wake a request of the type on another server, and no other request', async () => {
     const other = await TestApp.start();
     try {

@@ -608,6 +608,16 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'dead')).toMatchObject({ failure: { group: 'timeout' } });
     });
 
+    it('is waited for no longer than the max_run_ms of the job, which fails then', async () => {
+      const { queue } = await pushed({ timeout_ms: 60_000 });
+      let isCut = false;
+      receiver.respond = (response) => void response.on('close', () => (isCut = true));
+      const id = await publish(queue, { tries: 1, max_run_ms: 300 });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ failure: { group: 'max_run_exceeded' } });
+      await waitFor(() => isCut, 5_000);
+    });
+
     it.each<[string, () => Promise<string>]>([
       ['connect', async () => `http://127.0.0.1:${String(await freePort())}/hook`],
       ['tls', () => Promise.resolve(receiver.url.replace('http:', 'https:'))],

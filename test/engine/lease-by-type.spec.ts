@@ -108,6 +108,19 @@ describe('leases by type', () => {
     expect(await texts(undefined)).toEqual(['s1', 'm2', 'm3']);
   });
 
+  it('keep the order of one call, whose script runs later than its ids were minted', async () => {
+    await put(['first', 'mail']);
+    await texts(['mail']);
+    const jobs = [{}, { type: 'mail' }, {}, { tags: ['a'] }, {}];
+    const published = f.engine.jobs.publish(
+      f.ns,
+      jobs.map((job, i) => ({ queue: 'q', body: Buffer.from(String(i)), ...job })),
+    );
+    f.nowMs += 5;
+    await published;
+    expect(await texts(undefined)).toEqual(['0', '1', '2', '3', '4']);
+  });
+
   it('take the jobs of the first of two queues first, also while it is ordered', async () => {
     await f.put('other', { text: 'second' });
     await put(['first', null]);

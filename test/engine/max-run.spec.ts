@@ -30,6 +30,10 @@ describe('`max_run_ms` of a job', () => {
     const one = { queue: 'q', body: Buffer.from('x'), maxRunMs: RUN_MS, ...job };
     return (await f.engine.jobs.publish(f.ns, [one]))[0]!.id;
   };
+  const publishSimple = () => f.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('x') }]);
+  const setDefault = async (maxRunMs: number | null): Promise<void> => {
+    await f.engine.components.queueControls.change(f.ns, 'q', { defaults: maxRunMs ? { maxRunMs } : null });
+  };
   const lease = async (ttrMs = TTR_MS): Promise<LeasedJob> =>
     (await f.lease('q', { ttrMs, worker: 'w1' }))[0]!;
   const heartbeat = (job: LeasedJob, ttrMs = TTR_MS) => f.engine.settle.heartbeat(f.ns, job, { ttrMs });
@@ -182,9 +186,7 @@ describe('`max_run_ms` of a job', () => {
   });
 
   describe('a default of a queue', () => {
-    beforeEach(async () => {
-      await f.engine.components.queueControls.change(f.ns, 'q', { defaults: { maxRunMs: 3_000 } });
-    });
+    beforeEach(() => setDefault(3_000));
 
     it.each<[string, Partial<NewExtendedJob>]>([
       ['without options', {}],
@@ -203,9 +205,151 @@ describe('`max_run_ms` of a job', () => {
       expect(await f.find(await publish({ priority: 1 }))).toMatchObject({ maxRunMs: RUN_MS });
     });
 
-    it('does not apply to a job of lmstfy’s API', async () => {
-      await f.publish('q');
+    it.each<[string, () => Promise<unknown>]>([
+      ['was published by lmstfy’s API', () => f.publish('q', { tries: 2 })],
+      [
+        'was published before there was one',
+        async () => {
+          await setDefault(null);
+          await publishSimple();
+          await setDefault(3_000);
+        },
+      ],
+    ])('counts from the lease of a job that %s', async (_name, store) => {
+      await store();
+      const job = await lease();
+      expect(job).toMatchObject({ leaseEndsAtMs: f.nowMs + 3_001, extended: { maxRunMs: 3_000 } });
+      expect(await f.find(job.id)).toMatchObject({ maxRunMs: null, leaseEndsAtMs: f.nowMs + 3_001 });
+      f.nowMs += 3_001;
+      await expect(verbs.ack(job)).rejects.toMatchObject({ code: 'lease_lost' });
+      await f.pass(0);
+      const found = (await f.find(job.id))!;
+      expect(found).toMatchObject({ failure: { group: 'max_run_exceeded' }, crashes: 1 });
+      expect(found.failure!.message).toContain('3000');
+    });
+
+    it('stays as it was when a lease was granted', async () => {
+      await f.publish('q', { tries: 2 });
+      const job = await lease();
+      await setDefault(1_000);
+      f.nowMs += 2_000;
+      expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: f.nowMs + 1_001 });
+      await setDefault(null);
+      expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: f.nowMs + 1_001 });
+      await f.pass(1_001);
       expect((await lease()).leaseEndsAtMs).toBe(f.nowMs + TTR_MS);
+    });
+
+    it('leaves a job simple that is not leased', async () => {
+      await f.publish('q');
+      await f.publish('q');
+      await lease();
+      const redis = new Redis(testRedisUrl());
+      try {
+        expect(await redis.keysBuffer(`*{${f.ns}}x*`)).toHaveLength(1);
+      } finally {
+        redis.disconnect();
+      }
+    });
+  });
+
+  describe('a handler that begins', () => {
+    const begin = (job: LeasedJob, maxRunMs?: number) =>
+      f.engine.settle.heartbeat(f.ns, job, { ttrMs: TTR_MS, begin: true, ...(maxRunMs && { maxRunMs }) });
+
+    it('restarts the run of its lease', async () => {
+      await publish();
+      const job = await lease();
+      f.nowMs += 9_000;
+      expect(await begin(job)).toMatchObject({ leaseEndsAtMs: f.nowMs + TTR_MS });
+      f.nowMs += 9_000;
+      expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: f.nowMs + END_MS - 9_000 });
+      f.nowMs += END_MS - 9_000 - 1;
+      await verbs.ack(job);
+    });
+
+    it('restarts it once in a lease', async () => {
+      await publish();
+      const job = await lease();
+      f.nowMs += 1_000;
+      await begin(job);
+      const endsMs = f.nowMs + END_MS;
+      f.nowMs += 9_000;
+      expect(await begin(job)).toMatchObject({ leaseEndsAtMs: endsMs });
+      expect(await begin(job, 1)).toMatchObject({ leaseEndsAtMs: endsMs });
+      f.nowMs = endsMs;
+      await expect(verbs.ack(job)).rejects.toMatchObject({ code: 'lease_lost' });
+      await expect(begin(job)).rejects.toMatchObject({ code: 'lease_lost' });
+    });
+
+    it('restarts it in each lease again', async () => {
+      await publish({ retry: AT_ONCE });
+      await begin(await lease());
+      await f.pass(TTR_MS);
+      const job = await lease();
+      f.nowMs += 9_000;
+      await begin(job);
+      const endsMs = f.nowMs + END_MS;
+      f.nowMs += 9_000;
+      expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: endsMs });
+    });
+
+    it.each([
+      ['is cut by a shorter one of the handler', 15_000, 4_000, 4_001],
+      ['is not extended by a longer one of the handler', 4_000, 15_000, 4_001],
+    ])('has a limit that %s', async (_name, ofJobMs, ofHandlerMs, endMs) => {
+      await publish({ maxRunMs: ofJobMs });
+      const job = await lease();
+      expect(await begin(job, ofHandlerMs)).toMatchObject({ leaseEndsAtMs: f.nowMs + endMs });
+      f.nowMs += endMs;
+      await expect(verbs.ack(job)).rejects.toMatchObject({ code: 'lease_lost' });
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['of the native API', () => publishSimple()],
+      ['of lmstfy’s API', () => f.publish('q')],
+    ])('limits a simple job %s', async (_name, store) => {
+      await store();
+      const job = await lease();
+      f.nowMs += 2_000;
+      expect(await begin(job, 4_000)).toMatchObject({ leaseEndsAtMs: f.nowMs + 4_001 });
+      await f.pass(4_001);
+      expect(await f.find(job.id)).toMatchObject({ failure: { group: 'max_run_exceeded' }, crashes: 1 });
+    });
+
+    it('limits only its own lease', async () => {
+      await publish({ retry: AT_ONCE });
+      await begin(await lease(), 2_000);
+      await f.pass(2_001);
+      const job = await lease(3_600_000);
+      expect(job).toMatchObject({ leaseEndsAtMs: f.nowMs + END_MS, extended: { maxRunMs: RUN_MS } });
+      f.nowMs += END_MS - 1;
+      await verbs.ack(job);
+    });
+
+    it('changes nothing in a job without a limit', async () => {
+      await publishSimple();
+      const job = await lease();
+      expect(await begin(job)).toMatchObject({ leaseEndsAtMs: f.nowMs + TTR_MS });
+      await verbs.ack(job);
+    });
+
+    it('begins after its lease expired, while the run goes on', async () => {
+      await publish({ retry: { kind: 'fixed', delayMs: 60_000 } });
+      const job = await lease();
+      await f.pass(TTR_MS + 2_000);
+      await begin(job);
+      const endsMs = f.nowMs + END_MS;
+      f.nowMs += 9_000;
+      expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: endsMs });
+    });
+
+    it('ends the row of releases without a handler', async () => {
+      const id = await publish();
+      await f.engine.settle.release(f.ns, { ...(await lease()), delayMs: 0, reason: 'no_handler' });
+      expect(await f.find(id)).toMatchObject({ noHandler: { count: 1 } });
+      await begin(await lease());
+      expect(await f.find(id)).toMatchObject({ noHandler: null });
     });
   });
 });

@@ -11,7 +11,8 @@ turn; worker "" = without a name; only extended jobs store it; pushed "1": jobs 
 the jobs, each followed by a line feed, one that is empty = jobs without a type; "" = any job.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Found -1: there may be more, call again. Value: header as it was
 before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its queue in names, from 1; when the lease ends,
-Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; and the lease number.
+Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; the lease number; and how long the
+lease may last in all, ms, "" = no limit.
 Cost: O(log N) per job, plus up to 500 stale entries.
 ]]
 
@@ -43,6 +44,11 @@ local function lease_job(job, place, item, reply)
   if job.expires > 0 and job.expires < ends then
     ends = job.expires
   end
+  local queue_run_ms = run_limit.queue_limit_for(job)
+  -- guard: queue-run-limit-for-simple-jobs
+  if queue_run_ms then
+    conversion.make_extended(job)
+  end
   conversion.make_room_for_lease(job)
   moves.leave(job)
   at_lease.spend(job)
@@ -55,6 +61,7 @@ local function lease_job(job, place, item, reply)
   job.tries, job.attempts, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), --[[ guard: free-mark-ends-extended ]] false
   if is_extended(job) then
     jobs.put(job, "leased", now_floor)
+    run_limit.limit_lease(job, queue_run_ms)
     -- guard: lease-within-max-run
     ends = run_limit.within_run(job, ends)
   end
@@ -65,9 +72,9 @@ local function lease_job(job, place, item, reply)
     batch[batched + 1], batch[batched + 2], batched = struct.pack(TRIES_TO_LEASE, job.tries, job.attempts, job.lease), job.id, batched + 2
     last_end = math.max(last_end, ends)
   end
-  local n = #reply
+  local n, limit_ms = #reply, run_limit.limit_of(job)
   item.found, bytes = item.found + 1, bytes + #value
-  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends) .. "\0" .. text_of(job.lease)
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends) .. "\0" .. text_of(job.lease) .. "\0" .. (limit_ms and text_of(limit_ms) or "")
 end
 
 -- Leases the share of an item from one queue.

@@ -10,12 +10,12 @@ counts, last_request_ms, … Front: jobs of a priority that goes first, older on
 have an earlier turn, and the key of the job. Slots: how many have the slots of its concurrency key, then
 (id, state × digit, worker, since when it is leased) of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
 queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Dead: (id, queue) of some dead jobs that it waits for, also through others. Session: fields of the session of the worker that has its lease. Leased_ms: since when
-it is leased. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
+it is leased, or its handler has begun; run_ends_ms: when its run ends by max_run_ms, 0 = never. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
 Cost: O(most).
 ]]
 
 --- @requires core/call, core/header, queues/registry, queues/queue_facts, queues/jobs_in_front, jobs/whole_job, extended/jobs, extended/settings
---- @requires extended/dead_dependencies, extended/endings, limits/rates, limits/concurrency_keys
+--- @requires extended/dead_dependencies, extended/endings, leases/run_limit, limits/rates, limits/concurrency_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -95,6 +95,7 @@ if whole.x.hold then
 end
 if job.state == LEASED then
   add("leased_ms", whole.x.leased or "0")
+  add("run_ends_ms", text_of(run_limit.run_end_of(whole) or 0))
 end
 if whole.x.worker then
   redis.call("EXISTS", meta, session_key(whole.x.worker))

@@ -4,7 +4,8 @@ Read all that decides whether the jobs of a queue run, in one step; changes noth
 KEYS meta, queues, waiting, targets, requested
 ARGV clock_ms, deadline_ms, queue
 
-Returns {status, now_ms, (name, value) × N}. Exists: 1 = there is such a queue; the rest as in queues/queue_facts.
+Returns {status, now_ms, (name, value) × N}. Exists: 1 = there is such a queue; types: (type, ready jobs, since when the first one is ready, last request
+that takes them, until when one waits) of those that come first; the rest as in queues/queue_facts.
 Cost: O(1).
 ]]
 
@@ -17,7 +18,12 @@ end
 
 local number = registry.find_queue(queue)
 local reply = { 0, now_floor, "exists", number and "1" or "0" }
-queue_facts.add_queue_facts(function(name, value)
+local keys = { waiting = waiting, targets = targets, requested = requested }
+local function add(name, value)
   reply[#reply + 1], reply[#reply + 2] = name, value
-end, queue, number, { waiting = waiting, targets = targets, requested = requested })
+end
+queue_facts.add_queue_facts(add, queue, number, keys)
+if number then
+  queue_facts.add_types(add, keys, queue, number)
+end
 return reply

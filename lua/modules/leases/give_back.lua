@@ -67,9 +67,17 @@ function heartbeat(job, options, bytes)
   local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or settings.own_ttr(job))
   -- guard: heartbeat-within-ttl
   ends = job.expires > 0 and math.min(ends, job.expires) or ends
+  claims.take_in_hand(job)
+  if options.begin then
+    if options.max_run_ms then
+      conversion.make_extended(job, true)
+    end
+    -- guard: begin-restarts-the-run
+    run_limit.begin_run(job, options.max_run_ms)
+    claims.handler_began(job)
+  end
   -- guard: heartbeat-within-max-run
   ends = run_limit.within_run(job, ends)
-  claims.take_in_hand(job)
   if options.progress or options.has_data then
     conversion.make_extended(job, true)
     if options.has_data then

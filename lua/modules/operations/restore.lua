@@ -82,17 +82,9 @@ local function make_job(job, record, number)
   end
 end
 
--- Of several jobs that one script brings back, none is in the index yet when the place of the next one is computed.
-local ranked = {}
 local function place_in_time(job)
-  local step = publish_order.rank_of(job, job.priority, job.x.type)
-  for _, other in ipairs(ranked) do
-    if other.queue == job.queue and publish_order.came_before(job, other) then
-      step = math.min(step, other.stand - 1)
-    end
-  end
+  job.stand = publish_order.rank_of(job, job.priority, job.x.type)
   jobs.put(job, "aside", job.priority == 0 and not fair_lists.is_listed(job) and "1" or nil)
-  job.stand, ranked[#ranked + 1] = step, job
 end
 
 -- To its ready list: an extended job at its place in time, a simple one to the front, where the next one that comes back goes before it.

@@ -13,9 +13,17 @@ function came_before(one, other)
   return a < b or a == b and one.id < other.id
 end
 
--- Which of two jobs is ready for longer, as far as it is known: of a simple job only the publish time is.
+-- Since when a job is ready, as far as it is known: of a simple job only the publish time is. An extended one that was ready at once has that time, too:
+-- minted ids have the order of the jobs of a call, and `since` is the time of its script.
+local function ready_since(job)
+  local since = tonumber(job.x.since)
+  local was_at_once = since == tonumber(job.x.put)
+  return --[[ guard: one-call-keeps-its-order ]] was_at_once and publish_time(job.id, job) or since or published_at(job)
+end
+
+-- Which of two jobs is ready for longer.
 function was_ready_before(one, other)
-  local a, b = tonumber(one.x.since) or published_at(one), tonumber(other.x.since) or published_at(other)
+  local a, b = ready_since(one), ready_since(other)
   return a < b or a == b and one.id < other.id
 end
 
@@ -67,9 +75,13 @@ function rank_of(job, priority, type)
   local key = list_key_of(job, type)
   local step = step_among(job, key, priority)
   for _, other in ipairs(ranked) do
-    local is_first = came_before(job, other.job)
-    if other.key == key and other.priority == priority and other.step == step and is_first ~= (job.id < other.job.id) then
-      step = step + (is_first and -1 or 1)
+    if other.key == key and other.priority == priority then
+      local is_lower = job.id < other.job.id
+      if came_before(job, other.job) then
+        step = math.min(step, is_lower and other.step or other.step - 1)
+      else
+        step = math.max(step, is_lower and other.step + 1 or other.step)
+      end
     end
   end
   ranked[#ranked + 1] = { job = job, key = key, priority = priority, step = step }

@@ -1,6 +1,7 @@
 -- What decides whether the jobs of a queue run: its settings and counts, its push target, who sends lease requests for it, and whether Redis is full.
---- @requires core/call, queues/registry, queues/notify, queues/lease_requests, queues/pace, extended/settings, limits/rates, limits/store_room
---- @exports add_queue_facts, add_type_requests
+--- @requires core/call, queues/registry, queues/notify, queues/type_keys, queues/lease_requests, queues/pace, extended/settings, limits/rates
+--- @requires limits/store_room
+--- @exports add_queue_facts, add_type_requests, add_types
 
 -- Of the lease requests of the namespace; and members that are read to find them: one queue may have some for each type.
 local MOST_SHOWN = 20
@@ -68,14 +69,63 @@ local function is_flag_of_any_type(requested, name, number)
   return registry.is_by_type(number) or tonumber(redis.call("ZSCORE", requested, name) or 0) > now_floor - ANY_TYPE_MS
 end
 
--- Requests that take jobs of a type, "" = none; and those that name types at all. keys: waiting, requested.
-function add_type_requests(add, keys, name, number, type)
-  local typed, waits = notify.flag_of(name, notify.ANY), redis.call("HMGET", keys.waiting, name, notify.flag_of(name, type), notify.flag_of(name, notify.ANY))
+-- Requests that take jobs of a type, "" = none: when the last one was recorded, and until when one waits. keys: waiting, requested.
+local function requests_for(keys, name, number, type)
+  local waits = redis.call("HMGET", keys.waiting, name, notify.flag_of(name, type))
   local for_any = is_flag_of_any_type(keys.requested, name, number) and tonumber(waits[1] or 0) or 0
-  add("type_request_ms", lease_requests.last_request_ms(keys.requested, name, type))
-  add("type_waits_until_ms", text_of(math.max(for_any, tonumber(waits[2] or 0))))
+  return lease_requests.last_request_ms(keys.requested, name, type), text_of(math.max(for_any, tonumber(waits[2] or 0)))
+end
+
+-- Requests that take jobs of a type, and those that name types at all.
+function add_type_requests(add, keys, name, number, type)
+  local typed = notify.flag_of(name, notify.ANY)
+  local last, waits_until = requests_for(keys, name, number, type)
+  add("type_request_ms", last)
+  add("type_waits_until_ms", waits_until)
   add("typed_request_ms", redis.call("ZSCORE", keys.requested, typed) or "0")
-  add("typed_waits_until_ms", waits[3] or "0")
+  add("typed_waits_until_ms", redis.call("HGET", keys.waiting, typed) or "0")
+end
+
+-- Types that are looked at: those whose jobs come first. There may be 10,000.
+local MOST_TYPES = 64
+
+-- Since when the first job of a type is ready, Unix ms.
+local function first_since(list)
+  local id = redis.call("ZRANGE", list, 0, 0)[1]
+  redis.call("EXISTS", meta_key, id and extras_key(id) or list)
+  return id and redis.call("HGET", extras_key(id), "since") or "0"
+end
+
+-- Types with ready jobs, each with: how many, since when the first one is ready, the last request that takes them, until when one waits. Jobs without a type
+-- are told apart from others in a queue that is ordered by type, or that has simple jobs only.
+local function types_of(keys, name, number, ready)
+  local types, untyped = {}, ready
+  local function add_type(type, count, since)
+    local last, waits_until = requests_for(keys, name, number, type)
+    for _, value in ipairs({ type, text_of(count), since, last, waits_until }) do
+      types[#types + 1] = value
+    end
+  end
+  if registry.is_by_type(number) then
+    untyped = ready - (redis.call("HGET", queue_key("i", number), "typed") or 0)
+    for _, type in ipairs(redis.call("ZRANGE", type_keys.directory_key(number), 0, MOST_TYPES - 1)) do
+      local list = type_keys.list_key(number, type)
+      redis.call("EXISTS", meta_key, list)
+      add_type(type, redis.call("ZCARD", list), first_since(list))
+    end
+  end
+  if untyped > 0 and (registry.is_by_type(number) or not registry.is_extended_queue[name]) then
+    add_type("", untyped, "0")
+  end
+  return types
+end
+
+-- Of the lists by type. keys: waiting, requested.
+function add_types(add, keys, name, number)
+  redis.call("EXISTS", meta_key, type_keys.directory_key(number))
+  add("by_type", registry.is_by_type(number) and "1" or "0")
+  add("types", types_of(keys, name, number, counts_of(number)[1]))
+  add("types_count", redis.call("ZCARD", type_keys.directory_key(number)))
 end
 
 -- add: takes a name and a value. keys: waiting, targets, requested. number: nil = there is no such queue.

@@ -12,11 +12,15 @@ end
 -- A lease expired (ADR 32). If its response may not have left the server, it costs no try (jobs/deliveries). Else it counts as a crash; what becomes of
 -- the job is decided by its tries, its retry policy, and the settings of its queue. At the end of max_run_ms the lease is lost, also for a late holder.
 
--- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
+-- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure,
+-- unless its run ended.
 local function delay_after_crash(job, group, message)
   local grace_ms = --[[ guard: own-grace-before-queue-grace ]] tonumber(job.x.grace) or settings.settings_of(job.queue).grace or settings.namespace_setting("lease_grace_ms", 0)
-  if job.x.retry or job.api == NATIVE_API then
+  local has_policy = job.x.retry or job.api == NATIVE_API
+  if has_policy or group == "max_run_exceeded" then
     jobs.set_failure(job, group, message, job.x.worker)
+  end
+  if has_policy then
     local delay = retry_delay.delay_of(job, group)
     -- guard: policy-may-end-the-tries
     return delay and --[[ guard: grace-is-a-minimum ]] math.max(delay, grace_ms)
@@ -30,12 +34,12 @@ local function time_out(job)
   local is_overrun = run_limit.is_run_over(job)
   moves.leave(job)
   if is_overrun then
-    group, message = "max_run_exceeded", "it ran for longer than its max_run_ms, " .. job.x.run
+    group, message = "max_run_exceeded", "it ran for longer than its max_run_ms, " .. text_of(run_limit.limit_of(job))
     last_message = message
     -- guard: overrun-ends-the-lease-number
     jobs.raise_lease(job)
   end
-  if --[[ guard: late-run-keeps-its-start ]] not job.x.run then -- A late heartbeat goes on with the same run.
+  if --[[ guard: late-run-keeps-its-start ]] not run_limit.limit_of(job) then -- A late heartbeat goes on with the same run.
     jobs.put(job, "leased", nil)
   end
   if is_free then

@@ -554,6 +554,25 @@ describe('pumphouse job, queue and dead', () => {
       expect(show).toMatch(/^ready +1$/m);
     });
 
+    it('lists the types of ready jobs in a queue that is leased by type', async () => {
+      await client.publishMany([
+        { queue, type: 'fax' },
+        { queue, type: 'sms' },
+      ]);
+      expect((await cli.call('queue', 'show', queue)).out).not.toContain('LAST REQUEST');
+      await client.driver.lease({
+        queues: [queue],
+        types: ['sms'],
+        count: 1,
+        waitMs: 0,
+        ttrMs: 5_000,
+        signal: new AbortController().signal,
+      });
+      const { out } = await cli.call('queue', 'show', queue);
+      const times = String.raw`\d{4}-\S+Z`;
+      expect(out).toMatch(new RegExp(`\nTYPE +READY +FIRST READY +LAST REQUEST\nfax +1 +${times} +-\n$`));
+    });
+
     it('says why a job does not run, or why a queue gives no jobs', async () => {
       const { id } = await client.publish({ queue });
       await client.queues.pause(queue);

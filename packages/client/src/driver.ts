@@ -126,6 +126,8 @@ export interface LeasedJob extends LeaseRef {
   readonly attempts: number;
   readonly crashes: number;
   readonly failures: number;
+  /** How long this lease may last in all; left out without a limit. */
+  readonly maxRunMs?: number;
   /** ISO 8601. */
   readonly publishedAt: string | null;
   readonly expiresAt: string | null;
@@ -184,6 +186,8 @@ export interface HeartbeatCall {
   readonly timeoutMs: number;
   /** Undefined = as it was. */
   readonly progress?: unknown;
+  /** The handler begins: `maxRunMs` counts from now on, once in each lease. */
+  readonly begin?: { readonly maxRunMs?: number | undefined } | undefined;
 }
 
 export interface HeartbeatAnswer {

@@ -121,11 +121,14 @@ export class HttpDriver implements JobDriver {
   }
 
   async heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
-    const { ttrMs, timeoutMs, progress } = options;
+    const { ttrMs, timeoutMs, progress, begin } = options;
     const { cancel_requested } = await this.api.json<{ cancel_requested: boolean }>({
       method: 'POST',
       path: `jobs/${lease.id}/heartbeat`,
-      body: { lease: lease.lease, ttr_ms: ttrMs, progress },
+      body: {
+        ...{ lease: lease.lease, ttr_ms: ttrMs, progress },
+        ...(begin && { begin: true, max_run_ms: begin.maxRunMs }),
+      },
       isRepeatable: true,
       limits: { tries: 1, attemptMs: timeoutMs, withinMs: timeoutMs },
     });
@@ -331,6 +334,7 @@ interface WireJob {
   readonly attempts: number;
   readonly crashes: number;
   readonly failures: number;
+  readonly max_run_ms?: number;
   readonly published_at: string | null;
   readonly expires_at: string | null;
   readonly progress: unknown;
@@ -463,12 +467,14 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
   readonly expiresAt: string | null;
   readonly progress: unknown;
   declare readonly unreadable?: string;
+  declare readonly maxRunMs?: number;
 
   constructor(wire: WireJob, answer: LeaseAnswer, index: number, unreadable?: string) {
     super();
     const payload = new WirePayload(wire, answer, index);
     const problem = unreadable ?? (payload.isBroken ? 'its data is not base64' : undefined);
     if (problem !== undefined) this.unreadable = problem;
+    if (wire.max_run_ms !== undefined) this.maxRunMs = wire.max_run_ms;
     this.id = wire.id;
     this.queue = wire.queue;
     this.lease = wire.lease;

@@ -41,7 +41,15 @@ export { checkNames, type Given, type Optional } from './optional.js';
 export type { RetryLimits } from './transport/api-client.js';
 export type { TlsOptions } from './transport/transport.js';
 export { Worker, type WorkerOptions } from './worker/worker.js';
-export type { Handler, HandlerContext, HandlerOf, Job, Middleware, Returned } from './worker/handlers.js';
+export type {
+  Handler,
+  HandlerContext,
+  HandlerOf,
+  HandlerOptions,
+  Job,
+  Middleware,
+  Returned,
+} from './worker/handlers.js';
 export type { AbortCode } from './worker/held-job.js';
 export type { Logger } from './worker/logger.js';
 export { Bytes, Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';

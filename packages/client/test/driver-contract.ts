@@ -128,6 +128,17 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(Date.parse(job.publishedAt!)).toBeGreaterThan(Date.now() - 60_000);
     });
 
+    it('returns the limit of the run with a leased job, if it has one, and is told when its handler begins', async () => {
+      await publish({ maxRunMs: 60_000 }, {});
+      const [limited, free] = await lease();
+      expect(limited).toMatchObject({ maxRunMs: 60_000 });
+      expect(free).not.toHaveProperty('maxRunMs');
+      for (const job of [limited!, free!, free!]) {
+        const begin = { ttrMs: 60_000, timeoutMs: 5_000, begin: { maxRunMs: 50_000 } };
+        expect(await driver.heartbeat(job, begin)).toEqual({ cancelRequested: false });
+      }
+    });
+
     it('leases a job of bytes with its unchanged bytes', async () => {
       await publish({ data: Uint8Array.from([0, 255]), contentType: 'image/x' });
       const { data, bytes, contentType } = await leaseOne();

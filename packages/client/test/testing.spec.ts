@@ -225,6 +225,22 @@ describe('the memory driver', () => {
     expect(await driver.ack([refOf(job!)])).toEqual(['lease_lost']);
   });
 
+  it('counts a run from the first begin of its handler, under the shorter limit', async () => {
+    const { driver, publish } = driverOf();
+    await publish({ queue: 'q', maxRunMs: 1_500 });
+    const [job] = await lease(driver);
+    const begin = (maxRunMs?: number) =>
+      driver.heartbeat(job!, { ttrMs: 5_000, timeoutMs: 1, begin: { maxRunMs } });
+    driver.moveTo(driver.nowMs + 900);
+    await begin(1_000);
+    driver.moveTo(driver.nowMs + 900);
+    await begin();
+    driver.moveTo(driver.nowMs + 99);
+    expect(driver.jobs).toMatchObject([{ state: 'leased' }]);
+    driver.moveTo(driver.nowMs + 1);
+    expect(driver.jobs).toMatchObject([{ state: 'scheduled', crashes: 1 }]);
+  });
+
   it('leases one job of each queue in turn with the order round_robin', async () => {
     const { driver, publish } = driverOf();
     await publish(...['a', 'a', 'a', 'b', 'b', 'c'].map((queue) => ({ queue })));

@@ -270,7 +270,7 @@ describe('a worker of the client', () => {
     await waitFor(() => log.length === 3);
     expect(log.slice(0, 2)).toEqual([
       {
-        message: 'no handler for jobs of these queues; they are given back. Is a name misspelt?',
+        message: 'no handler for jobs of these queues; this worker runs none of them. Is a name misspelt?',
         details: { queues: [misspelt] },
       },
       {
@@ -330,7 +330,7 @@ describe('handlers of a client worker', () => {
     ]);
     const seen: unknown[] = [];
     const { worker } = workerOf(queue, { concurrency: 4 });
-    worker.handle('*', ({ data, text, bytes, contentType, attempts, triesLeft }) => {
+    worker.handle(plain(queue), ({ data, text, bytes, contentType, attempts, triesLeft }) => {
       seen.push([data, text, Buffer.from(bytes).toString('latin1'), contentType, attempts, triesLeft]);
     });
     void worker.run();

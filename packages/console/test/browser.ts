@@ -72,7 +72,7 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 
 /** The rules of WCAG 2.2 AA that a page breaks, with the elements that do. @param rules only these; left out, all */
 export async function brokenRules(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(AXE);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   const runOnly = { type: rules === undefined ? 'tag' : 'rule', values: rules ?? TAGS };
   const found = await page.evaluate(
     async (options) => {

@@ -153,9 +153,14 @@ export class EngineDriver implements JobDriver {
   }
 
   async heartbeat({ id, lease }: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
-    const { ttrMs, timeoutMs, progress } = options;
+    const { ttrMs, timeoutMs, progress, begin } = options;
+    const limit = begin?.maxRunMs === undefined ? {} : { maxRunMs: begin.maxRunMs };
     const heartbeat = call(() =>
-      this.engine.settle.heartbeat(this.namespace, { id, lease }, { ttrMs, progress }),
+      this.engine.settle.heartbeat(
+        this.namespace,
+        { id, lease },
+        { ...{ ttrMs, progress }, ...(begin && { begin: true, ...limit }) },
+      ),
     );
     const { cancelRequested } = await within(heartbeat, timeoutMs);
     return { cancelRequested };

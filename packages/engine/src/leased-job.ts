@@ -52,10 +52,13 @@ export class EngineLeasedJob extends JobWithPayload implements LeasedJob {
   readonly publishedAt: string | null;
   readonly expiresAt: string | null;
   readonly progress: unknown;
+  declare readonly maxRunMs?: number;
 
   constructor(job: EngineJob) {
     super();
     const { extended } = job;
+    const maxRunMs = extended?.maxRunMs ?? undefined;
+    if (maxRunMs !== undefined) this.maxRunMs = maxRunMs;
     this.id = job.id;
     this.queue = job.queue;
     this.lease = job.lease;

@@ -20,6 +20,7 @@ import { JOB_STATES, STATE_NAMES } from '#src/domain/job/states';
 import { checkNumber } from '#src/engine/core/checks';
 import type { Engine } from '#src/engine/engine';
 import { explainedQueue } from '#src/engine/explain/explanations';
+import { queueWithTypes } from '#src/engine/explain/queue-types';
 import type { Queues, QueueView } from '#src/engine/queues/queues';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { explain } from './explain.js';
@@ -59,7 +60,7 @@ export class EngineQueues {
 
   /** Any legal name has an answer: `exists` says whether there is such a queue. */
   get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.queues.find(this.namespace, queue));
+    return this.send(queue, options, () => queueWithTypes(this.engine, this.namespace, queue));
   }
 
   /** Says why the queue gives no jobs; assumes that a server pushes the jobs of its target. */

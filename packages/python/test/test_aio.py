@@ -65,6 +65,27 @@ class Handlers(unittest.IsolatedAsyncioTestCase):
         await self.until_state(jobs[-1].id, "done")
         self.assertEqual(threads, {threading.get_ident()})
 
+    async def test_are_cancelled_at_the_end_of_their_run(self) -> None:
+        causes = []
+
+        async def handler(_job: Job, context: aio.JobContext) -> None:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                causes.append(context.cause and context.cause.code)
+
+        self.worker.handle("slow", max_run_ms=200)(handler)
+        job_id = (await self.client.publish(NewJob(self.queue, type="slow", tries=1))).id
+        asyncio.get_running_loop().create_task(self.worker.run())
+        await self.until_state(job_id, "dead")
+
+        async def is_told() -> bool:
+            return causes == ["max_run_exceeded"]
+
+        await until(is_told)
+        failure = (await self.client.get_job(job_id)).failure
+        self.assertEqual(failure and failure.group, "max_run_exceeded")
+
     async def test_keep_their_lease_while_they_block_the_event_loop(self) -> None:
         self.worker = aio.Worker(self.client, [self.queue], ttr_ms=3_000)
 

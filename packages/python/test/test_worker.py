@@ -78,6 +78,54 @@ class Queues(unittest.TestCase):
         warning.assert_not_called()
 
 
+class RunLimits(unittest.TestCase):
+    """Limits of how long a handler runs."""
+
+    def test_cancel_the_handler_and_fail_its_job(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        worker = Worker(client)
+        causes: List[Any] = []
+
+        @worker.handle("slow", queue=queue, max_run_ms=200)
+        def slow(_job: Job, context: JobContext) -> None:
+            context.wait(30)
+            causes.append(context.cause and context.cause.code)
+
+        with running(worker):
+            shown = ended_job(client, NewJob(queue, type="slow"))
+        self.assertEqual(shown["failure"]["group"], "max_run_exceeded")
+        self.assertEqual(causes, ["max_run_exceeded"])
+
+    def test_of_a_job_cancel_a_handler_that_has_none(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        worker = Worker(client, [queue])
+        limits: List[Any] = []
+
+        @worker.handle()
+        def slow(job: Job, context: JobContext) -> None:
+            limits.append(job.max_run_ms)
+            context.wait(30)
+            limits.append(context.cause and context.cause.code)
+
+        with running(worker):
+            shown = ended_job(client, NewJob(queue, max_run_ms=200))
+        self.assertEqual(shown["failure"]["group"], "max_run_exceeded")
+        self.assertEqual(limits, [200, "max_run_exceeded"])
+
+    def test_of_a_handler_count_only_for_its_jobs(self) -> None:
+        client, queue = Pumphouse(), queue_name()
+        worker = Worker(client, [queue])
+        worker.handle("fast", max_run_ms=1)(lambda _job, _context: None)
+        worker.handle(None)(lambda _job, context: context.wait(0.2) or "in time")
+        with running(worker):
+            self.assertEqual(ended_job(client, NewJob(queue))["result"]["data"], "in time")
+
+    def test_of_less_than_a_millisecond_are_refused(self) -> None:
+        for limit in (0, -5, "5s"):
+            with self.assertRaisesRegex(ValueError, "max_run_ms: must be 1 or more"):
+                Worker(Pumphouse()).handle("a", max_run_ms=limit)  # type: ignore[arg-type]
+
+
 class Handlers(unittest.TestCase):
     """Handlers of a worker."""
 
@@ -123,7 +171,7 @@ class Handlers(unittest.TestCase):
 
     def test_go_on_when_there_is_no_room_for_a_line(self) -> None:
         full = http_answer(507, '{"code":"store_full","detail":"the store is full"}')
-        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail"), None)
+        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail", max_run_ms=None), None, None)
         with answering(*[full] * 2) as url, self.assertLogs("pumphouse", "WARNING") as logs:
             context = JobContext(job, Worker(Pumphouse(url), ["mail"]))
             context.log("a")
@@ -139,7 +187,7 @@ class Handlers(unittest.TestCase):
                 raise refusals.pop()
             return "acked"
 
-        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail"), None)
+        job = worker_module.HeldJob(mock.Mock(id="1", queue="mail", max_run_ms=None), None, None)
         with self.assertLogs("pumphouse", "WARNING") as logs:
             self.assertEqual(Worker(Pumphouse(), ["mail"])._persist(job, settle), "acked")
         (line,) = logs.output

@@ -1,3 +1,4 @@
+const MAX_RUN = 'packages/client/test/max-run.spec.ts';
 const WORKER = 'packages/client/test/worker.spec.ts';
 const PROCESSES = 'packages/client/test/processes.spec.ts';
 const RETRIES = 'packages/client/test/retries.spec.ts';
@@ -121,6 +122,20 @@ export const CLIENT = [
     off: 'remove',
     spec: WORKER,
     test: 'heartbeats of a client worker › abort the signal of the handler after %s, and the job is not settled when the handler then %s',
+  },
+  {
+    id: 'client-run-end-aborts',
+    name: 'client: a handler is aborted at the end of its run',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: 'a limit of the run in a client worker › aborts no sooner than that of %s',
+  },
+  {
+    id: 'client-handler-begins-its-run',
+    name: 'client: the server is told when a handler with a limit begins',
+    off: { with: 'beginning' },
+    spec: MAX_RUN,
+    test: 'a limit of the run in a client worker › counts from the begin of the handler where jobs are leased ahead',
   },
   {
     id: 'client-unanswered-heartbeat-aborts',

@@ -217,4 +217,32 @@ export const EXPIRED_LEASES = [
     spec: MAX_RUN,
     test: '`max_run_ms` of a job › goes on with the same run after a late heartbeat',
   },
+  {
+    id: 'queue-run-limit-for-simple-jobs',
+    name: 'max_run_ms: the limit of the queue holds for a simple job',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › a default of a queue › counts from the lease of a job that %s',
+  },
+  {
+    id: 'run-limit-of-one-lease',
+    name: 'max_run_ms: the limit of a handler ends with its lease',
+    off: 'lease',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › a handler that begins › limits only its own lease',
+  },
+  {
+    id: 'begin-restarts-the-run',
+    name: 'max_run_ms: the run counts from the begin of the handler',
+    off: 'remove',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › a handler that begins › restarts the run of its lease',
+  },
+  {
+    id: 'run-begins-once',
+    name: 'max_run_ms: a second begin does not extend the run',
+    off: 'true',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › a handler that begins › restarts it once in a lease',
+  },
 ];

@@ -31,6 +31,13 @@ export const LEASE_BY_TYPE = [
     test: 'leases by type › take jobs without a type for null, simple and extended ones',
   },
   {
+    id: 'one-call-keeps-its-order',
+    name: 'lease by type: simple and extended jobs of one call keep its order',
+    off: 'false',
+    spec: SPEC,
+    test: 'leases by type › keep the order of one call, whose script runs later than its ids were minted',
+  },
+  {
     id: 'queue-being-ordered-is-no-empty-one',
     name: 'lease by type: a queue that is being ordered is not passed over',
     off: 'requested',

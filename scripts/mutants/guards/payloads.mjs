@@ -192,9 +192,18 @@ export const PAYLOADS = [
       'python, asyncio: a job whose task ends with the event loop uses no try',
       'false',
     ],
+    ['python-handler-begins-its-run', 'python: the server limits the run of a handler', 'false'],
+    ['python-run-end-cancels', 'python: a handler is told of the end of its run', 'false'],
   ].map(([id, name, off]) => ({
     ...{ id, name, off, spec: 'test/clients/python.spec.ts' },
     test: 'the Python client › passes its own tests against a server: %s',
+  })),
+  ...[
+    ['go-handler-begins-its-run', 'go: the server limits the run of a handler', 'true'],
+    ['go-run-end-cancels', 'go: a handler is told of the end of its run', 'false'],
+  ].map(([id, name, off]) => ({
+    ...{ id, name, off, spec: 'test/clients/go.spec.ts' },
+    test: 'the Go client › passes its own tests against a server',
   })),
   {
     id: 'deep-json-is-written',

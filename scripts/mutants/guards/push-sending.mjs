@@ -13,6 +13,13 @@ const KEPT = 'the sender of push › a kept connection';
  */
 export const PUSH_SENDING = [
   {
+    id: 'push-ends-with-its-run',
+    name: 'push: a request is cut off at the end of the run of its job',
+    off: { replace: 'const timer = undefined;' },
+    spec: 'test/api/push.spec.ts',
+    test: 'HTTP push › the answer to a push request › is waited for no longer than the max_run_ms of the job, which fails then',
+  },
+  {
     id: 'push-resend-only-kept',
     name: 'push: only a request over a kept connection is sent again',
     off: 'remove',

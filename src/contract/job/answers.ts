@@ -1,6 +1,7 @@
 import {
   MAX_LABEL,
   MAX_MESSAGE,
+  MAX_PERIOD_MS,
   MAX_PRIORITY,
   MAX_TRIES,
   MAX_UINT32,
@@ -116,6 +117,13 @@ export class JobAnswer extends JobFacts {
 /** A job as the worker gets it that leases it. No other call shows the number of a lease. */
 export class LeasedJobAnswer extends JobAnswer {
   @Whole('The number of the lease (fencing token), for all lease operations.', 1, MAX_UINT32) lease!: number;
+  @Optional()
+  @Whole(
+    'How long this lease may last in all: the `max_run_ms` of the job, else that of its queue. Left out without a limit.',
+    1,
+    MAX_PERIOD_MS,
+  )
+  max_run_ms?: number;
 }
 
 /** Releases by workers without a handler. */

@@ -211,6 +211,19 @@ export interface JobFailure extends LeaseRef {
   readonly withoutPush?: true;
 }
 
+/** What a heartbeat says. */
+export interface HeartbeatOptions {
+  /** Duration of the lease from now; default: the job's own. */
+  readonly ttrMs?: number;
+  /** JSON, or its `JsonText`. */
+  readonly progress?: unknown;
+  readonly data?: Buffer;
+  /** True: the handler begins. The first such heartbeat of a lease restarts its run. */
+  readonly begin?: boolean;
+  /** How long the handler may run, from `begin` on; ignored without it. */
+  readonly maxRunMs?: number;
+}
+
 /** Response to a heartbeat. */
 export interface HeartbeatResult {
   /** Unix ms. */

@@ -122,6 +122,8 @@ export interface ExtendedFacts {
   readonly progress: string | null;
   /** How long it was ready before this lease, in milliseconds; null if unknown. */
   readonly waitedMs: number | null;
+  /** How long this lease may last in all, in milliseconds; null = as long as there are heartbeats. */
+  readonly maxRunMs: number | null;
 }
 
 /**

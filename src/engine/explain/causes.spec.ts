@@ -1,6 +1,7 @@
 import type { JobDetails } from '../../contract/job/extended-job.js';
 import { CAUSES } from '../../contract/explain.js';
 import type { Recurring } from '../../contract/job/recurring.js';
+import type { TypeSeen } from '../../contract/queue-settings.js';
 import { settingsIn } from '../queues/stored-settings.js';
 import { causesOfEnd, causesOfJob, causesOfQueue, causesOfRecurring, explanationOf } from './causes.js';
 import type { CountsSeen, JobReasons, QueueReasons } from './reasons.js';
@@ -16,6 +17,7 @@ const QUEUE: QueueReasons = {
   ...{ counts: { ...NO_JOBS, ready: 1 }, rateAtMs: null, isAwaited: false, requests: [], target: null },
   pace: { leased: 0, withinMs: 45_000 },
   lastRequest: { queue: 'mail', atMs: NOW_MS - 1_000, worker: null },
+  ...{ isByType: false, types: [], hasMoreTypes: false },
 };
 const JOB = {
   ...{ id: 'order-1', queue: 'mail', state: 'ready', type: null, attempts: 0, worker: null, failure: null },
@@ -30,7 +32,7 @@ function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReas
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
     deadDependencies: [],
     ...{ slots: null, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
-    ...{ session: null, leasedAtMs: null, loops: [], turn: null },
+    ...{ session: null, leasedAtMs: null, runEndsAtMs: null, loops: [], turn: null },
     job: { ...JOB, ...job },
     ...more,
   };
@@ -326,5 +328,48 @@ describe('the causes of a queue', () => {
     expect([names(requested(59_999)), names(requested(60_000))]).toEqual([['flowing'], ['no_worker']]);
     expect(names({ ...requested(60_000), isAwaited: true })).toEqual(['flowing']);
     expect(names({ lastRequest: null })).toEqual(['no_worker']);
+  });
+});
+
+describe('the causes of a queue that is leased by type', () => {
+  const names = (queue: Partial<QueueReasons>): string[] =>
+    causesOfQueue({ ...QUEUE, ...queue }, SERVER).map(({ cause }) => cause);
+  const typeOf = (type: string | null, lastRequestAtMs: number | null): TypeSeen => ({
+    ...{ type, ready: 2, lastRequestAtMs },
+    firstReadyAtMs: type === null ? null : NOW_MS - 5_000,
+  });
+
+  it('have the types that no worker asks for behind the flow of the others', () => {
+    const types = [typeOf('mail', NOW_MS - 59_999), typeOf('fax', NOW_MS - 60_000), typeOf(null, null)];
+    const [flows, missing] = causesOfQueue({ ...QUEUE, types }, SERVER);
+    expect(flows!.message).toContain('Nothing holds the jobs of other types of the queue mail back');
+    expect(missing).toMatchObject({ cause: 'no_worker_for_type', sinceMs: NOW_MS - 5_000 });
+    expect(missing!.message).toBe(
+      'No worker asks for jobs of 2 types of the queue mail, but for other types of its jobs: fax (2 ready) and no type (2 ready).',
+    );
+    const fax = { type: 'fax', ready: 2, first_ready_at: '2026-01-01T11:59:55.000Z' };
+    expect(missing!.facts).toEqual({
+      ...{ queue: 'mail', types_without_worker: 2, at_least: false },
+      types: [
+        { ...fax, last_request_at: '2026-01-01T11:59:00.000Z' },
+        { type: null, ready: 2, first_ready_at: null, last_request_at: null },
+      ],
+    });
+  });
+
+  it('begin with the types that no worker asks for if no ready job is of another one', () => {
+    const types = [typeOf('fax', null)];
+    expect(names({ types })).toEqual(['no_worker_for_type']);
+    expect(names({ types: [typeOf('fax', NOW_MS)] })).toEqual(['flowing']);
+    expect(names({ types, lastRequest: null })).toEqual(['no_worker']);
+    expect(names({ types, rateAtMs: NOW_MS + 1 })).toEqual(['rate', 'no_worker_for_type']);
+  });
+
+  it('name 16 types, and say that there may be more', () => {
+    const types = Array.from({ length: 64 }, (_, i) => typeOf(`t${String(i)}`, null));
+    const [first] = causesOfQueue({ ...QUEUE, types, hasMoreTypes: true }, SERVER);
+    expect(first!.message).toContain('jobs of at least 64 types of the queue mail');
+    expect(first!.facts).toMatchObject({ types_without_worker: 64, at_least: true });
+    expect(first!.facts['types']).toHaveLength(16);
   });
 });

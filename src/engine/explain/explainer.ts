@@ -1,4 +1,3 @@
-import type { JobDetails } from '../../contract/job/extended-job.js';
 import type { LoopStatus } from '../../domain/loop.js';
 import { explainJob, explainQueue, explainRecurring } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
@@ -50,9 +49,10 @@ export class Explainer {
       job,
       queue: this.queueOf(namespace, job.queue, parts, nowMs, true),
       leasedAtMs: timeOf(parts.get('leased_ms')),
+      runEndsAtMs: timeOf(parts.get('run_ends_ms')),
       front: frontOf(listOf(parts.get('front'))),
       turn: turnOf(listOf(parts.get('turn'))),
-      typeRequestMs: this.typeRequestMs(namespace, job, parts),
+      typeRequestMs: this.newestMs(namespace, job.queue, job.type, timeOf(parts.get('type_request_ms'))),
       isTypeAwaited: Number(textOf(parts.get('type_waits_until_ms'))) > nowMs,
       typedRequestMs:
         Number(textOf(parts.get('typed_waits_until_ms'))) > nowMs
@@ -97,9 +97,14 @@ export class Explainer {
     };
   }
 
-  private typeRequestMs(namespace: string, { queue, type }: JobDetails, parts: Parts): number | null {
-    const seenAtMs = this.requested.seenAtMs(namespace, queue, type);
-    return Math.max(seenAtMs, timeOf(parts.get('type_request_ms')) ?? 0) || null;
+  /** When a lease request took jobs of a type last: as Redis knows it, or this process. */
+  private newestMs(
+    namespace: string,
+    queue: string,
+    type: string | null,
+    storedMs: number | null,
+  ): number | null {
+    return Math.max(this.requested.seenAtMs(namespace, queue, type), storedMs ?? 0) || null;
   }
 
   /** What Redis knows of a queue, and the lease requests to this process that Redis does not know yet. */
@@ -110,7 +115,12 @@ export class Explainer {
     nowMs: number,
     exists: boolean,
   ): QueueReasons {
-    const known = queueOf(queue, parts, nowMs, exists);
+    const stored = queueOf(queue, parts, nowMs, exists);
+    const types = stored.types.map((one) => ({
+      ...one,
+      lastRequestAtMs: this.newestMs(namespace, queue, one.type, one.lastRequestAtMs),
+    }));
+    const known = { ...stored, types };
     const seenAtMs = this.requested.seenAtMs(namespace, queue);
     const isNewer = seenAtMs > (known.lastRequest?.atMs ?? 0);
     if (!isNewer) return known;

@@ -7,12 +7,13 @@ import { duration, lowerFirst, moment } from './sentences.js';
 
 /* A job that is leased. */
 
-function leaseFacts({ job, session, leasedAtMs }: JobReasons) {
+function leaseFacts({ job, session, leasedAtMs, runEndsAtMs }: JobReasons) {
   return {
     worker: job.worker,
     attempt: job.attempts,
     leased_at: isoTimeOrNull(leasedAtMs),
     lease_ends_at: isoTimeOrNull(job.leaseEndsAtMs),
+    run_ends_at: isoTimeOrNull(runEndsAtMs),
     heartbeat_at: isoTimeOrNull(session?.heartbeatAtMs ?? null),
   };
 }
@@ -94,13 +95,14 @@ function leaseSilent({ reasons, nowMs, remedies }: KnownJob): Cause | null {
 function leased({ reasons, nowMs, remedies }: KnownJob): Cause | null {
   const { state, attempts, leaseEndsAtMs, id } = reasons.job;
   if (state !== 'leased') return null;
-  const { leasedAtMs: sinceMs, session } = reasons;
+  const { leasedAtMs: sinceMs, runEndsAtMs, session } = reasons;
   const since = sinceMs === null ? '' : ` for ${duration(nowMs - sinceMs)}`;
   const until = leaseEndsAtMs === null ? '' : `, until ${moment(leaseEndsAtMs, nowMs)}`;
+  const run = runEndsAtMs === null ? '' : ` Its max_run_ms ends the run at ${moment(runEndsAtMs, nowMs)}.`;
   const seen = session === null ? '' : ` Its last heartbeat was ${moment(session.heartbeatAtMs, nowMs)}.`;
   return cause(
     'leased',
-    `The job runs: ${lowerFirst(holderOf(reasons))} has leased it${since}${until}; this is attempt ${String(attempts)}.${seen}`,
+    `The job runs: ${lowerFirst(holderOf(reasons))} has leased it${since}${until}; this is attempt ${String(attempts)}.${run}${seen}`,
     { facts: leaseFacts(reasons), sinceMs, nextAtMs: leaseEndsAtMs, remedies: [remedies.revoke(id)] },
   );
 }

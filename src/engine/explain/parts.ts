@@ -1,4 +1,5 @@
 import { stateOf, type JobState } from '../../domain/job/states.js';
+import type { TypeSeen } from '../../contract/queue-settings.js';
 import { textsOf } from '../core/flat-lists.js';
 import { decodeId } from '../core/ids.js';
 import { openUntilOf, readBreaker, readTarget, type Target } from '../queues/stored-targets.js';
@@ -46,6 +47,24 @@ export function queueOf(queue: string, parts: Parts, nowMs: number, exists: bool
       requestOf(textOf(name), Number(textOf(at)), worker),
     ),
     target: targetOf(listOf(parts.get('target')).map(textOf), nowMs),
+    ...typesOf(parts, nowMs),
+  };
+}
+
+function typesOf(parts: Parts, nowMs: number): Pick<QueueReasons, 'isByType' | 'types' | 'hasMoreTypes'> {
+  const types = groupsOf(listOf(parts.get('types')), 5).map(
+    ([type, ready, since, requestedAt, waitsUntil]): TypeSeen => ({
+      type: textOf(type) || null,
+      ready: Number(textOf(ready)),
+      firstReadyAtMs: timeOf(since),
+      lastRequestAtMs: Number(textOf(waitsUntil)) > nowMs ? nowMs : timeOf(requestedAt),
+    }),
+  );
+  const named = types.filter(({ type }) => type !== null).length;
+  return {
+    isByType: textOf(parts.get('by_type')) === '1',
+    types,
+    hasMoreTypes: Number(textOf(parts.get('types_count'))) > named,
   };
 }
 

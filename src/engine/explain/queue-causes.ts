@@ -1,4 +1,5 @@
 import type { Cause } from '../../contract/explain.js';
+import type { TypeSeen } from '../../contract/queue-settings.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, type Known, type Reason, THIS_SERVER } from './cause.js';
 import type { BreakerSeen, CountsSeen, LeaseRequestSeen, TargetSeen } from './reasons.js';
@@ -191,11 +192,58 @@ export function noWorker({ queue: reasons, nowMs, remedies }: Known): Cause | nu
   });
 }
 
-/** Nothing holds its jobs back. */
-export function flowing({ queue: { queue, target } }: Known): Cause {
+/** Types that a cause names. */
+const MOST_NAMED = 16;
+
+function typesWithoutWorker({ queue: { target, types }, nowMs }: Known): TypeSeen[] {
+  if (target !== null) return [];
+  return types.filter(
+    ({ lastRequestAtMs }) => lastRequestAtMs === null || nowMs - lastRequestAtMs >= NO_REQUEST_MS,
+  );
+}
+
+/** True if no ready job is of a type that a worker asks for, as far as its types were looked at. */
+export function hasOnlyTypesWithoutWorker(known: Known): boolean {
+  const { types } = known.queue;
+  return types.length > 0 && typesWithoutWorker(known).length === types.length;
+}
+
+/** Workers ask for other types of its ready jobs, or of jobs that it may get. */
+export function noWorkerForTypes(known: Known): Cause | null {
+  const { queue, hasMoreTypes } = known.queue;
+  const types = typesWithoutWorker(known);
+  if (types.length === 0 || noWorker(known) !== null) return null;
+  const names = types.map(({ type, ready }) => `${type ?? 'no type'} (${String(ready)} ready)`);
+  const least = hasMoreTypes ? 'at least ' : '';
+  const sinceMs = Math.min(...types.map(({ firstReadyAtMs }) => firstReadyAtMs ?? Infinity));
+  return cause(
+    'no_worker_for_type',
+    `No worker asks for jobs of ${least}${count(types.length, 'type')} of the queue ${queue}, but for other types of its jobs: ${joined(names)}.`,
+    {
+      facts: {
+        ...{ queue, types_without_worker: types.length, at_least: hasMoreTypes },
+        types: types.slice(0, MOST_NAMED).map(typeFacts),
+      },
+      sinceMs: Number.isFinite(sinceMs) ? sinceMs : null,
+      remedies: [known.remedies.leaseWithHandler(queue)],
+    },
+  );
+}
+
+function typeFacts({ type, ready, firstReadyAtMs, lastRequestAtMs }: TypeSeen) {
+  return {
+    ...{ type, ready, first_ready_at: isoTimeOrNull(firstReadyAtMs) },
+    last_request_at: isoTimeOrNull(lastRequestAtMs),
+  };
+}
+
+/** Nothing holds its jobs back, or those of some types. */
+export function flowing(known: Known): Cause {
+  const { queue, target } = known.queue;
   const how =
     target === null ? 'lease requests for it get them' : `they are pushed to its target ${target.name}`;
-  return cause('flowing', `Nothing holds the jobs of the queue ${queue} back: ${how}.`, {
+  const jobs = typesWithoutWorker(known).length > 0 ? 'jobs of other types' : 'jobs';
+  return cause('flowing', `Nothing holds the ${jobs} of the queue ${queue} back: ${how}.`, {
     facts: { queue, target: target?.name ?? null },
   });
 }

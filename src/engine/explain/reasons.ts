@@ -1,6 +1,6 @@
 import type { JobDetails } from '../../contract/job/extended-job.js';
 import type { Recurring } from '../../contract/job/recurring.js';
-import type { QueueSettings } from '../../contract/queue-settings.js';
+import type { QueueSettings, TypeSeen } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
 import type { LoopStatus } from '../../domain/loop.js';
 
@@ -64,6 +64,12 @@ export interface QueueReasons {
   readonly requests: readonly LeaseRequestSeen[];
   /** Null = its jobs are not pushed. */
   readonly target: TargetSeen | null;
+  /** True from the first lease by type on. */
+  readonly isByType: boolean;
+  /** Of the types with ready jobs those whose jobs come first. Read of a queue, not of its jobs. */
+  readonly types: readonly TypeSeen[];
+  /** True if more types than these have ready jobs. */
+  readonly hasMoreTypes: boolean;
 }
 
 /** A job that another one waits for. */
@@ -101,8 +107,10 @@ export interface JobReasons {
   readonly nowMs: number;
   readonly job: JobDetails;
   readonly queue: QueueReasons;
-  /** Since when it is leased; null = it is not, or that is not stored. */
+  /** Since when it is leased, or its handler has begun; null = it is not leased, or that is not stored. */
   readonly leasedAtMs: number | null;
+  /** When its run ends by `max_run_ms`; null = it has no limit, or is not leased. */
+  readonly runEndsAtMs: number | null;
   /** Jobs before a ready one. */
   readonly front: FrontSeen | null;
   /** In a fair queue: its fair key, null = it has none, and how many keys have an earlier turn. Null: not in a fair queue. */

@@ -53,7 +53,7 @@ export function remediesOf(namespace: string) {
       ),
     leaseWithHandler: (queue: string) =>
       remedy(
-        'start a worker that has a handler for it; this call leases a job without one',
+        'start a worker that has a handler for such jobs; this call leases a job without one',
         ['POST', '/leases', { queues: [queue], ttr_ms: 60_000 }],
         null,
       ),

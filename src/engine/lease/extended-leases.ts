@@ -67,7 +67,7 @@ function leasedOf(
 ): LeasedJob {
   const texts = facts.toString().split('\0');
   const [place, ends, attributes, type, tags, contentType, crashes, failures, progress, since, put] = texts;
-  const [tries, released, lease] = texts.slice(11);
+  const [tries, released, lease, maxRunMs] = texts.slice(11);
   const publishedMs = put ? Number(put) : publishedAtMs(id, value, nowMs);
   const expiresMs = expiresMsIn(value);
   const sinceMs = Number(since || put);
@@ -95,6 +95,7 @@ function leasedOf(
       failures: Number(failures),
       progress: progress || null,
       released: Number(released),
+      maxRunMs: maxRunMs ? Number(maxRunMs) : null,
       waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
     },
   };

@@ -10,6 +10,7 @@ import {
 import type {
   Completion,
   JobFailure,
+  HeartbeatOptions,
   HeartbeatResult,
   LeaseRef,
   Release,
@@ -125,7 +126,7 @@ export class LeaseOperations {
   /**
    * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
    * concurrency slot, if the job has a limit. Progress is JSON, or its `JsonText`: beyond the
-   * quota on bytes, or longer in a full Redis, it is left out.
+   * quota on bytes, or longer in a full Redis, it is left out. With `begin` the run of the lease counts from now on.
    *
    * @throws {QueueError} `job_not_found`, `lease_lost`; `namespace_full`: the new data is beyond the quota on bytes;
    *   `store_full`: it is longer, and Redis has no room
@@ -133,17 +134,14 @@ export class LeaseOperations {
   async heartbeat(
     namespace: string,
     { id, lease }: LeaseRef,
-    {
-      ttrMs,
-      progress,
-      data,
-      withoutPush,
-    }: { readonly ttrMs?: number; readonly progress?: unknown; readonly data?: Buffer } & PushRights = {},
+    { ttrMs, progress, data, begin, maxRunMs, withoutPush }: HeartbeatOptions & PushRights = {},
   ): Promise<HeartbeatResult> {
     const options = {
       ttr_ms: ttrMs,
       progress: progress === undefined ? undefined : textOf(progress),
       has_data: data !== undefined,
+      begin: begin === true ? true : undefined,
+      max_run_ms: begin === true ? maxRunMs : undefined,
       no_push: withoutPush,
     };
     const one = await this.settleOne(namespace, 'heartbeat', { id, lease }, options, data);

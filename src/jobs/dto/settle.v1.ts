@@ -103,6 +103,18 @@ export class ExtensionFields extends LeaseFields {
   @Whole('Duration of the lease from now; default: the `ttr_ms` of the job, else a minute.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional() @AnyJson('The progress: any JSON.') progress?: unknown;
+  @Optional()
+  @Flag(
+    'True: the handler begins now. The `max_run_ms` of the lease counts from here instead of from its grant. The first such heartbeat of a lease does it, later ones change nothing.',
+  )
+  begin?: boolean;
+  @Optional()
+  @Whole(
+    'How long this handler may run, from `begin` on; needs `"begin": true`. The shorter one of this and the `max_run_ms` of the lease counts.',
+    1,
+    MAX_PERIOD_MS,
+  )
+  max_run_ms?: number;
 }
 
 export class HeartbeatFields extends ExtensionFields {

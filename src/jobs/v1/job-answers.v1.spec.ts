@@ -1,4 +1,4 @@
-import type { LeasedJob } from '../../domain/job/job.js';
+import type { ExtendedFacts, LeasedJob } from '../../domain/job/job.js';
 import { fieldsOf } from '../../contract/fields/field.js';
 import { toWire } from '../../contract/fields/wire.js';
 import { JobFacts, LeasedJobAnswer } from '../../contract/job/answers.js';
@@ -22,9 +22,9 @@ const SIMPLE: LeasedJob = {
   },
   ...{ publishedAtMs: 0, expiresAtMs: null },
 };
-const FACTS = {
+const FACTS: ExtendedFacts = {
   ...{ priority: 0, type: null, tags: [], contentType: null, crashes: 0, failures: 0, released: 0 },
-  ...{ progress: null, waitedMs: null },
+  ...{ progress: null, waitedMs: null, maxRunMs: null },
 };
 
 describe('the answer to a lease request', () => {
@@ -37,7 +37,7 @@ describe('the answer to a lease request', () => {
         ...{ attributes: { 'a"': 'ö\n' }, publishedAtMs: null, expiresAtMs: 253_402_300_799_999 },
         extended: {
           ...FACTS,
-          ...{ priority: -128, type: 'a"\\ü', tags: ['ß', '"'], crashes: 2, failures: 3 },
+          ...{ maxRunMs: 60_000, priority: -128, type: 'a"\\ü', tags: ['ß', '"'], crashes: 2, failures: 3 },
           ...{ contentType: 'application/ld+json; a="b"', progress: '{"done": 0.10, "what": "ä"}' },
         },
       },
@@ -52,13 +52,15 @@ describe('the answer to a lease request', () => {
         data: { a: [1.5, 'ä'] },
         content_type: extended.contentType ?? 'application/json',
         lease: job.lease,
+        ...(extended.maxRunMs !== null && { max_run_ms: extended.maxRunMs }),
       },
     };
     expect(JSON.parse(json)).toEqual({ jobs: [answer] });
     expect(json).toMatch(/^[\x20-\x7e]*$/);
     // As it was published: numbers keep their digits.
     expect(json).toContain('"data":{"a":[1.50, "\\u00e4"]}');
-    const fields = [...fieldsOf(LeasedJobAnswer).keys()].filter((name) => name !== 'data_base64');
+    const leftOut = ['data_base64', ...(extended.maxRunMs === null ? ['max_run_ms'] : [])];
+    const fields = [...fieldsOf(LeasedJobAnswer).keys()].filter((name) => !leftOut.includes(name));
     expect(Object.keys(answer as object).sort()).toEqual(fields.sort());
   });
 

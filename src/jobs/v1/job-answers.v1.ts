@@ -20,6 +20,7 @@ const NO_EXTENDED_FACTS: ExtendedFacts = {
   released: 0,
   progress: null,
   waitedMs: null,
+  maxRunMs: null,
 };
 
 /** The answer to a lease request: the jobs as the worker gets them, `LeasedJobAnswer` each. ASCII. */
@@ -29,14 +30,14 @@ export function leasedJson(jobs: readonly LeasedJob[], maxDepth: number): string
 
 /** `LeasedJobAnswer`, written directly: through objects it costs eight times as much. Ids and names need no escaping. */
 function jobJson(job: LeasedJob, maxDepth: number): string {
-  const { type, tags, priority, crashes, failures, progress, contentType } =
+  const { type, tags, priority, crashes, failures, progress, contentType, maxRunMs } =
     job.extended ?? NO_EXTENDED_FACTS;
   return (
     `{"id":"${job.id}","queue":"${job.queue}","state":"leased","type":${jsonOrNull(type)},` +
     `"tags":${tags.length === 0 ? '[]' : asciiJson(tags)},"attributes":${jsonOrNull(job.attributes)},` +
     `"priority":${String(priority)},"tries":${String(job.tries)},"tries_left":${String(job.triesLeft)},"attempts":${String(job.attempts)},` +
     `"crashes":${String(crashes)},"failures":${String(failures)},"lease":${String(job.lease)},` +
-    `"lease_ends_at":"${isoTime(job.leaseEndsAtMs)}","published_at":${timeJson(job.publishedAtMs)},` +
+    `"lease_ends_at":"${isoTime(job.leaseEndsAtMs)}",${maxRunMs === null ? '' : `"max_run_ms":${String(maxRunMs)},`}"published_at":${timeJson(job.publishedAtMs)},` +
     `"expires_at":${timeJson(job.expiresAtMs)},"progress":${progressJson(progress, maxDepth)},` +
     `${dataJson(job.body, contentType, maxDepth)}}`
   );

@@ -63,8 +63,13 @@ export function outcomeOf(
 
 /** @throws {InputError} data given in two ways, or too long */
 export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: number): Heartbeat {
-  const { progress } = fields;
+  const { progress, begin = false, max_run_ms } = fields;
   const problems = new Problems();
+  if (max_run_ms !== undefined && !begin)
+    problems.add(
+      'max_run_ms',
+      'needs `begin`: set it to true in the same heartbeat, when the handler begins',
+    );
   const data = dataOf(fields, '', maxBytes, problems);
   const text = progress === undefined ? undefined : jsonOf(progress);
   if (text !== undefined && Buffer.byteLength(text) > maxBytes) problems.add('progress', tooLong(maxBytes));

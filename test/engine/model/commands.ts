@@ -186,6 +186,9 @@ const operation: fc.Arbitrary<LeaseOperation> = fc.oneof(
     arbitrary: fc.constantFrom<LeaseOperation>(
       { verb: 'heartbeat', ttrMs: 600 },
       { verb: 'heartbeat', ttrMs: 2_000 },
+      { verb: 'heartbeat', ttrMs: 2_000, begin: true },
+      { verb: 'heartbeat', ttrMs: 2_000, begin: true, maxRunMs: 300 },
+      { verb: 'heartbeat', ttrMs: 2_000, begin: true, maxRunMs: 1_200 },
     ),
   },
 );

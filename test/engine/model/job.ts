@@ -50,9 +50,12 @@ export interface ModelJob {
   group: string | null;
   type: string | null;
   retry: RetryPolicy | undefined;
-  /** How long a lease may last in all; and when the last one was granted. */
+  /** How long a lease may last in all, if the job says it. */
   readonly maxRunMs: number;
+  /** The same of its last lease; when that was granted, or its handler began; and whether it did. */
+  runMs: number;
   leasedMs: number;
+  hasBegun: boolean;
   /** How long it is kept after its end, in ms; and until when. */
   keepMs: number;
   keptUntilMs: number;
@@ -103,8 +106,8 @@ export function isLive({ state }: ModelJob): boolean {
 }
 
 /** When the run of its last lease ends; Infinity = its holder has ended it. The engine has the time of the grant in whole milliseconds, and adds one. */
-export function runEndMs({ leasedMs, maxRunMs }: ModelJob): number {
-  return leasedMs + 1 + maxRunMs;
+export function runEndMs({ leasedMs, runMs }: ModelJob): number {
+  return leasedMs + 1 + runMs;
 }
 
 /** True if it has ended and is kept. */

@@ -21,7 +21,13 @@ export type LeaseOperation =
   | { readonly verb: 'release'; readonly delayMs: number }
   | { readonly verb: 'retry'; readonly group: string; readonly delayMs?: number; readonly text?: string }
   | { readonly verb: 'fail'; readonly group: string; readonly text?: string }
-  | { readonly verb: 'heartbeat'; readonly ttrMs: number; readonly text?: string };
+  | {
+      readonly verb: 'heartbeat';
+      readonly ttrMs: number;
+      readonly text?: string;
+      readonly begin?: true;
+      readonly maxRunMs?: number;
+    };
 
 /** The result of a lease operation. */
 export type Answer = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycle';
@@ -82,6 +88,7 @@ function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
       goOn(space, job, after(space, operation.delayMs), space.frontPlace());
       break;
     case 'heartbeat':
+      if (operation.begin) begin(space, job, operation.maxRunMs);
       hold(space, job, operation.ttrMs);
       break;
     case 'fail':
@@ -91,6 +98,14 @@ function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
     case 'retry':
       retry(space, job, operation.group, operation.delayMs);
   }
+}
+
+/** The run begins anew, once in a lease, under the shorter limit. */
+function begin(space: Space, job: ModelJob, maxRunMs = Infinity): void {
+  if (maxRunMs < Infinity) job.isExtended = true;
+  const runMs = Math.min(job.runMs, maxRunMs);
+  if (job.hasBegun || runMs === Infinity) return;
+  Object.assign(job, { runMs, leasedMs: space.nowMs, hasBegun: true });
 }
 
 /** The holder's data replace those of the job; its lease stays as it is. */
@@ -195,7 +210,7 @@ export function expireLease(space: Space, job: ModelJob): void {
   }
   if (job.isExtended) job.crashes++;
   const isCancelled = job.revokedAtMs > 0;
-  if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = group;
+  if (job.triesLeft > 0 && (hasPolicy || isOverrun) && !isCancelled) job.group = group;
   const delayMs = isCancelled || !hasPolicy ? 0 : delayOf(space, job, group);
   if (!isCancelled && (job.triesLeft === 0 || delayMs === null)) {
     die(space, job, group);

@@ -66,8 +66,20 @@ function take(space: Space, job: ModelJob, ttrMs: number): void {
   job.attempts++;
   job.lease++;
   job.wasFree = false;
-  job.leasedMs = space.nowMs;
+  limitRun(space, job);
   hold(space, job, ttrMs);
+}
+
+/** Its own limit counts, or else what its queue says now: for that an extended job is needed. */
+function limitRun(space: Space, job: ModelJob): void {
+  const { maxRunMs: queueMs } = space.queue(job.queue).defaults;
+  const isOfQueue = job.maxRunMs === Infinity && queueMs !== undefined;
+  if (isOfQueue) job.isExtended = true;
+  Object.assign(job, {
+    runMs: isOfQueue ? queueMs : job.maxRunMs,
+    leasedMs: space.nowMs,
+    hasBegun: false,
+  });
 }
 
 /** A lease lasts no longer than its job, and no longer than the job may run. */

@@ -245,6 +245,8 @@ export class Pair {
         return outcomeOf(
           leaseOperations.heartbeat(this.ns, given, {
             ttrMs: operation.ttrMs,
+            ...(operation.begin && { begin: true }),
+            ...(operation.maxRunMs !== undefined && { maxRunMs: operation.maxRunMs }),
             ...(text === undefined ? {} : { data: Buffer.from(text) }),
           }),
         );

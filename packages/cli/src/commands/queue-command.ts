@@ -1,4 +1,4 @@
-import type { JobState, QueueDetails } from '@pumphouse/client';
+import type { JobState, QueueDetails, QueueType } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
 import { DrainFields, FairKeysQuery, PauseQueueFields } from '#src/contract/queue-settings';
 import { STATE_NAMES } from '#src/domain/job/states';
@@ -6,12 +6,13 @@ import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation }
 import { flagOf } from '../flags.js';
 import { collect, MAX_PAGE, showAll } from '../list.js';
 import { list } from '../parse.js';
-import { counted, fieldLines, json, printable } from '../print.js';
+import { cell, counted, fieldLines, json, printable, table } from '../print.js';
 import { withProgress } from '../progress.js';
 import { QUEUE_HEADINGS, queueCells } from '../queue-row.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = [...QUEUE_HEADINGS, 'DONE'];
+const TYPE_HEADINGS = ['TYPE', 'READY', 'FIRST READY', 'LAST REQUEST'];
 const STATES: readonly JobState[] = STATE_NAMES;
 
 /** `pumphouse queue …` */
@@ -59,10 +60,12 @@ function showCommand(open: OpenSession): Command {
     .description('show the counts and the settings of a queue')
     .argument('<queue>')
     .action(async (queue: string, _options: object, command: Command) => {
-      const { client, isJson, out, err } = open(command);
+      const session = open(command);
+      const { client, isJson, out, err } = session;
       const details = await client.queues.get(queue);
-      const { counts, exists, ...settings } = details;
+      const { counts, exists, types = [], ...settings } = details;
       out(isJson ? json(details) : fieldLines({ ...settings, exists, ...counts }));
+      if (!isJson && types.length > 0) out(`\n${table(session, TYPE_HEADINGS, types.map(typeRow))}`);
       if (!isJson && !exists) err('There is no such queue yet: its first job or setting makes it.\n');
     });
 }
@@ -85,6 +88,10 @@ function keysCommand(open: OpenSession): Command {
       if (!complete)
         session.err('The queue has more keys than the server counts: these are the largest of some.\n');
     });
+}
+
+function typeRow({ type, ready, firstReadyAt, lastRequestAt }: QueueType): string[] {
+  return [cell(type), String(ready), cell(firstReadyAt), cell(lastRequestAt)];
 }
 
 function pauseCommand(open: OpenSession): Command {

@@ -194,7 +194,20 @@ export interface QueueDetails extends QueueSettings {
   readonly pausedBy: string | null;
   readonly pauseNote: string | null;
   readonly drainingAt: string | null;
+  /** Types that have ready jobs, those first whose jobs come first. Only of `get`, from the first lease by type on. */
+  readonly types?: readonly QueueType[];
   readonly created?: boolean;
+}
+
+/** Ready jobs of a type, and the lease requests that take them. */
+export interface QueueType {
+  /** Null: jobs without a type. */
+  readonly type: string | null;
+  readonly ready: number;
+  /** Since when the first of them is ready; null = not known. */
+  readonly firstReadyAt: string | null;
+  /** When a lease request took such jobs last; null = none is known. */
+  readonly lastRequestAt: string | null;
 }
 
 /** Why a job does not run, or why a queue gives no jobs. */

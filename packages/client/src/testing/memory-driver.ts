@@ -59,6 +59,8 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
   leaseEndsMs: number;
   /** When the run of its lease ends by `maxRunMs`. */
   runEndsMs: number;
+  /** The handler of its lease has begun. */
+  hasBegun: boolean;
   cancelRequested: boolean;
   /** Infinity: it has no ttl. */
   readonly expiresMs: number;
@@ -198,8 +200,12 @@ export class MemoryDriver implements JobDriver {
     return Promise.resolve();
   }
 
-  heartbeat(lease: LeaseRef, { ttrMs, progress }: HeartbeatCall): Promise<HeartbeatAnswer> {
+  heartbeat(lease: LeaseRef, { ttrMs, progress, begin }: HeartbeatCall): Promise<HeartbeatAnswer> {
     return this.under(lease, (job) => {
+      if (begin && !job.hasBegun) {
+        job.hasBegun = true;
+        job.runEndsMs = this.nowMs + Math.min(job.job.maxRunMs ?? Infinity, begin.maxRunMs ?? Infinity);
+      }
       extend(job, this.nowMs + ttrMs);
       if (progress !== undefined) job.progress = progress;
       return { cancelRequested: job.cancelRequested };
@@ -279,6 +285,7 @@ export class MemoryDriver implements JobDriver {
         crashes: 0,
         leaseEndsMs: Infinity,
         runEndsMs: Infinity,
+        hasBegun: false,
         expiresMs: ttlMs === 0 ? Infinity : this.nowMs + ttlMs,
       },
       ...{ cancelRequested: false, order: this.stored.size, publishedMs: this.nowMs, job },
@@ -333,6 +340,7 @@ export class MemoryDriver implements JobDriver {
 
   private leaseOne(job: Stored, ttrMs: number): LeasedJob {
     job.state = 'leased';
+    job.hasBegun = false;
     job.runEndsMs = this.nowMs + (job.job.maxRunMs ?? Infinity);
     extend(job, this.nowMs + ttrMs);
     job.lease++;
@@ -345,6 +353,7 @@ export class MemoryDriver implements JobDriver {
       tags: job.job.tags ?? [],
       attributes: job.job.attributes ?? null,
       priority: job.job.priority ?? 0,
+      ...(job.job.maxRunMs !== undefined && { maxRunMs: job.job.maxRunMs }),
       tries: job.job.tries ?? USUAL_TRIES,
       publishedAt: new Date(job.publishedMs).toISOString(),
       expiresAt: job.expiresMs === Infinity ? null : new Date(job.expiresMs).toISOString(),

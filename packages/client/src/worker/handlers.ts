@@ -1,13 +1,14 @@
 import type { AnyJobDefinition, HandledAs } from '../define-job.js';
 import type { LeasedJob } from '../driver.js';
+import { checkNames } from '../optional.js';
 import type { Bytes, Next } from './outcomes.js';
 
 /** What a handler gets beside its job. */
 export interface HandlerContext {
   /**
-   * Aborts when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
-   * cancelled, and at the end of the shutdown grace. `signal.reason.code` says which: `lease_lost`, `lease_unconfirmed`,
-   * `cancelled`, `shutdown`.
+   * Aborts when the lease is lost, when `maxRunMs` is over, when no heartbeat was answered for 80 % of the lease, when a
+   * client wants the job cancelled, and at the end of the shutdown grace. `signal.reason.code` says which: `lease_lost`,
+   * `max_run_exceeded`, `lease_unconfirmed`, `cancelled`, `shutdown`.
    */
   readonly signal: AbortSignal;
   /** Stores how far the work is, with a heartbeat; of several calls at once the last value counts. */
@@ -45,6 +46,17 @@ export interface Registration {
   readonly type: string | null;
   readonly definition: AnyJobDefinition | undefined;
   readonly handler: Handler;
+  /** How long it may run. */
+  readonly maxRunMs?: number | undefined;
+}
+
+/** Options of one handler. */
+export interface HandlerOptions {
+  /**
+   * How long it may run, counted by the server from its begin; whole milliseconds. The shorter one of this and the
+   * `maxRunMs` of the job counts. Then its `signal` aborts, and the job fails with the group `max_run_exceeded`.
+   */
+  readonly maxRunMs?: number | undefined;
 }
 
 /** Every type that has no handler of its own; in the queues of a worker, every queue there is. */
@@ -62,13 +74,17 @@ export class Handlers {
     return this.queueNames;
   }
 
-  /** @throws {TypeError} there is one already */
-  add(target: AnyJobDefinition | string, handler: Handler): void {
+  /** @throws {TypeError} there is one already, or a wrong option */
+  add(target: AnyJobDefinition | string, handler: Handler, options: HandlerOptions = {}): void {
+    checkNames('worker.handle', options, { maxRunMs: true });
+    const { maxRunMs } = options;
+    if (maxRunMs !== undefined && !(Number.isSafeInteger(maxRunMs) && maxRunMs >= 1))
+      throw new TypeError('maxRunMs: must be a whole number from 1, in milliseconds');
     const definition = typeof target === 'string' ? undefined : target;
     const type = (typeof target === 'string' ? target : target.type) ?? null;
     const key = keyOf(definition?.queue, type);
     if (this.byKey.has(key)) throw new TypeError(`there is a handler for ${key} already`);
-    this.byKey.set(key, { name: nameOf(definition, type), type, definition, handler });
+    this.byKey.set(key, { name: nameOf(definition, type), type, definition, handler, maxRunMs });
     if (definition !== undefined && !this.queueNames.includes(definition.queue))
       this.queueNames = [...this.queueNames, definition.queue];
   }

@@ -1,7 +1,7 @@
-import type { ExtendedLease, SessionAnswer, WorkerDriver } from '../driver.js';
+import type { ExtendedLease, HeartbeatCall, SessionAnswer, WorkerDriver } from '../driver.js';
 import { isPumphouseError } from '../errors.js';
 import { clock } from './clock.js';
-import type { HeldJob, Progress } from './held-job.js';
+import type { AbortCode, HeldJob, Progress } from './held-job.js';
 import { errorText, type Logger } from './logger.js';
 import type { LoopGuard } from './loop-guard.js';
 import type { Session } from './session.js';
@@ -94,6 +94,12 @@ export class LeaseKeeper {
     return held.confirmedMs > beforeMs;
   }
 
+  /** Says that its handler begins: `maxRunMs` counts from here. Without an answer the handler begins all the same. */
+  async begin(held: HeldJob, maxRunMs: number | undefined): Promise<void> {
+    await this.extend(held, this.attemptMs, { maxRunMs });
+    held.begin(clock.nowMs());
+  }
+
   remove(held: HeldJob): void {
     this.held.delete(held);
     stored(held.progress);
@@ -116,6 +122,8 @@ export class LeaseKeeper {
     for (const held of this.held) {
       // guard: client-unanswered-heartbeat-aborts
       if (this.isDoubtful(held)) held.abort('lease_unconfirmed');
+      // guard: client-run-end-aborts
+      if (nowMs >= held.runEndsMs) lost(held, 'max_run_exceeded');
       const isDue = held.progress !== undefined && nowMs >= held.progressDueMs;
       if (isDue && !held.isStoringProgress) void this.extend(held);
     }
@@ -185,14 +193,18 @@ export class LeaseKeeper {
   }
 
   /** One heartbeat of one job, with the progress that waits to be stored. */
-  private async extend(held: HeldJob, timeoutMs = this.attemptMs): Promise<void> {
+  private async extend(
+    held: HeldJob,
+    timeoutMs = this.attemptMs,
+    begin?: HeartbeatCall['begin'],
+  ): Promise<void> {
     const { progress } = held;
     const { driver, ttrMs } = this.options;
     held.progress = undefined;
     held.isStoringProgress = true;
     let isStored = false;
     const sentMs = clock.nowMs();
-    const options = { ttrMs, timeoutMs };
+    const options = { ttrMs, timeoutMs, begin };
     try {
       const { cancelRequested } = await driver.heartbeat(
         held.job,
@@ -228,10 +240,10 @@ export class LeaseKeeper {
 }
 
 /** Of a job whose ack is on its way the answer to the ack counts: a heartbeat that comes behind it finds no job. */
-function lost(held: HeldJob): void {
+function lost(held: HeldJob, code: AbortCode = 'lease_lost'): void {
   if (held.state === 'settling' || held.state === 'gone') return;
   // guard: client-lost-lease-aborts
-  held.abort('lease_lost');
+  held.abort(code);
 }
 
 /** New progress may have come while a heartbeat was in flight. */

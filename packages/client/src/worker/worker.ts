@@ -10,6 +10,7 @@ import {
   ANY,
   compose,
   type HandlerContext,
+  type HandlerOptions,
   type HandlerOf,
   Handlers,
   type Job,
@@ -179,8 +180,12 @@ export class Worker {
    * Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. Without `*`, only
    * jobs of the types that have a handler are leased, if they are 64 at most.
    */
-  handle<T extends AnyJobDefinition | string>(kind: T, handler: HandlerOf<T>): this {
-    this.handlers.add(kind, handler);
+  handle<T extends AnyJobDefinition | string>(
+    kind: T,
+    handler: HandlerOf<T>,
+    options: HandlerOptions = {},
+  ): this {
+    this.handlers.add(kind, handler, options);
     return this;
   }
 
@@ -301,9 +306,12 @@ export class Worker {
     if (queues.includes(ANY)) return;
     const unhandled = this.handlers.withoutHandler(queues);
     if (unhandled.length > 0)
-      this.logger.warn('no handler for jobs of these queues; they are given back. Is a name misspelt?', {
-        queues: unhandled,
-      });
+      this.logger.warn(
+        'no handler for jobs of these queues; this worker runs none of them. Is a name misspelt?',
+        {
+          queues: unhandled,
+        },
+      );
     const idle = this.handlers.outside(queues);
     if (idle.length > 0)
       this.logger.warn('these handlers get no jobs: the worker does not lease their queues', {
@@ -430,7 +438,7 @@ export class Worker {
     this.runningCount++;
     this.guard.entered(registration.name);
     held.state = 'running';
-    const beginning = this.driver.begin?.(held.job);
+    const beginning = this.begin(held, registration.maxRunMs);
     if (beginning !== undefined && !(await this.mayBegin(held, beginning))) {
       this.runningCount--;
       this.guard.left(registration.name);
@@ -459,6 +467,15 @@ export class Worker {
     if (held.isLost) this.warnLost(held);
     else await this.settle(held, outcome);
     this.drop(held);
+  }
+
+  /** @returns undefined: the server need not know that the handler begins */
+  private begin(held: HeldJob, maxRunMs: number | undefined): Promise<unknown> | undefined {
+    const beginning = this.driver.begin?.(held.job);
+    const mayHaveWaited = this.options.prefetch > 0 && held.job.maxRunMs !== undefined;
+    if (maxRunMs === undefined && !mayHaveWaited) return beginning;
+    // guard: client-handler-begins-its-run
+    return Promise.all([beginning, this.keeper.begin(held, maxRunMs)]);
   }
 
   /** What the handler returns, checked and ready to be acknowledged. */
@@ -694,10 +711,10 @@ export class Worker {
     });
   }
 
-  private warnLost({ job: { id, queue } }: HeldJob): void {
+  private warnLost({ abortedBy, job: { id, queue } }: HeldJob): void {
     this.logger.warn('the lease of a job was lost before it was settled; another worker may run it too', {
-      id,
-      queue,
+      ...{ id, queue },
+      ...(abortedBy === 'max_run_exceeded' && { reason: abortedBy }),
     });
   }
 
@@ -717,7 +734,7 @@ export class Worker {
    * Waits until the begin of a handler is recorded; without an answer the job may be tried once more than its tries, as
    * after a lost ack. @returns false if the job was given back meanwhile, or its lease may be lost
    */
-  private async mayBegin(held: HeldJob, beginning: Promise<void>): Promise<boolean> {
+  private async mayBegin(held: HeldJob, beginning: Promise<unknown>): Promise<boolean> {
     await beginning.catch(() => undefined);
     if (held.isAbandoned) return false;
     held.state = 'waiting';

@@ -45,6 +45,16 @@ export interface Queue {
   readonly fair?: boolean | Readonly<Record<string, unknown>>;
   readonly redact?: readonly string[] | null;
   readonly push: { readonly target: string } | null;
+  /** Only of a single queue, from its first lease by type on. */
+  readonly types?: readonly QueueType[];
+}
+
+/** Ready jobs of a type. */
+export interface QueueType {
+  readonly type: string | null;
+  readonly ready: number;
+  readonly first_ready_at: string | null;
+  readonly last_request_at: string | null;
 }
 
 export interface Failure {

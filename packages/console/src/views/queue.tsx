@@ -57,6 +57,7 @@ export function QueueView({ place, queue: name }: Props) {
           )}
           {why.data != null && <ExplainBox place={place} explanation={why.data} onChange={reload} />}
           <StateCounts place={place} queue={data.queue} />
+          <Types place={place} queue={data.queue} />
           <QueueActions place={place} shown={data} onChange={reload} />
           <History place={place} queue={name} />
           <div class="columns">
@@ -87,6 +88,50 @@ function StateCounts({ place, queue: { queue, counts } }: { place: Place; queue:
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The types with ready jobs, if workers lease the queue by type. */
+function Types({ place, queue: { queue, types = [] } }: { place: Place; queue: Queue }) {
+  if (types.length === 0) return null;
+  return (
+    <section aria-label="Types">
+      <h2>Types with ready jobs</h2>
+      <Table label="Types with ready jobs">
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col" class="num">
+              Ready
+            </th>
+            <th scope="col">First ready</th>
+            <th scope="col">Last lease request</th>
+          </tr>
+        </thead>
+        <tbody>
+          {types.map(({ type, ready, first_ready_at, last_request_at }) => (
+            <tr key={type}>
+              <th scope="row">
+                {type === null ? (
+                  <span class="dim">no type</span>
+                ) : (
+                  <a href={hrefIn(place, ['jobs'], { queue, state: 'ready', type })}>
+                    <Text>{type}</Text>
+                  </a>
+                )}
+              </th>
+              <td class="num">{count(ready)}</td>
+              <td>
+                <Ago at={first_ready_at} />
+              </td>
+              <td>
+                <Ago at={last_request_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </section>
   );
 }
 

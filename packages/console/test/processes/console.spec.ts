@@ -1,20 +1,10 @@
 import { waitFor } from '../../../../test/support/redis.js';
-import { brokenRules, CHROMIUM, type Console, overflowOf } from '../browser.js';
-import { ConsoleApp, isShown, pressTabUntil } from '../console-app.js';
+import { brokenRules, CHROMIUM, type Console } from '../browser.js';
+import { ConsoleApp, pressTabUntil } from '../console-app.js';
+import { HOSTILE, seed, seedTypes } from '../seed.js';
 
 const LIMIT_MS = 300_000;
 const whereThere = CHROMIUM === null ? describe.skip : describe;
-
-/** Data that a careless page would change, run, or be changed by. */
-const HOSTILE = [
-  ...['{"order":12345678901234567890,"total":1.10,"a":1,"a":2', '"__proto__":{"x":1}'],
-  ...[
-    '"html":"<img src=x onerror=alert(1)>"',
-    String.raw`"ansi":"\u001b[31mred"`,
-    String.raw`"rtl":"\u202eabc"`,
-  ],
-  `"long":"${'x'.repeat(60_000)}"}`,
-].join(',');
 
 whereThere('the console in a browser', () => {
   let at: ConsoleApp;
@@ -30,33 +20,6 @@ whereThere('the console in a browser', () => {
   const call = (...of: Parameters<ConsoleApp['call']>) => at.call(...of);
   const stateOf = (id: string): Promise<unknown> => at.stateOf(id);
   const using = (...of: Parameters<ConsoleApp['using']>): Promise<void> => at.using(...of);
-
-  /** A failed job with hostile texts, dead ones of a group, a paused queue, a schedule, a worker session. */
-  async function seed(): Promise<void> {
-    const options = '"queue":"billing","id":"invoice-17","type":"invoice","tries":1';
-    await call('POST', '/jobs', `{${options},"data":${HOSTILE}}`);
-    await at.fail('billing', 'invoice-17', 'card_declined', '<b>declined</b>\n  at charge \u202e');
-    for (const id of ['one', 'two']) {
-      await call('POST', '/jobs', { queue: 'billing', id, type: 'invoice', tries: 1 });
-      await at.fail('billing', id, 'smtp', 'no route');
-    }
-    await call('POST', '/jobs', {
-      jobs: [1, 2, 3].map((data) => ({ queue: 'mail', type: 'welcome', data })),
-    });
-    await call('POST', '/queues/report/pause');
-    const schedule = { cron: '30 2 * * 1-5', tz: 'Europe/Berlin' };
-    await call('PUT', '/recurring/nightly', { schedule, job: { queue: 'report' } });
-    for (const id of ['pack', 'label']) await call('POST', '/jobs', { queue: 'parcel', id, type: 'parcel' });
-    await call('POST', '/jobs', {
-      queue: 'parcel',
-      id: 'ship',
-      type: 'parcel',
-      depends_on: ['pack', 'label'],
-    });
-    await call('POST', '/jobs', { queue: 'parcel', id: 'bill', type: 'parcel', depends_on: ['ship'] });
-    const info = { name: 'mailer', host: 'host-1', pid: 4_711, queues: ['mail'], concurrency: 8 };
-    await call('POST', '/workers/mailer-1/heartbeat', { ttr_ms: 600_000, leases: [], info });
-  }
 
   it(
     'shows the lines of the first job while there is none, and the queue once they have run',
@@ -76,7 +39,7 @@ whereThere('the console in a browser', () => {
   );
 
   describe('with jobs', () => {
-    beforeAll(seed);
+    beforeAll(() => seed(at));
 
     it(
       'shows the data of a job as it was stored, and hostile texts as text',
@@ -188,6 +151,23 @@ whereThere('the console in a browser', () => {
           await page.getByText('3 jobs of mail were deleted.').waitFor();
           expect(await call('GET', '/queues/mail')).toMatchObject({ counts: { ready: 0 } });
         }),
+      LIMIT_MS,
+    );
+
+    it(
+      'lists the types of a queue that is leased by type, and says which of them no worker asks for',
+      async () => {
+        await seedTypes(at);
+        await using(browser.page('/n/shop/queues/typed'), async (page) => {
+          const types = page.getByLabel('Types', { exact: true });
+          await types.getByRole('row').filter({ hasText: 'sms' }).getByText('–').waitFor();
+          const why = page.getByLabel('Why', { exact: true });
+          await why.getByText('other types of its jobs: fax (1 ready) and sms (1 ready)').waitFor();
+          await types.getByRole('link', { name: 'fax' }).click();
+          await page.getByRole('link', { name: 'job-fax' }).waitFor();
+          expect(await page.getByRole('link', { name: 'job-sms' }).count()).toBe(0);
+        });
+      },
       LIMIT_MS,
     );
 
@@ -401,30 +381,6 @@ whereThere('the console in a browser', () => {
           await page.emulateMedia({ colorScheme: 'dark' });
           await page.locator('.plot canvas:not([data-drawn])').first().waitFor();
           await page.locator('.plot canvas[data-drawn]').waitFor({ state: 'detached' });
-        }),
-      LIMIT_MS,
-    );
-
-    const VIEWS = [
-      ...['/', '/n/shop/queues/billing', '/n/shop/jobs', '/n/shop/jobs/invoice-17', '/n/shop/jobs/ship'],
-      ...['/n/shop/dead', '/n/shop/schedules', '/n/shop/workers', '/n/shop/targets', '/n/shop/operations'],
-      ...['/n/shop/live', '/n/shop/tokens', '/redis', '/accounts', '/audit', '/nothing'],
-    ];
-
-    it.each(VIEWS)(
-      'breaks no rule of accessibility in %s, in light and dark, and fits 360 pixels and a zoom of 200 %',
-      (route) =>
-        using(browser.page(route), async (page) => {
-          await isShown(page);
-          expect(await brokenRules(page)).toEqual([]);
-          await page.emulateMedia({ colorScheme: 'dark' });
-          expect(await brokenRules(page, ['color-contrast'])).toEqual([]);
-          // The lines that can be copied are the longest ones.
-          for (const summary of await page.locator('main summary:visible').all()) await summary.click();
-          for (const width of [640, 360]) {
-            await page.setViewportSize({ width, height: 430 });
-            expect([width, await overflowOf(page)]).toEqual([width, 0]);
-          }
         }),
       LIMIT_MS,
     );

@@ -211,8 +211,8 @@ class Pumphouse:
 class JobContext(worker.LeaseContext):
     """What a handler gets beside its job.
 
-    When the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job cancelled, and at the end
-    of the shutdown grace, the handler gets an ``asyncio.CancelledError``; ``cause`` says why.
+    When the lease is lost, when ``max_run_ms`` is over, when no heartbeat was answered for 80 % of the lease, when a client wants the
+    job cancelled, and at the end of the shutdown grace, the handler gets an ``asyncio.CancelledError``; ``cause`` says why.
     """
 
     def __init__(self, held: worker.HeldJob, core: "LoopWorker", api: LoopApi) -> None:
@@ -251,7 +251,8 @@ class LoopWorker(worker.Worker):
         self._prepare()
 
     def _start(self, held: worker.HeldJob) -> None:
-        if held.handler is None or held.job.unreadable is not None or held.is_abandoned:
+        has_to_send = held.handler is None or held.max_run_ms is not None
+        if has_to_send or held.job.unreadable is not None or held.is_abandoned:
             self._submit(held, lambda: self._execute(held))
         else:
             self._execute(held)
@@ -353,7 +354,7 @@ class Worker:
         return self._core.held_count
 
     def handle(
-        self, type: Optional[str] = "*", *, queue: Optional[str] = None
+        self, type: Optional[str] = "*", *, queue: Optional[str] = None, max_run_ms: Optional[float] = None
     ) -> Callable[[Handler], Handler]:
         """Sets the handler of a type of job, an ``async def``: a decorator.
 
@@ -362,8 +363,9 @@ class Worker:
         Args:
             type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
             queue: only jobs of this queue.
+            max_run_ms: how long the handler may run, as in :meth:`pumphouse.Worker.handle`. Then it is cancelled.
         """
-        register = self._core.handle(type, queue=queue)
+        register = self._core.handle(type, queue=queue, max_run_ms=max_run_ms)
 
         def register_coroutine(handler: Handler) -> Handler:
             if not (inspect.iscoroutinefunction(handler) or is_coroutine_method(handler)):

@@ -123,6 +123,19 @@ class QueueSettings(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
+class QueueType:
+    """Ready jobs of a type, and the lease requests that take them."""
+
+    #: None: jobs without a type.
+    type: Optional[str]
+    ready: int
+    #: Since when the first of them is ready; None: not known.
+    first_ready_at: Optional[str]
+    #: When a lease request took such jobs last; None: none is known.
+    last_request_at: Optional[str]
+
+
+@dataclass(frozen=True)
 class QueueDetails:
     """A queue with its settings."""
 
@@ -155,6 +168,8 @@ class QueueDetails:
     redact: Optional[List[str]] = None
     #: True, or the weights of fair keys: they are served in turns.
     fair: Union[bool, Dict[str, Any]] = False
+    #: Types that have ready jobs. Only of ``get_queue``, from the first lease by type on.
+    types: List[QueueType] = field(default_factory=list, metadata={"of": QueueType})
 
 
 @dataclass(frozen=True)

@@ -293,6 +293,8 @@ class Job(JobFields):
 
     #: The number of the lease.
     lease: int
+    #: How long this lease may last in all; None: it has no limit.
+    max_run_ms: Optional[int] = None
     #: Why the payload cannot be read: the worker fails such a job, without a handler.
     unreadable: Optional[str] = None
 

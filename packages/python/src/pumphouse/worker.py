@@ -87,10 +87,16 @@ FINAL_STATUSES = {"namespace_full", "verb_missing", "dependency_cycle", "too_man
 
 CAUSES = {
     "lease_lost": "another worker may have the job: nothing that this handler returns counts",
+    "max_run_exceeded": "it ran for longer than its max_run_ms: nothing that this handler returns counts",
     "lease_unconfirmed": "no heartbeat was answered for 80 % of the lease: another worker may get the job soon",
     "cancelled": "a client wants the job cancelled",
     "shutdown": "the worker stops",
 }
+
+# Causes that end the lease: nothing is sent for the job any more.
+LOST = ("lease_lost", "max_run_exceeded")
+# The server ends a run so much later: it has the time of its start in whole milliseconds.
+RUN_END = 0.001
 
 Handler = Callable[[Job, "JobContext"], Any]
 
@@ -115,7 +121,7 @@ class LeaseContext:
 
     @property
     def cause(self) -> Optional[PumphouseError]:
-        """Why it is cancelled: ``code`` is ``lease_lost``, ``lease_unconfirmed``, ``cancelled`` or ``shutdown``."""
+        """Why it is cancelled: ``code`` is ``lease_lost``, ``max_run_exceeded``, ``lease_unconfirmed``, ``cancelled`` or ``shutdown``."""
         return self._held.cause
 
     def raise_if_cancelled(self) -> None:
@@ -129,8 +135,8 @@ class LeaseContext:
 class JobContext(LeaseContext):
     """What a handler gets beside its job.
 
-    It is cancelled when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
-    cancelled, and at the end of the shutdown grace.
+    It is cancelled when the lease is lost, when ``max_run_ms`` is over, when no heartbeat was answered for 80 % of the lease, when a
+    client wants the job cancelled, and at the end of the shutdown grace.
     """
 
     def wait(self, seconds: float) -> bool:
@@ -156,11 +162,15 @@ class JobContext(LeaseContext):
 class HeldJob:
     """A job that this worker has leased and not settled yet."""
 
-    def __init__(self, job: Job, handler: Optional[Handler]) -> None:
+    def __init__(self, job: Job, handler: Optional[Handler], max_run_ms: Optional[int]) -> None:
         self.job = job
         self.handler = handler
+        #: How long the handler may run; None: only the job says it.
+        self.max_run_ms = max_run_ms
         #: When the last heartbeat that was answered began, on the monotonic clock.
         self.confirmed = time.monotonic()
+        #: When its run has ended on the server, on that clock: counted from answers, so never sooner.
+        self.run_ends = self.run_end(job.max_run_ms)
         self.cancelled = threading.Event()
         self.cause: Optional[PumphouseError] = None
         #: Its handler has ended.
@@ -173,11 +183,21 @@ class HeldJob:
 
     @property
     def is_lost(self) -> bool:
-        return self.cause is not None and self.cause.code == "lease_lost"
+        return self.cause is not None and self.cause.code in LOST
+
+    @staticmethod
+    def run_end(*limits_ms: Optional[int]) -> float:
+        """When a run ends that begins now, by the shortest of its limits."""
+        known = [limit for limit in limits_ms if limit is not None]
+        return time.monotonic() + RUN_END + min(known) / 1000 if known else float("inf")
+
+    def begin_run(self) -> None:
+        """The handler begins now. To be called when the server knows of it."""
+        self.run_ends = self.run_end(self.job.max_run_ms, self.max_run_ms)
 
     def cancel(self, code: str) -> None:
         """The first cause counts, but that a lost lease comes before all others."""
-        if self.cause is None or code == "lease_lost":
+        if self.cause is None or (code in LOST and not self.is_lost):
             self.cause = PumphouseError(code, CAUSES[code])
             self.cancelled.set()
             self.on_cancel()
@@ -275,6 +295,7 @@ class Worker:
             .replace("+00:00", "Z"),
         }
         self._handlers: Dict[Tuple[Optional[str], Optional[str]], Handler] = {}
+        self._run_limits: Dict[Tuple[Optional[str], Optional[str]], Optional[int]] = {}
         self._polls = client._api.own_connections()
         # What runs there calls methods of what handlers raised or returned.
         self._pool = Pool("pumphouse", lambda: callers.set((self,)))
@@ -306,7 +327,7 @@ class Worker:
         self._is_leaving = False
 
     def handle(
-        self, type: Optional[str] = "*", *, queue: Optional[str] = None
+        self, type: Optional[str] = "*", *, queue: Optional[str] = None, max_run_ms: Optional[float] = None
     ) -> Callable[[Handler], Handler]:
         """Sets the handler of a type of job: a decorator.
 
@@ -315,14 +336,21 @@ class Worker:
         Args:
             type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
             queue: only jobs of this queue.
+            max_run_ms: how long the handler may run, counted by the server from its begin. The shorter one of this and the
+                ``max_run_ms`` of the job counts. Then its context is cancelled, and the job fails with the group
+                ``max_run_exceeded``. A handler that does not look at its context goes on; what it returns does not count.
         """
         if callable(type):
             raise TypeError("handle: write @worker.handle() with parentheses")
         key = (queue, type)
         if key in self._handlers:
             raise ValueError(f"there is a handler for {key} already")
+        limit_ms = whole_delay(max_run_ms)
+        if max_run_ms is not None and not limit_ms:
+            raise ValueError("max_run_ms: must be 1 or more")
 
         def register(handler: Handler) -> Handler:
+            self._run_limits[key] = limit_ms
             self._handlers[key] = handler
             return handler
 
@@ -401,7 +429,7 @@ class Worker:
             faults.append(f"it has handlers of queues that it does not lease from: {', '.join(idle)}")
         bare = [] if None in named else [queue for queue in queues if queue not in named]
         if bare:
-            faults.append(f"no handler takes jobs of these queues, which are given back: {', '.join(bare)}")
+            faults.append(f"no handler takes jobs of these queues, and the worker runs none of them: {', '.join(bare)}")
         if faults:
             logger.warning("queues and handlers of the worker %s do not match: %s", self.id, "; ".join(faults))
 
@@ -560,14 +588,9 @@ class Worker:
             )
 
     def _take(self, job: Job) -> None:
-        find = self._handlers.get
-        held = HeldJob(
-            job,
-            find((job.queue, job.type))
-            or find((None, job.type))
-            or find((job.queue, "*"))
-            or find((None, "*")),
-        )
+        keys = ((job.queue, job.type), (None, job.type), (job.queue, "*"), (None, "*"))
+        key = next((key for key in keys if key in self._handlers), None)
+        held = HeldJob(job, *((None, None) if key is None else (self._handlers[key], self._run_limits[key])))
         with self._changed:
             self._held.add(held)
             held.is_abandoned = held.handler is not None and self._quieting.is_set()
@@ -628,7 +651,27 @@ class Worker:
         if job.unreadable is not None:
             self._finish(held, None, Fail(job.unreadable, group="invalid_data"))
             return False
+        # guard: python-handler-begins-its-run
+        if held.max_run_ms is not None and not self._begin_run(held):
+            self._finish(held, None, None)
+            return False
         return True
+
+    def _begin_run(self, held: HeldJob) -> bool:
+        """Tells the server that the handler begins. Without an answer, or at an older server, it begins all the same.
+
+        False: the job is not this worker's any more.
+        """
+        timeout, sent = max(0.05, min(10.0, self._ttr * ATTEMPT_PART)), time.monotonic()
+        begin = {"begin": True, "max_run_ms": held.max_run_ms}
+        limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
+        try:
+            held.take_progress(sent, self._send(self.heartbeat_call(held, begin, limits)))
+        except PumphouseError as error:
+            if error.code in ("lease_lost", "job_not_found"):
+                held.cancel("lease_lost")
+        held.begin_run()
+        return not (held.is_lost or held.is_abandoned)
 
     def _finish(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
         """Settles a job whose handler has ended."""
@@ -792,6 +835,9 @@ class Worker:
             for held in self._all_held():
                 if now - held.confirmed > self._ttr * UNCONFIRMED_PART:
                     held.cancel("lease_unconfirmed")
+                # guard: python-run-end-cancels
+                if now >= held.run_ends and not held.is_settling:
+                    held.cancel("max_run_exceeded")
             if now >= due:
                 try:
                     is_answered = self._heartbeat()
@@ -838,8 +884,13 @@ class Worker:
         return True
 
     def progress_call(self, held: HeldJob, value: Any) -> "Call[Any]":
-        body = {"lease": held.job.lease, "ttr_ms": self._ttr_ms, "progress": value}
-        return Call("POST", f"jobs/{part_of(held.job.id)}/heartbeat", answer_of, to_json(body), True)
+        return self.heartbeat_call(held, {"progress": value})
+
+    def heartbeat_call(
+        self, held: HeldJob, members: Dict[str, Any], limits: Optional[Limits] = None
+    ) -> "Call[Any]":
+        body = to_json({"lease": held.job.lease, "ttr_ms": self._ttr_ms, **members})
+        return Call("POST", f"jobs/{part_of(held.job.id)}/heartbeat", answer_of, body, True, limits=limits)
 
     def _end_session(self) -> None:
         """No harm is done if that fails: the session is lost after its lease, and forgotten later."""
