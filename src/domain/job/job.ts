@@ -1,4 +1,5 @@
 import type { Durability } from '../durability.js';
+import type { DependencyResult } from './dependency.js';
 import type { SimpleState } from './states.js';
 
 /** A job as a producer publishes it. */
@@ -122,6 +123,8 @@ export interface ExtendedFacts {
   readonly progress: string | null;
   /** How long it was ready before this lease, in milliseconds; null if unknown. */
   readonly waitedMs: number | null;
+  /** The jobs that it was published to run after, in the order in which they were named; undefined = none. */
+  readonly dependencies?: readonly DependencyResult[];
 }
 
 /**
