@@ -81,6 +81,8 @@ type Job struct {
 	JobFields
 	// Lease is the number of the lease.
 	Lease int64 `json:"lease"`
+	// Dependencies are the jobs that it was published to run after, in the order in which it names them.
+	Dependencies []Dependency `json:"dependencies"`
 
 	worker *Worker
 	held   *held

@@ -73,7 +73,7 @@ export const DEPENDENCY_RESULTS = [
   {
     id: 'results-count-in-an-answer',
     name: 'dependency results: results count in the size of an answer',
-    off: 'true',
+    off: 'remove',
     spec: SPEC,
     test: 'results of dependencies › count in the size of an answer, as payloads do',
   },

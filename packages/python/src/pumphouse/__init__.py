@@ -28,6 +28,7 @@ from .errors import FieldError, PumphouseError
 from .jobs import (
     CancelledJob,
     Cron,
+    Dependency,
     EndedJob,
     Interval,
     Job,
@@ -50,6 +51,7 @@ __all__ = [
     "DayStats",
     "DeadFilter",
     "DeadOutcome",
+    "Dependency",
     "Durations",
     "EndedJob",
     "Explanation",
