@@ -222,7 +222,10 @@ local function relist(job, more, less)
   end
   local added = {}
   for _, id in ipairs(more) do
-    added[#added + 1] = not dependency_list.place_in(list, id) and id or nil
+    local at = dependency_list.place_in(list, id)
+    added[#added + 1] = not at and id or nil
+    -- What is named again may be another job by now.
+    list = at and dependency_list.with_letter(list, at, dependency_list.LETTERS.revived) or list
   end
   list = list .. dependency_list.open_list(added)
   jobs.put(job, "deps", list ~= "" and list or nil)
