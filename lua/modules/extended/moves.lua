@@ -2,7 +2,7 @@
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
 --- @requires queues/registry, queues/type_keys, queues/type_lists
---- @requires limits/retention, operations/undo_records
+--- @requires limits/retention, operations/undo_records, extended/readers
 --- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
@@ -118,6 +118,10 @@ function vanish(job)
   if is_extended(job) then
     delete_key(needs_key(job.id))
   end
+  if job.x.users then
+    delete_key(named_key("r", job.id))
+  end
+  readers.let_go(job, true)
   if job.flags >= COUNTED then
     write_early("HINCRBY", meta_key, "bytes", 0 - jobs.body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
   end
@@ -134,12 +138,13 @@ function conclude(job, state, outcome, facts)
   job.outcome = outcome
   local keep_ms = state and tonumber(job.x.keep or 0) or 0
   release_holds(job, outcome)
-  if keep_ms > 0 then
+  if keep_ms > 0 or state == DONE and --[[ guard: done-job-kept-for-dependents ]] readers.is_needed(job, true) then
     job.expires = 0
     jobs.put(job, "ended", now_floor)
     go(job, state, --[[ guard: cancelled-is-not-done ]] state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
     timeline.log_event(outcome, job, facts)
     retention.keep(job, keep_ms)
+    readers.let_go(job, false)
   else
     vanish(job)
     timeline.emit_event(outcome, job, facts)

@@ -1,7 +1,7 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
---- @requires limits/queue_settings
+--- @requires limits/queue_settings, jobs/dependency_list, extended/readers
 --- @exports start_restore, restore, bytes_restored, queues_used
 
 -- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
@@ -133,6 +133,7 @@ local function keep_failed(job, failed)
     local on = jobs.job_of(id)
     if on and not on.is_gone and on.state ~= CANCELLED then
       open[#open + 1] = id
+      readers.note(job, id, "revived")
     else
       jobs.put(job, "waits", job.x.waits or "1")
       job.failed = dependencies.waiter(job).failed + 1
@@ -191,6 +192,26 @@ local function ids_of(fields)
   return ids
 end
 
+-- The results of its dependencies that a job reads again: of those that had ended before it was ended, and are still kept. What was published later under such
+-- an id ended later. At most so many: as many as a publish stores in one step.
+local MOST_READ = 40
+local function rejoin_readers(job, ended)
+  local list, at = job.x.deps or "", 1
+  for _ = 1, MOST_READ do
+    if at > #list then
+      return
+    end
+    local id, letter, next_at = dependency_list.entry_at(list, at)
+    local on = letter == dependency_list.LETTERS.acked and jobs.job_of(id)
+    -- guard: restored-job-reads-its-own-dependencies
+    if on and not on.is_gone and on.state == DONE and tonumber(on.x.ended or math.huge) <= ended then
+      jobs.put(on, "users", "1")
+      write("SADD", named_key("r", id), job.id)
+    end
+    at = next_at
+  end
+end
+
 -- Whether one of the jobs that were told of the end of this one does not come back. ids: of these; in records of the version before: true.
 local function has_told_others(ids, waits_for)
   if type(ids) == "table" then
@@ -246,6 +267,7 @@ function restore(id, text, operation, waits_for)
   end
   timeline.log_event("restored", job, { operation = operation })
   go_back(job, record)
+  rejoin_readers(job, record.ended)
   if not job.is_gone and expires_by_timer(job) then
     add_member(namespace_key("expiring"), text_of(job.expires), id)
     set_timer("E", job.expires)
