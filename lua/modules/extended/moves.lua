@@ -1,9 +1,9 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
---- @requires queues/registry, queues/type_keys, queues/type_lists
---- @requires limits/retention, operations/undo_records, extended/readers
---- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
+--- @requires queues/registry, queues/publish_order, queues/type_keys, queues/type_lists
+--- @requires limits/at_ready, limits/retention, operations/undo_records, extended/readers
+--- @exports leave, go, set_ready, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
 -- "revived" = the job was put back.
@@ -53,7 +53,8 @@ local function timer_of(kind, number)
   return name
 end
 
--- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there.
+-- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there. A job whose concurrency key has no slot is held
+-- instead of becoming ready.
 function go(job, state, at)
   -- guard: cancelled-never-waits
   if job.x.cancel and (state == READY or state == SCHEDULED) then
@@ -61,6 +62,9 @@ function go(job, state, at)
   end
   if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
     at = math.min(at, job.expires)
+  elseif state == READY and job.x.ckey and not at_ready.takes_slot(job) then
+    at_ready.join_held(job, job.is_first)
+    state, at = HELD, publish_order.published_at(job) -- lists are in this order
   end
   jobs.will_change(job).state, job.at, job.is_entering = state, at, state == READY
   if state ~= READY and job.entry == type_keys.LISTED then
@@ -90,7 +94,21 @@ function go(job, state, at)
   end
 end
 
-local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade", "undo" }
+function set_ready(job)
+  go(job, READY)
+  if job.state == READY then
+    timeline.log_event("ready", job)
+  end
+end
+
+-- Holds a job that was ready, before all others of its key and its priority.
+function hold_again(job)
+  leave(job)
+  at_ready.join_held(job, true)
+  go(job, HELD, publish_order.published_at(job))
+end
+
+local FIELDS_OF_HOLDS = { "place", "waits", "edges", "cancel", "cascade", "undo" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   -- guard: ended-frees-unique-key

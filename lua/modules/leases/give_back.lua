@@ -44,6 +44,8 @@ end
 function undo(job)
   moves.leave(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
+  -- guard: undone-job-is-held-first
+  job.is_first = true
   moves.go(job, READY)
   timeline.log_event("undone", job, { worker = job.x.worker })
   return 1

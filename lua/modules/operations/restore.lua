@@ -1,6 +1,6 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
---- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
+--- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/at_ready
 --- @requires limits/queue_settings, jobs/dependency_list, extended/readers
 --- @exports start_restore, restore, bytes_restored, queues_used
 
@@ -97,7 +97,7 @@ local function go_ready(job, record)
     job.to_front = true
   end
   moves.go(job, READY)
-  if record.x.since then
+  if record.x.since and job.state == READY then
     jobs.put(job, "since", record.x.since)
   end
 end
@@ -120,10 +120,9 @@ local function go_ready_after_lease(job, record)
 end
 
 local function go_held(job)
-  local key = concurrency_keys.concurrency_key_of(job)
-  key.held, slots.freed_keys[key.name] = key.held + 1, key
+  at_ready.join_held(job)
+  job.tells_held = nil
   moves.go(job, HELD, publish_order.published_at(job))
-  add_member(key.held_key, job.x.place, job.id)
 end
 
 -- Failed dependencies stay failed, unless they are there again.
@@ -173,7 +172,7 @@ local function go_back(job, record)
   elseif state == HELD and job.x.ckey and job.x.place and not record.x.hold then
     go_held(job)
   elseif state == READY or state == HELD then
-    record.at = state == READY and record.at
+    record.at, job.is_first = state == READY and record.at, state == READY
     go_ready(job, record)
   else
     go_kept(job, record)

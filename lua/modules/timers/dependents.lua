@@ -10,8 +10,7 @@ local function set_free(job)
     moves.go(job, SCHEDULED, at)
     timeline.log_event("scheduled", job, { due = at })
   else
-    moves.go(job, READY)
-    timeline.log_event("ready", job)
+    moves.set_ready(job)
   end
 end
 

@@ -1,5 +1,5 @@
-import { addToReadyList } from './ready-list.js';
 import { hasSmallerId, isKept, type ModelJob } from './job.js';
+import { makeReady } from './limits.js';
 import type { Space } from './space.js';
 
 /** How long a revoked job is kept, so that its lease holder learns of the cancel, in ms. */
@@ -15,7 +15,7 @@ export function goOn(space: Space, job: ModelJob, dueMs = 0, front?: number): vo
     job.state = 'scheduled';
     job.atMs = dueMs;
   } else {
-    addToReadyList(space, job, front ?? space.backPlace());
+    makeReady(space, job, front ?? space.backPlace());
   }
 }
 
