@@ -261,6 +261,22 @@ func (p Payload) Decode(into any) error {
 	return json.Unmarshal(p.JSON, into)
 }
 
+// Dependency is a job that another one was published to run after.
+type Dependency struct {
+	ID string `json:"id"`
+	// State is its state; of one that is gone, how it ended: done, dead, cancelled, expired, deleted, replaced; or missing: no
+	// job had the id when the dependency was stored.
+	State string `json:"state"`
+	// Result is its result as the server sent it; nil if there is none, if it is bytes, and if it is left out.
+	Result json.RawMessage `json:"result"`
+	// Bytes is its result if that is not JSON.
+	Bytes []byte `json:"result_base64"`
+	// ResultType is the content type of its result; "" without one.
+	ResultType string `json:"result_type"`
+	// Truncated: the results of one job have up to 64 KiB in all, and this one did not fit. Job of the dependency has it.
+	Truncated bool `json:"truncated"`
+}
+
 // PublishedJob is the answer to a publish.
 type PublishedJob struct {
 	ID    string `json:"id"`
@@ -313,20 +329,22 @@ type JobFields struct {
 // JobDetails is a job as the server shows it. Lists leave out the fields from CancelRequested on.
 type JobDetails struct {
 	JobFields
-	State           string           `json:"state"`
-	DueAt           *time.Time       `json:"due_at"`
-	EndedAt         *time.Time       `json:"ended_at"`
-	LeaseEndsAt     *time.Time       `json:"lease_ends_at"`
-	LeasedBy        string           `json:"leased_by"`
-	Failure         *JobFailure      `json:"failure"`
-	CancelRequested bool             `json:"cancel_requested"`
-	Result          *Payload         `json:"result"`
-	DependsOn       []string         `json:"depends_on"`
-	Dependents      []string         `json:"dependents"`
-	UniqueKey       string           `json:"unique_key"`
-	ConcurrencyKey  string           `json:"concurrency_key"`
-	FairKey         string           `json:"fair_key"`
-	Timeline        []map[string]any `json:"timeline"`
+	State           string      `json:"state"`
+	DueAt           *time.Time  `json:"due_at"`
+	EndedAt         *time.Time  `json:"ended_at"`
+	LeaseEndsAt     *time.Time  `json:"lease_ends_at"`
+	LeasedBy        string      `json:"leased_by"`
+	Failure         *JobFailure `json:"failure"`
+	CancelRequested bool        `json:"cancel_requested"`
+	Result          *Payload    `json:"result"`
+	// DependsOn has the dependencies that have not ended, Dependencies all of them, with their results.
+	DependsOn      []string         `json:"depends_on"`
+	Dependencies   []Dependency     `json:"dependencies"`
+	Dependents     []string         `json:"dependents"`
+	UniqueKey      string           `json:"unique_key"`
+	ConcurrencyKey string           `json:"concurrency_key"`
+	FairKey        string           `json:"fair_key"`
+	Timeline       []map[string]any `json:"timeline"`
 }
 
 // CancelledJob is the answer to a cancellation. Outcome is cancelled, already_cancelled or requested.

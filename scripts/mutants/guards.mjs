@@ -5,6 +5,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { COMMAND_LINE } from './guards/command-line.mjs';
 import { CRON_GUARDS } from './guards/cron.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
+import { DEPENDENCY_RESULTS } from './guards/dependency-results.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
@@ -117,6 +118,7 @@ export const GUARDS = [
   ...FLOODS,
   ...EXTENDED_REGRESSIONS,
   ...DEPENDENCIES,
+  ...DEPENDENCY_RESULTS,
   ...EXPLAIN,
   ...OPERATIONS,
   ...UNDO,

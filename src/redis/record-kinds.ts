@@ -38,6 +38,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: 'm<id>', type: 'set', move: 'drains' },
   { form: 'u<id>', type: 'set', move: 'drains' },
   { form: 'v<id>', type: 'set', move: 'drains' },
+  { form: 'r<id>', type: 'set', move: 'drains' },
   { form: 'o<key>', type: 'string', move: 'copied', outlivesJobs: true },
   { form: 'R<id>', type: 'hash', move: 'recurring jobs' },
   { form: ':meta', type: 'hash', move: 'drains' },

@@ -291,6 +291,19 @@ describe('places that a queue withholds', () => {
     });
   });
 
+  it('are withheld from the dependents of a job in other queues', async () => {
+    await redact(PATHS);
+    await publish('needed');
+    await byToken('PUT', 'jobs/dependent', { queue: 'open', depends_on: ['needed'] });
+    await byToken('POST', 'jobs/needed/ack', { lease: await lease(), result: { card: 'hidden-result' } });
+    const seen = async (account: string): Promise<object> =>
+      (await by(account, 'GET', 'jobs/dependent')).body as { dependencies: object[] };
+    expect(await seen('dana')).toMatchObject({ dependencies: [{ id: 'needed', state: 'done' }] });
+    expect(JSON.stringify(await seen('dana'))).not.toMatch(SECRET);
+    await redact(null);
+    expect(JSON.stringify(await seen('dana'))).toMatch(SECRET);
+  });
+
   it('hide all of the data if it is no JSON, or a stored path does not parse', async () => {
     await redact(['$.a']);
     const data_base64 = Buffer.from('hidden-bytes').toString('base64');

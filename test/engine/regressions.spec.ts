@@ -806,7 +806,7 @@ describe('regressions of the model', () => {
       it("keep a released job's slot when its priority is changed", async () => {
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
-        await f.components.jobUpdater.change(f.ns, 'a', { priority: 5 });
+        await f.components.jobUpdater.change(f.ns, 'a', { priority: -5 });
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
         expect(await f.work()).toEqual(['a']);
         expect(await f.work()).toEqual(['b']);

@@ -12,13 +12,13 @@ the jobs, each followed by a line feed, one that is empty = jobs without a type;
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Found -1: there may be more, call again. Value: header as it was
 before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its queue in names, from 1; when the lease ends,
 Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released; the lease number; and how long the
-lease may last in all, ms, "" = no limit.
+lease may last in all, ms, "" = no limit. If the job has dependencies, one more: jobs/dependency_results.
 Cost: O(log N) per job, plus up to 500 stale entries.
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
 --- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion
---- @requires extended/commit, leases/run_limit, limits/at_lease
+--- @requires extended/commit, leases/run_limit, limits/at_lease, jobs/dependency_results
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -34,6 +34,23 @@ local function facts_of(x, place, ends)
   return text_of(place) .. "\0" .. text_of(ends) .. "\0" .. (x.attributes or "") .. "\0" .. (x.type or "") .. "\0" .. (x.tags or "") .. "\0" .. (x.ctype or "") .. "\0"
     .. (x.crashes or "") .. "\0" .. (x.failures or "") .. "\0" .. (x.progress or "") .. "\0" .. (x.since or "") .. "\0" .. (x.put or "") .. "\0"
     .. (x.tries or "") .. "\0" .. (x.released or "")
+end
+
+-- How long lists of dependencies this script reads: an entry takes as long as half a job.
+local MOST_LISTED = 2048
+local listed = 0
+
+-- What a job gets of its dependencies, after all facts: it may have zero bytes.
+local function results_for(job)
+  local list = job.x.deps
+  if not list then
+    return ""
+  end
+  listed = listed + #list
+  local results = dependency_results(job.id, list, job.x.results_of, false)
+  -- guard: results-count-in-an-answer
+  bytes = bytes + #results
+  return "\0" .. results
 end
 
 -- Leases one job, and adds it to the reply.
@@ -74,7 +91,12 @@ local function lease_job(job, place, item, reply)
   end
   local n, limit_ms = #reply, run_limit.limit_of(job)
   item.found, bytes = item.found + 1, bytes + #value
-  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends) .. "\0" .. text_of(job.lease) .. "\0" .. (limit_ms and text_of(limit_ms) or "")
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends) .. "\0" .. text_of(job.lease) .. "\0" .. (limit_ms and text_of(limit_ms) or "") .. results_for(job)
+end
+
+-- Whether this script may take one more job.
+local function has_room()
+  return bytes < max_bytes and --[[ guard: lists-of-a-script-are-bounded ]] listed < MOST_LISTED
 end
 
 -- Leases the share of an item from one queue.
@@ -82,7 +104,7 @@ local function take_from(queue, share, item, reply)
   local number = registry.find_queue(queue.name)
   local list, before = number and ready_list_reader.ready_list_of(number), item.found
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed, item.types)
+    local job = has_room() and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed, item.types)
     if job then
       lease_job(job, queue.place, item, reply)
     end
@@ -123,7 +145,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
       take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1
-  reply[at] = item.found == 0 and (is_again or next_job.looked >= next_job.LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  reply[at] = item.found == 0 and (is_again or next_job.looked >= next_job.LOOK_LIMIT or not has_room()) and -1 or item.found
   if reply[at] == 0 and ARGV[i + 3] == "1" then
     if item.types then
       flag_types(unserved, requested, item.types)

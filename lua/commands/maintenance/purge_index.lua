@@ -61,7 +61,7 @@ for _, member in ipairs(members) do
   if is_there then
     removal.mark_for_deletion(keys, id, job.flags)
     if is_extended(job) then
-      for edge in string.gmatch("nufmv", ".") do
+      for edge in string.gmatch("nufmvr", ".") do
         keys[#keys + 1] = named_key(edge, id)
       end
       add_limit_keys(keys, id, number)

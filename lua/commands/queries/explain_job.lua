@@ -61,7 +61,7 @@ if job.state == HELD and whole.x.ckey then
   local key, set = concurrency_keys.concurrency_key_of(whole), settings.settings_of(job.queue)
   add("slots", slot_holders(key))
   if set.krate then
-    add("key_rate_ms", rates.allowance(set.krate, key.tat) - key.called < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
+    add("key_rate_ms", rates.allowance(set.krate, key.tat) < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
   end
 end
 local needs, waits_for = {}, {}

@@ -44,6 +44,8 @@ end
 function undo(job)
   moves.leave(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
+  -- guard: undone-job-is-held-first
+  job.is_first = true
   moves.go(job, READY)
   if --[[ guard: undone-lease-is-paid-back ]] registry.has_fair_lists(job.queue) then
     fair_lists.pay_back(job, fair_turns.cost_of(job.queue, fair_keys.fair_key_of(job)))

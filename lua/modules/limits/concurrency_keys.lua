@@ -1,5 +1,5 @@
--- Concurrency keys, each read once for each script. A job has a slot from when it is made ready out of the held jobs, or leased, until it leaves: the
--- zset of its key has those that are ready with score 1, those that run with 0. Jobs without a slot are in the key's zset of held jobs.
+-- Concurrency keys, each read once for each script. A job has a slot from when it is made ready, or leased, until it leaves: the zset of its key has those
+-- that are ready with score 1, those that run with 0. Jobs without a slot are in the key's zset of held jobs.
 --- @requires core/call, core/plan, extended/jobs, extended/settings, limits/rates
 --- @exports concurrency_key_named, concurrency_key_of, holding_key_of, take_slot, room_of
 
@@ -10,6 +10,8 @@ function concurrency_key_named(name, number)
   if not key then
     key = { name = name, number = number, slots = touch(namespace_key("c" .. name)), held_key = touch(namespace_key("w" .. name)) }
     key.taken, key.called = redis.call("ZCARD", key.slots), redis.call("ZCOUNT", key.slots, 1, 1)
+    -- What this script does: jobs that it holds, and those to which it gives a slot before they run.
+    key.newly, key.entered = {}, {}
     key.held, key.tat = redis.call("ZCARD", key.held_key), tonumber(redis.call("GET", touch(namespace_key("T" .. name))) or 0)
     keyed[name] = key
   end
@@ -30,6 +32,9 @@ function take_slot(job, called)
   key.taken, key.called = key.taken + 1, key.called + called
   add_member(key.slots, called, job.id)
   jobs.put(job, "slot", called)
+  if called ~= 0 then
+    key.entered[#key.entered + 1] = job
+  end
 end
 
 -- How many more jobs may have a slot now; below 0 if there are too many.

@@ -1,11 +1,12 @@
 -- How many jobs of a queue and of a concurrency key run. left and runs see every move.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, limits/concurrency_keys
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, limits/rates, limits/concurrency_keys
 --- @exports has_slot, freed_keys, running_in, left, runs
 
--- Whether the key lets a job run: it has a slot, or there is room and no job of its key is held before it.
+-- Whether the limits of its key let a ready job run. Those that are ready with a slot are behind it in the list.
 function has_slot(job)
-  local key = job.x.ckey and concurrency_keys.concurrency_key_of(job)
-  return not key or concurrency_keys.room_of(key) >= (job.x.slot and 0 or 1) and --[[ guard: held-not-overtaken ]] (job.x.slot or key.held == 0)
+  local set = settings.settings_of(job.queue)
+  local key = job.x.ckey and (set.kmax or set.krate) and concurrency_keys.concurrency_key_of(job)
+  return not key or --[[ guard: key-limit-at-lease ]] key.taken - key.called < (set.kmax or math.huge) and (not set.krate or rates.allowance(set.krate, key.tat) >= 1)
 end
 
 -- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.

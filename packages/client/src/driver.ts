@@ -114,6 +114,22 @@ export interface LeaseRef {
   readonly lease: number;
 }
 
+/** A job that another one was published to run after. */
+export interface Dependency {
+  readonly id: string;
+  /**
+   * Its state; of one that is gone, how it ended: `done`, `dead`, `cancelled`, `expired`, `deleted`, `replaced`; or
+   * `missing`: no job had the id when the dependency was stored.
+   */
+  readonly state: string;
+  /** Parsed if it is JSON, else its bytes; left out if there is none, and if it is `truncated`. */
+  readonly result?: unknown;
+  /** Its content type. */
+  readonly resultType?: string;
+  /** The results of one job have up to 64 KiB in all, and this one did not fit: `jobs.get` of the dependency has it. */
+  readonly truncated?: true;
+}
+
 export interface LeasedJob extends LeaseRef {
   readonly type: string | null;
   readonly tags: readonly string[];
@@ -139,6 +155,8 @@ export interface LeasedJob extends LeaseRef {
   /** The payload as text: JSON as it was sent, to the last digit; bytes decoded as UTF-8. */
   readonly text: string;
   readonly bytes: Uint8Array;
+  /** The jobs that it was published to run after, in the order in which it names them; left out if there are none. */
+  readonly dependencies?: readonly Dependency[];
   /** Why the payload cannot be read: the worker fails such a job, without a handler. */
   readonly unreadable?: string;
 }

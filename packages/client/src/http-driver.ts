@@ -1,6 +1,7 @@
 import type {
   Ack,
   AckStatus,
+  Dependency,
   EncodedPayload,
   EndedJob,
   ExtendedLease,
@@ -23,7 +24,7 @@ import { JobWithPayload, type LeasedPayload } from './leased-payload.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiAnswer, type ApiClient, notJson, parseAnswer } from './transport/api-client.js';
 import { sleep, timerMs, wholeWait } from './transport/transport.js';
-import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
+import { dependencyOf, fromBase64, fromWire, toBase64, toWire, type WireDependency } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
@@ -341,6 +342,7 @@ interface WireJob {
   readonly content_type: string;
   readonly data?: unknown;
   readonly data_base64?: string;
+  readonly dependencies?: readonly WireDependency[];
 }
 
 /** @throws {PumphouseError} `invalid_response` */
@@ -466,6 +468,7 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
   readonly publishedAt: string | null;
   readonly expiresAt: string | null;
   readonly progress: unknown;
+  declare readonly dependencies?: readonly Dependency[];
   declare readonly unreadable?: string;
   declare readonly maxRunMs?: number;
 
@@ -491,6 +494,7 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
     this.expiresAt = wire.expires_at;
     this.progress = wire.progress;
     this.contentType = wire.content_type;
+    if (wire.dependencies !== undefined) this.dependencies = wire.dependencies.map(dependencyOf);
     if (wire.data_base64 === undefined) {
       this.data = wire.data;
       this.hold(payload, OTHER_FORMS);

@@ -1,4 +1,5 @@
 import type { Durability } from '../durability.js';
+import type { DependencyResult } from './dependency.js';
 import type { SimpleState } from './states.js';
 
 /** A job as a producer publishes it. */
@@ -124,6 +125,8 @@ export interface ExtendedFacts {
   readonly waitedMs: number | null;
   /** How long this lease may last in all, in milliseconds; null = as long as there are heartbeats. */
   readonly maxRunMs: number | null;
+  /** The jobs that it was published to run after, in the order in which they were named; undefined = none. */
+  readonly dependencies?: readonly DependencyResult[];
 }
 
 /**

@@ -242,6 +242,23 @@ describe('the causes of a job', () => {
     expect(names({ state: 'done' }, { queue })).toEqual(['done']);
   });
 
+  it('count a ready job of the key only where the rate of the key allows more', () => {
+    const holder = { id: 'first', state: 'ready', worker: null, leasedAtMs: null } as const;
+    const held = (settings: Partial<typeof SETTINGS>, keyRateAtMs: number | null) =>
+      names(
+        { state: 'held', concurrencyKey: 'k' },
+        {
+          queue: { ...QUEUE, settings: { ...SETTINGS, ...settings } },
+          slots: { taken: 1, holders: [holder] },
+          keyRateAtMs,
+        },
+      );
+    const ratePerKey = { rate: 1, periodMs: 1, burst: 1 };
+    expect(held({ ratePerKey }, null)).toEqual(['concurrency_key', 'pool_moving']);
+    expect(held({ ratePerKey }, NOW_MS + 1)).toEqual(['pool_moving', 'rate']);
+    expect(held({ maxRunningPerKey: 1 }, null)).toEqual(['concurrency_key', 'pool_moving']);
+  });
+
   it('say of a held job that nothing holds any more that it becomes ready', () => {
     const held = causeOf({ state: 'held', concurrencyKey: 'k' }, { slots: { taken: 0, holders: [] } });
     expect(held.message).toContain('concurrency key k, which has room by now');

@@ -65,17 +65,22 @@ function hidden({ hiddenDependencies: number }: JobReasons): string {
 
 export function concurrencyKey({ reasons, nowMs, queue, remedies }: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = reasons.job;
-  const { slots, origin } = reasons;
-  const limit = queue.settings.maxRunningPerKey;
+  const { slots, origin, keyRateAtMs } = reasons;
+  const { maxRunningPerKey: limit, ratePerKey } = queue.settings;
   if (state !== 'held' || origin !== null || key === null || slots === null) return null;
-  if (limit === null || slots.taken < limit) return null;
   const { taken, holders } = slots;
+  const isFull = limit !== null && taken >= limit;
+  // The rate allows more, but jobs that are ready go first.
+  const isBehind = ratePerKey !== null && keyRateAtMs === null && holders.some(isReady);
+  if (!isFull && !isBehind) return null;
+  const named = joined(
+    holders.map((one) => holderText(one, nowMs)),
+    taken,
+  );
+  const why = isFull ? `the limit is ${String(limit)}` : 'its rate allows no more before they are leased';
   return cause(
     'concurrency_key',
-    `The job is held: ${count(taken, 'job')} with its concurrency key ${key} ${taken === 1 ? 'runs' : 'run'} (${joined(
-      holders.map((one) => holderText(one, nowMs)),
-      taken,
-    )}), and the limit is ${String(limit)}.`,
+    `The job is held: ${count(taken, 'job')} with its concurrency key ${key} ${taken === 1 ? 'has' : 'have'} a slot (${named}), and ${why}.`,
     {
       facts: { concurrency_key: key, running: taken, limit, holders: holders.map(holderFacts) },
       sinceMs: enteredMs(reasons),
@@ -84,10 +89,14 @@ export function concurrencyKey({ reasons, nowMs, queue, remedies }: KnownJob): C
           .filter((one) => one.state === 'leased')
           .slice(0, 1)
           .map(({ id }) => remedies.revoke(id)),
-        remedies.withoutLimit(queue.queue, 'max_running_per_key'),
+        remedies.withoutLimit(queue.queue, isFull ? 'max_running_per_key' : 'rate_per_key'),
       ],
     },
   );
+}
+
+function isReady({ state }: HolderSeen): boolean {
+  return state === 'ready';
 }
 
 function holderText({ id, state, worker, leasedAtMs }: HolderSeen, nowMs: number): string {

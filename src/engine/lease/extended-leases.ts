@@ -2,12 +2,17 @@ import type { LeasedJob } from '../../domain/job/job.js';
 import { attemptsIn, expiresMsIn, HEADER_BYTES, priorityIn, triesIn } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { parseAttributes, triesOf } from '../core/decode.js';
+import { dependencyResultsOf } from '../core/dependency-results.js';
 import { decodeId } from '../core/ids.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from '../core/published-at.js';
 import type { FetchRequest } from './fetch-requests.js';
 
 /** `ttrMs` value with which the job's own ttr applies, or the default of lua/commands/extended/lease.lua if it has none. */
 export const JOBS_OWN_TTR = 0;
+
+/** Facts before the number of tries, and from there to what a job gets of its dependencies. */
+const TEXTS = 11;
+const NUMBERS = 4;
 
 /** Encodes a fetch request as an item of lua/commands/extended/lease.lua. */
 export function extendedItemOf({ request, waits }: FetchRequest): Item {
@@ -67,7 +72,7 @@ function leasedOf(
 ): LeasedJob {
   const texts = facts.toString().split('\0');
   const [place, ends, attributes, type, tags, contentType, crashes, failures, progress, since, put] = texts;
-  const [tries, released, lease, maxRunMs] = texts.slice(11);
+  const [tries, released, lease, maxRunMs, results] = texts.slice(TEXTS);
   const publishedMs = put ? Number(put) : publishedAtMs(id, value, nowMs);
   const expiresMs = expiresMsIn(value);
   const sinceMs = Number(since || put);
@@ -97,6 +102,14 @@ function leasedOf(
       released: Number(released),
       maxRunMs: maxRunMs ? Number(maxRunMs) : null,
       waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
+      ...(results === undefined ? {} : { dependencies: dependencyResultsOf(restOf(facts)) }),
     },
   };
+}
+
+/** What stands behind all facts, and may have zero bytes. */
+function restOf(facts: Buffer): Buffer {
+  let at = 0;
+  for (let left = TEXTS + NUMBERS; left > 0; left--) at = facts.indexOf(0, at) + 1;
+  return facts.subarray(at);
 }

@@ -1,4 +1,4 @@
-import type { JobFailure } from '../driver.js';
+import type { Dependency, JobFailure } from '../driver.js';
 import type { Optional } from '../optional.js';
 import type { JobOptions, RetryPolicy } from './new-job.js';
 
@@ -51,7 +51,9 @@ export interface JobDetails extends JobSummary {
   readonly contentType: string;
   readonly cancelRequested: boolean;
   readonly result: { readonly data: unknown; readonly contentType: string } | null;
+  /** The dependencies that have not ended; all of them, with their results. */
   readonly dependsOn: readonly string[];
+  readonly dependencies: readonly Dependency[];
   readonly failedDependencies: Readonly<Record<string, string>>;
   readonly dependents: readonly string[];
   readonly onDependencyFailure: string;

@@ -97,15 +97,17 @@ type settingKey struct{}
 
 type behaviour struct {
 	Progress any
-	WaitMs   *int64 `json:"wait_ms"`
-	IgnoreMs int64  `json:"ignore_ms"`
-	Raises   string
-	Group    string
-	Message  string
-	DelayMs  float64 `json:"delay_ms"`
-	Next     string
-	Bytes    []byte
-	Fills    int
+	// ReturnsDependencies: returns id, state and result of each of its dependencies, and whether the result is left out.
+	ReturnsDependencies bool   `json:"returns_dependencies"`
+	WaitMs              *int64 `json:"wait_ms"`
+	IgnoreMs            int64  `json:"ignore_ms"`
+	Raises              string
+	Group               string
+	Message             string
+	DelayMs             float64 `json:"delay_ms"`
+	Next                string
+	Bytes               []byte
+	Fills               int
 	// Stops: calls Stop of all workers.
 	Stops bool
 	// Odd: the outcome is one of those that only programs of this language have.
@@ -188,6 +190,9 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 	write(shown(job.Payload, fields{"event": "begun", "type": kind, "attempts": job.Attempts}))
 	if b.SetsContext {
 		write(fields{"event": "context", "value": ctx.Value(settingKey{})})
+	}
+	if b.ReturnsDependencies {
+		return dependenciesOf(job), nil
 	}
 	if b.Progress != nil {
 		if err := job.SetProgress(ctx, b.Progress); err != nil {
@@ -497,4 +502,16 @@ func main() {
 			write(fields{"id": c.ID, "result": result})
 		}
 	}
+}
+
+func dependenciesOf(job *pumphouse.Job) []any {
+	shown := []any{}
+	for _, one := range job.Dependencies {
+		var result any = one.Result
+		if one.Bytes != nil {
+			result = one.Bytes
+		}
+		shown = append(shown, []any{one.ID, one.State, result, one.Truncated})
+	}
+	return shown
 }
