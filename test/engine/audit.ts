@@ -256,7 +256,7 @@ export class Audit {
 
   /** The lists of fair keys: each has a turn, its jobs are also in lists by type if the queue is leased by type. */
   private async readFairLists(number: number): Promise<number> {
-    const start = `${this.base}:q${String(number)}:`;
+    const start = `${this.base}:Q${String(number)}:`;
     const turns = await this.zset(`${this.base}:Q${String(number)}`);
     const typed = new Set<string>();
     const expected = new Set<string>();
@@ -269,7 +269,7 @@ export class Audit {
       if (type !== undefined) {
         for (const id of members) typed.add(`${name} ${type} ${id}`);
         const turn = (
-          await this.zset(`${this.base}:Q${String(number)}${type === '' ? '-' : `:${type}`}`)
+          await this.zset(`${this.base}:q${String(number)}${type === '' ? '-' : `:${type}`}`)
         ).get(name);
         if (turn === undefined || turn > turns.get(name)! + 1_000_000)
           this.problems.push(
@@ -279,7 +279,7 @@ export class Audit {
       }
       found += members.length;
       for (const id of members) {
-        this.add(id, `q${String(number)}:${name}`);
+        this.add(id, `Q${String(number)}:${name}`);
         if (this.byType.has(number)) expected.add(`${name} ${this.types.get(id) ?? ''} ${id}`);
       }
       if (!turns.delete(name)) this.problems.push(`queue ${number}: ${name} has jobs, and no turn`);
@@ -533,7 +533,7 @@ export class Audit {
       const type = this.types.get(id);
       const kind = isByPriority || (isListed && type === undefined) ? 'p' : (kinds[state] ?? '?');
       const places = this.places.get(id) ?? [];
-      const fairPlace = isListed ? `q${queue}:${this.fairNames.get(id) ?? ''}` : '';
+      const fairPlace = isListed ? `Q${queue}:${this.fairNames.get(id) ?? ''}` : '';
       const isInTurn = places.includes(fairPlace);
       const inOrder = isListed && type !== undefined ? `e${queue}:${type}` : `${kind}${queue}`;
       const place = isInTurn ? fairPlace : inOrder;

@@ -51,7 +51,7 @@ end
 -- Read.
 local facts, timers, what = touch(queue_key("i", number)), namespace_key("timers"), "Y" .. text_of(number)
 local state = redis.call("HGET", facts, "fair_order")
-if state and registry.is_fair(number) then
+if state and registry.fairness_of(number) == "on" then
   adoption.begin_adoption(number)
   state = adoption.adopt_some(number, state, "rpD", joins_no_fair_list, fair_lists.add_to_fair_list)
 elseif state then

@@ -53,7 +53,7 @@ queue_facts.add_type_requests(add, { waiting = waiting, requested = requested },
 if job.state == READY then
   local urgent, older, is_exact, is_of_type = jobs_in_front(whole, most)
   add("front", { urgent, older, is_exact and 1 or 0, is_of_type and 1 or 0 })
-  if registry.has_fair_lists(job.queue) then
+  if registry.fairness_of(job.queue) then
     add("turn", { jobs_in_front.keys_in_front(whole) })
   end
 end

@@ -38,13 +38,9 @@ if not is_by_name and kind ~= "tracked" then
 end
 local key = number and queue_key(kind, number) or namespace_key(is_by_name and kind .. ":" .. name or kind)
 redis.call("EXISTS", meta, key)
-local is_back, ways = order == "newest", { r = { walks.walk_list, walks.walk_list_back }, f = { walks.walk_far, walks.walk_far_back }, D = { walks.walk_types, walks.walk_types_back }, Q = { walks.walk_keys, walks.walk_keys_back } }
-local walk = (ways[kind] or { walks.walk_on, walks.walk_on_back })[is_back and 2 or 1]
-local found, is_end = walk(key, at, id, scan_limit, number, kind, wanted.to)
+local is_back = order == "newest"
+local found, is_end = walks.walk_index(kind, is_back, key, at, id, scan_limit, number, wanted.to)
 local reply, shown, is_over = { 0, now_floor, "", "" }, 0, is_end
-if is_end == nil then
-  is_over = #found < scan_limit
-end
 for _, place in ipairs(found) do
   local job, one = place[1], place[2]
   local has_enough = shown == limit or filters.bytes_seen > filters.MOST_BYTES

@@ -1,5 +1,5 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
---- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, queues/fair_lists, extended/jobs, extended/timeline, extended/indexes
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
 --- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys, limits/queue_settings
 --- @requires limits/slots
 --- @exports used_tries, change
@@ -57,7 +57,7 @@ local function place_anew(job, at, was)
     moves.go(job, SCHEDULED, at)
   else
     jobs.put(job, "due", nil)
-    jobs.put(job, "aside", job.stand and job.priority == 0 and not fair_lists.is_listed(job) and "1" or nil)
+    jobs.put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
     moves.go(job, READY)
   end
   if job.state ~= was and job.state ~= HELD then

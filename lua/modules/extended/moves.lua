@@ -28,8 +28,9 @@ function leave(job)
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and job.entry == type_keys.LISTED then
-    local leave_list = fair_lists.score_in_fair_list(job) and fair_lists.leave_fair_list or type_lists.leave_type_list
-    leave_list(job)
+    if not fair_lists.leave_fair_list(job) then
+      type_lists.leave_type_list(job)
+    end
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
     -- guard: left-place-not-aside
@@ -72,17 +73,17 @@ function go(job, state, at)
     job.entry = --[[ guard: unlisted-job-is-in-no-far-slot ]] 1 -- With 0 a scheduled job would be live in the list of a far slot.
   end
   if state == READY then
-    job.is_fair = fair_lists.joins_fair_list(job)
-    job.is_by_type = not job.is_fair and is_extended(job) and registry.is_by_type(job.queue)
-    if job.is_fair then
-      fair_lists.touch_fair_list(job)
-    elseif job.is_by_type then
+    job.is_by_type = not fair_lists.enters_fair_list(job) and is_extended(job) and registry.is_by_type(job.queue)
+    if job.is_by_type then
       type_lists.touch_lists(job)
-    else
+    elseif not job.is_fair then
       touch(queue_key("r", job.queue))
     end
     if is_extended(job) then
       jobs.put(job, "since", now_floor)
+    end
+    if job.is_fair or job.is_by_type then
+      jobs.put(job, "aside", nil)
     end
     return
   end

@@ -47,7 +47,7 @@ function undo(job)
   -- guard: undone-job-is-held-first
   job.is_first = true
   moves.go(job, READY)
-  if --[[ guard: undone-lease-is-paid-back ]] registry.has_fair_lists(job.queue) then
+  if --[[ guard: undone-lease-is-paid-back ]] registry.fairness_of(job.queue) then
     fair_lists.pay_back(job, fair_turns.cost_of(job.queue, fair_keys.fair_key_of(job)))
   end
   timeline.log_event("undone", job, { worker = job.x.worker })

@@ -1,5 +1,5 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
---- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, queues/fair_lists, extended/jobs, extended/timeline, extended/unique_keys
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/at_ready
 --- @requires limits/queue_settings, jobs/dependency_list, extended/readers
 --- @exports start_restore, restore, bytes_restored, queues_used
@@ -84,7 +84,7 @@ end
 
 local function place_in_time(job)
   job.stand = publish_order.rank_of(job, job.priority, job.x.type)
-  jobs.put(job, "aside", job.priority == 0 and not fair_lists.is_listed(job) and "1" or nil)
+  jobs.put(job, "aside", job.priority == 0 and "1" or nil)
 end
 
 -- To its ready list: an extended job at its place in time, a simple one to the front, where the next one that comes back goes before it.

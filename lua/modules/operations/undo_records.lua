@@ -25,7 +25,7 @@ end
 -- The score of a job in the index of its state; false = it has none there: in its ready list, or in the list of a far slot.
 local function score_of(job)
   if job.state == READY and job.entry == type_keys.LISTED then
-    return fair_lists.score_in_fair_list(job) or redis.call("ZSCORE", type_keys.list_key(job.queue, job.x.type), job.id)
+    return redis.call("ZSCORE", fair_lists.fair_list_of(job) or type_keys.list_key(job.queue, job.x.type), job.id)
   end
   local kind = indexes.kind_of(job) or (job.priority ~= 0 or job.x.aside) and "p"
   return kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)

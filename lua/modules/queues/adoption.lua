@@ -6,9 +6,6 @@
 -- Entries of the ready list, or members of a zset, in one script.
 local STEP = 100
 
--- How the lists of a kind are read: the ready list, and zsets by score, from their end; those of fair keys as Redis has stored them.
-local WALKS = { r = walks.walk_list_back, p = walks.walk_on_back, D = walks.walk_types_back, Q = walks.walk_keys }
-
 -- Jobs that go to the front have lower steps than those that are taken over.
 function begin_adoption(number)
   local facts = touch(queue_key("i", number))
@@ -34,7 +31,7 @@ local LEAVE = {
 -- new list; keeps(job, kind): whether it stays where it is. Returns the state for the next step, nil = all jobs were looked at.
 function adopt_some(number, state, kinds, keeps, put)
   local kind, count, at, id = string.match(state, "^(%a) ?(%d*) ?(%S*) ?(.*)$")
-  local found, is_end = WALKS[kind](touch(queue_key(kind, number)), at, id, STEP, number, kind)
+  local found, is_end = walks.walk_index(kind, kind ~= "Q", touch(queue_key(kind, number)), at, id, STEP, number)
   local adopted = tonumber(count) or 0
   for _, one in ipairs(found) do
     local job = one[1] and jobs.job_of(one[2])
@@ -46,7 +43,7 @@ function adopt_some(number, state, kinds, keeps, put)
       put(job, kind == "r" and text_of((job.priority + 0.5) * PLACES + type_keys.ADOPTED_STEPS - adopted) or at)
     end
   end
-  if is_end or is_end == nil and #found < STEP then
+  if is_end then
     return string.match(kinds, kind .. "(.)")
   end
   return kind .. " " .. text_of(adopted) .. " " .. at .. " " .. id

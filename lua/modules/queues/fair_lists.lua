@@ -1,25 +1,25 @@
 -- Ready jobs of fair queues: a zset for each fair key, with the scores that extended/ready_entries gives. Each key has a turn, a number: the key with the
 -- lowest one gives the next job (queues/fair_turns). Jobs without a key are where they would be in a queue that is not fair.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/type_keys, queues/type_lists, queues/fair_keys, extended/jobs
---- @exports joins_fair_list, is_listed, score_in_fair_list, touch_fair_list, join_fair_list, leave_fair_list, add_to_fair_list, index_by_type, set_turn, set_served, pay_back
+--- @exports joins_fair_list, fair_list_of, score_in_fair_list, enters_fair_list, join_fair_list, leave_fair_list, add_to_fair_list, index_by_type, set_turn, set_served, pay_back
 
 -- Whether a job that becomes ready goes to the list of its fair key.
 function joins_fair_list(job)
-  return is_extended(job) and registry.is_fair(job.queue) and fair_keys.fair_key_of(job) ~= nil
-end
-
--- Whether a job that becomes ready goes to a list of its fair key or of its type.
-function is_listed(job)
-  return is_extended(job) and (registry.is_by_type(job.queue) or joins_fair_list(job))
+  return is_extended(job) and registry.fairness_of(job.queue) == "on" and fair_keys.fair_key_of(job) ~= nil
 end
 
 local function list_name(job)
   return fair_keys.list_name_of(fair_keys.fair_key_of(job))
 end
 
+-- The list to which a job goes that becomes ready; nil = to none of a fair key.
+function fair_list_of(job)
+  return joins_fair_list(job) and fair_keys.fair_list_key(job.queue, list_name(job)) or nil
+end
+
 -- The score of a ready job in the list of its fair key; false = it is not there. A queue that is fair no more may still have some.
 function score_in_fair_list(job)
-  local may_be_there = registry.has_fair_lists(job.queue) and fair_keys.fair_key_of(job)
+  local may_be_there = registry.fairness_of(job.queue) and fair_keys.fair_key_of(job)
   return may_be_there and redis.call("ZSCORE", fair_keys.fair_list_key(job.queue, list_name(job)), job.id)
 end
 
@@ -44,7 +44,7 @@ local function write_turn(number, name, key, served)
     end
   end
   for type in pairs(key.types) do
-    local has_some = redis.call("EXISTS", fair_keys.typed_list_key(number, name, type)) == 1
+    local has_some = redis.call("EXISTS", fair_keys.fair_list_key(number, name, type)) == 1
     redis.call(has_some and "ZADD" or "ZREM", fair_keys.turns_key(number, type), unpack(has_some and { text_of(turn), name } or { name }))
   end
 end
@@ -110,14 +110,19 @@ local function note_change(job, name, more)
   local key, type = key_change(job.queue, name), job.x.type or ""
   if registry.is_by_type(job.queue) and not key.types[type] then
     key.types[type] = true
-    touch(fair_keys.typed_list_key(job.queue, name, type))
+    touch(fair_keys.fair_list_key(job.queue, name, type))
     touch(fair_keys.turns_key(job.queue, type))
   end
   changes[job.queue].more = changes[job.queue].more + more
 end
 
-function touch_fair_list(job)
-  note_change(job, list_name(job), 0)
+-- The same, of a job that becomes ready now: touches what join_fair_list writes.
+function enters_fair_list(job)
+  job.is_fair = joins_fair_list(job)
+  if job.is_fair then
+    note_change(job, list_name(job), 0)
+  end
+  return job.is_fair
 end
 
 function join_fair_list(job)
@@ -126,7 +131,7 @@ function join_fair_list(job)
   redis.call("ZADD", fair_keys.fair_list_key(number, name), score, job.id)
   -- guard: fair-list-is-also-by-type
   if registry.is_by_type(number) then
-    redis.call("ZADD", fair_keys.typed_list_key(number, name, job.x.type or ""), score, job.id)
+    redis.call("ZADD", fair_keys.fair_list_key(number, name, job.x.type or ""), score, job.id)
   end
   job.entry = type_keys.LISTED
   note_change(job, name, 1)
@@ -138,7 +143,7 @@ function add_to_fair_list(job, score)
   jobs.will_change(job).entry = type_keys.LISTED
   add_member(fair_keys.fair_list_key(number, name), score, job.id)
   if registry.is_by_type(number) then
-    add_member(fair_keys.typed_list_key(number, name, job.x.type or ""), score, job.id)
+    add_member(fair_keys.fair_list_key(number, name, job.x.type or ""), score, job.id)
   end
   note_change(job, name, 1)
 end
@@ -146,18 +151,23 @@ end
 -- A ready job that came to the list of its fair key before workers leased by type.
 function index_by_type(job)
   local name = list_name(job)
-  local key = fair_keys.typed_list_key(job.queue, name, job.x.type or "")
+  local key = fair_keys.fair_list_key(job.queue, name, job.x.type or "")
   add_member(key, redis.call("ZSCORE", fair_keys.fair_list_key(job.queue, name), job.id), job.id)
   note_change(job, name, 0)
 end
 
+-- Returns false if the job is not in the list of its fair key.
 function leave_fair_list(job)
+  if not score_in_fair_list(job) then
+    return false
+  end
   local number, name = job.queue, list_name(job)
   remove_member(fair_keys.fair_list_key(number, name), job.id)
   if registry.is_by_type(number) then
-    remove_member(fair_keys.typed_list_key(number, name, job.x.type or ""), job.id)
+    remove_member(fair_keys.fair_list_key(number, name, job.x.type or ""), job.id)
   end
   note_change(job, name, -1)
+  return true
 end
 
 function set_turn(number, name, turn)

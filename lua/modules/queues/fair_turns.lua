@@ -58,7 +58,7 @@ end
 local function reader_of_key(fair, key, wanted, types)
   local best, lowest
   for _, type in ipairs(types or { false }) do
-    local reader = key.readers[type] or reader_of(type and fair_keys.typed_list_key(fair.number, key.name, type) or fair_keys.fair_list_key(fair.number, key.name))
+    local reader = key.readers[type] or reader_of(fair_keys.fair_list_key(fair.number, key.name, type))
     key.readers[type] = reader
     local id, score = head_of(reader, wanted)
     while id and not is_there(id) do

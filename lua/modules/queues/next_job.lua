@@ -86,7 +86,7 @@ end
 
 -- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
 local function next_job(list, wanted, types)
-  local next_of = registry.has_fair_lists(list.number) and next_in_turn or next_in_order
+  local next_of = registry.fairness_of(list.number) and next_in_turn or next_in_order
   return next_of(list, wanted, types)
 end
 

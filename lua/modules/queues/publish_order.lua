@@ -1,5 +1,5 @@
 -- The order of jobs by their publish time.
---- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_keys, queues/fair_lists, extended/jobs
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_lists, extended/jobs
 --- @exports published_at, came_before, was_ready_before, rank_of
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
@@ -62,10 +62,7 @@ end
 
 -- The zset where a ready job has its place. type: its type then.
 local function list_key_of(job, type)
-  if fair_lists.joins_fair_list(job) then
-    return fair_keys.fair_list_key(job.queue, fair_keys.list_name_of(fair_keys.fair_key_of(job)))
-  end
-  return type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
+  return fair_lists.fair_list_of(job) or type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
 end
 
 -- The place of a ready job among those of another priority, or type, when it keeps its place in time, by publish time: the step within the priority, as

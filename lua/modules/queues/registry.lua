@@ -1,7 +1,7 @@
 -- The queues of a namespace and their numbers, which are never used again.
 --- @requires core/call
 --- @exports last_queue, first_new_queue, is_extended_queue, find_queue, read_last_queue, number_of, keep_new_queues, write_new_queues
---- @exports queue_names, name_of, is_by_type, order_by_type, is_fair, has_fair_lists
+--- @exports queue_names, name_of, is_by_type, order_by_type, fairness_of
 
 -- Name -> true: a queue of the extended path, whose number stands below zero (ADR 18). Only of names that were
 -- looked up.
@@ -87,14 +87,10 @@ function order_by_type(number)
   by_type[number] = true
 end
 
--- Whether jobs that become ready go to lists of fair keys.
-function is_fair(number)
-  return has_fair_lists(number) and fairness[number] == "on"
-end
-
-function has_fair_lists(number)
+-- "on": jobs that become ready go to lists of fair keys; "off": not any more; false: there are none.
+function fairness_of(number)
   if fairness[number] == nil then
     read_facts(number)
   end
-  return fairness[number] ~= false
+  return fairness[number]
 end
