@@ -23,6 +23,7 @@ import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASE_BY_TYPE } from './guards/lease-by-type.mjs';
 import { LEASES } from './guards/leases.mjs';
+import { LINGER } from './guards/linger.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LMSTFY } from './guards/lmstfy.mjs';
 import { LOOPS } from './guards/loops.mjs';
@@ -74,6 +75,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...LINGER,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,

@@ -104,6 +104,13 @@ export interface LeaseRequest {
   /** 1 … 100. */
   readonly count: number;
   readonly waitMs: number;
+  /**
+   * From when a first job is there it waits so long for `min` jobs, and then leases those that are there. Until then it
+   * leases none. Undefined: it leases at once what is there.
+   */
+  readonly lingerMs?: number | undefined;
+  /** 1 … `count`, which is the default; with `lingerMs` only. */
+  readonly min?: number | undefined;
   readonly ttrMs: number;
   /** The id of the worker's session, or any name of a worker; undefined = none. */
   readonly worker?: string | undefined;
