@@ -24,6 +24,7 @@ import { IMPORT } from './guards/import.mjs';
 import { FAIR_QUEUES } from './guards/fair-queues.mjs';
 import { LEASE_BY_TYPE } from './guards/lease-by-type.mjs';
 import { LEASES } from './guards/leases.mjs';
+import { LINGER } from './guards/linger.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LMSTFY } from './guards/lmstfy.mjs';
 import { LOOPS } from './guards/loops.mjs';
@@ -76,6 +77,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 export const GUARDS = [
   ...LEASES,
   ...FAIR_QUEUES,
+  ...LINGER,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,

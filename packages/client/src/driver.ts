@@ -1,4 +1,7 @@
+import type { Dependency } from './dependency.js';
 import type { NewJob } from './producer/new-job.js';
+
+export type { Dependency } from './dependency.js';
 
 /**
  * What the producer and the worker need of a server. There is one implementation over HTTP; another one may call the
@@ -101,6 +104,13 @@ export interface LeaseRequest {
   /** 1 … 100. */
   readonly count: number;
   readonly waitMs: number;
+  /**
+   * From when a first job is there it waits so long for `min` jobs, and then leases those that are there. Until then it
+   * leases none. Undefined: it leases at once what is there.
+   */
+  readonly lingerMs?: number | undefined;
+  /** 1 … `count`, which is the default; with `lingerMs` only. */
+  readonly min?: number | undefined;
   readonly ttrMs: number;
   /** The id of the worker's session, or any name of a worker; undefined = none. */
   readonly worker?: string | undefined;
@@ -112,22 +122,6 @@ export interface LeaseRef {
   readonly id: string;
   readonly queue: string;
   readonly lease: number;
-}
-
-/** A job that another one was published to run after. */
-export interface Dependency {
-  readonly id: string;
-  /**
-   * Its state; of one that is gone, how it ended: `done`, `dead`, `cancelled`, `expired`, `deleted`, `replaced`; or
-   * `missing`: no job had the id when the dependency was stored.
-   */
-  readonly state: string;
-  /** Parsed if it is JSON, else its bytes; left out if there is none, and if it is `truncated`. */
-  readonly result?: unknown;
-  /** Its content type. */
-  readonly resultType?: string;
-  /** The results of one job have up to 64 KiB in all, and this one did not fit: `jobs.get` of the dependency has it. */
-  readonly truncated?: true;
 }
 
 export interface LeasedJob extends LeaseRef {

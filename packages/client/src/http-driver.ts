@@ -81,8 +81,9 @@ export class HttpDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, types, count, ttrMs, worker, signal } = request;
+    const { queues, order, types, count, min, ttrMs, worker, signal } = request;
     const waitMs = wholeWait(timerMs(request.waitMs));
+    const lingerMs = request.lingerMs === undefined ? undefined : wholeWait(timerMs(request.lingerMs));
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
     });
@@ -90,8 +91,18 @@ export class HttpDriver implements JobDriver {
       .call({
         method: 'POST',
         path: 'leases',
-        body: { queues, order, types, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
-        waitMs,
+        body: {
+          queues,
+          order,
+          types,
+          count,
+          wait_ms: waitMs,
+          linger_ms: lingerMs,
+          min,
+          ttr_ms: ttrMs,
+          worker,
+        },
+        waitMs: timerMs(waitMs + (lingerMs ?? 0)),
         limits: { tries: Math.min(this.api.tries, LEASE_TRIES) },
         hurry: poll.hurry,
         // The server takes leases back whose answer did not arrive.

@@ -1,4 +1,4 @@
-import type { Dependency } from './driver.js';
+import type { Dependency } from './dependency.js';
 import type { Given } from './optional.js';
 
 /** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */

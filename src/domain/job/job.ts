@@ -140,6 +140,14 @@ export interface Receipt {
   arrived(): void;
 }
 
+/** A lease request that waits for more jobs than the first one. Until it is answered, no job is leased. */
+export interface Linger {
+  /** How long it waits for them, in milliseconds, from when it finds a first job. Then it leases what is there. */
+  readonly ms: number;
+  /** 1 … `count`: so many jobs that can be leased together end it before. */
+  readonly min: number;
+}
+
 /** Options of a lease request. */
 export interface LeaseRequest {
   /** In order of priority: the second one is tried if the first is empty. */
@@ -153,6 +161,8 @@ export interface LeaseRequest {
   readonly ttrMs?: number;
   /** Milliseconds to wait for the first job, 0 = do not wait. */
   readonly waitMs: number;
+  /** Left out: the first jobs that are there are leased. */
+  readonly linger?: Linger;
   /** Aborted when the consumer disconnects: its wait ends, and leases made for it are undone. */
   readonly signal?: AbortSignal;
   /**

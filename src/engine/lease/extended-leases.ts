@@ -21,6 +21,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     count,
     ttrMs,
     hasOwnTtr,
+    linger,
     inTurns = false,
     worker = '',
     isPushed = false,
@@ -30,7 +31,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     queues.join(','),
     count,
     /* guard: job-ttr-counts */ hasOwnTtr === true ? JOBS_OWN_TTR : ttrMs,
-    waits ? '1' : '0',
+    waits ? (linger?.min ?? 1) : 0,
     inTurns ? '1' : '0',
     worker,
     isPushed ? '1' : '0',
@@ -38,28 +39,37 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
   ];
 }
 
-/**
- * Decodes the reply of the lease script of the extended path: the jobs of each fetch request, in order; null = it must
- * be sent again.
- */
-export function decodeExtendedLeases(
-  raw: Raw['raw'],
-  requests: readonly FetchRequest[],
-): { readonly found: (LeasedJob[] | null)[]; readonly expired: number; readonly nextMs: number } {
+/** Number of jobs of a request that lingers: there are some, but fewer than its minimum. */
+const TOO_FEW = -2;
+
+export interface ExtendedLeases {
+  /** The jobs of each fetch request, in order; null = it must be sent again. */
+  readonly found: (LeasedJob[] | null)[];
+  /** The only request lingers, and none was leased: there are fewer jobs than its minimum. */
+  readonly hasTooFew: boolean;
+  readonly expired: number;
+  readonly nextMs: number;
+}
+
+/** Decodes the reply of the lease script of the extended path. */
+export function decodeExtendedLeases(raw: Raw['raw'], requests: readonly FetchRequest[]): ExtendedLeases {
+  const hasTooFew = raw[4] === TOO_FEW;
   const nowMs = integerAt(raw, 1);
   let at = 4;
-  const found = requests.map(({ request }) => {
-    const jobs: LeasedJob[] = [];
-    const count = integerAt(raw, at++);
-    if (count < 0) return null;
-    for (let left = count; left > 0; left--, at += 3) {
-      jobs.push(
-        leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
-      );
-    }
-    return jobs;
-  });
-  return { found, expired: integerAt(raw, 2), nextMs: integerAt(raw, 3) };
+  const found = hasTooFew
+    ? [[]]
+    : requests.map(({ request }) => {
+        const jobs: LeasedJob[] = [];
+        const count = integerAt(raw, at++);
+        if (count < 0) return null;
+        for (let left = count; left > 0; left--, at += 3) {
+          jobs.push(
+            leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
+          );
+        }
+        return jobs;
+      });
+  return { found, hasTooFew, expired: integerAt(raw, 2), nextMs: integerAt(raw, 3) };
 }
 
 /** The value shows the job before this lease: applies the changes that the script made. */

@@ -9,7 +9,7 @@ export const SIGNATURES = {
   'extended/delete_queue': { keys: ['meta', 'queues', 'due', 'expiries'], args: ['clock_ms', 'deadline_ms', 'queue'], item: [] },
   'extended/delete_recurring': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'id'], item: [] },
   'extended/end_leaving': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'handover', 'verb'], item: [] },
-  'extended/lease': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'flag_ms', 'max_bytes', 'record'], item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker', 'pushed', 'types'] },
+  'extended/lease': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'flag_ms', 'max_bytes', 'record'], item: ['names', 'count', 'ttr_ms', 'least', 'turns', 'worker', 'pushed', 'types'] },
   'extended/leave_recurring': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'id', 'handover', 'refused'], item: [] },
   'extended/order_fairly': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'number'], item: [] },
   'extended/publish': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'], item: ['options', 'id', 'body', 'needs'] },

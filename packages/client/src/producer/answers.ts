@@ -1,4 +1,5 @@
-import type { Dependency, JobFailure } from '../driver.js';
+import type { Dependency } from '../dependency.js';
+import type { JobFailure } from '../driver.js';
 import type { Optional } from '../optional.js';
 import type { JobOptions, RetryPolicy } from './new-job.js';
 
