@@ -179,12 +179,11 @@ if --[[ guard: too-few-are-not-leased ]] has_too_few then
 end
 
 -- Write: all lists are trimmed before anything is added.
-local function trim_ready_lists()
+table.insert(plan.frees, 1, function()
   for _, list in ipairs(ready_list_reader.ready_lists) do
     ready_list_reader.trim_ready_list(list)
   end
-end
-table.insert(plan.frees, 1, trim_ready_lists)
+end)
 reply[4] = commit(expiries)
 deliveries.write_delivery_record(sending, record, batch, batched, last_end)
 waiters.register_flags(waiting, flag_ms, unserved)
