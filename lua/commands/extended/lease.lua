@@ -120,10 +120,10 @@ end
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
 -- An item that takes several jobs together, or none.
-local least, may_have = tonumber(ARGV[FIRST_ITEM + 3]), nil
+local least, could_have = tonumber(ARGV[FIRST_ITEM + 3]), nil
 if least > 1 then
   --- @requires queues/ready_bound
-  may_have = ready_bound.may_have
+  could_have = ready_bound.may_have
 end
 local has_types, has_too_few = false, false
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
@@ -145,7 +145,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   reply[at] = 0
   local requested = turns.queues_of(ARGV[i], item.in_turns)
   -- To take a job costs as much as to count thousands: one shows whether there is any.
-  if may_have and not may_have(requested, item.types, least) then
+  if could_have and not could_have(requested, item.types, least) then
     item.count = 1
   end
   local share = item.in_turns and 1 or item.count

@@ -15,7 +15,9 @@ local function most_in(number, types, least)
       return most
     end
   end
-  return most + (not types and tonumber(redis.call("HGET", queue_key("i", number), "typed") or 0) or 0)
+  -- In a fair queue, jobs of these types may be in the lists of fair keys.
+  local counts_listed = not types or registry.fairness_of(number)
+  return most + (counts_listed and tonumber(redis.call("HGET", queue_key("i", number), "typed") or 0) or 0)
 end
 
 -- Whether the queues may have so many jobs together.
