@@ -40,7 +40,7 @@ describe('a lease request that lingers', () => {
 
   it('changes nothing in Redis while it finds too few jobs', async () => {
     await f.engine.queues.change(f.ns, 'q', {
-      maxRunningPerKey: 5,
+      maxRunningPerKey: 9,
       rate: { rate: 5, periodMs: 1_000, burst: 5 },
     });
     for (let i = 0; i < 6; i++) {
