@@ -45,8 +45,9 @@ export function end(
   job.keptUntilMs = space.nowMs + job.keepMs;
 }
 
-/** True if a job that has not ended, or is dead, was to run after it: then its result is kept. */
-export function isNeeded(space: Space, { id, born }: ModelJob): boolean {
+/** True if a job that has not ended, or is dead, was to run after it: then its result is kept. A cancelled job has none. */
+export function isNeeded(space: Space, { id, born, state }: ModelJob): boolean {
+  if (state === 'cancelled') return false;
   return [...space.jobs.values()].some((job) => !isKept(job) && job.reads.get(id) === born);
 }
 
