@@ -48,6 +48,7 @@ describe('the native API, queues', () => {
       index_tags: true,
       lease_grace_ms: null,
       expired: 'back',
+      fair: false,
       redact: null,
     });
   });

@@ -32,7 +32,7 @@ describe('the loader of Lua modules', () => {
     });
     expect(text.match(/^function \w+/gm)).toEqual(['function c', 'function a', 'function b']);
     expect(text.startsWith('local b, a, c\ndo\n')).toBe(true);
-    expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
+    expect(text).toContain('\nend\nreturn (function()\nlocal meta = KEYS[1]\n');
   });
 
   it('declares the keys and arguments of the header as locals, and converts integers to numbers', () => {

@@ -82,9 +82,16 @@ function scriptOf(path: string, { body, first, kept, orderOf }: Parts): string {
   const blocksOf = (wanted: readonly Module[]): string =>
     toText(wanted.flatMap(({ name }) => kept.get(name) ?? []));
   const code = body.replace(REQUIRES_HERE, (_line, names: string) => blocksOf(orderOf(names.split(', '))));
-  const script = blocksOf(first) + code;
-  assertFits(script, [path, ...kept.keys()]);
-  return script;
+  const chain = [path, ...kept.keys()];
+  const blocks = blocksOf(first);
+  if (code === body && blocks !== '') {
+    // As a function, the command has names for itself, beside those of its modules.
+    for (const text of [blocks, code]) assertFits(text, chain);
+    return `${blocks}return (function()\n${code}end)()\n`;
+  }
+  // One with modules of its own would use more than 60 of the others' names.
+  assertFits(blocks + code, chain);
+  return blocks + code;
 }
 
 /**
