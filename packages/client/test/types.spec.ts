@@ -170,7 +170,7 @@ const WRONG: readonly (readonly [mistake: string, code: string, firstLine: strin
     `worker.handle({ queue: 'mail' }, () => undefined);`,
     /^Argument of type '\{ queue: string; \}' is not assignable to parameter of type 'string \| AnyJobDefinition'/,
   ],
-  ['no handler', `worker.handle(sendMail);`, 'Expected 2 arguments, but got 1.'],
+  ['no handler', `worker.handle(sendMail);`, 'Expected 2-3 arguments, but got 1.'],
   [
     'a misspelt option of a worker',
     `pumphouse.worker({ concurency: 5 });`,
