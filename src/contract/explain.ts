@@ -27,6 +27,7 @@ export const CAUSES = [
   'no_handler',
   'no_worker',
   'no_worker_for_type',
+  'order',
   'paused',
   'pool_moving',
   'push_off',

@@ -105,6 +105,19 @@ export class LimitFields {
     WEIGHTS,
   )
   fair!: boolean | Fairness;
+  @Stores({ field: 'strict', only: 'strict' })
+  @Nullable()
+  @OneOf(
+    'Order of jobs with the same concurrency key. `strict`: one at a time, and none before those that were ready earlier have ended; null (default) = retries do not delay others.',
+    ['strict'],
+  )
+  order!: 'strict' | null;
+  @Stores({ field: 'block', idle: 'continue', only: 'block' })
+  @OneOf(
+    'In a strict order, when a job of a key is dead: go on with the next one (default), or wait until it is respawned or deleted.',
+    ['continue', 'block'],
+  )
+  on_dead!: 'continue' | 'block';
   @Stores({ field: 'redact' })
   @Nullable()
   @JsonPaths(

@@ -49,6 +49,8 @@ describe('the native API, queues', () => {
       lease_grace_ms: null,
       expired: 'back',
       fair: false,
+      order: null,
+      on_dead: 'continue',
       redact: null,
     });
   });

@@ -17,6 +17,13 @@ interface Header {
   readonly expires: number;
 }
 
+/** The states of jobs with a slot of their concurrency key, by its score. */
+const SLOT_STATES: readonly (readonly number[])[] = [
+  [JOB_STATES.leased],
+  [JOB_STATES.ready],
+  [JOB_STATES.scheduled, JOB_STATES.blocked, JOB_STATES.held],
+  [JOB_STATES.dead],
+];
 /** How long a slot is, and how long before it begins its jobs move near, in milliseconds: as lua/modules/jobs/schedule.lua has it. */
 export const SLOT_MS = 262_144;
 export const LEAD_MS = 60_000;
@@ -327,7 +334,7 @@ export class Audit {
     }
   }
 
-  /** A slot of a concurrency key belongs to a job of that queue that runs (score 0) or was called to run (1), and knows of it. */
+  /** A slot of a concurrency key belongs to a job of that queue that knows of it, and its score says in which state the job is. */
   private async readConcurrencySlots(keys: readonly Buffer[]): Promise<void> {
     const held = new Map<string, string>();
     for (const key of keys) {
@@ -343,6 +350,8 @@ export class Audit {
       const [slot, ckey] = await this.redis.hmget(fields, 'slot', 'ckey');
       if (state === JOB_STATES.leased && ckey != null && slot == null)
         this.problems.push(`${id}: runs without a slot of its key`);
+      if (slot != null && !SLOT_STATES[Number(slot)]?.includes(state))
+        this.problems.push(`${id}: in state ${state} with slot ${slot}`);
       const expected = slot == null ? undefined : `${queue} ${slot}`;
       if (held.get(id) !== expected)
         this.problems.push(`${id}: slot ${held.get(id)}, but knows of ${expected}`);

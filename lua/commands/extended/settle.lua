@@ -16,7 +16,7 @@ Cost: O(log N) per item.
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room, limits/store_room
---- @requires leases/failures, leases/give_back
+--- @requires leases/failures, leases/give_back, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -56,7 +56,7 @@ end
 
 -- Read. Most operations of a batch have the same options, which nothing changes.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local reply, read, settled = { 0, now_floor, 0 }, {}, {}
+local reply, read = { 0, now_floor, 0 }, {}
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local verb, id, lease, text = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3]
   local options = read[text] or cjson.decode(text)
@@ -73,16 +73,13 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
       code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
     end
   end
-  settled[#settled + 1] = job or false
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, 0, at or 0, facts or ""
+  -- Now, as the job itself may be held at first, and get a slot.
+  held_jobs.call_all_held()
+  local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, is_there and job.state or 0, at or 0, facts or ""
 end
 
 -- Write.
 table.insert(plan.early, registry.write_new_queues)
 reply[3] = commit(expiries)
--- Now, as a job that was held at first may have got a slot.
-for i, job in ipairs(settled) do
-  local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
-  reply[4 * i + 1] = is_there and job.state or 0
-end
 return reply

@@ -62,6 +62,9 @@ function go(job, state, at)
   if job.x.cancel and (state == READY or state == SCHEDULED) then
     return revoke(job, true)
   end
+  if --[[ guard: strict-order-keeps-the-slot ]] job.slot_of then
+    slots.keep_slot(job, state)
+  end
   if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
     at = math.min(at, job.expires)
   elseif state == READY and job.x.ckey and not at_ready.takes_slot(job) then
@@ -109,6 +112,7 @@ end
 -- Holds a job that was ready, before all others of its key and its priority.
 function hold_again(job)
   leave(job)
+  job.is_stalled = true
   at_ready.join_held(job, true)
   go(job, HELD, publish_order.published_at(job))
 end

@@ -19,6 +19,8 @@ function settings_of(number)
     for _, field in ipairs(TEXTS) do
       known[field] = known[field] and cjson.decode(known[field])
     end
+    -- guard: strict-order-runs-one
+    known.kmax = known.strict and 1 or known.kmax
     settings[number] = known
   end
   return known

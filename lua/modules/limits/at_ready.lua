@@ -19,9 +19,10 @@ end
 -- A quarter of PLACES: how far before the others of their priority the places of jobs are that come before all of them.
 local FIRST_STEPS = 2 ^ 43
 -- The place of a job among the held jobs of its key: by priority, then in the order in which they were held. is_first: it was ready before those that are
--- held, or its lease was undone, and comes before them. A job that was held before keeps its place.
+-- held, or its lease was undone, and comes before them. A job that was held before keeps its place. In a strict order the priority does not count.
 function held_place(job, is_first)
-  return job.x.place or text_of(job.priority * PLACES + next_number(job.queue) - (--[[ guard: ready-job-is-held-first ]] is_first and FIRST_STEPS or 0))
+  local priority = settings.settings_of(job.queue).strict and --[[ guard: strict-order-ignores-priorities ]] 0 or job.priority
+  return job.x.place or text_of(priority * PLACES + next_number(job.queue) - (--[[ guard: ready-job-is-held-first ]] is_first and FIRST_STEPS or 0))
 end
 
 -- Whether a job that becomes ready may enter its ready list: then it has a slot, if its queue has limits for keys. While a pass over the held jobs is under
@@ -35,7 +36,7 @@ function takes_slot(job)
   if --[[ guard: held-not-overtaken ]] key.held > 0 or --[[ guard: held-when-ready ]] concurrency_keys.room_of(key) < 1 then
     return false
   end
-  concurrency_keys.take_slot(job, 1)
+  concurrency_keys.take_slot(job, concurrency_keys.READY_SLOT)
   return true
 end
 

@@ -52,8 +52,9 @@ end
 local function call(job)
   moves.leave(job)
   -- guard: called-job-has-slot
-  concurrency_keys.take_slot(job, 1)
-  job.to_front, calls_left = true, calls_left - 1
+  concurrency_keys.take_slot(job, concurrency_keys.READY_SLOT)
+  -- Also a stalled job of its worker waits in another place only.
+  job.to_front, job.is_stalled, calls_left = true, true, calls_left - 1
   moves.set_ready(job)
 end
 
@@ -102,7 +103,9 @@ local function call_held(key)
   for i = #first, 1, -1 do -- The first goes to the front last.
     call(first[i])
   end
-  call_urgent(key)
+  if not settings.settings_of(key.number).strict then
+    call_urgent(key)
+  end
   for _, job in ipairs(key.newly) do
     if job.tells_held and is_held(job) then
       job.tells_held = nil

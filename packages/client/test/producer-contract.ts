@@ -90,6 +90,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const none = {
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
         ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back', fair: false, redact: null },
+        ...{ order: null, onDead: 'continue' },
         ...{ pausedAt: null, pausedBy: null, pauseNote: null, drainingAt: null, push: null },
       };
       const zero = {
@@ -318,6 +319,16 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(Date.parse(keys[0]!.oldestPublishedAt!)).toBeGreaterThan(0);
       expect(complete).toBe(true);
       expect(await pumphouse.queues.update(queue, { fair: false })).toMatchObject({ fair: false });
+    });
+
+    it('sets a strict order of a queue, and refuses it beside a higher limit per key', async () => {
+      const { queues } = pumphouse;
+      const strict = { order: 'strict', onDead: 'block' } as const;
+      expect(await queues.update(queue, strict)).toMatchObject(strict);
+      await expect(queues.update(queue, { maxRunningPerKey: 2 })).rejects.toMatchObject({
+        code: 'invalid_input',
+      });
+      expect(await queues.update(queue, { order: null })).toMatchObject({ order: null, maxRunningPerKey: null });
     });
 
     it('rejects every call with the reason of its signal', async () => {

@@ -31,7 +31,7 @@ function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReas
     ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true, isOfType: false } },
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
     deadDependencies: [],
-    ...{ slots: null, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
+    ...{ slots: null, heldBefore: 0, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
     ...{ session: null, leasedAtMs: null, runEndsAtMs: null, loops: [], turn: null },
     job: { ...JOB, ...job },
     ...more,

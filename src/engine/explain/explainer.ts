@@ -59,6 +59,7 @@ export class Explainer {
           ? nowMs
           : timeOf(parts.get('typed_request_ms')),
       slots: slotsOf(listOf(parts.get('slots'))),
+      heldBefore: Number(parts.get('held_before') ?? 0),
       keyRateAtMs: timeOf(parts.get('key_rate_ms')),
       dependencies: dependenciesOf(listOf(parts.get('needs'))),
       deadDependencies: deadDependenciesOf(listOf(parts.get('dead'))),

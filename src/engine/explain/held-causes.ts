@@ -63,11 +63,37 @@ function hidden({ hiddenDependencies: number }: JobReasons): string {
 
 /* Slots and rate of its concurrency key. */
 
+/** An earlier job of its key has not ended, whether it runs or not. */
+export function strictOrder({ reasons, nowMs, queue, remedies }: KnownJob): Cause | null {
+  const { state, concurrencyKey: key } = reasons.job;
+  const { slots, origin, heldBefore } = reasons;
+  const [first] = slots?.holders ?? [];
+  if (state !== 'held' || origin !== null || queue.settings.order === null || first === undefined) return null;
+  const dead = first.state === 'dead' ? ': the queue goes on when it is respawned or deleted' : '';
+  const others = heldBefore === 0 ? '' : `, and ${count(heldBefore, 'held job')} of the key before it`;
+  return cause(
+    'order',
+    `The job is held by the strict order of its concurrency key ${key ?? ''}: it waits for the end of ${holderText(first, nowMs)}${dead}${others}.`,
+    {
+      facts: { concurrency_key: key, first: holderFacts(first), held_before: heldBefore },
+      sinceMs: enteredMs(reasons),
+      remedies: [
+        ...(first.state === 'dead' ? [remedies.respawn(first.id)] : []),
+        ...(first.state === 'scheduled' ? [remedies.runNow(first.id)] : []),
+        ...(first.state === 'leased' ? [remedies.cancel(first.id)] : []),
+        ...(first.state === 'ready' && queue.target === null ? [remedies.lease(queue.queue)] : []),
+        remedies.withoutOrder(queue.queue),
+      ],
+    },
+  );
+}
+
 export function concurrencyKey({ reasons, nowMs, queue, remedies }: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = reasons.job;
   const { slots, origin, keyRateAtMs } = reasons;
   const { maxRunningPerKey: limit, ratePerKey } = queue.settings;
   if (state !== 'held' || origin !== null || key === null || slots === null) return null;
+  if (queue.settings.order !== null && slots.holders.length > 0) return null;
   const { taken, holders } = slots;
   const isFull = limit !== null && taken >= limit;
   // The rate allows more, but jobs that are ready go first.
@@ -151,7 +177,7 @@ export function originClosed({ reasons, queue: { target }, nowMs, remedies }: Kn
 /** A held job that nothing holds any more. */
 export function freed(known: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = known.reasons.job;
-  if (state !== 'held' || [concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null))
+  if (state !== 'held' || [strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null))
     return null;
   return cause(
     'concurrency_key',

@@ -2,7 +2,7 @@ import type { Cause } from '../../contract/explain.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import type { JobState } from '../../domain/job/states.js';
 import { cause, enteredMs, type Known, type KnownJob, type Reason } from './cause.js';
-import { blocked, concurrencyKey, freed, keyRate, originClosed } from './held-causes.js';
+import { blocked, concurrencyKey, freed, keyRate, originClosed, strictOrder } from './held-causes.js';
 import { JOB_LEASED } from './leased-causes.js';
 import {
   draining,
@@ -247,6 +247,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   releasedWithoutHandler,
   scheduled,
   blocked,
+  strictOrder,
   concurrencyKey,
   ifIn(WAITING, poolMoving),
   ifIn(WAITING, paused),

@@ -123,6 +123,8 @@ export interface JobReasons {
   readonly typedRequestMs: number | null;
   /** The slots of its concurrency key: how many are taken, and some of the jobs that have them. */
   readonly slots: { readonly taken: number; readonly holders: readonly HolderSeen[] } | null;
+  /** How many held jobs of its concurrency key come before it. */
+  readonly heldBefore: number;
   /** When the rate limit of its key allows the next job; null = now. */
   readonly keyRateAtMs: number | null;
   /** Some of the jobs that it waits for, and of those that have failed. */

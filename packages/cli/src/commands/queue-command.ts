@@ -37,6 +37,7 @@ Examples:
   pumphouse queue set mail max_running=20 'rate={"rate":10,"period_ms":1000}'
   pumphouse queue set mail 'redact=["$.card.number"]'         # places that operators do not see
   pumphouse queue set mail 'fair={"weights":{"big":3}}'        # fair keys are served in turns
+  pumphouse queue set mail order=strict on_dead=block         # one by one, for each concurrency key
   pumphouse queue set mail max_running=null                   # no limit`,
     );
 }

@@ -163,6 +163,10 @@ export interface QueueSettings {
     | boolean
     | { readonly weights?: Readonly<Record<string, number>>; readonly default?: number }
     | null;
+  /** Of jobs with the same concurrency key. `strict`: none is leased before all that were ready earlier have ended. */
+  readonly order: 'strict' | null;
+  /** In a strict order, after a job has died: its key goes on, or waits until it is respawned or deleted. */
+  readonly onDead: 'continue' | 'block' | null;
   /** JSON paths of the data that accounts below the role `admin` do not see; null = none. */
   readonly redact: readonly string[] | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */

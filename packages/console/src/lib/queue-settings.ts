@@ -14,6 +14,8 @@ export interface Setting {
     | 'expired'
     | 'index_tags'
     | 'fair'
+    | 'order'
+    | 'on_dead'
     | 'defaults'
     | 'redact';
   readonly label: string;
@@ -83,6 +85,20 @@ export const SETTINGS: readonly Setting[] = [
     label: 'Fair keys',
     kind: 'fairness',
     hint: 'on: served in turns; or weights: {"weights":{"big":3},"default":1}',
+  },
+  {
+    name: 'order',
+    label: 'Order per key',
+    kind: 'choice',
+    choices: ['strict'],
+    hint: 'strict: a job of a concurrency key waits until all earlier ones have ended; empty = it does not',
+  },
+  {
+    name: 'on_dead',
+    label: 'After a dead job',
+    kind: 'choice',
+    choices: ['continue', 'block'],
+    hint: 'in a strict order; block: its key waits until it is respawned or deleted',
   },
   {
     name: 'defaults',

@@ -43,6 +43,8 @@ export interface Queue {
   readonly expired: 'back' | 'front' | null;
   /** Servers of earlier versions have no such settings. */
   readonly fair?: boolean | Readonly<Record<string, unknown>>;
+  readonly order?: 'strict' | null;
+  readonly on_dead?: 'continue' | 'block';
   readonly redact?: readonly string[] | null;
   readonly push: { readonly target: string } | null;
   /** Only of a single queue, from its first lease by type on. */
