@@ -50,6 +50,7 @@ import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
+import { STRICT_ORDER } from './guards/strict-order.mjs';
 import { SURVIVE } from './guards/survive.mjs';
 import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
@@ -78,6 +79,7 @@ export const GUARDS = [
   ...LEASES,
   ...FAIR_QUEUES,
   ...LINGER,
+  ...STRICT_ORDER,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,

@@ -144,7 +144,7 @@ describe('a strict order per concurrency key', () => {
     expect(await rest()).toBe('a3 a1 a4');
   });
 
-  describe('that blocks after a dead job', () => {
+  describe('a key with a dead job and `block`', () => {
     beforeEach(async () => {
       await set({ onDead: 'block' });
       await put('a1 a2 b1');
@@ -258,7 +258,7 @@ describe('a strict order per concurrency key', () => {
     expect(await rest()).toBe('a1 a2');
   });
 
-  describe('when it is set in a queue with jobs', () => {
+  describe('a queue with jobs', () => {
     beforeEach(() => set({ order: null }));
 
     it('lets running jobs of a key end, then runs one at a time', async () => {

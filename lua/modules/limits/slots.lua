@@ -58,7 +58,7 @@ function keep_slot(job, state)
   if slot and job.x.ckey and --[[ guard: moved-job-frees-its-key ]] concurrency_keys.concurrency_key_of(job) == job.slot_of then
     concurrency_keys.take_slot(job, slot)
     -- All jobs of its key wait for it.
-    job.to_front = job.to_front or state == READY
+    job.to_front = job.to_front or --[[ guard: kept-slot-goes-to-the-front ]] state == READY
   end
 end
 

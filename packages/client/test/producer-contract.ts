@@ -328,7 +328,10 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       await expect(queues.update(queue, { maxRunningPerKey: 2 })).rejects.toMatchObject({
         code: 'invalid_input',
       });
-      expect(await queues.update(queue, { order: null })).toMatchObject({ order: null, maxRunningPerKey: null });
+      expect(await queues.update(queue, { order: null })).toMatchObject({
+        order: null,
+        maxRunningPerKey: null,
+      });
     });
 
     it('rejects every call with the reason of its signal', async () => {

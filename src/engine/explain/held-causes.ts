@@ -68,7 +68,8 @@ export function strictOrder({ reasons, nowMs, queue, remedies }: KnownJob): Caus
   const { state, concurrencyKey: key } = reasons.job;
   const { slots, origin, heldBefore } = reasons;
   const [first] = slots?.holders ?? [];
-  if (state !== 'held' || origin !== null || queue.settings.order === null || first === undefined) return null;
+  if (state !== 'held' || origin !== null || queue.settings.order === null || first === undefined)
+    return null;
   const dead = first.state === 'dead' ? ': the queue goes on when it is respawned or deleted' : '';
   const others = heldBefore === 0 ? '' : `, and ${count(heldBefore, 'held job')} of the key before it`;
   return cause(
@@ -177,7 +178,10 @@ export function originClosed({ reasons, queue: { target }, nowMs, remedies }: Kn
 /** A held job that nothing holds any more. */
 export function freed(known: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = known.reasons.job;
-  if (state !== 'held' || [strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null))
+  if (
+    state !== 'held' ||
+    [strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null)
+  )
     return null;
   return cause(
     'concurrency_key',

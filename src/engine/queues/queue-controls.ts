@@ -103,7 +103,10 @@ export class QueueControls {
     const isFair = change.fair !== undefined && change.fair !== null && change.fair !== false;
     if (isFair && /* guard: fair-queues-need-their-format */ this.pool.format < FAIR_SINCE)
       throw formatTooOld(this.pool, 'a fair queue', FAIR_SINCE, 'leave `fair` out');
-    if (change.order === 'strict' && /* guard: strict-order-needs-its-format */ this.pool.format < STRICT_SINCE)
+    if (
+      change.order === 'strict' &&
+      /* guard: strict-order-needs-its-format */ this.pool.format < STRICT_SINCE
+    )
       throw formatTooOld(this.pool, 'a strict order', STRICT_SINCE, 'leave `order` out');
     const changes = storedChange(change);
     // Discards the waiting time that the old rate had imposed.
