@@ -263,7 +263,7 @@ function detailsOf({ timeline, ...fields }: JobDetails): string {
 /** As cells: a job may wait for nothing any more, and be blocked by what has failed. */
 function dependenciesOf(job: Omit<JobDetails, 'timeline'>): object {
   const { state, dependsOn, failedDependencies } = job;
-  const dependencies = job.dependencies.map((one) => `${one.id} (${one.state ?? 'gone'})`);
+  const dependencies = job.dependencies.map((one) => `${one.id} (${one.state})`);
   const failed = Object.entries(failedDependencies).map(([id, end]) => `${id} (${end})`);
   if (failed.length === 0) return { dependencies };
   const isStuck = state === 'blocked' && dependsOn.length === 0;
