@@ -60,7 +60,8 @@ end
 if job.state == HELD and whole.x.ckey then
   local key, set = concurrency_keys.concurrency_key_of(whole), settings.settings_of(job.queue)
   add("slots", slot_holders(key))
-  add("held_before", redis.call("ZRANK", key.held_key, id) or 0)
+  local place = redis.call("ZSCORE", key.held_key, id)
+  add("held_before", place and redis.call("ZCOUNT", key.held_key, "-inf", "(" .. place) or 0)
   if set.krate then
     add("key_rate_ms", rates.allowance(set.krate, key.tat) < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
   end

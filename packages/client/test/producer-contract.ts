@@ -326,7 +326,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const strict = { order: 'strict', onDead: 'block' } as const;
       expect(await queues.update(queue, strict)).toMatchObject(strict);
       await expect(queues.update(queue, { maxRunningPerKey: 2 })).rejects.toMatchObject({
-        code: 'invalid_input',
+        code: 'invalid_argument',
       });
       expect(await queues.update(queue, { order: null })).toMatchObject({
         order: null,
