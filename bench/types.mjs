@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Leases by type and fair queues: how long a job waits for a worker of its type, or for the turn of its fair key, alone and behind
+ * Leases by type, fair queues and strict order: how long a job waits for a worker of its type, or for the turn of its fair key, alone and behind
  * many jobs of another one; how soon a worker on another server is woken; and how long a queue takes that is leased by type for the
  * first time, or that becomes fair.
  *
@@ -44,6 +44,7 @@ export async function runTypes({ program, redis, workers, quick, log }) {
     const shared = await waits(call, 'shared', size, BY_TYPE);
     const woken = await wakeUps(call, callOther, size);
     const fair = await fairWaits(call, size);
+    const strict = await strictWaits(call, size);
     return {
       rows: [
         rowOf('type-alone', 'publish and lease by type, a queue without other jobs', alone, '', null),
@@ -89,6 +90,20 @@ export async function runTypes({ program, redis, workers, quick, log }) {
           '',
           null,
         ),
+        rowOf(
+          'strict-alone',
+          'publish and lease in a strict order, a queue without other jobs',
+          strict.alone,
+          '',
+          null,
+        ),
+        rowOf(
+          'strict-shared',
+          `the same beside ${size.jobs} jobs of a key whose first one waits for its next attempt`,
+          strict.shared,
+          'p99 ≤ 2 × alone',
+          strict.shared.p99 <= 2 * strict.alone.p99,
+        ),
       ],
     };
   } finally {
@@ -106,6 +121,7 @@ async function startOne(program, store, workers) {
 
 /** What a job has that is published and leased; the request that leases it; and how many of them it takes at most. */
 const BY_TYPE = { job: { type: 'sms' }, request: { types: ['sms'] }, most: 1 };
+const IN_ORDER = { job: { concurrency_key: 'small' }, request: {}, most: 1 };
 const BY_KEY = { job: { fair_key: 'small' }, request: {}, most: 2 };
 
 /** A key with a job now and then, beside one with many; before, their jobs are moved to the lists of their keys. */
@@ -121,6 +137,17 @@ async function fairWaits(call, size) {
   const { jobs } = await call('POST', 'leases', { queues: ['fair'] });
   await call('POST', `jobs/${jobs[0].id}/ack`, { lease: jobs[0].lease });
   return { alone, orderMs, shared: await waits(call, 'fair', size, BY_KEY) };
+}
+
+/** A key with a job now and then, beside one that waits for its first job. */
+async function strictWaits(call, size) {
+  await call('PATCH', 'queues/strict-alone', { order: 'strict' });
+  const alone = await waits(call, 'strict-alone', size, IN_ORDER);
+  await call('PATCH', 'queues/strict', { order: 'strict' });
+  await fill(call, { queue: 'strict', concurrency_key: 'big' }, size.jobs);
+  const { jobs } = await call('POST', 'leases', { queues: ['strict'] });
+  await call('POST', `jobs/${jobs[0].id}/retry`, { lease: jobs[0].lease, delay_ms: 3_600_000 });
+  return { alone, shared: await waits(call, 'strict', size, IN_ORDER) };
 }
 
 /** Ready jobs. */
