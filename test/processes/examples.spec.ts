@@ -180,8 +180,8 @@ describe('examples', () => {
       };
 
       // Python prints the parts of a line one by one: two handlers at once may mix their lines.
-      const wordsOf = (text: string): string[] => (text.match(/mail to|ada/g) ?? []).toSorted();
-      const BOTH = wordsOf(MAIL + MAIL);
+      const partsOf = (text: string): string[] => (text.match(/mail to|ada/g) ?? []).toSorted();
+      const BOTH = partsOf(MAIL + MAIL);
       for (const [publish, work] of [
         [
           ['python3', 'publish.py'],
@@ -194,9 +194,9 @@ describe('examples', () => {
       ] as const) {
         await run(publish[0], publish.slice(1), project.dir, own);
         const program = project.startProgram(work, own);
-        await program.until((text) => wordsOf(text).length === BOTH.length);
+        await program.until((text) => partsOf(text).length === BOTH.length);
         const { output, code } = await program.stop();
-        expect({ words: wordsOf(output), code }).toEqual({ words: BOTH, code: 0 });
+        expect({ parts: partsOf(output), code }).toEqual({ parts: BOTH, code: 0 });
       }
     },
     LIMIT_MS,
