@@ -66,7 +66,7 @@ export const SIGNATURES = {
   'queries/failure_groups': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'most_bytes'], item: ['group'] },
   'queries/list_by_ids': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms'], item: ['id'] },
   'queries/list_ended_tracked': { keys: ['meta', 'traces'], args: ['clock_ms', 'deadline_ms', 'limit'], item: [] },
-  'queries/list_jobs': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit', 'order'], item: [] },
+  'queries/list_jobs': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'parts', 'filter', 'at', 'id', 'limit', 'scan_limit'], item: [] },
   'queries/read_data': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'most_bytes'], item: ['id'] },
   'queries/read_fair_keys': { keys: ['meta', 'queues'], args: ['clock_ms', 'deadline_ms', 'queue'], item: ['name'] },
   'queries/read_jobs': { keys: ['meta'], args: ['clock_ms', 'deadline_ms'], item: ['id'] },
