@@ -31,7 +31,7 @@ const TARGETS = {
   ...{ 'v1-bulk': 0.7, 'v1-many': 0.8, 'v1-acks': 0.35 },
   ...{ 'settings-publish': 3, 'settings-lease': 3.5 },
   ...{ 'typed-publish': 4.5, 'typed-lease': 4.5, 'typed-ack': 4 },
-  ...{ 'one-type-lease': 5.4, 'many-types-lease': 5.4 },
+  ...{ 'one-type-lease': 5.4, 'many-types-lease': 5.4, 'fair-lease': 5.8 },
   ...{ 'cycle-8': 7.5, 'v1-cycle-8': 7.5 },
 };
 /** The least rate of a row with one connection, as a part of the bare server's rate with one. @type {Record<string, number>} */
@@ -135,6 +135,12 @@ function workloadsOf({ jobs, cycles, lone }) {
     settle(jobs, { key: 'typed-ack', name: 'v1 ack with a result', outcome: { result: { sent: true } } }),
     ...byTypeRows(1, 'one-type', jobs),
     ...byTypeRows(16, 'many-types', jobs),
+    call('/jobs', jobOf('fair', { fair_key: 'one' }), jobs, {
+      key: 'fair-publish',
+      name: 'v1 publish with a fair key, fair queue',
+    }),
+    lease('fair', jobs, { key: 'fair-lease', name: 'v1 lease, fair queue' }),
+    settle(jobs, { key: 'fair-ack', name: 'v1 ack, fair queue' }),
     ...fewRows(1, lone),
     ...fewRows(8, cycles),
   ];
@@ -146,7 +152,7 @@ export async function runNative({ program, redis, workers, quick, log }) {
   const testServer = await startServer({ program, redis, aof: 'off', workers });
   const load = startGenerator();
   try {
-    await limitQueue(testServer);
+    await setQueues(testServer);
     /** @type {import('./load/generator.mjs').Measured[]} */
     const measuredWorkloads = [];
     const bare = [await measureBare(load, size)];
@@ -192,11 +198,16 @@ async function loneStore(load, { lone }, { redisPort }) {
 }
 
 /** @param {import('./servers/test-server.mjs').TestServer} testServer */
-async function limitQueue({ port, token }) {
-  const url = `http://127.0.0.1:${port}${PATH}/queues/settings`;
+async function setQueues({ port, token }) {
   const headers = { 'X-Token': token, 'Content-Type': TYPE };
-  const { status } = await fetch(url, { method: 'PATCH', headers, body: '{"max_running":1000000}' });
-  if (status >= 300) throw new Error(`no settings: status ${status}`);
+  for (const [queue, settings] of Object.entries({
+    settings: { max_running: 1_000_000 },
+    fair: { fair: true },
+  })) {
+    const url = `http://127.0.0.1:${port}${PATH}/queues/${queue}`;
+    const { status } = await fetch(url, { method: 'PATCH', headers, body: JSON.stringify(settings) });
+    if (status >= 300) throw new Error(`no settings of ${queue}: status ${status}`);
+  }
 }
 
 /** @param {import('./load/generator.mjs').Measured} row @param {number} e @param {number} loneRate @returns {import('./report/target-table.mjs').Row} */

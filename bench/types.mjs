@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Leases by type: how long a job waits for a worker of its type, alone and behind many jobs of another type; how soon a worker on
- * another server is woken; and how long a queue takes that is leased by type for the first time.
+ * Leases by type, fair queues and strict order: how long a job waits for a worker of its type, or for the turn of its fair key, alone and behind
+ * many jobs of another one; how soon a worker on another server is woken; and how long a queue takes that is leased by type for the
+ * first time, or that becomes fair.
  *
  *     runTypes({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
@@ -34,14 +35,16 @@ export async function runTypes({ program, redis, workers, quick, log }) {
   const [call, callOther] = [callsOn(one.port, token), callsOn(other.port, token)];
   try {
     await until(other.server, () => callOther('POST', 'leases', { queues: ['none'] }));
-    const alone = await waits(call, 'alone', size);
-    await fill(call, 'shared', size.jobs);
+    const alone = await waits(call, 'alone', size, BY_TYPE);
+    await fill(call, { queue: 'shared', type: 'mail' }, size.jobs);
     const beganMs = performance.now();
     await call('POST', 'leases', { queues: ['shared'], types: ['sms'], wait_ms: 10 });
     const orderMs = performance.now() - beganMs;
     log(`${size.jobs} jobs of another type are ready`);
-    const shared = await waits(call, 'shared', size);
+    const shared = await waits(call, 'shared', size, BY_TYPE);
     const woken = await wakeUps(call, callOther, size);
+    const fair = await fairWaits(call, size);
+    const strict = await strictWaits(call, size);
     return {
       rows: [
         rowOf('type-alone', 'publish and lease by type, a queue without other jobs', alone, '', null),
@@ -66,6 +69,41 @@ export async function runTypes({ program, redis, workers, quick, log }) {
           '',
           null,
         ),
+        rowOf(
+          'fair-alone',
+          'publish and lease of a fair key, a queue without other jobs',
+          fair.alone,
+          '',
+          null,
+        ),
+        rowOf(
+          'fair-shared',
+          `the same beside ${size.jobs} jobs of another key`,
+          fair.shared,
+          'p99 ≤ 2 × alone',
+          fair.shared.p99 <= 2 * fair.alone.p99,
+        ),
+        rowOf(
+          'fair-order',
+          `a queue with ${size.jobs} ready jobs becomes fair`,
+          { ms: fair.orderMs },
+          '',
+          null,
+        ),
+        rowOf(
+          'strict-alone',
+          'publish and lease in a strict order, a queue without other jobs',
+          strict.alone,
+          '',
+          null,
+        ),
+        rowOf(
+          'strict-shared',
+          `the same beside ${size.jobs} jobs of a key whose first one waits for its next attempt`,
+          strict.shared,
+          'p99 ≤ 2 × alone',
+          strict.shared.p99 <= 2 * strict.alone.p99,
+        ),
       ],
     };
   } finally {
@@ -81,29 +119,62 @@ async function startOne(program, store, workers) {
   return { server, port, adminUrl: `http://127.0.0.1:${adminPort}` };
 }
 
-/** Ready jobs of the type `mail`. */
-async function fill(call, queue, jobs) {
+/** What a job has that is published and leased; the request that leases it; and how many of them it takes at most. */
+const BY_TYPE = { job: { type: 'sms' }, request: { types: ['sms'] }, most: 1 };
+const IN_ORDER = { job: { concurrency_key: 'small' }, request: {}, most: 1 };
+const BY_KEY = { job: { fair_key: 'small' }, request: {}, most: 2 };
+
+/** A key with a job now and then, beside one with many; before, their jobs are moved to the lists of their keys. */
+async function fairWaits(call, size) {
+  await call('PATCH', 'queues/fair-alone', { fair: true });
+  const alone = await waits(call, 'fair-alone', size, BY_KEY);
+  await fill(call, { queue: 'fair', fair_key: 'big' }, size.jobs);
+  const beganMs = performance.now();
+  await call('PATCH', 'queues/fair', { fair: true });
+  while ((await call('GET', 'queues/fair/keys')).keys[0]?.ready !== size.jobs) await pause(20);
+  const orderMs = performance.now() - beganMs;
+  // The key with many jobs has the first turn.
+  const { jobs } = await call('POST', 'leases', { queues: ['fair'] });
+  await call('POST', `jobs/${jobs[0].id}/ack`, { lease: jobs[0].lease });
+  return { alone, orderMs, shared: await waits(call, 'fair', size, BY_KEY) };
+}
+
+/** A key with a job now and then, beside one that waits for its first job. */
+async function strictWaits(call, size) {
+  await call('PATCH', 'queues/strict-alone', { order: 'strict' });
+  const alone = await waits(call, 'strict-alone', size, IN_ORDER);
+  await call('PATCH', 'queues/strict', { order: 'strict' });
+  await fill(call, { queue: 'strict', concurrency_key: 'big' }, size.jobs);
+  const { jobs } = await call('POST', 'leases', { queues: ['strict'] });
+  await call('POST', `jobs/${jobs[0].id}/retry`, { lease: jobs[0].lease, delay_ms: 3_600_000 });
+  return { alone, shared: await waits(call, 'strict', size, IN_ORDER) };
+}
+
+/** Ready jobs. */
+async function fill(call, job, jobs) {
   let left = jobs;
   const publisher = async () => {
     while (left > 0) {
       const count = Math.min(BATCH, left);
       left -= count;
-      await call('POST', 'jobs', { jobs: Array.from({ length: count }, () => ({ queue, type: 'mail' })) });
+      await call('POST', 'jobs', { jobs: Array.from({ length: count }, () => job) });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, publisher));
 }
 
-/** From the publish of a job to the answer of the lease that has it. */
-async function waits(call, queue, { waits: count }) {
+/** From the publish of a job to the answer of the lease that has it. In a fair queue one of another key may have its turn before. */
+async function waits(call, queue, { waits: count }, { job, request, most }) {
   const times = [];
   for (let i = 0; i < count; i++) {
     const beganMs = performance.now();
-    const { id } = await call('POST', 'jobs', { queue, type: 'sms' });
-    const { jobs } = await call('POST', 'leases', { queues: [queue], types: ['sms'] });
+    const { id } = await call('POST', 'jobs', { queue, ...job });
+    const leased = [];
+    while (leased.at(-1)?.id !== id && leased.length < most)
+      leased.push((await call('POST', 'leases', { queues: [queue], ...request })).jobs[0]);
     times.push(performance.now() - beganMs);
-    if (jobs[0]?.id !== id) throw new Error(`leased ${jobs[0]?.id} in place of ${id}`);
-    await call('POST', `jobs/${id}/ack`, { lease: jobs[0].lease });
+    if (leased.at(-1)?.id !== id) throw new Error(`leased ${leased.map((one) => one?.id)} in place of ${id}`);
+    for (const one of leased) await call('POST', `jobs/${one.id}/ack`, { lease: one.lease });
   }
   return quantilesOf(times);
 }

@@ -46,6 +46,8 @@ type NewJob struct {
 	LeaseGrace          time.Duration
 	Unique              *UniqueKey
 	ConcurrencyKey      string
+	// FairKey: in a fair queue, keys are served in turns. Without one, the ConcurrencyKey counts.
+	FairKey string
 	// Retention is how long it is kept with its result when it is done.
 	Retention time.Duration
 	History   bool
@@ -143,6 +145,7 @@ func (j NewJob) MarshalJSON() ([]byte, error) {
 	m.duration("lease_grace_ms", j.LeaseGrace)
 	m.put("unique", j.Unique, j.Unique != nil)
 	m.text("concurrency_key", j.ConcurrencyKey)
+	m.text("fair_key", j.FairKey)
 	m.duration("retention_ms", j.Retention)
 	m.put("history", true, j.History)
 	m.put("push", members{"url": j.PushURL}, j.PushURL != "")
@@ -258,6 +261,22 @@ func (p Payload) Decode(into any) error {
 	return json.Unmarshal(p.JSON, into)
 }
 
+// Dependency is a job that another one was published to run after.
+type Dependency struct {
+	ID string `json:"id"`
+	// State is its state; of one that is gone, how it ended: done, dead, cancelled, expired, deleted, replaced; or missing: no
+	// job had the id when the dependency was stored.
+	State string `json:"state"`
+	// Result is its result as the server sent it; nil if there is none, if it is bytes, and if it is left out.
+	Result json.RawMessage `json:"result"`
+	// Bytes is its result if that is not JSON.
+	Bytes []byte `json:"result_base64"`
+	// ResultType is the content type of its result; "" without one.
+	ResultType string `json:"result_type"`
+	// Truncated: the results of one job have up to 64 KiB in all, and this one did not fit. Job of the dependency has it.
+	Truncated bool `json:"truncated"`
+}
+
 // PublishedJob is the answer to a publish.
 type PublishedJob struct {
 	ID    string `json:"id"`
@@ -310,19 +329,22 @@ type JobFields struct {
 // JobDetails is a job as the server shows it. Lists leave out the fields from CancelRequested on.
 type JobDetails struct {
 	JobFields
-	State           string           `json:"state"`
-	DueAt           *time.Time       `json:"due_at"`
-	EndedAt         *time.Time       `json:"ended_at"`
-	LeaseEndsAt     *time.Time       `json:"lease_ends_at"`
-	LeasedBy        string           `json:"leased_by"`
-	Failure         *JobFailure      `json:"failure"`
-	CancelRequested bool             `json:"cancel_requested"`
-	Result          *Payload         `json:"result"`
-	DependsOn       []string         `json:"depends_on"`
-	Dependents      []string         `json:"dependents"`
-	UniqueKey       string           `json:"unique_key"`
-	ConcurrencyKey  string           `json:"concurrency_key"`
-	Timeline        []map[string]any `json:"timeline"`
+	State           string      `json:"state"`
+	DueAt           *time.Time  `json:"due_at"`
+	EndedAt         *time.Time  `json:"ended_at"`
+	LeaseEndsAt     *time.Time  `json:"lease_ends_at"`
+	LeasedBy        string      `json:"leased_by"`
+	Failure         *JobFailure `json:"failure"`
+	CancelRequested bool        `json:"cancel_requested"`
+	Result          *Payload    `json:"result"`
+	// DependsOn has the dependencies that have not ended, Dependencies all of them, with their results.
+	DependsOn      []string         `json:"depends_on"`
+	Dependencies   []Dependency     `json:"dependencies"`
+	Dependents     []string         `json:"dependents"`
+	UniqueKey      string           `json:"unique_key"`
+	ConcurrencyKey string           `json:"concurrency_key"`
+	FairKey        string           `json:"fair_key"`
+	Timeline       []map[string]any `json:"timeline"`
 }
 
 // CancelledJob is the answer to a cancellation. Outcome is cancelled, already_cancelled or requested.

@@ -39,6 +39,12 @@ type QueueDetails struct {
 	LeaseGraceMs *int64 `json:"lease_grace_ms"`
 	// Expired is where jobs go in the ready list whose lease has expired: back or front.
 	Expired string `json:"expired"`
+	// Fair is true or false, or the weights of fair keys, as in the API.
+	Fair json.RawMessage `json:"fair"`
+	// Order is "strict" if a job of a concurrency key waits until all that were ready earlier have ended; else nil.
+	Order *string `json:"order"`
+	// OnDead says what a strict order does after a job has died: continue or block.
+	OnDead string `json:"on_dead"`
 	// Redact are JSON paths of the data that accounts below the role admin do not see; nil: none.
 	Redact []string `json:"redact"`
 	Push   *Push    `json:"push"`

@@ -83,6 +83,8 @@ type Job struct {
 	Lease int64 `json:"lease"`
 	// MaxRunMs is how long this lease may last in all; 0: it has no limit.
 	MaxRunMs int64 `json:"max_run_ms"`
+	// Dependencies are the jobs that it was published to run after, in the order in which it names them.
+	Dependencies []Dependency `json:"dependencies"`
 
 	worker *Worker
 	held   *held

@@ -5,6 +5,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { COMMAND_LINE } from './guards/command-line.mjs';
 import { CRON_GUARDS } from './guards/cron.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
+import { DEPENDENCY_RESULTS } from './guards/dependency-results.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
@@ -20,8 +21,10 @@ import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
 import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
+import { FAIR_QUEUES } from './guards/fair-queues.mjs';
 import { LEASE_BY_TYPE } from './guards/lease-by-type.mjs';
 import { LEASES } from './guards/leases.mjs';
+import { LINGER } from './guards/linger.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LMSTFY } from './guards/lmstfy.mjs';
 import { LOOPS } from './guards/loops.mjs';
@@ -47,6 +50,7 @@ import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
+import { STRICT_ORDER } from './guards/strict-order.mjs';
 import { SURVIVE } from './guards/survive.mjs';
 import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
@@ -73,6 +77,9 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...FAIR_QUEUES,
+  ...LINGER,
+  ...STRICT_ORDER,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,
   ...OIDC_GUARDS,
@@ -115,6 +122,7 @@ export const GUARDS = [
   ...FLOODS,
   ...EXTENDED_REGRESSIONS,
   ...DEPENDENCIES,
+  ...DEPENDENCY_RESULTS,
   ...EXPLAIN,
   ...OPERATIONS,
   ...UNDO,

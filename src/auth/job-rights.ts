@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.js';
 import type { JobPlace } from '../domain/job/extended-job.js';
-import { isForQueue, isForSomeQueues, notAllowed, type Rights } from '../domain/rights.js';
+import { checkVerb, isForQueue, isForSomeQueues, notAllowed, type Rights } from '../domain/rights.js';
 import type { JobCalls } from '../engine/engine.js';
 
 /*
@@ -24,17 +24,20 @@ function isVisible(rights: Rights | null, place: JobPlace | null | undefined): b
 }
 
 /**
- * A job may only depend on jobs in queues of its token: it learns how they end, and prevents their cancellation. One
- * that does not exist counts as done, so a job in another queue must be rejected.
+ * A job may only depend on jobs that its token may lease and read: it gets their results, learns how they end, and prevents
+ * their cancellation. One that does not exist counts as done, so a job in another queue must be rejected.
  *
- * @throws {QueueError} `queue_not_allowed`
+ * @throws {QueueError} `verb_missing`, whether there are such jobs or not; `queue_not_allowed`
  */
 export async function checkDependencies(
   jobs: Pick<JobCalls, 'placesOf'>,
   { namespace, rights }: Caller,
   ids: readonly string[],
 ): Promise<void> {
-  if (!isForSomeQueues(rights) || ids.length === 0) return;
+  if (ids.length === 0) return;
+  // guard: dependencies-need-consume
+  checkVerb(rights, 'consume');
+  if (!isForSomeQueues(rights)) return;
   const places = await jobs.placesOf(namespace, ids);
   const foreign = places.findIndex((place) => place !== null && !isForQueue(rights, place.queue));
   // guard: no-dependency-on-other-queues

@@ -142,6 +142,7 @@ export const V1_CALLS: Readonly<Record<string, NeededRole>> = {
   'GET /v1/:namespace/queues': 'viewer',
   'GET /v1/:namespace/queues/:queue': 'viewer',
   'GET /v1/:namespace/queues/:queue/explain': 'viewer_data',
+  'GET /v1/:namespace/queues/:queue/keys': 'viewer_data',
   'PATCH /v1/:namespace/queues/:queue': 'operator',
   'DELETE /v1/:namespace/queues/:queue': 'operator',
   'POST /v1/:namespace/queues/:queue/pause': 'operator',

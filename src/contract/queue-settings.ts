@@ -2,7 +2,18 @@ import { MAX_LABEL, MAX_PERIOD_MS, MAX_UINT32 } from '../domain/limits.js';
 import type { QueueCounts } from '../domain/job/job.js';
 import { changesOf, join, pick } from './fields/derived.js';
 import { Nullable, Optional, Stores } from './fields/field.js';
-import { Flag, JsonPaths, Label, Moment, OneOf, Part, Parts, QueueName, Whole } from './fields/kinds.js';
+import {
+  Flag,
+  FlagOrWeights,
+  JsonPaths,
+  Label,
+  Moment,
+  OneOf,
+  Part,
+  Parts,
+  QueueName,
+  Whole,
+} from './fields/kinds.js';
 import type { Inside } from './fields/wire.js';
 import type { OptionsOf } from './job/extended-job.js';
 import { JobOptions } from './job/options.js';
@@ -14,6 +25,20 @@ const MAX_RUNNING = 1_000_000_000;
 
 /** Bounds of the places that a queue withholds. */
 const REDACTED_PLACES = { count: 32, characters: 256 };
+
+/** Fair keys in an answer. */
+const MOST_KEYS = 100;
+
+/** Bounds of the weights of a fair queue: they are read with each lease. */
+const WEIGHTS = { count: 100, name: MAX_LABEL, most: 1_000 };
+
+/** How a queue shares its leases among fair keys. */
+export interface Fairness {
+  /** By fair key: a key of weight 2 gets twice as many leases as one of weight 1. */
+  readonly weights?: Readonly<Record<string, number>>;
+  /** Of all other keys; 1 if it is left out. */
+  readonly default?: number;
+}
 
 /** Highest rate, in starts per millisecond: Redis computes times in steps of about 1/4000 of a millisecond. */
 const MOST_PER_MS = 10;
@@ -74,6 +99,25 @@ export class LimitFields {
   @Stores({ field: 'front', idle: 'back', only: 'front' })
   @OneOf('Position in the ready list after a lease expired: last (default) or first.', ['back', 'front'])
   expired!: 'back' | 'front';
+  @Stores({ field: 'fair', idle: false })
+  @FlagOrWeights(
+    'True: fair keys are served in turns, whatever their backlogs. An object: by these weights. Default false: in the order of priorities and time.',
+    WEIGHTS,
+  )
+  fair!: boolean | Fairness;
+  @Stores({ field: 'strict', only: 'strict' })
+  @Nullable()
+  @OneOf(
+    'Order of jobs with the same concurrency key. `strict`: one at a time, and none before those that were ready earlier have ended; null (default) = retries do not delay others.',
+    ['strict'],
+  )
+  order!: 'strict' | null;
+  @Stores({ field: 'block', idle: 'continue', only: 'block' })
+  @OneOf(
+    'In a strict order, when a job of a key is dead: go on with the next one (default), or wait until it is respawned or deleted.',
+    ['continue', 'block'],
+  )
+  on_dead!: 'continue' | 'block';
   @Stores({ field: 'redact' })
   @Nullable()
   @JsonPaths(
@@ -186,6 +230,31 @@ export class QueueAnswer extends join(QueueFacts, LimitFields) {
   types?: readonly QueueTypeAnswer[];
   @Optional() @Flag('True: this call created the queue.') created?: boolean;
 }
+
+/** A fair key that has ready jobs. */
+export class FairKeyFields {
+  @Label('The key.', { max: MAX_LABEL }) key!: string;
+  @Whole('Its ready jobs.', 0, MAX_UINT32) ready!: number;
+  @Nullable()
+  @Moment(
+    'When the oldest of them was published, as far as is known: of up to 8 priorities, the first job of each.',
+  )
+  oldest_published_at!: string | null;
+}
+
+export class FairKeysAnswer {
+  @Parts('The fair keys with the most ready jobs, the largest first.', () => FairKeyFields, MOST_KEYS)
+  keys!: FairKeyFields[];
+  @Flag('False: the queue has more than 100,000 keys with ready jobs, and not all were counted.')
+  complete!: boolean;
+}
+
+export class FairKeysQuery {
+  @Optional() @Whole('How many keys, at most.', 1, MOST_KEYS) limit: number = 20;
+}
+
+/** A fair key as the engine reads it. */
+export type FairKey = Inside<FairKeyFields>;
 
 /** Maximum rate of starts: `rate` in `periodMs`, and `burst` at once after a pause. */
 export type Rate = Inside<RateFields>;

@@ -84,6 +84,19 @@ export class QueueError extends Error {
   }
 }
 
+/** What a newer data format is needed for. @param remedy besides raising it: "lease without types" */
+export function formatTooOld(
+  { name, format }: { readonly name: string; readonly format: number },
+  what: string,
+  since: number,
+  remedy: string,
+): QueueError {
+  return new QueueError(
+    'format_too_old',
+    `the Redis of pool ${name} has data format ${String(format)}, and ${what} need${what.endsWith('s') ? '' : 's'} ${String(since)}: ${remedy}, or have an operator run \`pumphouse format raise\``,
+  );
+}
+
 /**
  * A native publish must use the extended path: its queue has defaults for omitted options, or its id is in use by a job
  * that may have expired. Nothing has changed; clients never see this error.

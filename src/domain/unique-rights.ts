@@ -26,6 +26,18 @@ export function pushRightsOf(rights: Rights | null): PushRights {
   return rights === null || rights.verbs.includes('push') ? {} : { withoutPush: true };
 }
 
+/** What an engine call needs to know that names dependencies. */
+export interface ResultRights {
+  /** Patterns of queue names: the job gets results only of dependencies that are in such a queue when it reads them. */
+  readonly resultsOf?: readonly string[];
+}
+
+/** @returns the rights for calls that name dependencies */
+export function resultRightsOf(rights: Rights | null): ResultRights {
+  const queues = rights?.queues ?? null;
+  return queues === null ? {} : /* guard: results-within-rights */ { resultsOf: queues };
+}
+
 /**
  * Restricts a job to what a token may publish. A unique key is valid in the whole namespace: with a token for some
  * queues it must neither change a job of another queue nor reveal it.
@@ -33,10 +45,16 @@ export function pushRightsOf(rights: Rights | null): PushRights {
  * @throws {QueueError} `verb_missing`: it names the URL it is pushed to
  */
 export function withinRights<
-  T extends { readonly unique?: UniqueKey; readonly attributes?: Readonly<Record<string, string>> },
+  T extends {
+    readonly unique?: UniqueKey;
+    readonly attributes?: Readonly<Record<string, string>>;
+    readonly dependsOn?: readonly string[];
+  },
 >(rights: Rights | null, job: T): T {
   checkPushUrl(rights, job);
-  if (rights === null || job.unique === undefined) return job;
+  if (rights === null) return job;
+  const given = job.dependsOn === undefined ? job : { ...job, ...resultRightsOf(rights) };
+  if (job.unique === undefined) return given;
   const ofQueues = rights.queues === null ? {} : { isOwnQueueOnly: true };
-  return { ...job, unique: { ...job.unique, ...ofQueues, ...pushRightsOf(rights) } };
+  return { ...given, unique: { ...job.unique, ...ofQueues, ...pushRightsOf(rights) } };
 }

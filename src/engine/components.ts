@@ -25,6 +25,7 @@ import { ExtendedPublisher } from './publish/extended-publisher.js';
 import { PublisherSet } from './publish/publisher-set.js';
 import { ExtendedQueues } from './queues/extended-queues.js';
 import { RequestedQueues } from './queues/requested-queues.js';
+import { FairKeys } from './queues/fair-keys.js';
 import { QueueControls } from './queues/queue-controls.js';
 import { QueuePurger } from './queues/queue-purger.js';
 import { Targets } from './queues/targets.js';
@@ -211,7 +212,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     settle: () => stats.flush(),
   });
   const history = new History(pool);
-  const queueControls = new QueueControls(runner, scheduleIfDue, extendedQueues, quotas);
+  const queueControls = new QueueControls(pool, runner, scheduleIfDue, extendedQueues, quotas);
   const collectorParts = {
     history,
     counts: (namespace: string, queues: readonly string[]) => queueInspector.counts(namespace, queues),
@@ -232,6 +233,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     queueInspector,
     queuePurger,
     queueControls,
+    fairKeys: new FairKeys(runner),
     history,
     /** Null: no history is collected. */
     collecting:

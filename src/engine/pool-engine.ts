@@ -85,7 +85,7 @@ export class PoolEngine implements Engine {
       quotas: this.quotas,
       purge: this.purge,
     } = components);
-    const { queueInspector, queueControls, queuePurger, deadLetter, deadJobs, lists } = components;
+    const { queueInspector, queueControls, queuePurger, fairKeys, deadLetter, deadJobs, lists } = components;
     this.jobs = this.jobCalls();
     this.deadLetter = {
       ...bound(deadLetter, 'head', 'respawn', 'delete'),
@@ -97,6 +97,7 @@ export class PoolEngine implements Engine {
         ...bound(queueInspector, 'names', 'counts', 'size', 'peek', 'destroy'),
         ...bound(queueControls, 'settings', 'change', 'pause', 'resume', 'drain', 'forget'),
         ...bound(queuePurger, 'count', 'purge'),
+        ...bound(fairKeys, 'largest'),
       },
       this,
     );

@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
-import { pushRightsOf } from '../domain/unique-rights.js';
+import { pushRightsOf, resultRightsOf } from '../domain/unique-rights.js';
 import { Engines } from '../engine/engines.js';
 import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
@@ -82,7 +82,11 @@ export class ChangesService {
       if (place) await checkMove(caller, this.engines, place.queue, change.queue);
     }
     await checkDependencies(jobs, caller, change.dependsOn ?? change.moreDependencies ?? []);
-    return jobs.change(caller.namespace, id, { ...change, ...pushRightsOf(caller.rights) });
+    return jobs.change(caller.namespace, id, {
+      ...change,
+      ...pushRightsOf(caller.rights),
+      ...resultRightsOf(caller.rights),
+    });
   }
 
   /** Calls `JobUpdater.log`. @throws as `cancel` */

@@ -23,8 +23,15 @@ import type {
 import type { JobDetails, NewExtendedJob } from '../contract/job/extended-job.js';
 import { isForQueue, isForSomeQueues, verbMissing } from '../domain/rights.js';
 import type { JobState } from '../domain/job/states.js';
-import { type PushRights, pushRightsOf, withinRights } from '../domain/unique-rights.js';
+import {
+  type PushRights,
+  pushRightsOf,
+  type ResultRights,
+  resultRightsOf,
+  withinRights,
+} from '../domain/unique-rights.js';
 import { Engines } from '../engine/engines.js';
+import { isRestricted, withholdingOf } from '../http/sight.js';
 import type { Durability } from '../domain/durability.js';
 import type { PutJob } from '../engine/publish/extended-publisher.js';
 import type { JobCalls, SettleCalls } from '../engine/engine.js';
@@ -59,7 +66,7 @@ export class JobsService {
     jobs: readonly NewExtendedJob[],
     options?: PublishOptions,
   ): Promise<readonly PublishedJob[]> {
-    if (isForSomeQueues(caller.rights)) {
+    if (caller.rights !== null) {
       const ids = jobs.flatMap(({ dependsOn = [] }) => dependsOn);
       await checkDependencies(this.jobsOf(caller), caller, ids);
     }
@@ -92,7 +99,7 @@ export class JobsService {
   ): Promise<PutJob> {
     const isLimited = isForSomeQueues(caller.rights);
     const jobs = this.jobsOf(caller);
-    if (isLimited) await checkDependencies(jobs, caller, job.dependsOn ?? []);
+    await checkDependencies(jobs, caller, job.dependsOn ?? []);
     const inPlace = { isOnlyNew, isOwnQueueOnly: isLimited };
     return jobs
       .put(caller.namespace, withinRights(caller.rights, job), inPlace, durability)
@@ -163,12 +170,9 @@ export class JobsService {
       const ids = acks.flatMap(({ outcome }) => outcome?.next?.dependsOn ?? []);
       await checkDependencies(engine.jobs, caller, ids);
     }
-    const push = pushRightsOf(caller.rights);
-    return ackEach(
-      engine,
-      caller.namespace,
-      push.withoutPush ? acks.map((ack) => withPushRights(ack, push)) : acks,
-    );
+    const rights = { ...pushRightsOf(caller.rights), ...resultRightsOf(caller.rights) };
+    const isLimited = Object.keys(rights).length > 0;
+    return ackEach(engine, caller.namespace, isLimited ? acks.map((ack) => withRights(ack, rights)) : acks);
   }
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
@@ -267,7 +271,23 @@ export class JobsService {
     const found = isJobId(id) ? await this.jobsOf(caller).find(caller.namespace, id) : null;
     const job = await this.asVisible(caller, found);
     if (job === null) throw jobNotFound(id);
-    return job;
+    return this.withoutWithheld(caller, job);
+  }
+
+  /** Leaves out the results of dependencies in queues that withhold places of their data from the account. */
+  private async withoutWithheld(caller: Caller, job: JobDetails): Promise<JobDetails> {
+    if (!isRestricted(caller) || job.dependencies.length === 0) return job;
+    const ids = job.dependencies.map(({ id }) => id);
+    const places = await this.jobsOf(caller).placesOf(caller.namespace, ids);
+    const queues = [...new Set(places.flatMap((place) => (place === null ? [] : [place.queue])))];
+    const withholding = await withholdingOf(caller, this.engines, queues);
+    const isShown = (i: number): boolean => places[i] != null && !withholding.includes(places[i].queue);
+    return {
+      ...job,
+      dependencies: job.dependencies.map((dependency, i) =>
+        /* guard: dependency-results-redacted */ isShown(i) ? dependency : { ...dependency, result: null },
+      ),
+    };
   }
 
   /**
@@ -343,8 +363,8 @@ function keyTakenElsewhere(): UniqueKeyTakenError {
   return new UniqueKeyTakenError('another job holds the unique key');
 }
 
-function withPushRights(ack: ExtendedAck, push: PushRights): ExtendedAck {
-  return ack.outcome ? { ...ack, outcome: { ...ack.outcome, ...push } } : ack;
+function withRights(ack: ExtendedAck, rights: PushRights & ResultRights): ExtendedAck {
+  return ack.outcome ? { ...ack, outcome: { ...ack.outcome, ...rights } } : ack;
 }
 
 function dataBeyondQuota(namespace: string): QueueError {

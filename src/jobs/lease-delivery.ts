@@ -29,7 +29,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
   /** Handles an admitted request context and makes sure that it is answered, now or later. */
   lease(context: RequestContext, request: LeaseRequest, responder: LeaseResponder): void {
     const { caller, server } = context;
-    const waits = request.waitMs > 0;
+    const waits = request.waitMs > 0 || request.linger !== undefined;
     if (waits) server.loadShedder.park(context);
     const delivery = new Delivery(context.request.socket);
     context.after(

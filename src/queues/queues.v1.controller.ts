@@ -27,6 +27,8 @@ import { fromCursor, pageFacts, PageQuery } from '../http/request/page-query.js'
 import { PurgeAnswer, PurgeFields, QueuesAnswer } from './dto/queues.v1.js';
 import {
   DrainFields,
+  FairKeysAnswer,
+  FairKeysQuery,
   PauseQueueFields,
   QueueAnswer,
   queueFacts,
@@ -83,6 +85,26 @@ export class V1QueuesController {
   async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
     const { pool, namespace } = caller;
     return queueFacts(await queueWithTypes(this.engines.of(pool), namespace, queue));
+  }
+
+  @Get(':queue/keys')
+  @Access({ verb: 'consume' })
+  @Describe({
+    id: 'listFairKeys',
+    about: 'Lists the fair keys of a queue with the most ready jobs.',
+    details: 'Only of a fair queue: others have no lists of keys. Jobs without a key are not counted.',
+    group: GROUP,
+    query: FairKeysQuery,
+    answers: { 200: { about: 'The keys, the largest first.', of: FairKeysAnswer } },
+    errors: ['pool_moving'],
+  })
+  async keys(
+    @CurrentCaller() caller: Caller,
+    @InPath('queue') queue: string,
+    @QueryFields() { limit }: FairKeysQuery,
+  ) {
+    const { keys, isComplete } = await this.of(caller).fairKeys(caller.namespace, queue, limit);
+    return { keys, complete: isComplete };
   }
 
   @Patch(':queue')

@@ -50,7 +50,6 @@ const QUERY_BY_HAND: Readonly<Record<string, string>> = {
 
 /** Files of the native API that rename a field themselves. */
 const RENAMED_BY_HAND: Readonly<Record<string, string>> = {
-  'contract/job/data-answer.ts': HOT,
   'contract/job/new-job.ts': 'every publish: one option less to convert',
   'jobs/v1/job-answers.v1.ts': HOT,
   'jobs/v1/leasing.v1.ts': 'every lease: the request has fields that the engine has not',

@@ -177,7 +177,7 @@ describe('an explanation', () => {
       },
     });
     expect(found.message).toContain(
-      `1 job with its concurrency key customer-1 runs (${holder.id} leased by host-1 since ${leasedAt}`,
+      `1 job with its concurrency key customer-1 has a slot (${holder.id} leased by host-1 since ${leasedAt}`,
     );
     await doRemedy(found, remedy);
     await waitFor(async () => (await ofJob(id)).cause === 'behind');
@@ -242,6 +242,25 @@ describe('an explanation', () => {
     expect(Date.parse(found.next_at!)).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
     await doRemedy(found);
     await waitFor(async () => (await ofJob(id)).cause === 'behind');
+  });
+
+  it.each([
+    ['max_running_per_key', 1, 'and the limit is 1'],
+    ['rate_per_key', { rate: 1, period_ms: HOUR_MS }, 'and its rate allows no more before they are leased'],
+  ])('names the ready job of the same key behind which %s holds it', async (setting, limit, why) => {
+    const queue = fresh();
+    await given('PATCH', `queues/${queue}`, { [setting]: limit });
+    const first = await publish({ queue, concurrency_key: 'k' });
+    const { id } = await publish({ queue, concurrency_key: 'k' });
+    const found = await ofJob(id);
+    expect(found).toMatchObject({
+      cause: 'concurrency_key',
+      facts: { holders: [{ id: first.id, state: 'ready' }] },
+    });
+    expect(found.message).toContain(`has a slot (${first.id}, which is ready), ${why}`);
+    expect(found.also.map(({ cause }) => cause)).toContain('no_worker');
+    await doRemedy(found);
+    await waitFor(async () => (await ofJob(id)).cause === 'no_worker');
   });
 
   it('shows the token that paused a queue only with its own pause', async () => {

@@ -84,6 +84,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/queues': 'consume',
   'GET /v1/:namespace/queues/:queue': 'consume',
   'GET /v1/:namespace/queues/:queue/explain': 'consume',
+  'GET /v1/:namespace/queues/:queue/keys': 'consume',
   'PATCH /v1/:namespace/queues/:queue': 'admin',
   'DELETE /v1/:namespace/queues/:queue': 'admin',
   'POST /v1/:namespace/queues/:queue/pause': 'admin',

@@ -271,6 +271,7 @@ describe('publish', () => {
           tags: fc.array(text, { maxLength: 3 }),
           attributes: fc.dictionary(fc.string({ maxLength: 4 }), text, { maxKeys: 3 }),
           concurrency_key: text,
+          fair_key: text,
           depends_on: fc.constantFrom([], ['missing'], ['a', 'a'], [5]),
           retry: fc.record(
             { kind: fc.constantFrom('none', 'fixed', 'list'), delay_ms: period, delays_ms: fc.array(period) },

@@ -48,6 +48,9 @@ describe('the native API, queues', () => {
       index_tags: true,
       lease_grace_ms: null,
       expired: 'back',
+      fair: false,
+      order: null,
+      on_dead: 'continue',
       redact: null,
     });
   });

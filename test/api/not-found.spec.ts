@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
 const MAKES: Readonly<Record<string, number>> = {
   'GET /queues/{queue}': 200,
   'GET /queues/{queue}/explain': 200,
+  'GET /queues/{queue}/keys': 200,
   'PATCH /queues/{queue}': 200,
   'POST /queues/{queue}/pause': 200,
   'PUT /jobs/{id}': 201,

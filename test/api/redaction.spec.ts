@@ -48,6 +48,7 @@ const WALK: Readonly<Record<string, Step>> = {
   'GET /v1/:namespace/queues': {},
   'GET /v1/:namespace/queues/:queue': {},
   'GET /v1/:namespace/queues/:queue/explain': {},
+  'GET /v1/:namespace/queues/:queue/keys': {},
   'GET /v1/:namespace/stats': {},
   'GET /v1/:namespace/settings': {},
   'GET /v1/:namespace/settings/:key': {},
@@ -288,6 +289,19 @@ describe('places that a queue withholds', () => {
       status: 200,
       body: { result: { data: { card: { number: MARK } } } },
     });
+  });
+
+  it('are withheld from the dependents of a job in other queues', async () => {
+    await redact(PATHS);
+    await publish('needed');
+    await byToken('PUT', 'jobs/dependent', { queue: 'open', depends_on: ['needed'] });
+    await byToken('POST', 'jobs/needed/ack', { lease: await lease(), result: { card: 'hidden-result' } });
+    const seen = async (account: string): Promise<object> =>
+      (await by(account, 'GET', 'jobs/dependent')).body as { dependencies: object[] };
+    expect(await seen('dana')).toMatchObject({ dependencies: [{ id: 'needed', state: 'done' }] });
+    expect(JSON.stringify(await seen('dana'))).not.toMatch(SECRET);
+    await redact(null);
+    expect(JSON.stringify(await seen('dana'))).toMatch(SECRET);
   });
 
   it('hide all of the data if it is no JSON, or a stored path does not parse', async () => {

@@ -20,6 +20,7 @@ const WITHOUT_METHOD: Readonly<Record<string, string>> = {
   trackJob: BY_CALL,
   untrackJob: BY_CALL,
   createRecurringJob: BY_CALL,
+  listFairKeys: BY_CALL,
   listTargets: BY_CALL,
   getTarget: BY_CALL,
   putTarget: BY_CALL,

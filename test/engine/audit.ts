@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { JOB_STATES } from '../../src/domain/job/states.js';
 import { kindOf } from '../../src/redis/record-kinds.js';
@@ -16,6 +17,13 @@ interface Header {
   readonly expires: number;
 }
 
+/** The states of jobs with a slot of their concurrency key, by its score. */
+const SLOT_STATES: readonly (readonly number[])[] = [
+  [JOB_STATES.leased],
+  [JOB_STATES.ready],
+  [JOB_STATES.scheduled, JOB_STATES.blocked, JOB_STATES.held],
+  [JOB_STATES.dead],
+];
 /** How long a slot is, and how long before it begins its jobs move near, in milliseconds: as lua/modules/jobs/schedule.lua has it. */
 export const SLOT_MS = 262_144;
 export const LEAD_MS = 60_000;
@@ -51,6 +59,12 @@ type Places = Map<string, string[]>;
 const FREE_BYTES = 512;
 const BYTES_OF_EDGE = 128;
 
+/** As lua/modules/queues/fair_keys.lua: what stands for a fair key in Redis. */
+function fairNameOf(key: string): string {
+  if (Buffer.byteLength(key) <= 20 && !key.startsWith('#')) return key;
+  return `#${createHash('sha1').update(key).digest('hex').slice(0, 20)}`;
+}
+
 function besideOf({ beside: _counted, ...fields }: Readonly<Record<string, Buffer>>): number {
   const bytes = Object.values(fields).reduce((sum, value) => sum + value.length, 0);
   const edges = Number(fields['edges']?.toString() ?? 0);
@@ -78,6 +92,10 @@ export class Audit {
   private readonly types = new Map<string, string>();
   /** Queues whose extended jobs are all in the lists of their types. */
   private readonly byType = new Set<number>();
+  /** Names of the fair keys of jobs, as Redis has them. */
+  private readonly fairNames = new Map<string, string>();
+  /** Queues whose jobs with a fair key are all in the lists of their keys. */
+  private readonly fair = new Set<number>();
   /** Scores of jobs that are kept after their end. */
   private readonly kept = new Map<string, number>();
   /** The first time in each zset of times of the extended path, by the name of its timer. */
@@ -113,7 +131,10 @@ export class Audit {
     this.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
     for (const number of this.extended) {
       await this.readExtendedQueue(number);
-      await this.readTypeLists(number);
+      const listed = (await this.readTypeLists(number)) + (await this.readFairLists(number));
+      const typed = Number((await this.redis.hget(`${this.base}:i${String(number)}`, 'typed')) ?? 0);
+      if (typed !== listed)
+        this.problems.push(`queue ${number}: ${typed} jobs in lists counted, ${listed} are there`);
     }
     await this.readEnds();
     await this.readUniqueKeys(keys);
@@ -168,8 +189,10 @@ export class Audit {
       if (((flags ?? 0) & 1) !== 1)
         this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
       if ((await this.redis.hexists(key, 'aside')) === 1) this.asides.add(id);
-      const type = await this.redis.hget(key, 'type');
-      if (type !== null) this.types.set(id, type);
+      const [type, fair, ckey] = await this.redis.hmget(key, 'type', 'fair', 'ckey');
+      if (type != null) this.types.set(id, type);
+      const fairKey = fair ?? ckey;
+      if (fairKey != null) this.fairNames.set(id, fairNameOf(fairKey));
     }
   }
 
@@ -212,7 +235,7 @@ export class Audit {
   }
 
   /** The lists of types: the directory has each with the score of its first job, and the number of their jobs is right. */
-  private async readTypeLists(number: number): Promise<void> {
+  private async readTypeLists(number: number): Promise<number> {
     const key = `${this.base}:e${String(number)}:`;
     const lists = await this.redis.keys(`${key.replaceAll(/[[\]?*]/g, '\\$&')}*`);
     const directory = await this.redis.zrange(`${this.base}:D${String(number)}`, '0', '-1', 'WITHSCORES');
@@ -232,11 +255,57 @@ export class Audit {
       heads.delete(type);
     }
     for (const type of heads.keys()) this.problems.push(`queue ${number}: ${type} has no list`);
-    const facts = await this.redis.hmget(`${this.base}:i${String(number)}`, 'typed', 'by_type', 'ordering');
-    const [counted, isByType, ordering] = facts;
-    if (Number(counted ?? 0) !== found)
-      this.problems.push(`queue ${number}: ${counted} jobs in lists of types counted, ${found} are there`);
+    const facts = await this.redis.hmget(`${this.base}:i${String(number)}`, 'by_type', 'ordering');
+    const [isByType, ordering] = facts;
     if (isByType != null && ordering === null) this.byType.add(number);
+    return found;
+  }
+
+  /** The lists of fair keys: each has a turn, its jobs are also in lists by type if the queue is leased by type. */
+  private async readFairLists(number: number): Promise<number> {
+    const start = `${this.base}:Q${String(number)}:`;
+    const turns = await this.zset(`${this.base}:Q${String(number)}`);
+    const typed = new Set<string>();
+    const expected = new Set<string>();
+    const facts = await this.redis.hmget(`${this.base}:i${String(number)}`, 'fair', 'fair_order');
+    if (facts[0] === 'on' && facts[1] === null) this.fair.add(number);
+    let found = 0;
+    for (const list of await this.redis.keys(`${start.replaceAll(/[[\]?*]/g, '\\$&')}*`)) {
+      const [name = '', type] = list.slice(start.length).split('\n');
+      const members = [...(await this.zset(list, decodeSafely)).keys()];
+      if (type !== undefined) {
+        for (const id of members) typed.add(`${name} ${type} ${id}`);
+        const turn = (
+          await this.zset(`${this.base}:q${String(number)}${type === '' ? '-' : `:${type}`}`)
+        ).get(name);
+        if (turn === undefined || turn > turns.get(name)! + 1_000_000)
+          this.problems.push(
+            `queue ${number}: ${name} has turn ${turn} for ${type}, ${turns.get(name)} for all`,
+          );
+        continue;
+      }
+      found += members.length;
+      for (const id of members) {
+        this.add(id, `Q${String(number)}:${name}`);
+        if (this.byType.has(number)) expected.add(`${name} ${this.types.get(id) ?? ''} ${id}`);
+      }
+      if (!turns.delete(name)) this.problems.push(`queue ${number}: ${name} has jobs, and no turn`);
+    }
+    for (const name of turns.keys()) this.problems.push(`queue ${number}: ${name} has a turn, and no jobs`);
+    for (const one of this.byType.has(number) ? [...typed, ...expected] : [])
+      if (typed.has(one) !== expected.has(one))
+        this.problems.push(`queue ${number}: ${one} is in one list of two`);
+    return found;
+  }
+
+  private async zset(
+    key: string,
+    decode = (member: Buffer): string => member.toString(),
+  ): Promise<Map<string, number>> {
+    const flat = await this.redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES');
+    const pairs = new Map<string, number>();
+    for (let i = 0; i < flat.length; i += 2) pairs.set(decode(flat[i]!), Number(flat[i + 1]!.toString()));
+    return pairs;
   }
 
   /** Jobs that are kept: their score is when they ended, below zero if they were cancelled. */
@@ -265,7 +334,7 @@ export class Audit {
     }
   }
 
-  /** A slot of a concurrency key belongs to a job of that queue that runs (score 0) or was called to run (1), and knows of it. */
+  /** A slot of a concurrency key belongs to a job of that queue that knows of it, and its score says in which state the job is. */
   private async readConcurrencySlots(keys: readonly Buffer[]): Promise<void> {
     const held = new Map<string, string>();
     for (const key of keys) {
@@ -281,6 +350,8 @@ export class Audit {
       const [slot, ckey] = await this.redis.hmget(fields, 'slot', 'ckey');
       if (state === JOB_STATES.leased && ckey != null && slot == null)
         this.problems.push(`${id}: runs without a slot of its key`);
+      if (slot != null && !SLOT_STATES[Number(slot)]?.includes(state))
+        this.problems.push(`${id}: in state ${state} with slot ${slot}`);
       const expected = slot == null ? undefined : `${queue} ${slot}`;
       if (held.get(id) !== expected)
         this.problems.push(`${id}: slot ${held.get(id)}, but knows of ${expected}`);
@@ -470,12 +541,24 @@ export class Audit {
       const isListed = isExtended && state === JOB_STATES.ready && entry === 0;
       const type = this.types.get(id);
       const kind = isByPriority || (isListed && type === undefined) ? 'p' : (kinds[state] ?? '?');
-      const place = isListed && type !== undefined ? `e${queue}:${type}` : `${kind}${queue}`;
-      if (type !== undefined && state === JOB_STATES.ready && !isListed && this.byType.has(queue))
+      const places = this.places.get(id) ?? [];
+      const fairPlace = isListed ? `Q${queue}:${this.fairNames.get(id) ?? ''}` : '';
+      const isInTurn = places.includes(fairPlace);
+      const inOrder = isListed && type !== undefined ? `e${queue}:${type}` : `${kind}${queue}`;
+      const place = isInTurn ? fairPlace : inOrder;
+      const mustBeInTurn = this.fair.has(queue) && this.fairNames.has(id) && isExtended;
+      if (mustBeInTurn && state === JOB_STATES.ready && !isInTurn)
+        this.problems.push(`${id}: ready in fair queue ${queue}, and not in the list of its key`);
+      if (
+        type !== undefined &&
+        state === JOB_STATES.ready &&
+        isExtended &&
+        !isListed &&
+        this.byType.has(queue)
+      )
         this.problems.push(`${id}: ready in queue ${queue}, and not in the list of its type`);
       if (isExtended && !this.extended.has(queue))
         this.problems.push(`${id}: extended, in simple queue ${queue}`);
-      const places = this.places.get(id) ?? [];
       if (places.length !== 1 || places[0] !== place)
         this.problems.push(`${id}: should be in ${place} alone, is in [${places.join()}]`);
       if (state === JOB_STATES.ready && tries === 0)

@@ -125,6 +125,14 @@ describe('data formats', () => {
       });
       const byType = { queues: ['q'], types: ['mail'], count: 1, ttrMs: 1_000, waitMs: 0 };
       await expect(engine.lease(NS, byType)).rejects.toMatchObject({ code: 'format_too_old' });
+      for (const [field, value] of [
+        ['fair', true],
+        ['order', 'strict'],
+      ] as const)
+        await expect(engine.queues.change(NS, 'q', { [field]: value })).rejects.toMatchObject({
+          code: 'format_too_old',
+          message: expect.stringContaining(`leave \`${field}\` out`) as unknown,
+        });
       const older = new Redis(testRedisUrl(), { connectionName: 'pumphouse' });
       await older.ping();
       await expect(pool.raiseFormat()).rejects.toThrow(/older version are connected, from 127\.0\.0\.1:/);
@@ -135,6 +143,7 @@ describe('data formats', () => {
       await pool.raiseFormat();
       expect([pool.format, await redis.get('pumphouse:format')]).toEqual([DATA_FORMAT, String(DATA_FORMAT)]);
       expect(await engine.lease(NS, byType)).toEqual([]);
+      await engine.queues.change(NS, 'q', { fair: true, order: 'strict' });
       await pool.raiseFormat();
       expect(pool.format).toBe(DATA_FORMAT);
     });

@@ -182,7 +182,7 @@ describe('dependencies', () => {
     expect(await f.work()).toEqual(['c']);
   });
 
-  it('keep the id of a done job in use until its dependents are updated', async () => {
+  it('keep the id of a done job in use until its dependents have ended', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });
     const [job] = await f.lease();
@@ -191,6 +191,9 @@ describe('dependencies', () => {
     await expect(f.put('a')).rejects.toMatchObject({ code: 'job_exists' });
     await f.pump();
     expect(await f.find('b')).toMatchObject({ state: 'ready' });
+    // It is kept for them.
+    await expect(f.put('a')).rejects.toMatchObject({ code: 'job_exists' });
+    expect(await f.work()).toEqual(['b']);
     expect(await f.put('a')).toBe('ready');
   });
 

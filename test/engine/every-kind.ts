@@ -92,6 +92,11 @@ async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
   await components.queueControls.pause(ns, 'paused');
   await put('typed', { queue: 'typed', type: 'mail' });
   await engine.lease(ns, { queues: ['typed'], types: ['sms'], count: 1, ttrMs: HOUR_MS, waitMs: 0 });
+  await components.queueControls.change(ns, 'fair', { fair: true });
+  for (const [id, type] of [['fair-1'], ['fair-2'], ['fair-3', 'mail']] as const)
+    await put(id, { queue: 'fair', fairKey: id, ...(type && { type }) });
+  await engine.lease(ns, { queues: ['fair'], types: ['sms'], count: 1, ttrMs: HOUR_MS, waitMs: 0 });
+  await engine.lease(ns, { queues: ['fair'], count: 1, ttrMs: HOUR_MS, waitMs: 0 });
   for (const id of ['running', 'held']) await put(id, { queue: 'limited', concurrencyKey: 'k' });
   await engine.lease(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
   await put('ends', { priority: -9 });

@@ -412,10 +412,9 @@ describe('extended jobs', () => {
 
       await revoke(id);
 
-      expect(await lease('q', 2)).toMatchObject([{ id }]);
-      await revoke(id);
-      await f.engine.ack(f.ns, 'q', id, 0);
       expect(await lease('q', 2)).toMatchObject([{ id: next }]);
+      await revoke(next);
+      expect(await lease('q', 2)).toMatchObject([{ id }]);
     });
 
     it('cancels a job whose cancellation was requested', async () => {
@@ -681,11 +680,30 @@ describe('states of extended jobs', () => {
   const cancel = (id: string, graceMs = 0) => f.engine.jobs.cancel(f.ns, id, { graceMs });
   const purge = (state: JobState) => f.engine.components.queuePurger.purge(f.ns, 'q', [state]);
 
+  const limitKey = () => f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+  const keyFor = (by: string) => (/its key|its slot/.test(by) ? { concurrencyKey: 'k' } : {});
+
+  /** Has a job take the only slot of the key, or wait for it. */
+  async function fillKey(): Promise<void> {
+    await limitKey();
+    await put({ concurrencyKey: 'k', ttlMs: 0, id: 'first' });
+  }
+
+  /** Publishes a job that is not ready at once. */
+  async function publishFor(by: string): Promise<string> {
+    if (!by.startsWith('publish, but')) return put({ dependsOn: [await other()] });
+    await fillKey();
+    return put(keyFor(by));
+  }
+
   /** Brings a job into a state. */
   const ENTER: Record<JobState, (by: string) => Promise<string>> = {
-    ready: (by) => put(by.includes('limit of its key') ? { concurrencyKey: 'k' } : {}),
+    ready: async (by) => {
+      if (by.includes('its slot')) await limitKey();
+      return put(keyFor(by));
+    },
     scheduled: async (by) => {
-      if (!by.includes('after the lease ran out')) return put({ delayMs: 50_000 });
+      if (!by.includes('after the lease ran out')) return put({ delayMs: 50_000, ...keyFor(by) });
       const id = await put({ retry: { kind: 'fixed', delayMs: 50_000 } });
       await lease();
       await later(10_001);
@@ -693,6 +711,7 @@ describe('states of extended jobs', () => {
     },
     leased: async (by) => {
       const id = await put({
+        ...keyFor(by),
         tries: by === 'retry, no try left' ? 1 : 3,
         ...(by.endsWith('its policy says when') ? { retry: { kind: 'fixed', delayMs: 5_000 } } : {}),
       });
@@ -700,7 +719,7 @@ describe('states of extended jobs', () => {
       return id;
     },
     dead: async (by) => {
-      const id = await put({ tries: 1 });
+      const id = await put({ tries: 1, ...keyFor(by) });
       await lease();
       if (by.startsWith('ack')) {
         await later(10_001);
@@ -718,11 +737,10 @@ describe('states of extended jobs', () => {
       const on = await other();
       const policy = by.endsWith('policy fail') ? 'fail' : by.endsWith('policy cancel') ? 'cancel' : 'block';
       const delayMs = by.endsWith('before its time') ? 90_000 : 0;
-      return put({ dependsOn: [on], onDependencyFailure: policy, delayMs });
+      return put({ dependsOn: [on], onDependencyFailure: policy, delayMs, ...keyFor(by) });
     },
     held: async () => {
-      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
-      await put({ concurrencyKey: 'k', ttlMs: 0, id: 'first' });
+      await fillKey();
       const id = await put({ concurrencyKey: 'k' });
       await lease('q', 2);
       return id;
@@ -746,8 +764,25 @@ describe('states of extended jobs', () => {
     'its dependencies are done before its time': () => end('done'),
     'a dependency died, policy fail': () => end('dead'),
     'a dependency died, policy cancel': () => end('dead'),
+    'it is due, but its key is full': async () => {
+      await fillKey();
+      await later(50_001);
+    },
+    'its dependencies are done, but its key is full': async () => {
+      await fillKey();
+      await end('done');
+    },
+    'respawn, but its key is full': async (id) => {
+      await fillKey();
+      await f.engine.components.deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' });
+    },
+    'it goes back, but others of its key are held': async (id) => {
+      await fillKey();
+      await operations().release(f.ns, { id, lease: await numberOf(id) });
+    },
+    'a more urgent job takes its slot': () => put({ concurrencyKey: 'k', priority: -1 }),
     'a lease meets the limit of its key': async () => {
-      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await limitKey();
       await put({ concurrencyKey: 'k', priority: -1 });
       await lease('q', 2);
     },
@@ -797,7 +832,7 @@ describe('states of extended jobs', () => {
 
   describe('an extended job', () => {
     it.each(EXTENDED_TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
-      const id = from === 'start' ? await put({ dependsOn: [await other()] }) : await ENTER[from](by);
+      const id = from === 'start' ? await publishFor(by) : await ENTER[from](by);
       if (from !== 'start') expect((await f.find(id))?.state).toBe(from);
 
       await TAKE[by]?.(id, from);

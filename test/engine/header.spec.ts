@@ -95,6 +95,7 @@ describe('the Lua files', () => {
 
   it('have struct formats of their own records only: those of a header are in core/header', () => {
     expect(found(/">[^"]*"/g).sort()).toEqual([
+      'modules/jobs/dependency_results.lua: ">I4"',
       'modules/jobs/idempotency.lua: ">I2I2c16c16I6B"',
       'modules/jobs/schedule.lua: ">I6"',
       'modules/jobs/schedule.lua: ">I6"',

@@ -8,6 +8,7 @@ const STAYS_WITH_WORKER: ReadonlySet<number> = new Set([
   JOB_STATES.leased,
   JOB_STATES.ready,
   JOB_STATES.scheduled,
+  JOB_STATES.held,
 ]);
 
 /** An index as it is, and as it should be: id → whether it must be there (else it may be). */

@@ -49,6 +49,28 @@ describe('lists of jobs', () => {
       expect(await list({ queue: 'q', state: 'ready' }, 2)).toEqual([soon, ...line, late]);
     });
 
+    it.each(['oldest', 'newest'] as const)(
+      'fills its pages from many queues with one job each, %s first',
+      async (order) => {
+        const ids = await inOrder(120, (i) => f.publish(`q${String(i).padStart(3, '0')}`));
+        const wanted = order === 'oldest' ? ids : ids.toReversed();
+
+        const first = await extended.components.lists.list(f.ns, {}, { limit: 100, order });
+        expect(first.items.map(({ id }) => id)).toEqual(wanted.slice(0, 100));
+        const { queue } = first.items.at(-1) ?? { queue: '' };
+        // The cursor names this queue.
+        await extended.components.queuePurger.purge(f.ns, queue, ['ready']);
+        await extended.components.queueControls.forget(f.ns, queue);
+        const rest = await extended.components.lists.list(
+          f.ns,
+          {},
+          { limit: 100, order, cursor: first.cursor ?? '' },
+        );
+        expect(rest.items.map(({ id }) => id)).toEqual(wanted.slice(100));
+        expect(rest.cursor).toBeNull();
+      },
+    );
+
     it('shows the jobs of one state, and of a whole queue', async () => {
       const dead = await extended.put('q');
       await extended.fail('q', 'g');

@@ -246,6 +246,15 @@ describe("lmstfy's calls during a move", () => {
       }
     });
 
+    it('lingers in each pool for itself, and leases from one that has the minimum', async () => {
+      await publish(p.old, 'old');
+      const wait = reserve(both, { count: 2, waitMs: 3_600_000, linger: { ms: 3_600_000, min: 2 } });
+      await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
+      const ids = [await p.publishFromOtherEngine(1, 'new'), await p.publishFromOtherEngine(1, 'new')];
+      expect((await wait).map(({ id }) => id)).toEqual(ids);
+      expect(await sizes()).toEqual([1, 0]);
+    });
+
     it('undoes leases that did not reach the client, in the pool of each lease', async () => {
       await publish(p.old, 'old');
       await publish(p.next, 'new');

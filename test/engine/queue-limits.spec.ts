@@ -189,17 +189,29 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 100)).toHaveLength(22);
     });
 
-    it('holds 199 jobs in one lease call, and leases the job behind them', async () => {
-      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+    it('holds 199 jobs that were ready before in one lease call, and leases the job behind them', async () => {
       for (let i = 0; i < 4; i++) {
         const jobs = Array.from({ length: 50 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
         await extended().extendedPublisher.publish(f.ns, jobs);
       }
       const other = await put('q');
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
       await lease();
 
       expect((await lease()).map(({ id }) => id)).toEqual([other]);
       expect(await counts()).toMatchObject({ held: 199, ready: 0 });
+    });
+
+    it.each([
+      ['set', null],
+      ['lowered', 3],
+    ])('keeps the order of jobs that are ready when it is %s', async (_, before) => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: before });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      ids.push(await put('q', ckey('a')), await put('q', ckey('a')));
+
+      expect(await endOneByOne()).toEqual(ids);
     });
 
     it('answers lease_lost to a lease holder whose job is held', async () => {
@@ -208,8 +220,7 @@ describe('limits on running jobs', () => {
       await lease();
       await pass(10_001);
       await put('q', { ...ckey('a'), priority: -1 });
-      await lease();
-      await lease();
+      expect(await lease()).toHaveLength(1);
       expect(await stateOf(id)).toBe('held');
 
       await expect(extended().leaseOperations.heartbeat(f.ns, { id, lease: 1 })).rejects.toMatchObject({
@@ -225,39 +236,144 @@ describe('limits on running jobs', () => {
       const other = await put('q', ckey('a'));
       await lease();
       await pass(10_001);
-      expect((await lease()).map((job) => job.id)).toEqual([other]);
-      expect(await stateOf(id)).toBe('ready');
+      expect(await stateOf(other)).toBe('ready');
+      expect(await stateOf(id)).toBe('held');
 
       await expect(extended().leaseOperations.heartbeat(f.ns, { id, lease: 1 })).rejects.toMatchObject({
         code: 'lease_lost',
       });
     });
 
-    it('has no slot for a new job while a released job is ready', async () => {
-      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
-      const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
-      await lease('q', 9);
-      await f.engine.ack(f.ns, 'q', ids[0] ?? '', 1);
-      const urgent = await put('q', { ...ckey('a'), priority: -1 });
-
-      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
-      expect(await stateOf(urgent)).toBe('held');
-    });
-
-    it('gives its slot to a job that the rate holds before a new job with a higher priority', async () => {
+    it('gives its slot to a job that the rate holds before a new one', async () => {
       await controls().change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
       const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
       await lease('q', 9);
       f.nowMs += 1_000;
-      const urgent = await put('q', { ...ckey('a'), priority: -1 });
-
       // The clock has not come yet: the slot is there, but it is not for the newcomer.
-      expect((await lease('q', 1)).map(({ id }) => id)).toEqual([]);
-      await f.engine.pumpNow(f.ns);
+      const newcomer = await put('q', ckey('a'));
+
       expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
-      expect(await stateOf(urgent)).toBe('held');
+      expect(await stateOf(newcomer)).toBe('held');
+    });
+
+    it('holds all of its jobs but those that may run as soon as they are published', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 2 });
+      const jobs = Array.from({ length: 5 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
+      const published = await extended().extendedPublisher.publish(f.ns, jobs);
+
+      expect(published.map(({ state }) => state)).toEqual(['ready', 'ready', 'held', 'held', 'held']);
+      expect(await counts()).toMatchObject({ ready: 2, held: 3 });
+      const events = (await f.find(published[2]!.id))?.timeline.map(({ what }) => what);
+      expect(events).toEqual(['published', 'held']);
+      expect(await f.audit()).toEqual([]);
+    });
+
+    it.each<[string, (id: string) => Promise<unknown>, Partial<NewExtendedJob>]>([
+      ['is due', () => pass(5_000), { delayMs: 5_000 }],
+      [
+        'is moved to its queue',
+        (id) => extended().jobUpdater.change(f.ns, id, { queue: 'q' }),
+        { queue: 'p' },
+      ],
+      ['is made due', (id) => extended().jobUpdater.change(f.ns, id, { delayMs: 0 }), { delayMs: 5_000 }],
+      ['has its dependency met', () => endNeeded(), { dependsOn: ['needed'] }],
+      ['is respawned', (id) => respawn(id), { tries: 1 }],
+    ])('holds a job that %s, and calls it when there is room', async (_, makeReady, job) => {
+      await put('p', { id: 'needed' });
+      const { queue = 'q', ...options } = job;
+      const id = await put(queue, { ...ckey('a'), ...options });
+      if (job.tries === 1) await bury();
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const first = await put('q', ckey('a'));
+
+      await makeReady(id);
+
+      expect(await stateOf(id)).toBe('held');
+      expect((await lease('q', 9)).map((leased) => leased.id)).toEqual([first]);
+      await f.engine.ack(f.ns, 'q', first);
+      expect(await stateOf(id)).toBe('ready');
+      expect(await f.audit()).toEqual([]);
+    });
+
+    it.each([
+      ['undo', 'ready', [0, 1]],
+      ['release', 'held', [1, 0]],
+      ['retry', 'held', [1, 0]],
+    ] as const)('gives its slot after %s to the job whose turn it is', async (verb, state, order) => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const ids = [await put('q', { ...ckey('a'), tries: 5 }), await put('q', ckey('a'))];
+      const [job] = await lease();
+      const options = { group: 'g', delay_ms: 0 };
+
+      const [answer] = await extended().settler.settle(f.ns, [
+        { verb, id: job!.id, lease: job!.lease, options },
+      ]);
+
+      expect(answer?.state).toBe(state);
+      expect(await endOneByOne()).toEqual(order.map((i) => ids[i]));
+    });
+
+    it.each([
+      ['is published', (): Promise<string> => put('q', { ...ckey('a'), priority: -1 })],
+      ['becomes more urgent', (): Promise<string> => raisePriority()],
+    ])('gives the slot of a ready job to a more urgent one that %s', async (_, makeUrgent) => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+
+      const urgent = await makeUrgent();
+
+      expect([await stateOf(urgent), await stateOf(ids[0]!)]).toEqual(['ready', 'held']);
+      expect(await endOneByOne()).toEqual([urgent, ...ids]);
+      expect(await f.audit()).toEqual([]);
+    });
+
+    it('gives the slot of a ready job that becomes less urgent to the next one', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+
+      await extended().jobUpdater.change(f.ns, ids[0]!, { priority: 1 });
+
+      expect(await endOneByOne()).toEqual([ids[1], ids[0]]);
+    });
+
+    it('tells of the state that a job of a call has after a more urgent one of the same call', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const job = { queue: 'q', body: Buffer.from('x'), ...ckey('a') };
+      const published = await extended().extendedPublisher.publish(f.ns, [job, { ...job, priority: -1 }]);
+
+      expect(published.map(({ state }) => state)).toEqual(['held', 'ready']);
     });
   });
+
+  /** Leases and acknowledges the jobs of the queue, one after the other. @returns their ids in this order */
+  async function endOneByOne(): Promise<string[]> {
+    const ids: string[] = [];
+    for (let [job, more] = await lease('q', 2); job; [job, more] = await lease('q', 2)) {
+      expect(more).toBeUndefined();
+      ids.push(job.id);
+      await f.engine.ack(f.ns, 'q', job.id, job.lease);
+    }
+    return ids;
+  }
+
+  async function raisePriority(): Promise<string> {
+    const id = await put('q', ckey('a'));
+    expect(await stateOf(id)).toBe('held');
+    await extended().jobUpdater.change(f.ns, id, { priority: -1 });
+    return id;
+  }
+
+  async function endNeeded(): Promise<void> {
+    await f.engine.ack(f.ns, 'p', 'needed');
+    await pass(1);
+  }
+
+  async function bury(): Promise<void> {
+    const [job] = await lease();
+    await extended().leaseOperations.fail(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
+  }
+
+  const respawn = (id: string) => extended().deadJobs.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' });
 
   describe('a rate', () => {
     const rate = { rate: 10, periodMs: 1_000, burst: 3 };

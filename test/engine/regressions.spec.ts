@@ -26,7 +26,8 @@ describe('regressions of simple jobs', () => {
   describe('a long poll', () => {
     it('ends when its timer fires a moment early during a fetch', async () => {
       const answers: (() => void)[] = [];
-      const reserve2 = (): Promise<void> => new Promise((resolve) => answers.push(resolve));
+      const reserve2 = (): Promise<undefined> =>
+        new Promise((resolve) => answers.push(() => resolve(undefined)));
       const room = new LongPollManager(reserve2, all, () => true, ignore, ignore);
       const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
       // The first waiter fetches again for all of them.
@@ -42,7 +43,7 @@ describe('regressions of simple jobs', () => {
     });
 
     it('ends in time although a wake-up follows each fetch', async () => {
-      const reserve2 = async (): Promise<void> => {
+      const reserve2 = async (): Promise<undefined> => {
         await sleep(5);
         room.wake('ns', 'q');
       };
@@ -806,7 +807,7 @@ describe('regressions of the model', () => {
       it("keep a released job's slot when its priority is changed", async () => {
         await f.fixture.engine.ack(f.ns, 'q', 'runs');
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
-        await f.components.jobUpdater.change(f.ns, 'a', { priority: 5 });
+        await f.components.jobUpdater.change(f.ns, 'a', { priority: -5 });
         expect(await states('a', 'b')).toEqual(['ready', 'held']);
         expect(await f.work()).toEqual(['a']);
         expect(await f.work()).toEqual(['b']);

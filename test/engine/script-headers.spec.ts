@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { LMSTFY_SCRIPTS } from '../../packages/cli/src/import/source.js';
+import { assembleLibrary, assembleScript, assembleScriptWhenFull } from '../../src/redis/lua/loader.js';
 import { type Signature, signatureOf, splitHeader } from '../../src/redis/lua/command-header.js';
 import { SIGNATURES } from '../../src/redis/scripts/signatures.generated.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';
+import { testRedisUrl } from '../support/redis.js';
 
 const BINDINGS = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS, ...LMSTFY_SCRIPTS];
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
@@ -32,6 +35,30 @@ const explained = (header: string): string[] =>
 const namesOf = ({ keys, args, item }: Signature): string[] => [...keys, ...args, ...item];
 
 describe('the Lua commands', () => {
+  // A library that does not load is replaced by the script, at each call: slower, and nothing else shows it.
+  it('are loaded by Redis, as libraries, as scripts, and as scripts for a full Redis', async () => {
+    const redis = new Redis(testRedisUrl(), { protocol: 2 });
+    const problems: string[] = [];
+    const load = async (name: string, ...command: readonly string[]): Promise<void> => {
+      const [first = '', ...rest] = command;
+      await redis.call(first, ...rest).catch((error: unknown) => problems.push(`${name}: ${String(error)}`));
+    };
+    try {
+      for (const name of COMMANDS) {
+        const library = assembleLibrary(name, () => `test_${name.replaceAll(/\W/g, '_')}`);
+        if (library !== null) {
+          await load(name, 'FUNCTION', 'LOAD', library.text);
+          await redis.call('FUNCTION', 'DELETE', library.name).catch(() => undefined);
+        }
+        for (const script of [assembleScript(name), assembleScriptWhenFull(name)])
+          if (script !== null) await load(name, 'SCRIPT', 'LOAD', script);
+      }
+    } finally {
+      redis.disconnect();
+    }
+    expect(problems).toEqual([]);
+  });
+
   it('have a binding for each command, and a command for each binding', () => {
     expect(BINDINGS.map(({ name }) => name).sort()).toEqual(COMMANDS);
   });

@@ -72,7 +72,7 @@ describe('200 clients in long polls', () => {
 
     // The leases of disconnected clients have been undone by now, or are about to be.
     const missing = (): number => published.size - got.size;
-    await waitFor(async () => Number((await call('GET', 'q/size'))['size']) === missing(), 1_000).catch(
+    await waitFor(async () => Number((await call('GET', 'q/size'))['size']) === missing(), 10_000).catch(
       () => undefined,
     );
     console.log(`seed ${SEED}: ${published.size} jobs, ${got.size} received, ${abandoned} polls abandoned`);

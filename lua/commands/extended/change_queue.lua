@@ -10,7 +10,7 @@ event: text    name of its event, "" = none
 makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
 Returns {status, now_ms, next_ms, found}. Next_ms: when the timers run. Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was
-created, 3 there are too many (next_ms says how many).
+created, 3 there are too many (next_ms says how many), 4 a strict order allows one running job per key (next_ms says how many the queue would allow).
 Cost: O(1).
 ]]
 
@@ -51,10 +51,17 @@ local function value_of(field, change)
   end
   return after ~= "" and after
 end
+-- Whether the queue becomes fair, or is fair no more: a timer then moves its ready jobs (queues/fair_order).
+local FAIR = { set = { flag = "on", first = "r" }, gone = { flag = "off", first = "Q" } }
+local fair
 -- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
-local set, gone = {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
+local news, set, gone = {}, {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
 for field, change in pairs(cjson.decode(changes)) do
   local value = value_of(field, change)
+  if field == "fair" and value ~= nil and (value == false) == (redis.call("HGET", queue_key("i", number), "fair") == "on") then
+    fair = value == false and FAIR.gone or FAIR.set
+  end
+  news[field] = value
   if value == false then
     gone[#gone + 1] = field
   elseif type(value) == "table" then
@@ -66,12 +73,24 @@ for field, change in pairs(cjson.decode(changes)) do
   end
 end
 
+local function becomes(field)
+  return news[field] == nil and redis.call("HGET", settings, field) or news[field]
+end
+local most_running = tonumber(becomes("kmax") or 1)
+if --[[ guard: strict-order-needs-one-running ]] becomes("strict") and most_running > 1 then
+  return { 0, now_floor, most_running, 4 }
+end
+
 -- Write.
 redis.call("HDEL", settings, unpack(gone))
 registry.write_new_queues()
 if #set > 0 then
   redis.call("HSET", queues, queue, -number)
   redis.call("HSET", settings, unpack(set))
+end
+if fair then
+  redis.call("HSET", queue_key("i", number), "fair", fair.flag, "fair_order", fair.first)
+  redis.call("ZADD", timers, "LT", text_of(now_floor), "Y" .. number)
 end
 if #set > 0 or registry.is_extended_queue[queue] then
   redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)

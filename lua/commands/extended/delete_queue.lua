@@ -8,7 +8,7 @@ Returns {status, now_ms, code}. Code: 0 forgotten, 1 there is no such queue, 2 i
 Cost: O(100) lists of far slots, O(1000) stale entries.
 ]]
 
---- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, jobs/events, queues/registry, queues/job_counts
+--- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, jobs/events, queues/registry, queues/job_counts, queues/fair_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -25,7 +25,7 @@ local MOST_SLOTS, MOST_READ = 100, 1000
 local ready, stale, facts, far = queue_key("r", number), queue_key("g", number), queue_key("i", number), queue_key("f", number)
 redis.call("EXISTS", meta, due, expiries, ready, stale, facts, far, namespace_key("timers"))
 local length, head = redis.call("LLEN", ready), ready_list_reader.stale_head(number, MOST_READ)
-if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or job_counts.count_keys(number, "sldpDSLbhz") > 0 then
+if --[[ guard: queue-with-jobs-stays ]] --[[ guard: delete-reads-empty-list ]] head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or job_counts.count_keys(number, "sldpDQSLbhz") > 0 then
   return { 0, now_floor, 2 }
 end
 local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}
@@ -47,11 +47,11 @@ end
 if #slots == MOST_SLOTS then
   return { 0, now_floor, 3 }
 end
-redis.call("UNLINK", ready, stale, facts, far, queue_key("o", number))
+redis.call("UNLINK", ready, stale, facts, far, queue_key("o", number), fair_keys.kept_turns_key(number))
 redis.call("HDEL", queues, queue)
 redis.call("ZREM", due, number)
 redis.call("ZREM", expiries, number)
-redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "S" .. number, "L" .. number)
+redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "Y" .. number, "S" .. number, "L" .. number)
 -- guard: queue-deletion-event
 events.write_events()
 return { 0, now_floor, 0 }

@@ -24,7 +24,7 @@ Cost: O(log N) per item.
 --- @adds
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
 --- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims
---- @requires extended/publish_in_place, extended/commit
+--- @requires extended/publish_in_place, extended/commit, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -102,10 +102,13 @@ if old and fresh[1] and old.queue == fresh[1].job.queue then
 end
 for _, item in ipairs(fresh) do
   new_jobs.place_new(item.job, item.options)
-  states[item.n] = item.job.state
 end
 if has_unique_keys then
   unique_claims.place_debounced()
+end
+held_jobs.call_all_held()
+for _, item in ipairs(fresh) do
+  states[item.n] = item.job.state
 end
 for n, job in pairs(stand_ins) do
   states[n] = job.state

@@ -13,7 +13,7 @@ ended, how many stay where they are. Next_ms: the earliest timer that was set, 0
 Cost: O(limit log N).
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/type_keys, queues/ready_list_reader, queues/next_job
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/type_keys, queues/fair_keys, queues/ready_list_reader, queues/next_job
 --- @requires jobs/schedule, extended/jobs, extended/moves, extended/commit
 
 use_namespace(meta, queues)
@@ -30,7 +30,7 @@ end
 registry.queue_names[number] = queue
 
 -- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
-local KINDS, places = { "pDr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
+local KINDS, places = { "pDQr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
 local seen, matched, passed = 0, 0, 0
 
 local function purge(job)
@@ -58,11 +58,19 @@ for kind in string.gmatch("pSsLldbhz", ".") do
   places[kind] = from_zset
 end
 
--- The lists of types, in the order of their heads. Each type is one that is looked at.
-function places.D()
-  for _, type in ipairs(limit > seen and redis.call("ZRANGE", touch(type_keys.directory_key(number)), 0, limit - seen - 1) or {}) do
-    from_zset("D", type_keys.list_key(number, type))
+-- The lists of types, in the order of their heads, and those of fair keys, in the order of their turns.
+local function from_lists(kind, directory, key_of)
+  for _, name in ipairs(limit > seen and redis.call("ZRANGE", touch(directory), 0, limit - seen - 1) or {}) do
+    from_zset(kind, key_of(number, name))
   end
+end
+
+function places.D()
+  from_lists("D", type_keys.directory_key(number), type_keys.list_key)
+end
+
+function places.Q()
+  from_lists("Q", fair_keys.turns_key(number), fair_keys.fair_list_key)
 end
 
 -- The ready list, from its head, and the lists of far slots. Entries without a job are dropped too.

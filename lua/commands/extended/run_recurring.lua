@@ -11,7 +11,7 @@ Cost: O(log N).
 ]]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, limits/quota_room, limits/store_room, extended/jobs, extended/unique_claims, extended/commit
---- @requires timers/steps, timers/recurring
+--- @requires timers/steps, timers/recurring, timers/next_recurring
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -32,7 +32,7 @@ if not definition then
 elseif --[[ guard: recurring-run-store-full ]] store_room.is_store_full() then
   return store_room.STORE_FULL
 end
-local child, reason = recurring.spawn_next(id, definition, now_floor)
+local child, reason = next_recurring.spawn_next(id, definition, now_floor)
 if not child then
   local code, present = quota_room.first_refusal()
   return { 0, now_floor, reason, code, tonumber(present or 0) }

@@ -16,7 +16,7 @@ Cost: O(log N) per item.
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room, limits/store_room
---- @requires leases/failures, leases/give_back
+--- @requires leases/failures, leases/give_back, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -73,6 +73,8 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
       code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
     end
   end
+  -- Now, as the job itself may be held at first, and get a slot.
+  held_jobs.call_all_held()
   local is_there = job and not job.is_gone and --[[ guard: lost-expired-is-gone ]] not is_expired(job)
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, is_there and job.state or 0, at or 0, facts or ""
 end

@@ -39,7 +39,10 @@ local function size_in(number, kinds)
   for kind in string.gmatch(kinds, ".") do
     local key = queue_key(kind, number)
     redis.call("EXISTS", meta, key)
-    if COUNTED[kind] then
+    -- Jobs in lists of fair keys count with those in lists of types.
+    if kind == "Q" then
+      sum = sum + 0
+    elseif COUNTED[kind] then
       sum = sum + tonumber(redis.call("HGET", queue_key("i", number), COUNTED[kind]) or 0)
     else
       sum = sum + redis.call(kind == "r" and "LLEN" or "ZCARD", key)

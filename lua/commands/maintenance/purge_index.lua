@@ -4,14 +4,14 @@ updated: the whole namespace is being removed.
 
 KEYS meta, queues
 ARGV clock_ms, deadline_ms, queue, kind, limit
-kind: text      of the index, as queue_key has it: r = the ready list, f = far slots, D = lists of types, else a zset of ids
+kind: text      of the index, as queue_key has it: r = the ready list, f = far slots, D = lists of types, Q = lists of fair keys, else a zset of ids
 limit: integer  members to look at, at most
 
 Returns {status, now_ms, looked, removed}. Looked 0: the index is empty.
 Cost: O(limit log N).
 ]]
 
---- @requires core/call, core/header, queues/registry, queues/type_keys, jobs/schedule, jobs/removal
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_keys, jobs/schedule, jobs/removal
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -34,9 +34,10 @@ end
 -- Read.
 local index, facts, stale = queue_key(kind, number), queue_key("i", number), queue_key("g", number)
 redis.call("EXISTS", meta, index, facts, stale)
-local directory, type = index, kind == "D" and redis.call("ZRANGE", index, 0, 0)[1]
-if type then
-  index = type_keys.list_key(number, type)
+local LIST_OF = { D = type_keys.list_key, Q = fair_keys.fair_list_key }
+local directory, name = index, LIST_OF[kind] and redis.call("ZRANGE", index, 0, 0)[1]
+if name then
+  index = LIST_OF[kind](number, name)
   redis.call("EXISTS", meta, index)
 end
 local slot = kind == "f" and redis.call("ZRANGE", index, 0, 0)[1]
@@ -60,7 +61,7 @@ for _, member in ipairs(members) do
   if is_there then
     removal.mark_for_deletion(keys, id, job.flags)
     if is_extended(job) then
-      for edge in string.gmatch("nufmv", ".") do
+      for edge in string.gmatch("nufmvr", ".") do
         keys[#keys + 1] = named_key(edge, id)
       end
       add_limit_keys(keys, id, number)
@@ -96,10 +97,10 @@ if slot or tombstones > 0 then
   -- Not by a minus sign: Redis rejects "-0" as a number.
   redis.call("HINCRBY", facts, slot and "far" or "blanks", 0 - (slot and removed or tombstones))
 end
-if type then
+if name then
   redis.call("HINCRBY", facts, "typed", 0 - #members)
 end
-if type and #members < limit then
-  redis.call("ZREM", directory, type)
+if name and #members < limit then
+  redis.call("ZREM", directory, name)
 end
-return { 0, now_floor, math.max(#members, (slot or type) and 1 or 0), removed }
+return { 0, now_floor, math.max(#members, (slot or name) and 1 or 0), removed }

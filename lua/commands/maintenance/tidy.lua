@@ -62,7 +62,7 @@ for i = 1, #page[2], 2 do
   -- Most queues have ready jobs and no far ones: nothing else of those is read.
   local is_far = tonumber(facts[3] or 0) > 0
   local slots = (live <= 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MAX_SLOTS - 1) or {}
-  local others = live <= 0 and job_counts.count_keys(number, tonumber(page[2][i + 1]) < 0 and "sldpDSLbhzo" or "sld") or 1
+  local others = live <= 0 and job_counts.count_keys(number, tonumber(page[2][i + 1]) < 0 and "sldpDQSLbhzo" or "sld") or 1
   local expiry = has_expired and redis.call("ZSCORE", expiries, number)
   if slots[1] and is_far and not redis.call("ZSCORE", due, number) then
     -- A server of an older version does not know slots, and may have removed the queue from due.

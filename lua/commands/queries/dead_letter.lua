@@ -45,7 +45,7 @@ if #ARGV < FIRST_ITEM and (number or queue == "") then
   if at == "" and wanted.from then
     at = text_of(wanted.from)
   end
-  found = walks.walk_on(key, at, id, scan_limit, number, "d")
+  found = walks.walk_index("d", false, key, at, id, scan_limit, number)
 end
 local is_over = #found < scan_limit
 for _, place in ipairs(found) do

@@ -6,8 +6,9 @@ ARGV clock_ms, deadline_ms, id, most
 most: integer  jobs in front of a ready job that are counted, at most
 
 Returns {status, now_ms, (name, value) × N}. job: as in queries/read_jobs, its value without the body. Of the queue (queues/queue_facts): settings,
-counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact, 1 = only those of its type. Slots: how many have the slots of its concurrency key, then
-(id, state × digit, worker, since when it is leased) of some. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
+counts, last_request_ms, … Front: jobs of a priority that goes first, older ones, 1 = exact, 1 = only those of its type. Turn: in a fair queue, how many fair keys
+have an earlier turn, and the key of the job. Slots: how many have the slots of its concurrency key, then
+(id, state × digit, worker, since when it is leased) of some. Held_before: how many held jobs of its key come first. Key_rate_ms: when the rate of its key allows a job, Unix ms. Needs: (id, state × digit,
 queue) of some of the jobs that it waits for, and of those that failed; state 0 = none is known. Dead: (id, queue) of some dead jobs that it waits for, also through others. Session: fields of the session of the worker that has its lease. Leased_ms: since when
 it is leased, or its handler has begun; run_ends_ms: when its run ends by max_run_ms, 0 = never. Origin: the origin for which it is held, and its breaker. End: of a tracked job that is gone: when, how it ended, its queue.
 Cost: O(most).
@@ -36,7 +37,7 @@ end
 
 local function slot_holders(key)
   local holders = { text_of(key.taken) }
-  for _, holder in ipairs(redis.call("ZRANGE", key.slots, 0, MOST_SHOWN - 1)) do
+  for _, holder in ipairs(redis.call("ZRANGEBYSCORE", key.slots, "-inf", concurrency_keys.most_counted(key.number), "LIMIT", 0, MOST_SHOWN)) do
     redis.call("EXISTS", meta, job_key(holder), extras_key(holder))
     local other, leased = read_job(holder), redis.call("HMGET", extras_key(holder), "worker", "leased")
     for _, value in ipairs({ holder, text_of(other and other.state or 0), leased[1] or "", leased[2] or "0" }) do
@@ -52,12 +53,17 @@ queue_facts.add_type_requests(add, { waiting = waiting, requested = requested },
 if job.state == READY then
   local urgent, older, is_exact, is_of_type = jobs_in_front(whole, most)
   add("front", { urgent, older, is_exact and 1 or 0, is_of_type and 1 or 0 })
+  if registry.fairness_of(job.queue) then
+    add("turn", { jobs_in_front.keys_in_front(whole) })
+  end
 end
 if job.state == HELD and whole.x.ckey then
   local key, set = concurrency_keys.concurrency_key_of(whole), settings.settings_of(job.queue)
   add("slots", slot_holders(key))
+  local place = redis.call("ZSCORE", key.held_key, id)
+  add("held_before", place and redis.call("ZCOUNT", key.held_key, "-inf", "(" .. place) or 0)
   if set.krate then
-    add("key_rate_ms", rates.allowance(set.krate, key.tat) - key.called < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
+    add("key_rate_ms", rates.allowance(set.krate, key.tat) < 1 and text_of(rates.allowed_at(set.krate, key.tat, 1)) or "0")
   end
 end
 local needs, waits_for = {}, {}

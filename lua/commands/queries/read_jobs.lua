@@ -5,9 +5,9 @@ KEYS meta
 ARGV clock_ms, deadline_ms
 ITEM id
 
-Returns {status, now_ms, (value, queue, score, extras, needs, users, failed) × N}. Value: header, then the body; "" = no such job. Score: in the index
+Returns {status, now_ms, (value, queue, score, extras, needs, users, failed, dependencies) × N}. Value: header, then the body; "" = no such job. Score: in the index
 of its state, "" = none. Extras: a flat list of fields and values; needs, users: lists of ids, of users 100 at most; failed: a flat list of failed
-dependencies, and how those ended.
+dependencies, and how those ended. Dependencies: jobs/dependency_results.
 Cost: O(N) per item, of what the job has.
 ]]
 

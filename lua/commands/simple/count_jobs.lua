@@ -12,16 +12,11 @@ that failed.
 Cost: O(log N) per item.
 ]]
 
---- @requires core/call, core/header, queues/registry, queues/type_keys
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_keys, queues/oldest_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
-end
-
--- The id of a recurring job's job has no time in it.
-local function publish_time_or_put(id, job)
-  return publish_time(id, job) or --[[ guard: age-of-recurring-jobs ]] tonumber(redis.call("HGET", extras_key(id), "put") or nil)
 end
 
 local function oldest_in_list(number)
@@ -29,42 +24,29 @@ local function oldest_in_list(number)
     local id = string.sub(entry, 1, -2)
     local job = entry ~= "" and read_job(id)
     if is_live_entry(job, entry, number) then
-      return publish_time_or_put(id, job)
+      return oldest_jobs.publish_time_or_put(id, job)
     end
   end
 end
 
--- The first job of each priority; the priorities that are leased last come first, for their jobs wait longest (extended/ready_entries).
-local MOST_PRIORITIES = 8
-local function oldest_by_priority(number)
-  local key, oldest, last = queue_key("p", number), math.huge, "+inf"
-  for _ = 1, MOST_PRIORITIES do
-    local found = redis.call("ZREVRANGEBYSCORE", key, last, "-inf", "WITHSCORES", "LIMIT", 0, 1)
-    if not found[1] then
-      break
-    end
-    local first = text_of(math.floor(found[2] / PLACES) * PLACES)
-    local id = redis.call("ZRANGEBYSCORE", key, first, "+inf", "LIMIT", 0, 1)[1]
-    local job = read_job(id)
-    oldest, last = math.min(oldest, job and publish_time_or_put(id, job) or math.huge), "(" .. first
-  end
-  return oldest
-end
-
--- The first job of some types: those that come first, and those that come last.
-local function oldest_by_type(number)
-  local directory, oldest = type_keys.directory_key(number), math.huge
+-- The first job of some lists, of types or of fair keys: those that come first in their directory, and those that come last.
+local function oldest_in_lists(number, directory, list_key)
+  local oldest = math.huge
   redis.call("EXISTS", meta, directory)
-  for _, range in ipairs({ { 0, MOST_PRIORITIES - 1 }, { -MOST_PRIORITIES, -1 } }) do
-    for _, type in ipairs(redis.call("ZRANGE", directory, range[1], range[2])) do
-      local key = type_keys.list_key(number, type)
+  for _, range in ipairs({ { 0, oldest_jobs.MOST_PRIORITIES - 1 }, { -oldest_jobs.MOST_PRIORITIES, -1 } }) do
+    for _, name in ipairs(redis.call("ZRANGE", directory, range[1], range[2])) do
+      local key = list_key(number, name)
       redis.call("EXISTS", meta, key)
       local id = redis.call("ZRANGE", key, 0, 0)[1]
       local job = id and read_job(id)
-      oldest = math.min(oldest, job and publish_time_or_put(id, job) or math.huge)
+      oldest = math.min(oldest, job and oldest_jobs.publish_time_or_put(id, job) or math.huge)
     end
   end
   return oldest
+end
+
+local function oldest_listed(number)
+  return math.min(oldest_in_lists(number, type_keys.directory_key(number), type_keys.list_key), oldest_in_lists(number, fair_keys.turns_key(number), fair_keys.fair_list_key))
 end
 
 local reply = { 0, now_floor }
@@ -88,7 +70,7 @@ for i = FIRST_ITEM, #ARGV do
     reply[n + 1] = ready + ranked + typed
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4] = size("l") + extended("L"), size("d")
-    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_by_priority(number) or math.huge, typed > 0 and oldest_by_type(number) or math.huge)
+    local oldest = math.min(oldest_in_list(number) or math.huge, --[[ guard: age-of-priority-jobs ]] ranked > 0 and oldest_jobs.oldest_by_priority(keys.p) or math.huge, typed > 0 and oldest_listed(number) or math.huge)
     reply[n + 5] = oldest < math.huge and oldest or 0
     -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
     local function below_zero(kind)

@@ -1,5 +1,5 @@
 --[[
-Show the job at the head of a queue's ready list, or, if none is there, one that has a priority or a type; changes nothing.
+Show the job at the head of a queue's ready list, or, if none is there, one that has a priority, a type or a fair key; changes nothing.
 
 KEYS meta, queues
 ARGV clock_ms, deadline_ms, queue, skip
@@ -10,7 +10,7 @@ header, then the body.
 Cost: O(skip + 200).
 ]]
 
---- @requires core/call, core/header, queues/registry, queues/type_keys
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_keys
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -35,7 +35,11 @@ for _, entry in ipairs(entries) do
 end
 if #entries == 0 and registry.is_extended_queue[queue] then
   local type = redis.call("ZRANGE", type_keys.directory_key(number), 0, 0)[1]
-  for _, key in ipairs({ type_keys.list_key(number), type and type_keys.list_key(number, type) }) do
+  local name = redis.call("ZRANGE", fair_keys.turns_key(number), 0, 0)[1]
+  local keys = { type_keys.list_key(number) }
+  keys[#keys + 1] = type and type_keys.list_key(number, type)
+  keys[#keys + 1] = name and fair_keys.fair_list_key(number, name)
+  for _, key in ipairs(keys) do
     redis.call("EXISTS", meta, key)
     local id = redis.call("ZRANGE", key, 0, 0)[1]
     local job = id and read_job(id)

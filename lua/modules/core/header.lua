@@ -26,7 +26,8 @@ FREE_LEASE = 128
 NO_JOB = string.rep("\0", HEADER_BYTES)
 READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
 -- Scores of ready jobs with a priority, in queue_key("p"): those of a priority begin at priority * PLACES, and its first job is in the middle.
-PLACES = 2 ^ 45
+-- 2^45, as a number: so it needs no name in Redis.
+PLACES = 35184372088832
 -- Flags: it has an `x` hash; it is a job of the extended path; 4 to 64 are part of its publish time (see below); its body counts for the quota
 -- on bytes.
 HAS_EXTRAS, EXTENDED, COUNTED = 1, 2, 128

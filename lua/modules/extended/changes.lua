@@ -1,6 +1,7 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
---- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/settings, extended/timeline, extended/indexes
 --- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys, limits/queue_settings
+--- @requires limits/slots
 --- @exports used_tries, change
 
 -- The tries that a job has used: its leases, but for those that were not charged.
@@ -56,10 +57,10 @@ local function place_anew(job, at, was)
     moves.go(job, SCHEDULED, at)
   else
     jobs.put(job, "due", nil)
-    jobs.put(job, "aside", job.stand and job.priority == 0 and not registry.is_by_type(job.queue) and "1" or nil)
+    jobs.put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
     moves.go(job, READY)
   end
-  if job.state ~= was then
+  if job.state ~= was and job.state ~= HELD then
     timeline.log_event(job.state == READY and "ready" or job.state == SCHEDULED and "scheduled" or "blocked", job)
   end
 end
@@ -67,12 +68,20 @@ end
 -- Keeps the order among jobs that a concurrency key holds, when a job changes its priority or its place. A held job moves by its new priority. One that
 -- goes elsewhere starts at the end there; one that has a slot keeps it.
 local function keep_order(job, priority, stays, slot)
+  local has_new_order = priority ~= job.priority and not settings.settings_of(job.queue).strict
+  if job.x.ckey and has_new_order then
+    local key = concurrency_keys.concurrency_key_of(job)
+    -- guard: changed-priority-takes-ready-slot
+    key.is_reordered, slots.freed_keys[key.name] = true, key
+  end
   if not stays and not job.stand then
     jobs.put(job, "place", nil)
-  elseif job.x.place and priority ~= job.priority then
+  elseif job.x.place and has_new_order then
     jobs.put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * PLACES))
     if job.state == HELD then
-      add_member(concurrency_keys.holding_key_of(job).held_key, job.x.place, job.id)
+      local key = concurrency_keys.holding_key_of(job)
+      add_member(key.held_key, job.x.place, job.id)
+      key.newly[#key.newly + 1] = job
     end
   end
   if slot then
@@ -120,7 +129,7 @@ local function move(job, wish, at, outcome, bytes, ties)
   if stays and was == READY and has_new_list then
     stays, job.stand = false, publish_order.rank_of(job, priority, wish.type or job.x.type)
   end
-  local slot, changes = job.stand and job.x.slot, changes_of(job, wish, number, priority, ties)
+  local slot, changes = job.stand and tonumber(job.x.slot), changes_of(job, wish, number, priority, ties)
   if not stays then
     moves.leave(job)
   end

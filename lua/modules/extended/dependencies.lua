@@ -1,5 +1,6 @@
 -- Jobs with dependencies: those that wait. unmet and failed: how many of its dependencies have not ended, and how many ended in another way than done.
 --- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/moves, extended/conversion, extended/dead_jobs
+--- @requires extended/readers, jobs/dependency_list
 --- @exports ids_in, missing_of, waiters, TYING, waiter, edge, is_waiting, block, forget_needs, policy_of, fail_dependent, ties_left, tie_all, wait_for
 --- @exports retie
 
@@ -71,7 +72,6 @@ function forget_needs(job)
   delete_key(named_key("f", job.id))
   delete_key(named_key("m", job.id))
   jobs.put(job, "waits", nil)
-  jobs.put(job, "edges", nil)
 end
 
 -- How many there are, at most: they count for the quota on bytes (limits/beside_bytes).
@@ -123,9 +123,17 @@ local function tie(job, id)
   local on = jobs.job_of(id)
   local outcome = on and (on.state == DEAD and "died" or --[[ guard: kept-cancelled-job-fails-dependents ]] on.state == CANCELLED and "cancelled")
   if not on or not outcome and (on.is_gone or on.state == DONE or is_expired(on)) then
+    local is_done = on and not on.is_gone and on.state == DONE
+    readers.note(job, id, is_done and "acked" or "missing", is_done and on or nil)
     return
   end
   local policy = outcome and policy_of(job, outcome)
+  if outcome == "died" then
+    conversion.make_extended(on)
+  end
+  if outcome then
+    readers.note(job, id, outcome, on)
+  end
   if policy == "fail" or policy == "cancel" then
     return outcome
   elseif policy == "ignore" then
@@ -201,21 +209,53 @@ local function untie(job, id)
   free("SREM", named_key("v", id), job.id)
 end
 
+-- The list of all dependencies, without some and with others.
+local function relist(job, more, less)
+  local list = job.x.deps or ""
+  for _, id in ipairs(less) do
+    local at = dependency_list.place_in(list, id)
+    if at then
+      list = dependency_list.with_letter(list, at, nil)
+      free("SREM", named_key("r", id), job.id)
+      readers.look_soon(id)
+    end
+  end
+  local added = {}
+  for _, id in ipairs(more) do
+    local at = dependency_list.place_in(list, id)
+    added[#added + 1] = not at and id or nil
+    -- What is named again may be another job by now.
+    list = at and dependency_list.with_letter(list, at, dependency_list.LETTERS.revived) or list
+  end
+  list = list .. dependency_list.open_list(added)
+  jobs.put(job, "deps", list ~= "" and list or nil)
+end
+
 -- The job depends only on these from now on. The sets of dependents of the others are out of date then; their readers check.
 local function untie_all(job)
   waiter(job)
   job.unmet, job.failed, job.taken_away = 0, 0, { all = true }
   forget_needs(job)
+  jobs.put(job, "edges", nil)
+  readers.let_go(job, true)
+  jobs.put(job, "deps", nil)
 end
 
 -- Other dependencies: `less` go, `more` are added. Returns how one ended, if the job ends with it.
 function retie(job, wish, more, less)
   if wish.only then
     untie_all(job)
+    jobs.put(job, "results_of", wish.results_of)
+  elseif #more > 0 and wish.results_of ~= job.x.results_of then
+    -- Two tokens have named dependencies: what only one of them may read is for neither.
+    -- guard: second-token-reads-no-results
+    jobs.put(job, "results_of", job.x.deps and job.x.results_of and wish.results_of and "" or wish.results_of or job.x.results_of)
   end
   for _, id in ipairs(less) do
     untie(job, id)
   end
+  -- guard: changed-dependencies-in-list
+  relist(job, more, less)
   local outcome = tie_all(job, more)
   count_edges(job, more)
   return outcome

@@ -1,9 +1,9 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
---- @requires queues/registry, queues/type_keys, queues/type_lists
---- @requires limits/retention, operations/undo_records
---- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
+--- @requires queues/registry, queues/publish_order, queues/type_keys, queues/type_lists, queues/fair_lists
+--- @requires limits/at_ready, limits/retention, operations/undo_records, extended/readers
+--- @exports leave, go, set_ready, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
 -- "revived" = the job was put back.
@@ -28,7 +28,9 @@ function leave(job)
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and job.entry == type_keys.LISTED then
-    type_lists.leave_type_list(job)
+    if not fair_lists.leave_fair_list(job) then
+      type_lists.leave_type_list(job)
+    end
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
     remove_member(queue_key("p", job.queue), job.id)
     -- guard: left-place-not-aside
@@ -53,28 +55,38 @@ local function timer_of(kind, number)
   return name
 end
 
--- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there.
+-- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there. A job whose concurrency key has no slot is held
+-- instead of becoming ready.
 function go(job, state, at)
   -- guard: cancelled-never-waits
   if job.x.cancel and (state == READY or state == SCHEDULED) then
     return revoke(job, true)
   end
+  if --[[ guard: strict-order-keeps-the-slot ]] job.slot_of then
+    slots.keep_slot(job, state)
+  end
   if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
     at = math.min(at, job.expires)
+  elseif state == READY and job.x.ckey and not at_ready.takes_slot(job) then
+    at_ready.join_held(job, job.is_first)
+    state, at = HELD, publish_order.published_at(job) -- lists are in this order
   end
   jobs.will_change(job).state, job.at, job.is_entering = state, at, state == READY
   if state ~= READY and job.entry == type_keys.LISTED then
     job.entry = --[[ guard: unlisted-job-is-in-no-far-slot ]] 1 -- With 0 a scheduled job would be live in the list of a far slot.
   end
   if state == READY then
-    job.is_by_type = is_extended(job) and registry.is_by_type(job.queue)
+    job.is_by_type = not fair_lists.enters_fair_list(job) and is_extended(job) and registry.is_by_type(job.queue)
     if job.is_by_type then
       type_lists.touch_lists(job)
-    else
+    elseif not job.is_fair then
       touch(queue_key("r", job.queue))
     end
     if is_extended(job) then
       jobs.put(job, "since", now_floor)
+    end
+    if job.is_fair or job.is_by_type then
+      jobs.put(job, "aside", nil)
     end
     return
   end
@@ -90,7 +102,22 @@ function go(job, state, at)
   end
 end
 
-local FIELDS_OF_HOLDS = { "waits", "edges", "cancel", "cascade", "undo" }
+function set_ready(job)
+  go(job, READY)
+  if job.state == READY then
+    timeline.log_event("ready", job)
+  end
+end
+
+-- Holds a job that was ready, before all others of its key and its priority.
+function hold_again(job)
+  leave(job)
+  job.is_stalled = true
+  at_ready.join_held(job, true)
+  go(job, HELD, publish_order.published_at(job))
+end
+
+local FIELDS_OF_HOLDS = { "place", "waits", "edges", "cancel", "cascade", "undo" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   -- guard: ended-frees-unique-key
@@ -118,6 +145,10 @@ function vanish(job)
   if is_extended(job) then
     delete_key(needs_key(job.id))
   end
+  if job.x.users then
+    delete_key(named_key("r", job.id))
+  end
+  readers.let_go(job, true)
   if job.flags >= COUNTED then
     write_early("HINCRBY", meta_key, "bytes", 0 - jobs.body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
   end
@@ -134,12 +165,13 @@ function conclude(job, state, outcome, facts)
   job.outcome = outcome
   local keep_ms = state and tonumber(job.x.keep or 0) or 0
   release_holds(job, outcome)
-  if keep_ms > 0 then
+  if keep_ms > 0 or state == DONE and --[[ guard: done-job-kept-for-dependents ]] readers.is_needed(job, true) then
     job.expires = 0
     jobs.put(job, "ended", now_floor)
     go(job, state, --[[ guard: cancelled-is-not-done ]] state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
     timeline.log_event(outcome, job, facts)
     retention.keep(job, keep_ms)
+    readers.let_go(job, false)
   else
     vanish(job)
     timeline.emit_event(outcome, job, facts)

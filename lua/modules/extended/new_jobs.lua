@@ -2,7 +2,7 @@
 -- before, and a late lease holder of the former job must be refused: leases are numbered from the clock on, in ms. Half of the 32 bits is left for later
 -- leases, so that numbers start again after 25 days.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves
---- @requires extended/conversion, extended/dependencies, limits/quota_room, jobs/default_fields
+--- @requires extended/conversion, extended/dependencies, limits/quota_room, jobs/default_fields, jobs/dependency_list
 --- @exports use_defaults, is_taken, new_job, place_new
 
 -- What a native publish does not set is the queue's default, or else the value below.
@@ -16,6 +16,9 @@ function use_defaults(options)
   options.priority = options.priority or defaults.priority
   default_fields.fill_fields(x, defaults)
   x.keep = x.keep or settings.namespace_setting("retention_ms")
+  local needs = options.needs or {}
+  -- guard: dependencies-stay-in-list
+  x.deps = #needs > 0 and dependency_list.open_list(needs) or nil
   options.x = x
 end
 

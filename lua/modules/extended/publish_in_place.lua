@@ -27,6 +27,7 @@ function take_place_of(job, queue)
     jobs.put(job, "users", nil)
     delete_key(users_key(job.id))
     delete_key(named_key("v", job.id))
+    delete_key(named_key("r", job.id))
   end
   moves.leave(job)
   if waited then

@@ -1,5 +1,5 @@
 -- Ready lists as the extended path uses them: jobs go to the end, or to the front, or by priority to a zset.
---- @requires core/call, queues/registry, queues/ready_list, queues/type_lists, extended/settings
+--- @requires core/call, queues/registry, queues/ready_list, queues/type_lists, queues/fair_lists, extended/settings
 --- @exports enter_ready_list, write_entered
 
 local fronts = {}
@@ -26,8 +26,9 @@ local function join_ranked(job)
 end
 
 function enter_ready_list(job)
-  if job.is_by_type then
-    type_lists.join_type_list(job)
+  if job.is_fair or job.is_by_type then
+    local join_list = job.is_fair and fair_lists.join_fair_list or type_lists.join_type_list
+    join_list(job)
     settings.wake(job.queue, job.x.type or "")
   elseif job.priority ~= 0 or job.stand then
     join_ranked(job)

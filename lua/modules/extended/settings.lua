@@ -3,7 +3,7 @@
 --- @exports settings_of, wake, namespace_setting, own_ttr
 
 local settings = {}
-local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults" }
+local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults", "fair" }
 -- Of a queue, by its number.
 function settings_of(number)
   local known = settings[number]
@@ -19,6 +19,8 @@ function settings_of(number)
     for _, field in ipairs(TEXTS) do
       known[field] = known[field] and cjson.decode(known[field])
     end
+    -- guard: strict-order-runs-one
+    known.kmax = known.strict and 1 or known.kmax
     settings[number] = known
   end
   return known

@@ -1,5 +1,5 @@
 -- Lease operation ack: the work is done, or the same job continues in another queue.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, extended/dependencies, leases/claims, leases/move_on, limits/byte_room, limits/store_room
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, extended/dependencies, extended/readers, leases/claims, leases/move_on, limits/byte_room, limits/store_room
 --- @exports ack
 
 local function replace_data(job, options, data)
@@ -55,7 +55,7 @@ function ack(job, options, bytes, code)
     return move_on(job, options.next, needs, facts)
   end
   local keep_ms, left_out = options.keep_ms or tonumber(job.x.keep or 0), nil
-  if keep_ms > 0 then
+  if keep_ms > 0 or --[[ guard: result-kept-for-dependents ]] readers.is_needed(job, true) then
     conversion.make_extended(job, true)
     claims.handler_began(job)
     -- guard: ack-stores-data-kept

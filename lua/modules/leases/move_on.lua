@@ -1,6 +1,6 @@
 -- Option `next` of ack: the same job continues in another queue.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dependencies
---- @requires extended/dependency_cycles
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dependencies, extended/readers
+--- @requires extended/dependency_cycles, jobs/dependency_list
 --- @exports next_needs, move_on
 
 -- What the job depends on next, and why it may not; nil = it may. list: ids as ids_in reads them.
@@ -19,6 +19,9 @@ function move_on(job, next, needs, facts)
   for _, field in ipairs({ "leased", "worker", --[[ guard: move-on-clears-failure ]] "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do
     jobs.put(job, field, nil)
   end
+  readers.let_go(job, true)
+  jobs.put(job, "deps", #needs > 0 and --[[ guard: next-dependencies-in-list ]] dependency_list.open_list(needs) or nil)
+  jobs.put(job, "results_of", next.results_of)
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
   jobs.put(job, "due", at or nil)
   timeline.log_event("moved", job, { queue = next.queue, from = from, worker = worker })

@@ -1,6 +1,6 @@
 -- Limits at a lease: whether a queue gives a job now, and what happens to a job whose key has no slot.
---- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
---- @requires limits/concurrency_keys, limits/slots, limits/push_origins
+--- @requires core/call, core/header, core/plan, extended/settings, extended/moves, limits/rates
+--- @requires limits/concurrency_keys, limits/slots, limits/at_ready, limits/push_origins
 --- @exports may_start, park, spend
 
 -- Whether a queue gives a job now. A timer is set if its rate allows one later.
@@ -16,31 +16,12 @@ function may_start(number)
   return true
 end
 
--- A job that was held before keeps its place among the held jobs of its key.
-local parked = {}
-local function place_of(job)
-  local number = job.queue
-  if job.x.place then
-    return job.x.place
-  end
-  parked[number] = (parked[number] or redis.call("HGET", queue_key("i", number), "parked") or 0) + 1
-  write("HSET", queue_key("i", number), "parked", parked[number])
-  return text_of(job.priority * PLACES + parked[number])
-end
-
 -- Holds a job until its key has a slot (limits/held_jobs), or until its origin works.
 function park(job, origin)
   if origin then
-    return push_origins.hold_for_origin(job, origin, place_of(job))
+    return push_origins.hold_for_origin(job, origin, at_ready.held_place(job))
   end
-  local key = concurrency_keys.concurrency_key_of(job)
-  slots.freed_keys[key.name] = key
-  moves.leave(job)
-  jobs.put(job, "place", place_of(job))
-  key.held = key.held + 1
-  moves.go(job, HELD, publish_order.published_at(job)) -- lists are in this order
-  add_member(key.held_key, job.x.place, job.id)
-  timeline.log_event("held", job)
+  moves.hold_again(job)
 end
 
 -- A job is leased: its queue and its key have paid for it.

@@ -1,7 +1,20 @@
--- Concurrency keys, each read once for each script. A job has a slot from when it is made ready out of the held jobs, or leased, until it leaves: the
--- zset of its key has those that are ready with score 1, those that run with 0. Jobs without a slot are in the key's zset of held jobs.
+-- Concurrency keys, each read once for each script. A job has a slot from when it is made ready, or leased, until it leaves: the zset of its key has those
+-- that are ready with score 1, those that run with 0. In a strict order a job keeps its slot until it ends: score 2 while it waits for its next attempt, 3
+-- while it is dead and blocks its key. Jobs without a slot are in the key's zset of held jobs.
 --- @requires core/call, core/plan, extended/jobs, extended/settings, limits/rates
---- @exports concurrency_key_named, concurrency_key_of, holding_key_of, take_slot, room_of
+--- @exports RUN_SLOT, READY_SLOT, WAIT_SLOT, DEAD_SLOT, concurrency_key_named, concurrency_key_of, holding_key_of, most_counted, take_slot, free_slot, room_of
+
+-- Scores of slots.
+RUN_SLOT = 0
+READY_SLOT = 1
+WAIT_SLOT = 2
+DEAD_SLOT = 3
+
+-- The highest score that counts for the limit of a key. Higher ones are of a strict order that has ended since.
+function most_counted(number)
+  local set = settings.settings_of(number)
+  return set.strict and (set.block and DEAD_SLOT or WAIT_SLOT) or READY_SLOT
+end
 
 local keyed = {}
 
@@ -9,7 +22,9 @@ function concurrency_key_named(name, number)
   local key = keyed[name]
   if not key then
     key = { name = name, number = number, slots = touch(namespace_key("c" .. name)), held_key = touch(namespace_key("w" .. name)) }
-    key.taken, key.called = redis.call("ZCARD", key.slots), redis.call("ZCOUNT", key.slots, 1, 1)
+    key.taken, key.called = redis.call("ZCOUNT", key.slots, RUN_SLOT, most_counted(number)), redis.call("ZCOUNT", key.slots, READY_SLOT, READY_SLOT)
+    -- What this script does: jobs that it holds, and those to which it gives a slot before they run.
+    key.newly, key.entered = {}, {}
     key.held, key.tat = redis.call("ZCARD", key.held_key), tonumber(redis.call("GET", touch(namespace_key("T" .. name))) or 0)
     keyed[name] = key
   end
@@ -25,11 +40,28 @@ function holding_key_of(job)
   return job.x.hold and concurrency_key_named(job.queue .. ":" .. redis.sha1hex("push " .. job.x.hold), job.queue) or concurrency_key_of(job)
 end
 
-function take_slot(job, called)
+local function count(key, slot, change)
+  key.taken = key.taken + (slot <= most_counted(key.number) and change or 0)
+  key.called = key.called + (slot == READY_SLOT and change or 0)
+end
+
+function take_slot(job, slot)
   local key = concurrency_key_of(job)
-  key.taken, key.called = key.taken + 1, key.called + called
-  add_member(key.slots, called, job.id)
-  jobs.put(job, "slot", called)
+  count(key, slot, 1)
+  add_member(key.slots, slot, job.id)
+  jobs.put(job, "slot", slot)
+  if slot == READY_SLOT then
+    key.entered[#key.entered + 1] = job
+  end
+end
+
+function free_slot(job)
+  local key = concurrency_key_of(job)
+  count(key, tonumber(job.x.slot), -1)
+  -- guard: ended-job-frees-its-slot
+  remove_member(key.slots, job.id)
+  jobs.put(job, "slot", nil)
+  return key
 end
 
 -- How many more jobs may have a slot now; below 0 if there are too many.

@@ -1,5 +1,5 @@
 -- Done and cancelled jobs that are kept: for their retention, and no more than the queue's settings allow.
---- @requires core/call, core/plan, extended/jobs, extended/settings
+--- @requires core/call, core/plan, extended/jobs, extended/settings, extended/readers
 --- @exports most_kept_in, keep
 
 local most_kept = {}
@@ -11,7 +11,7 @@ end
 -- A timer removes one too many: the script that ends a job does not wait for it.
 local kept = {}
 function keep(job, keep_ms)
-  local number, at = job.queue, now_ceil + keep_ms
+  local number, at = job.queue, now_ceil + (keep_ms > 0 and keep_ms or readers.CHECK_AGAIN_MS)
   jobs.put(job, "keep", text_of(keep_ms))
   add_member(namespace_key("keeping"), text_of(at), job.id)
   set_timer("Z", at)

@@ -1,11 +1,12 @@
--- How many jobs of a queue and of a concurrency key run. left and runs see every move.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, limits/concurrency_keys
---- @exports has_slot, freed_keys, running_in, left, runs
+-- How many jobs of a queue and of a concurrency key run. left, keep_slot and runs see every move.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, limits/rates, limits/concurrency_keys
+--- @exports has_slot, freed_keys, running_in, left, keep_slot, runs
 
--- Whether the key lets a job run: it has a slot, or there is room and no job of its key is held before it.
+-- Whether the limits of its key let a ready job run. Those that are ready with a slot are behind it in the list.
 function has_slot(job)
-  local key = job.x.ckey and concurrency_keys.concurrency_key_of(job)
-  return not key or concurrency_keys.room_of(key) >= (job.x.slot and 0 or 1) and --[[ guard: held-not-overtaken ]] (job.x.slot or key.held == 0)
+  local set = settings.settings_of(job.queue)
+  local key = job.x.ckey and (set.kmax or set.krate) and concurrency_keys.concurrency_key_of(job)
+  return not key or --[[ guard: key-limit-at-lease ]] key.taken - key.called < (set.kmax or math.huge) and (not set.krate or rates.allowance(set.krate, key.tat) >= 1)
 end
 
 -- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.
@@ -21,7 +22,6 @@ end
 
 -- Before a job leaves its place.
 function left(job)
-  local key = job.state == HELD and concurrency_keys.holding_key_of(job) or job.x.slot and concurrency_keys.concurrency_key_of(job)
   if job.state == LEASED then
     moved[job.queue] = (moved[job.queue] or 0) - 1
     if settings.settings_of(job.queue).max then
@@ -29,15 +29,36 @@ function left(job)
       settings.wake(job.queue)
     end
   elseif job.state == HELD then
+    local key = concurrency_keys.holding_key_of(job)
     key.held = key.held - 1
     remove_member(key.held_key, job.id)
     jobs.put(job, "hold", nil)
   end
+  job.slot_of = nil
   if job.x.slot then
-    key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, --[[ guard: freed-slot-calls-the-next ]] key
-    -- guard: ended-job-frees-its-slot
-    remove_member(key.slots, job.id)
-    jobs.put(job, "slot", nil)
+    local key = concurrency_keys.free_slot(job)
+    freed_keys[key.name] = --[[ guard: freed-slot-calls-the-next ]] key
+    job.slot_of = settings.settings_of(job.queue).strict and key
+  end
+end
+
+-- The slot that a job keeps in a strict order, by its state; nil = it frees it.
+local function kept_slot(job, state)
+  if state == READY then
+    return concurrency_keys.READY_SLOT
+  elseif state == DEAD then
+    return --[[ guard: dead-job-blocks-its-key ]] settings.settings_of(job.queue).block and concurrency_keys.DEAD_SLOT
+  end
+  return (state == SCHEDULED or state == BLOCKED or state == HELD and job.x.hold) and concurrency_keys.WAIT_SLOT
+end
+
+-- After a job has left its place, when its next one is known.
+function keep_slot(job, state)
+  local slot = not job.x.slot and kept_slot(job, state)
+  if slot and job.x.ckey and --[[ guard: moved-job-frees-its-key ]] concurrency_keys.concurrency_key_of(job) == job.slot_of then
+    concurrency_keys.take_slot(job, slot)
+    -- All jobs of its key wait for it.
+    job.to_front = job.to_front or --[[ guard: kept-slot-goes-to-the-front ]] state == READY
   end
 end
 
@@ -45,7 +66,7 @@ end
 function runs(job)
   moved[job.queue] = (moved[job.queue] or 0) + 1
   if job.x.ckey then
-    concurrency_keys.take_slot(job, 0)
+    concurrency_keys.take_slot(job, concurrency_keys.RUN_SLOT)
     jobs.put(job, "place", nil)
   end
 end

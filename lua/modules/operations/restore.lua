@@ -1,7 +1,7 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
---- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/concurrency_keys, limits/slots
---- @requires limits/queue_settings
+--- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/at_ready
+--- @requires limits/queue_settings, jobs/dependency_list, extended/readers
 --- @exports start_restore, restore, bytes_restored, queues_used
 
 -- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
@@ -84,7 +84,7 @@ end
 
 local function place_in_time(job)
   job.stand = publish_order.rank_of(job, job.priority, job.x.type)
-  jobs.put(job, "aside", job.priority == 0 and not registry.is_by_type(job.queue) and "1" or nil)
+  jobs.put(job, "aside", job.priority == 0 and "1" or nil)
 end
 
 -- To its ready list: an extended job at its place in time, a simple one to the front, where the next one that comes back goes before it.
@@ -97,7 +97,7 @@ local function go_ready(job, record)
     job.to_front = true
   end
   moves.go(job, READY)
-  if record.x.since then
+  if record.x.since and job.state == READY then
     jobs.put(job, "since", record.x.since)
   end
 end
@@ -120,10 +120,9 @@ local function go_ready_after_lease(job, record)
 end
 
 local function go_held(job)
-  local key = concurrency_keys.concurrency_key_of(job)
-  key.held, slots.freed_keys[key.name] = key.held + 1, key
+  at_ready.join_held(job)
+  job.tells_held = nil
   moves.go(job, HELD, publish_order.published_at(job))
-  add_member(key.held_key, job.x.place, job.id)
 end
 
 -- Failed dependencies stay failed, unless they are there again.
@@ -133,6 +132,7 @@ local function keep_failed(job, failed)
     local on = jobs.job_of(id)
     if on and not on.is_gone and on.state ~= CANCELLED then
       open[#open + 1] = id
+      readers.note(job, id, "revived")
     else
       jobs.put(job, "waits", job.x.waits or "1")
       job.failed = dependencies.waiter(job).failed + 1
@@ -172,7 +172,7 @@ local function go_back(job, record)
   elseif state == HELD and job.x.ckey and job.x.place and not record.x.hold then
     go_held(job)
   elseif state == READY or state == HELD then
-    record.at = state == READY and record.at
+    record.at, job.is_first = state == READY and record.at, state == READY
     go_ready(job, record)
   else
     go_kept(job, record)
@@ -189,6 +189,26 @@ local function ids_of(fields)
     ids[#ids + 1] = id
   end
   return ids
+end
+
+-- The results of its dependencies that a job reads again: of those that had ended before it was ended, and are still kept. What was published later under such
+-- an id ended later. At most so many: as many as a publish stores in one step.
+local MOST_READ = 40
+local function rejoin_readers(job, ended)
+  local list, at = job.x.deps or "", 1
+  for _ = 1, MOST_READ do
+    if at > #list then
+      return
+    end
+    local id, letter, next_at = dependency_list.entry_at(list, at)
+    local on = letter == dependency_list.LETTERS.acked and jobs.job_of(id)
+    -- guard: restored-job-reads-its-own-dependencies
+    if on and not on.is_gone and on.state == DONE and tonumber(on.x.ended or math.huge) <= ended then
+      jobs.put(on, "users", "1")
+      write("SADD", named_key("r", id), job.id)
+    end
+    at = next_at
+  end
 end
 
 -- Whether one of the jobs that were told of the end of this one does not come back. ids: of these; in records of the version before: true.
@@ -246,6 +266,7 @@ function restore(id, text, operation, waits_for)
   end
   timeline.log_event("restored", job, { operation = operation })
   go_back(job, record)
+  rejoin_readers(job, record.ended)
   if not job.is_gone and expires_by_timer(job) then
     add_member(namespace_key("expiring"), text_of(job.expires), id)
     set_timer("E", job.expires)

@@ -38,20 +38,11 @@ end
 
 -- Up to `most` entries behind a place, and whether they are the last ones.
 local function read_source(kind, key, place, most, number)
-  if kind == "r" then
-    return walks.walk_list(key, place.at, place.id, most, number)
-  elseif kind == "D" then
-    return walks.walk_types(key, place.at, place.id, most, number)
-  elseif kind ~= "f" then
-    local found = walks.walk_on(key, place.at, place.id, most, number, kind)
-    return found, #found < most
-  end
   -- guard: operation-reads-opened-slot-again
-  if place.at ~= "" and is_moved(place, number) then
+  if kind == "f" and place.at ~= "" and is_moved(place, number) then
     place.id = "0"
   end
-  local found = walks.walk_far(key, place.at, place.id, most, number)
-  return found, #found < most
+  return walks.walk_index(kind, false, key, place.at, place.id, most, number)
 end
 
 -- Cuts off the head of a ready list, up to the entry at `last`. taken: entries of jobs that this step took away.

@@ -1,5 +1,5 @@
 -- Records of the jobs that an operation ends: all that brings a job back (operations/restore).
---- @requires core/call, core/header, core/plan, queues/registry, queues/type_keys, jobs/dependents, extended/jobs, extended/indexes, limits/store_room, limits/beside_bytes
+--- @requires core/call, core/header, core/plan, queues/registry, queues/type_keys, queues/fair_lists, jobs/dependents, extended/jobs, extended/indexes, limits/store_room, limits/beside_bytes
 --- @requires operations/undo_keys
 --- @exports record_of_end, keep_record, kept_bytes, add_revoked
 
@@ -25,7 +25,7 @@ end
 -- The score of a job in the index of its state; false = it has none there: in its ready list, or in the list of a far slot.
 local function score_of(job)
   if job.state == READY and job.entry == type_keys.LISTED then
-    return redis.call("ZSCORE", type_keys.list_key(job.queue, job.x.type), job.id)
+    return redis.call("ZSCORE", fair_lists.fair_list_of(job) or type_keys.list_key(job.queue, job.x.type), job.id)
   end
   local kind = indexes.kind_of(job) or (job.priority ~= 0 or job.x.aside) and "p"
   return kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)

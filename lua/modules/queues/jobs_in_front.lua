@@ -1,6 +1,7 @@
 -- How many jobs a queue gives before one of its ready jobs.
---- @requires core/call, core/header, queues/job_counts, queues/publish_order, queues/registry, queues/type_keys, extended/jobs
---- @exports jobs_in_front
+--- @requires core/call, core/header, queues/job_counts, queues/publish_order, queues/registry, queues/type_keys, queues/fair_keys
+--- @requires queues/fair_lists, extended/jobs
+--- @exports jobs_in_front, keys_in_front
 
 -- Entries of the ready list in a step.
 local STEP = 250
@@ -72,10 +73,27 @@ local function front_in_type_list(job)
   return urgent, older, job.x.type ~= nil or redis.call("EXISTS", simple) == 0, job.x.type ~= nil
 end
 
+-- In the list of its fair key (queues/fair_lists): jobs of other keys do not delay it but by their turns.
+local function front_in_fair_list(job, score)
+  local list, first = fair_keys.fair_list_key(job.queue, fair_keys.list_name_of(fair_keys.fair_key_of(job))), text_of(job.priority * PLACES)
+  return redis.call("ZCOUNT", list, "-inf", "(" .. first), redis.call("ZCOUNT", list, first, "(" .. score), true, false
+end
+
+-- How many fair keys of its queue have an earlier turn than a ready job; and its own fair key, "" = it has none.
+function keys_in_front(job)
+  local facts, key = redis.call("HMGET", queue_key("i", job.queue), "served_turn", "common_turn"), fair_keys.fair_key_of(job)
+  local turns = fair_keys.turns_key(job.queue)
+  local turn = key and redis.call("ZSCORE", turns, fair_keys.list_name_of(key)) or text_of(math.max(tonumber(facts[1] or 0), tonumber(facts[2] or 0)))
+  return redis.call("ZCOUNT", turns, "-inf", "(" .. turn), key or ""
+end
+
 -- job: a ready one, as extended/jobs has it. Returns how many there are of a priority that goes first, how many of its own that are older, and whether
 -- that is exact: jobs are counted up to `most`; and whether only jobs of its type are counted.
 function jobs_in_front(job, most)
-  if job.entry == type_keys.LISTED then
+  local score = job.entry == type_keys.LISTED and fair_lists.score_in_fair_list(job)
+  if score then
+    return front_in_fair_list(job, score)
+  elseif job.entry == type_keys.LISTED then
     return front_in_type_list(job)
   end
   local ranked = queue_key("p", job.queue)

@@ -1,5 +1,6 @@
 -- Jobs of an extended queue, taken from its head: those of priorities below 0 first, then the ready list, then the rest.
---- @requires core/call, core/header, core/plan, queues/type_keys, queues/publish_order, queues/ready_list_reader, queues/ready_heads, extended/jobs, extended/moves
+--- @requires core/call, core/header, core/plan, queues/type_keys, queues/publish_order, queues/ready_list_reader, queues/ready_heads, queues/fair_turns
+--- @requires queues/registry, extended/jobs, extended/moves
 --- @requires limits/slots, limits/at_lease, limits/push_origins
 --- @exports LOOK_LIMIT, looked, next_in_list, found_expired, next_live
 
@@ -49,8 +50,8 @@ local function is_before_list(list, head)
   end
 end
 
--- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
-local function next_job(list, wanted, types)
+-- The next job that is in no list of a fair key.
+local function next_in_order(list, wanted, types)
   local head = ready_heads.lowest_head(list, wanted, types)
   local is_for_list = not types or --[[ guard: types-leave-out-untyped-jobs ]] types[""]
   local job = is_for_list and not (head and is_before_list(list, head)) and next_in_list(list, wanted)
@@ -59,6 +60,34 @@ local function next_job(list, wanted, types)
     ready_heads.take_head(head)
   end
   return job or nil
+end
+
+-- The next job of a queue that has lists of fair keys: of the key with the lowest turn.
+local function next_in_turn(list, wanted, types)
+  while looked < LOOK_LIMIT do
+    local key, read = fair_turns.lowest_turn(list, wanted, types, LOOK_LIMIT - looked)
+    local job
+    looked = looked + read
+    if not key then
+      return nil
+    elseif key.is_common then
+      job = next_in_order(list, wanted, types)
+    else
+      looked, job = looked + 1, fair_turns.take_turn_job(list, key, wanted, types)
+    end
+    if job then
+      job.turn_of = key
+      return job
+    elseif key.is_common then
+      fair_turns.is_empty(key, types)
+    end
+  end
+end
+
+-- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
+local function next_job(list, wanted, types)
+  local next_of = registry.fairness_of(list.number) and next_in_turn or next_in_order
+  return next_of(list, wanted, types)
 end
 
 -- Jobs that expired: they end when they are found.
@@ -82,6 +111,9 @@ function next_live(list, wanted, is_pushed, types)
       local has_room = slots.has_slot(job)
       local origin = has_room and (is_pushed or job.x.ckey) and push_origins.closed_origin_of(job, is_pushed)
       if has_room and not origin then
+        if job.turn_of then
+          fair_turns.charge(list, job.turn_of, job)
+        end
         return job
       end
       looked = looked + PARKED_COST

@@ -1,5 +1,5 @@
 -- The order of jobs by their publish time.
---- @requires core/call, core/header, queues/registry, queues/type_keys, extended/jobs
+--- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_lists, extended/jobs
 --- @exports published_at, came_before, was_ready_before, rank_of
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
@@ -60,11 +60,16 @@ local function step_among(job, key, priority)
   return near and near.id > job.id and step + 1 or step
 end
 
+-- The zset where a ready job has its place. type: its type then.
+local function list_key_of(job, type)
+  return fair_lists.fair_list_of(job) or type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
+end
+
 -- The place of a ready job among those of another priority, or type, when it keeps its place in time, by publish time: the step within the priority, as
 -- extended/ready_entries computes it. Those that this script has ranked are not in the list yet.
 local ranked = {}
 function rank_of(job, priority, type)
-  local key = type_keys.list_key(job.queue, registry.is_by_type(job.queue) and type)
+  local key = list_key_of(job, type)
   local step = step_among(job, key, priority)
   for _, other in ipairs(ranked) do
     if other.key == key and other.priority == priority then

@@ -1,7 +1,7 @@
 -- The queues of a namespace and their numbers, which are never used again.
 --- @requires core/call
 --- @exports last_queue, first_new_queue, is_extended_queue, find_queue, read_last_queue, number_of, keep_new_queues, write_new_queues
---- @exports queue_names, name_of, is_by_type, order_by_type
+--- @exports queue_names, name_of, is_by_type, order_by_type, fairness_of
 
 -- Name -> true: a queue of the extended path, whose number stands below zero (ADR 18). Only of names that were
 -- looked up.
@@ -60,12 +60,13 @@ function write_new_queues()
   end
 end
 
--- Names of queues by number; and whether their jobs are ordered by type (queues/type_lists), which is read with the name.
+-- Names of queues by number; and how their ready jobs are stored, which is read with the name: by type (queues/type_lists), or in turns
+-- (queues/fair_lists): "on"; "off" = no more, but some may still be in lists of fair keys; false = in none.
 queue_names = {}
-local by_type = {}
+local by_type, fairness = {}, {}
 local function read_facts(number)
-  local facts = redis.call("HMGET", queue_key("i", number), "name", "by_type")
-  queue_names[number], by_type[number] = queue_names[number] or facts[1], facts[2] ~= false
+  local facts = redis.call("HMGET", queue_key("i", number), "name", "by_type", "fair")
+  queue_names[number], by_type[number], fairness[number] = queue_names[number] or facts[1], facts[2] ~= false, facts[3]
 end
 
 function name_of(number)
@@ -84,4 +85,12 @@ end
 
 function order_by_type(number)
   by_type[number] = true
+end
+
+-- "on": jobs that become ready go to lists of fair keys; "off": not any more; false: there are none.
+function fairness_of(number)
+  if fairness[number] == nil then
+    read_facts(number)
+  end
+  return fairness[number]
 end

@@ -1,6 +1,6 @@
 -- Indexes of job lists, read in steps from their beginning or their end. A place is where the last step ended.
 --- @requires core/call, core/header, jobs/schedule, queues/type_keys, extended/indexes
---- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back, walk_types, walk_types_back
+--- @exports walk_index
 
 -- Reads a zset from a place on, by score and then by member, byte by byte: a place keeps its meaning while members come and go.
 local function is_behind(one, other)
@@ -36,14 +36,14 @@ local function members_in(key, first, last, number, kind)
   local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
   for i = 1, #members, 2 do
     local job = read_job(members[i])
-    local stands = job and (not number or job.queue == number and ((kind == "p" or kind == "D") and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
+    local stands = job and (not number or job.queue == number and (string.find("pDQ", kind, 1, true) and job.state == READY or string.lower(indexes.kind_of(job) or "") == string.lower(kind)))
     found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
   end
   return found
 end
 
 -- Up to n members behind a place.
-function walk_on(key, at, id, n, number, kind)
+local function walk_on(key, at, id, n, number, kind)
   local rank = rank_behind(key, at, id)
   return members_in(key, rank, rank + n - 1, number, kind)
 end
@@ -75,7 +75,7 @@ end
 
 -- Tombstones are no places: there may be many, and all are equal. Also returns whether this is the end of the list.
 local MAX_TOMBSTONES = 10000
-function walk_list(key, at, id, n, number)
+local function walk_list(key, at, id, n, number)
   local first, found, looked = at == "" and 0 or place_behind(key, tonumber(at), id), {}, 0
   local entries
   repeat
@@ -106,7 +106,7 @@ local function far_place(slot, entry, at, number)
   return { stands and not is_near and job or false, one, slot, text_of(at), text_of(schedule.due_in_entry(entry)) }
 end
 
-function walk_far(_, at, id, n, number)
+local function walk_far(_, at, id, n, number)
   local slot, first, found = at ~= "" and at or next_slot(number, 0), at ~= "" and tonumber(id) or 0, {}
   while slot and #found < n do
     for i, entry in ipairs(redis.call("LRANGE", schedule.slot_key(number, slot), first, first + n - #found - 1)) do
@@ -126,7 +126,7 @@ local function backwards(found)
 end
 
 -- Like walk_on; at "" = from the end, or from the last member whose score is at most `to`.
-function walk_on_back(key, at, id, n, number, kind, to)
+local function walk_on_back(key, at, id, n, number, kind, to)
   local rank = at == "" and redis.call("ZCOUNT", key, "-inf", to and text_of(to) or "+inf") or rank_behind(key, at, id)
   if at ~= "" and rank > 0 and redis.call("ZRANGE", key, rank - 1, rank - 1)[1] == id then
     rank = rank - 1
@@ -164,7 +164,7 @@ local function place_before(key, at, id)
   return -1
 end
 
-function walk_list_back(key, at, id, n, number)
+local function walk_list_back(key, at, id, n, number)
   local last, found, looked = at == "" and -1 or place_before(key, tonumber(at), id), {}, 0
   local entries
   repeat
@@ -183,7 +183,7 @@ function walk_list_back(key, at, id, n, number)
 end
 
 -- Like walk_far. The place is the slot and the number of the entry that was read last, from 1: jobs come behind it only.
-function walk_far_back(_, at, id, n, number)
+local function walk_far_back(_, at, id, n, number)
   local function slot_before(score)
     return redis.call("ZREVRANGEBYSCORE", queue_key("f", number), score, "-inf", "LIMIT", 0, 1)[1]
   end
@@ -240,10 +240,67 @@ local function walk_lists(at, id, n, number, is_back, walk)
   return found, #found < n and #others < MOST_TYPES
 end
 
-function walk_types(_, at, id, n, number)
+local function walk_types(_, at, id, n, number)
   return walk_lists(at, id, n, number, false, walk_on)
 end
 
-function walk_types_back(_, at, id, n, number)
+local function walk_types_back(_, at, id, n, number)
   return walk_lists(at, id, n, number, true, walk_on_back)
+end
+
+-- Some fair keys of a queue, by name; the cursor behind them, "0" = they are the last. Turns change all the time, so keys are read as Redis has stored them.
+local NAMES_AT_ONCE = 20
+local function some_keys(turns, cursor)
+  local page, names = redis.call("ZSCAN", turns, cursor, "COUNT", NAMES_AT_ONCE), {}
+  for i = 1, #page[2], 2 do
+    names[#names + 1] = page[2][i]
+  end
+  table.sort(names, function(one, other)
+    return is_behind(other, one)
+  end)
+  return page[1], names
+end
+
+-- In the list of each fair key by score. The id of a place is the cursor with which its key was read, the name of the key, and the id of the job.
+local function walk_fair_lists(turns, at, id, n, number, walk)
+  local cursor, name, member = string.match(id, "^(%d+)\n([^\n]*)\n(.*)$")
+  cursor = cursor or "0"
+  local found = {}
+  repeat
+    local next_cursor, names = some_keys(turns, cursor)
+    for _, one in ipairs(names) do
+      local key, is_last = turns .. ":" .. one, one == name -- queues/fair_keys
+      redis.call("EXISTS", meta_key, key)
+      for _, place in ipairs(#found < n and (not name or not is_behind(name, one)) and walk(key, is_last and at or "", is_last and member or "", n - #found, number, "Q") or {}) do
+        place[4] = cursor .. "\n" .. one .. "\n" .. place[2]
+        found[#found + 1] = place
+      end
+    end
+    cursor, name = next_cursor, nil
+  until #found >= n or cursor == "0"
+  return found, #found < n
+end
+
+local function walk_keys(turns, at, id, n, number)
+  return walk_fair_lists(turns, at, id, n, number, walk_on)
+end
+
+local function walk_keys_back(turns, at, id, n, number)
+  return walk_fair_lists(turns, at, id, n, number, walk_on_back)
+end
+
+-- By the kind of an index: how it is read from its beginning, and from its end. All others are zsets by score.
+local WALKS = {
+  r = { walk_list, walk_list_back }, f = { walk_far, walk_far_back }, D = { walk_types, walk_types_back }, Q = { walk_keys, walk_keys_back },
+}
+local BY_SCORE = { walk_on, walk_on_back }
+
+-- Up to n places of an index behind a place: the job (false if it is not in this index), its id, and where to go on: `at` and `id` of the next call. Both ""
+-- = from the beginning, or from the end. to: the highest score. Also returns whether the end was reached.
+function walk_index(kind, is_back, key, at, id, n, number, to)
+  local found, is_end = (WALKS[kind] or BY_SCORE)[is_back and 2 or 1](key, at, id, n, number, kind, to)
+  if is_end == nil then
+    is_end = #found < n
+  end
+  return found, is_end
 end

@@ -1,5 +1,5 @@
 -- Timers of dependents: a dependency of a job ended, or a job has more dependencies than one script handles.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/timeline, extended/moves, extended/dependencies, timers/steps
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/readers, timers/steps
 --- @exports release_dependents, go_on_tying, place_waiters
 
 -- A job without open dependencies: to its ready list, or scheduled.
@@ -10,8 +10,7 @@ local function set_free(job)
     moves.go(job, SCHEDULED, at)
     timeline.log_event("scheduled", job, { due = at })
   else
-    moves.go(job, READY)
-    timeline.log_event("ready", job)
+    moves.set_ready(job)
   end
 end
 
@@ -53,10 +52,14 @@ function release_dependents(id, what)
       if job and not job.is_gone and job.x.waits then
         dependency_ended(job, id, outcome)
       end
+      if job and not job.is_gone then
+        readers.note(job, id, outcome, jobs.job_of(id))
+      end
     end
   end
   steps.finish(what, steps.steps_left > 0)
   if steps.steps_left > 0 then
+    readers.look_soon(id)
     free("HDEL", namespace_key("ended"), id)
   end
 end

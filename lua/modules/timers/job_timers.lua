@@ -129,8 +129,7 @@ function make_due(number, what)
       dependencies.block(job)
     else
       job.to_front, job.is_stalled = --[[ guard: waiting-goes-to-front ]] to_front, --[[ guard: backoff-stays-stalled ]] true
-      moves.go(job, READY)
-      timeline.log_event("ready", job)
+      moves.set_ready(job)
     end
   end)
 end

@@ -11,8 +11,7 @@ local MOST_CALLED = 32
 local function call(job, is_trial)
   moves.leave(job)
   job.to_front = is_trial
-  moves.go(job, READY)
-  timeline.log_event("ready", job)
+  moves.set_ready(job)
 end
 
 function call_for_origin(name, what)

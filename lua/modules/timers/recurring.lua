@@ -1,7 +1,6 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
---- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/unique_keys
---- @requires extended/dependencies, limits/quota_room, limits/queue_settings, limits/store_room, timers/steps, timers/cron_slots
---- @exports make_recurring, make_by_cron, recurring_of, spawn_next, save_number
+--- @requires core/call, core/plan, extended/timeline, limits/store_room, timers/steps, timers/cron_slots, timers/next_recurring
+--- @exports make_recurring, make_by_cron, recurring_of, save_number
 
 -- A recurring job, read and written by its timer. made: the number in the id of its last job; taken: how many numbers up to that made no job, as their
 -- ids were in use.
@@ -59,28 +58,6 @@ local function count_skipped(recurring, missed, come_at)
   return over, reason
 end
 
--- A number that no caller can know ahead: it is made from the microseconds of the clock.
-local function chance_of(id)
-  local time = redis.call("TIME")
-  return tonumber(string.sub(redis.sha1hex(id .. time[1] .. "." .. time[2]), 1, 12), 16)
-end
-
--- The id of the next job, as src/engine/core/ids.ts stores ids, and its number. Jobs with such an id may exist, of an earlier recurring job with this id or
--- of a caller who chose it: numbers are skipped in growing steps. After the first steps they are random: a caller cannot take them all ahead.
-local FIXED_STEPS = 5
-local function free_child(id, n)
-  for step = 0, 40 do
-    n = n + 2 ^ step + (--[[ guard: child-ids-by-chance ]] step > FIXED_STEPS and chance_of(id) % 2 ^ step or 0)
-    local text = id .. "-" .. text_of(n)
-    local child = string.rep("\0", #text == 15 and 2 or 1) .. text
-    local present = jobs.job_of(child)
-    -- guard: earlier-children-keep-their-ids
-    if not new_jobs.is_taken(child, present) and not (present and present.is_gone) then
-      return child, n
-    end
-  end
-end
-
 -- The number of the last job.
 function save_number(id, recurring)
   write("HSET", named_key("R", id), "made", text_of(recurring.made), "taken", text_of(recurring.taken))
@@ -98,71 +75,11 @@ local function save_recurring(id, recurring)
   end
 end
 
--- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota, its unique key or a dependency forbids it: then nothing is planned.
-local function spawn(id, child, recurring, options, slot)
-  if not quota_room.has_room_for_queue(options.queue) then
-    return "quota"
-  end
-  if options.refuse_missing and --[[ guard: missing-dependency-skips-slot ]] dependencies.missing_of(options.needs) ~= "" then
-    return "missing_dependency"
-  end
-  new_jobs.use_defaults(options)
-  if quota_room.room_for_job(registry.number_of(options.queue), #recurring.body + quota_room.new_beside_bytes(options)) ~= "0" or quota_room.room_for_keys(options) ~= "0" then
-    return "quota"
-  elseif unique_claims.claim_key(options, child, recurring.body) ~= "0" then
-    return recurring.has_overlap and "overlap" or "unique_key"
-  end
-  -- guard: recurring-begins-no-drain
-  queue_settings.let_in(registry.number_of(options.queue))
-  local job = new_jobs.new_job(options, child, recurring.body, jobs.job_of(child))
-  jobs.put(job, "spawned", id)
-  new_jobs.place_new(job, options)
-  jobs.put(job, "put", text_of(slot))
-  jobs.put(job, "due", text_of(slot))
-  local made = steps.timer_results.made
-  made[options.queue] = (made[options.queue] or 0) + 1
-end
-
--- What earlier servers stored gets the key that no caller can take: the options of the jobs to come, which those servers read too, and a job that lives.
-local function take_own_key(id, recurring)
-  local former, own = unique_keys.FORMER_KEY .. id, unique_keys.OWN_KEY .. id
-  local from, to = string.find(recurring.options, '"unique":"' .. former .. '"', 1, true)
-  if from then
-    local key = '"unique":"\\u0001' .. former .. '"'
-    recurring.options = string.sub(recurring.options, 1, from - 1) .. key .. string.sub(recurring.options, to + 1)
-    write("HSET", named_key("R", id), "options", recurring.options)
-  end
-  local holder = unique_keys.holder_of(former)
-  if holder and holder.job and --[[ guard: callers-key-stays ]] holder.job.x.spawned == id then
-    unique_keys.rename_unique(holder.job, own)
-  end
-end
-
--- Makes the next job of a recurring job. Returns its id, or nil and why there is none.
-function spawn_next(id, recurring, slot)
-  local child, n = free_child(id, recurring.made)
-  if not child then
-    return nil, "quota"
-  end
-  if recurring.has_overlap then
-    -- guard: recurring-own-key
-    take_own_key(id, recurring)
-  end
-  local options = cjson.decode(recurring.options)
-  options.needs = dependencies.ids_in(recurring.needs)
-  local reason = spawn(id, child, recurring, options, slot)
-  if reason then
-    return nil, reason
-  end
-  recurring.made, recurring.taken = n, recurring.taken + n - recurring.made - 1
-  return child
-end
-
 -- The script that makes the job of a slot moves to the next slot, so any number of servers make
 -- one job. One script makes at most this many: about a millisecond and a half.
 local makes = 32
 local function make_job(id, recurring, slot)
-  local child, reason = spawn_next(id, recurring, slot)
+  local child, reason = next_recurring.spawn_next(id, recurring, slot)
   if not child then
     skip(recurring, slot, 1, reason)
   end

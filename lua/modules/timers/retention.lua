@@ -1,23 +1,38 @@
 -- Timers of what is kept for a limited time: ended jobs, workers that were not seen, tracked jobs that have ended.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/endings, extended/indexes, extended/moves, limits/retention, queues/sessions, timers/steps
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/endings, extended/indexes, extended/moves, extended/readers, limits/retention, queues/sessions, timers/steps
 --- @exports forget_kept, forget_workers, forget_traces
 
-local function forget(job, number)
-  local is_kept = job and not job.is_gone and (job.state == DONE or job.state == CANCELLED) and (not number or job.queue == number)
-  if is_kept then
-    moves.leave(job)
-    moves.vanish(job)
+local function is_kept(job)
+  return job and not job.is_gone and (job.state == DONE or job.state == CANCELLED)
+end
+
+local function forget(job)
+  moves.leave(job)
+  moves.vanish(job)
+end
+
+-- When to look at a kept job again; nil = it is kept no longer.
+local function look_again_at(job)
+  local ends = tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0)
+  if ends > now_floor then
+    return ends
   end
-  return is_kept
+  local is_needed, is_again = readers.is_needed(job)
+  -- guard: needed-result-outlives-retention
+  return is_needed and now_floor + (is_again and 0 or readers.CHECK_AGAIN_MS) or nil
 end
 
 local function forget_aged(what)
   for _, id in ipairs(steps.due_in(namespace_key("keeping"), what)) do
     local job = jobs.job_of(id)
-    if job and tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0) <= now_floor then
+    local at = is_kept(job) and look_again_at(job)
+    remove_member(namespace_key("keeping"), id)
+    if at then
+      add_member(namespace_key("keeping"), text_of(at), id)
+      set_timer("Z" .. job.queue, now_floor) -- It may count among too many from now on.
+    elseif is_kept(job) then
       forget(job)
     end
-    remove_member(namespace_key("keeping"), id)
   end
 end
 
@@ -36,16 +51,27 @@ local function first_ended(key, count)
   return ids
 end
 
--- The timer stays until no more are left than allowed.
+-- The timer stays until no more are left than allowed, but for those that dependents need.
 local function forget_too_many(what, number)
-  local key, most = queue_key("z", number), retention.most_kept_in(number)
+  local key, most, needed, gone = queue_key("z", number), retention.most_kept_in(number), 0, 0
   local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps.steps_left)
   for _, id in ipairs(too_many > 0 and first_ended(key, too_many) or {}) do
     steps.use_steps(1)
-    remove_member(forget(jobs.job_of(id), number) and namespace_key("keeping") or key, id)
+    local job = jobs.job_of(id)
+    local is_here = is_kept(job) and job.queue == number
+    -- guard: needed-result-outlives-count
+    if is_here and readers.is_needed(job) then
+      needed = needed + 1
+    else
+      gone = gone + 1
+      if is_here then
+        forget(job)
+      end
+      remove_member(is_here and namespace_key("keeping") or key, id)
+    end
   end
   plan.lasts[#plan.lasts + 1] = function()
-    if redis.call("ZCARD", key) <= most then
+    if gone == 0 or redis.call("ZCARD", key) <= most + needed then
       redis.call("ZREM", steps.timers_key, what)
     end
   end

@@ -1,13 +1,13 @@
 -- Timers (commands/extended/run_timers): how many steps the script may do, and to what time a timer is set again. Most timers are for the head of a
 -- zset of times. A function for a timer takes the rest of the timer's name, and its whole name.
 --- @requires core/call, core/plan
---- @exports timers_key, start_timers, steps_left, use_steps, timer_results, due_in, some_of, finish
+--- @exports timers_key, start_timers, steps_left, use_steps, timer_results, due_in, some_of, finish, leave_to_server
 
 -- Each job that a timer looks at is a step.
 steps_left = 0
 -- What the timers did: how many jobs they moved, and made in each queue; how many sessions were lost; which recurring jobs by cron need more slots;
--- which operations this server takes over, and how many it leaves to others.
-timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {}, operations = {}, left = 0 }
+-- which operations this server takes over, and how many it leaves to others; numbers of queues whose jobs it moves (extended/order_fairly).
+timer_results = { due = 0, returned = 0, died = 0, expired = 0, made = {}, lost_sessions = 0, wanted_slots = {}, operations = {}, left = 0, fair_queues = {} }
 
 -- limit: steps of this script, at most.
 function start_timers(limit)
@@ -51,4 +51,11 @@ function finish(what, is_done)
   else
     write("ZADD", timers_key, text_of(now_floor), what)
   end
+end
+
+-- The server that runs the timer does a step of another script. If it does not, the timer runs again, on any server.
+local CLAIM_MS = 1000
+function leave_to_server(number, what)
+  timer_results.fair_queues[#timer_results.fair_queues + 1] = number
+  write("ZADD", timers_key, text_of(now_floor + CLAIM_MS), what)
 end

@@ -44,7 +44,8 @@ export function httpCall({
   signal,
 }: HttpCall): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const options: RequestOptions = { method, headers, signal, ...tls };
+    // A connection of its own: the server may close a kept one just when the next call is sent.
+    const options: RequestOptions = { method, headers, signal, agent: false, ...tls };
     const take = (response: IncomingMessage): void => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -417,7 +417,10 @@ describe('pumphouse job, queue and dead', () => {
     await client.jobs.delete(first, { force: true });
     const shown = async (): Promise<string> => (await cli.call('job', 'show', id)).out;
     expect(await shown()).toMatch(
-      new RegExp(`^depends_on +${second}\nfailed_dependencies +${first} \\(deleted\\)$`, 'm'),
+      new RegExp(
+        `^depends_on +${second}\ndependencies +${first} \\(deleted\\),${second} \\(ready\\)\nfailed_dependencies +${first} \\(deleted\\)$`,
+        'm',
+      ),
     );
     await client.jobs.delete(second, { force: true });
     expect(await shown()).toMatch(/^depends_on +- \(blocked by failed_dependencies\)$/m);

@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, string | readonly [null, string]>> = {
   deleteDeadJobs: 'dead rm',
   listQueues: 'queue ls',
   getQueue: 'queue show',
+  listFairKeys: 'queue keys',
   updateQueue: 'queue set',
   deleteQueue: 'queue rm',
   pauseQueue: 'queue pause',
@@ -114,7 +115,14 @@ const LINES = [
   ...['worker ls', 'worker show none', 'worker quiet none', 'worker stop none'],
   ...['dead groups', 'dead ls --queue a', 'dead respawn --queue a --yes', 'dead move b --id one --yes'],
   ...['operation ls', 'operation show none', 'operation stop none', 'operation undo none', 'job retry two'],
-  ...['dead rm --id one --yes', 'queue ls', 'queue show a', 'queue set a max_running=5', 'queue pause a'],
+  ...[
+    'dead rm --id one --yes',
+    'queue ls',
+    'queue show a',
+    'queue keys a',
+    'queue set a max_running=5',
+    'queue pause a',
+  ],
   ...['queue resume a', 'queue drain a', 'queue purge a --state all --yes', 'queue rm a'],
   ...[
     'target set hook HOOK',

@@ -1,4 +1,7 @@
+import type { Dependency } from './dependency.js';
 import type { NewJob } from './producer/new-job.js';
+
+export type { Dependency } from './dependency.js';
 
 /**
  * What the producer and the worker need of a server. There is one implementation over HTTP; another one may call the
@@ -101,6 +104,13 @@ export interface LeaseRequest {
   /** 1 … 100. */
   readonly count: number;
   readonly waitMs: number;
+  /**
+   * From when a first job is there it waits so long for `min` jobs, and then leases those that are there. Until then it
+   * leases none. Undefined: it leases at once what is there.
+   */
+  readonly lingerMs?: number | undefined;
+  /** 1 … `count`, which is the default; with `lingerMs` only. */
+  readonly min?: number | undefined;
   readonly ttrMs: number;
   /** The id of the worker's session, or any name of a worker; undefined = none. */
   readonly worker?: string | undefined;
@@ -139,6 +149,8 @@ export interface LeasedJob extends LeaseRef {
   /** The payload as text: JSON as it was sent, to the last digit; bytes decoded as UTF-8. */
   readonly text: string;
   readonly bytes: Uint8Array;
+  /** The jobs that it was published to run after, in the order in which it names them; left out if there are none. */
+  readonly dependencies?: readonly Dependency[];
   /** Why the payload cannot be read: the worker fails such a job, without a handler. */
   readonly unreadable?: string;
 }

@@ -1,6 +1,7 @@
 import type {
   Ack,
   AckStatus,
+  Dependency,
   EncodedPayload,
   EndedJob,
   ExtendedLease,
@@ -23,7 +24,7 @@ import { JobWithPayload, type LeasedPayload } from './leased-payload.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
 import { type ApiAnswer, type ApiClient, notJson, parseAnswer } from './transport/api-client.js';
 import { sleep, timerMs, wholeWait } from './transport/transport.js';
-import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
+import { dependencyOf, fromBase64, fromWire, toBase64, toWire, type WireDependency } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
@@ -80,8 +81,9 @@ export class HttpDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, types, count, ttrMs, worker, signal } = request;
+    const { queues, order, types, count, min, ttrMs, worker, signal } = request;
     const waitMs = wholeWait(timerMs(request.waitMs));
+    const lingerMs = request.lingerMs === undefined ? undefined : wholeWait(timerMs(request.lingerMs));
     const poll = new Poll(signal, async (answered) => {
       if (worker !== undefined) await this.endWaits(worker, answered);
     });
@@ -89,8 +91,18 @@ export class HttpDriver implements JobDriver {
       .call({
         method: 'POST',
         path: 'leases',
-        body: { queues, order, types, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
-        waitMs,
+        body: {
+          queues,
+          order,
+          types,
+          count,
+          wait_ms: waitMs,
+          linger_ms: lingerMs,
+          min,
+          ttr_ms: ttrMs,
+          worker,
+        },
+        waitMs: timerMs(waitMs + (lingerMs ?? 0)),
         limits: { tries: Math.min(this.api.tries, LEASE_TRIES) },
         hurry: poll.hurry,
         // The server takes leases back whose answer did not arrive.
@@ -341,6 +353,7 @@ interface WireJob {
   readonly content_type: string;
   readonly data?: unknown;
   readonly data_base64?: string;
+  readonly dependencies?: readonly WireDependency[];
 }
 
 /** @throws {PumphouseError} `invalid_response` */
@@ -466,6 +479,7 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
   readonly publishedAt: string | null;
   readonly expiresAt: string | null;
   readonly progress: unknown;
+  declare readonly dependencies?: readonly Dependency[];
   declare readonly unreadable?: string;
   declare readonly maxRunMs?: number;
 
@@ -491,6 +505,7 @@ class HttpLeasedJob extends JobWithPayload implements LeasedJob {
     this.expiresAt = wire.expires_at;
     this.progress = wire.progress;
     this.contentType = wire.content_type;
+    if (wire.dependencies !== undefined) this.dependencies = wire.dependencies.map(dependencyOf);
     if (wire.data_base64 === undefined) {
       this.data = wire.data;
       this.hold(payload, OTHER_FORMS);

@@ -1,3 +1,4 @@
+import type { Dependency } from './dependency.js';
 import type { Given } from './optional.js';
 
 /** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */
@@ -84,9 +85,30 @@ export function fromWire(value: unknown): unknown {
   const shown: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
     if (name === 'data_base64') shown['data'] = fromBase64(String(field));
+    else if (name === 'dependencies' && Array.isArray(field))
+      shown[name] = field.map((one) => dependencyOf(one as WireDependency));
     else shown[camelOf(name)] = OPAQUE.has(name) ? (field as unknown) : fromWire(field);
   }
   return shown;
+}
+
+/** A dependency as the API writes it. */
+export interface WireDependency {
+  readonly id: string;
+  readonly state: string;
+  readonly result?: unknown;
+  readonly result_base64?: string;
+  readonly result_type?: string;
+  readonly truncated?: true;
+}
+
+/** A result belongs to the user: its keys stay as they are. */
+export function dependencyOf({ result_base64, result_type, ...rest }: WireDependency): Dependency {
+  return {
+    ...rest,
+    ...(result_base64 === undefined ? {} : { result: fromBase64(result_base64) }),
+    ...(result_type === undefined ? {} : { resultType: result_type }),
+  };
 }
 
 function snakeOf(name: string): string {

@@ -96,6 +96,30 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect((await lease()).map(({ id }) => id)).toEqual([a]);
     });
 
+    it('lingers for more jobs, and leases none before it answers', async () => {
+      const [a] = await publish({});
+      const begunMs = performance.now();
+      const lingering = lease({ lingerMs: 300 });
+      await sleep(50);
+      expect(await find(a!)).toMatchObject({ state: 'ready' });
+      const [b] = await publish({});
+      expect((await lingering).map(({ id }) => id)).toEqual([a, b]);
+      expect(performance.now() - begunMs).toBeGreaterThan(290);
+      const together = lease({ waitMs: 60_000, lingerMs: 60_000, min: 2 });
+      const [c, d] = [await publish({}), await publish({})].flat();
+      expect((await together).map(({ id }) => id)).toEqual([c, d]);
+    });
+
+    it('leases nothing if it is aborted while it lingers', async () => {
+      const [id] = await publish({});
+      const abort = new AbortController();
+      const lingering = lease({ lingerMs: 60_000, signal: abort.signal });
+      await sleep(50);
+      abort.abort();
+      expect(await lingering.catch(() => [])).toEqual([]);
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 5 });
+    });
+
     it('returns all fields of a leased job', async () => {
       const [id] = await publish({
         type: 't',

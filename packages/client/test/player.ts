@@ -40,6 +40,8 @@ interface Keyed {
 }
 interface Behaviour {
   readonly progress?: unknown;
+  /** Returns id, state and result of each of its dependencies, and whether the result is left out. */
+  readonly returns_dependencies?: boolean;
   readonly wait_ms?: number;
   readonly ignore_ms?: number;
   readonly raises?: 'retry' | 'fail' | 'release' | 'error';
@@ -80,7 +82,7 @@ function jobOf({ bytes, ...wire }: WireJob): NewJob {
 async function behave(
   behaviour: Behaviour,
   job: Job,
-  { signal, progress }: HandlerContext,
+  { signal, progress, dependencies }: HandlerContext,
 ): Promise<unknown> {
   const { group, delay_ms: delayMs, message = 'odd' } = behaviour;
   const options = {
@@ -92,6 +94,8 @@ async function behave(
     print({ event: 'context', value: store.getStore() ?? null });
     store.enterWith('a handler');
   }
+  if (behaviour.returns_dependencies === true)
+    return dependencies().map((one) => [one.id, one.state, one.result ?? null, one.truncated ?? false]);
   if (behaviour.progress !== undefined) await progress(behaviour.progress);
   await sleep(behaviour.ignore_ms ?? 0);
   await sleep(behaviour.wait_ms ?? 0, undefined, { signal }).catch(() => undefined);

@@ -89,7 +89,8 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     it('shows the counts and settings of a queue that does not exist and of a queue with jobs', async () => {
       const none = {
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
-        ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back', redact: null },
+        ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back', fair: false, redact: null },
+        ...{ order: null, onDead: 'continue' },
         ...{ pausedAt: null, pausedBy: null, pauseNote: null, drainingAt: null, push: null },
       };
       const zero = {
@@ -310,6 +311,29 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect([runs.size, warned]).toEqual([many, []]);
     });
 
+    it('lists the fair keys of a queue, the largest first', async () => {
+      await pumphouse.queues.update(queue, { fair: { weights: { a: 2 } } });
+      await pumphouse.publishMany(['a', 'b', 'b'].map((fairKey) => ({ queue, fairKey })));
+      const { keys, complete } = await pumphouse.queues.keys(queue, { limit: 1 });
+      expect(keys).toMatchObject([{ key: 'b', ready: 2 }]);
+      expect(Date.parse(keys[0]!.oldestPublishedAt!)).toBeGreaterThan(0);
+      expect(complete).toBe(true);
+      expect(await pumphouse.queues.update(queue, { fair: false })).toMatchObject({ fair: false });
+    });
+
+    it('sets a strict order of a queue, and refuses it beside a higher limit per key', async () => {
+      const { queues } = pumphouse;
+      const strict = { order: 'strict', onDead: 'block' } as const;
+      expect(await queues.update(queue, strict)).toMatchObject(strict);
+      await expect(queues.update(queue, { maxRunningPerKey: 2 })).rejects.toMatchObject({
+        code: 'invalid_argument',
+      });
+      expect(await queues.update(queue, { order: null })).toMatchObject({
+        order: null,
+        maxRunningPerKey: null,
+      });
+    });
+
     it('rejects every call with the reason of its signal', async () => {
       const { jobs, queues, deadLetter, operations, recurring, stats, workers, variables } = pumphouse;
       const reason = new Error('enough');
@@ -331,6 +355,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         'jobs.delete': (options) => jobs.delete('a', options),
         'queues.get': (options) => queues.get(queue, options),
         'queues.explain': (options) => queues.explain(queue, options),
+        'queues.keys': (options) => queues.keys(queue, options),
         'queues.list': (options) => queues.list({}, options),
         'queues.each': (options) => queues.each({}, options).next(),
         'queues.update': (options) => queues.update(queue, { maxRunning: 1 }, options),

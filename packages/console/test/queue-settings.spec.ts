@@ -14,6 +14,7 @@ const QUEUE = {
     lease_grace_ms: null,
     expired: 'back',
     index_tags: true,
+    fair: true,
     defaults: {},
   },
 } as unknown as Queue;
@@ -31,6 +32,7 @@ describe('the form of the settings of a queue', () => {
       rate: '100/1 burst 20',
       expired: 'back',
       index_tags: 'on',
+      fair: 'on',
       defaults: '{"tries":5}',
     });
   });
@@ -42,6 +44,8 @@ describe('the form of the settings of a queue', () => {
     ['rate', '5 / 0.5 burst 2', '{"rate":5,"period_ms":500,"burst":2}'],
     ['index_tags', 'off', 'false'],
     ['expired', 'front', '"front"'],
+    ['fair', 'off', 'false'],
+    ['fair', '{"weights":{"big":3}}', '{"weights":{"big":3}}'],
     ['defaults', '{"ttr_ms":60000}', '{"ttr_ms":60000}'],
     ['redact', '["$.card.number","$..email"]', '["$.card.number","$..email"]'],
   ])('sends %s %j as %s', (name, text, expected) => {
@@ -56,6 +60,8 @@ describe('the form of the settings of a queue', () => {
     ['rate', '0/1'],
     ['rate', '100000/1'],
     ['expired', 'middle'],
+    ['fair', 'yes'],
+    ['fair', '[1]'],
     ['defaults', '[1]'],
     ['defaults', '{"a":}'],
     ['redact', '$.card'],

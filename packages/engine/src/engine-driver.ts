@@ -87,10 +87,11 @@ export class EngineDriver implements JobDriver {
 
   /** The engine takes back what it has leased for a signal that is aborted by then. */
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, types, count, waitMs, ttrMs, worker, signal } = request;
+    const { queues, order, types, count, waitMs, lingerMs, min = count, ttrMs, worker, signal } = request;
     const jobs = await call(() =>
       this.engine.lease(this.namespace, {
         ...{ queues, count, waitMs, ttrMs, signal, confirms: true },
+        ...(lingerMs === undefined ? {} : { linger: { ms: lingerMs, min } }),
         ...(types === undefined ? {} : { types }),
         ...(worker === undefined ? {} : { worker }),
         ...(order === 'round_robin' ? { inTurns: true } : {}),

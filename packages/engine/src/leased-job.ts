@@ -1,6 +1,13 @@
-import { JobWithPayload, PAYLOAD_FORMS, type LeasedJob, type LeasedPayload } from '@pumphouse/client';
+import {
+  type Dependency,
+  JobWithPayload,
+  PAYLOAD_FORMS,
+  type LeasedJob,
+  type LeasedPayload,
+} from '@pumphouse/client';
 import { isoTimeOrNull } from '#src/domain/iso-time';
 import type { LeasedJob as EngineJob } from '#src/domain/job/job';
+import { dependencyOf } from './answers.js';
 import { readData, type ReadData } from './payload.js';
 
 /** Read when it is first wanted. */
@@ -53,6 +60,7 @@ export class EngineLeasedJob extends JobWithPayload implements LeasedJob {
   readonly expiresAt: string | null;
   readonly progress: unknown;
   declare readonly maxRunMs?: number;
+  declare readonly dependencies?: readonly Dependency[];
 
   constructor(job: EngineJob) {
     super();
@@ -75,6 +83,7 @@ export class EngineLeasedJob extends JobWithPayload implements LeasedJob {
     this.expiresAt = isoTimeOrNull(job.expiresAtMs);
     const progress = extended?.progress ?? null;
     this.progress = progress === null ? null : (JSON.parse(progress) as unknown);
+    if (extended?.dependencies) this.dependencies = extended.dependencies.map(dependencyOf);
     this.hold(new EnginePayload(job.body, extended?.contentType ?? null), PAYLOAD_FORMS);
   }
 }

@@ -1,5 +1,6 @@
 import {
   type Explanation,
+  type FairKeys,
   type Given,
   givenOptions,
   type JobState,
@@ -13,7 +14,7 @@ import {
 } from '@pumphouse/client';
 import { QueueError } from '#src/domain/errors';
 import { toShown } from '#src/contract/fields/wire';
-import { QueueAnswer, queueFacts, type SettingsChange } from '#src/contract/queue-settings';
+import { FairKeysAnswer, QueueAnswer, queueFacts, type SettingsChange } from '#src/contract/queue-settings';
 import { checkNames } from '#src/domain/ids';
 import { JOB_STATES, STATE_NAMES } from '#src/domain/job/states';
 import { checkNumber } from '#src/engine/core/checks';
@@ -26,6 +27,8 @@ import { explain } from './explain.js';
 
 const PAGE = 100;
 const MAX_PAGE = 1_000;
+const KEYS = 20;
+const MAX_KEYS = 100;
 const MAX_DRAIN_WAIT_MS = 60_000;
 
 /** Queues of the namespace: the methods that `queues` of the HTTP client has. */
@@ -63,6 +66,18 @@ export class EngineQueues {
   /** Says why the queue gives no jobs; assumes that a server pushes the jobs of its target. */
   explain(queue: string, options: CallOptions = {}): Promise<Explanation> {
     return explain(this.engine, this.namespace, (view) => explainedQueue(view, queue), options);
+  }
+
+  /** The fair keys of a fair queue with the most ready jobs, the largest first. */
+  keys(
+    queue: string,
+    { limit = KEYS, signal }: CallOptions & { readonly limit?: number | undefined } = {},
+  ): Promise<FairKeys> {
+    return repeat(async () => {
+      checkNumber('limit', limit, 1, MAX_KEYS);
+      const { keys, isComplete } = await this.queues.fairKeys(this.namespace, queue, limit);
+      return toShown(FairKeysAnswer, { keys, complete: isComplete }) as FairKeys;
+    }, signal);
   }
 
   /** Changes settings: what is left out stays, null takes away. */

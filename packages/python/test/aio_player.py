@@ -23,6 +23,8 @@ async def behave(behaviour: Fields, job: pumphouse.Job, context: aio.JobContext)
     if "sets_context" in behaviour:
         write({"event": "context", "value": player.setting.get()})
         player.setting.set("a handler")
+    if behaviour.get("returns_dependencies"):
+        return [[one.id, one.state, one.result, one.truncated] for one in context.dependencies()]
     if "progress" in behaviour:
         await context.progress(behaviour["progress"])
     try:

@@ -57,6 +57,8 @@ def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext)
     if "sets_context" in behaviour:
         write({"event": "context", "value": setting.get()})
         setting.set("a handler")
+    if behaviour.get("returns_dependencies"):
+        return [[one.id, one.state, one.result, one.truncated] for one in context.dependencies()]
     if "progress" in behaviour:
         context.progress(behaviour["progress"])
     time.sleep(behaviour.get("ignore_ms", 0) / 1000)

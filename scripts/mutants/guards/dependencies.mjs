@@ -84,7 +84,7 @@ export const DEPENDENCIES = [
     name: 'dependencies: an id is taken until its dependents are notified',
     off: 'false',
     spec: SPEC,
-    test: 'dependencies › keep the id of a done job in use until its dependents are updated',
+    test: 'dependencies › keep the id of a done job in use until its dependents have ended',
   },
   {
     id: 'cancel-grace-ends-lease',

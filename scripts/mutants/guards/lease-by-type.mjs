@@ -19,7 +19,7 @@ export const LEASE_BY_TYPE = [
   {
     id: 'simple-jobs-stay-in-the-list',
     name: 'lease by type: simple jobs stay in the ready list',
-    off: 'job and (kind == "r" or job.entry ~= type_keys.LISTED)',
+    off: 'job and not keeps(job, kind)',
     spec: SPEC,
     test: 'leases by type › order a queue whose jobs were ready before',
   },

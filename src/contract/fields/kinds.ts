@@ -269,6 +269,35 @@ export function TextsByName(
   });
 }
 
+/** `true`, `false`, or an object with whole numbers by name in `weights` and one as `default`, all of them optional. */
+export function FlagOrWeights(
+  about: string,
+  { count, name, most }: { readonly count: number; readonly name: number; readonly most: number },
+): PropertyDecorator {
+  const weight = { type: 'integer', minimum: 1, maximum: most };
+  const weights = {
+    type: 'object',
+    maxProperties: count,
+    propertyNames: { minLength: 1, maxLength: name, pattern: LABEL.source },
+    additionalProperties: weight,
+  };
+  const object = { type: 'object', properties: { weights, default: weight }, additionalProperties: false };
+  const rule = `must be true, false, or an object: \`weights\`, at most ${String(count)} whole numbers from 1 to ${String(most)} by key, and \`default\`, one for all other keys`;
+  const isWeights = (value: unknown): boolean =>
+    isObject(value) &&
+    Object.keys(value).length <= count &&
+    Object.entries(value).every(
+      ([key, one]) => isText(key, 1, name) && LABEL.test(key) && isWhole(one, 1, most),
+    );
+  return declare({ schema: { oneOf: [{ type: 'boolean' }, object] }, about }, rule, (value) => {
+    if (typeof value === 'boolean') return true;
+    if (!isObject(value)) return false;
+    return Object.entries(value).every(([field, one]) =>
+      field === 'weights' ? isWeights(one) : field === 'default' && isWhole(one, 1, most),
+    );
+  });
+}
+
 /** An object of a class. */
 export function Part(about: string, of: () => FieldsClass): PropertyDecorator {
   return declareParts({ about, of });

@@ -7,6 +7,7 @@ import {
   MAX_UINT32,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
+import { GONE_STATES } from '../../domain/job/dependency.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { join, orNull } from '../fields/derived.js';
 import { HoldsData, Nullable, Open, Optional } from '../fields/field.js';
@@ -114,6 +115,22 @@ export class JobAnswer extends JobFacts {
   @Label('The type of its payload.', { max: MAX_LABEL }) content_type!: string;
 }
 
+/** A dependency of a job, and its result. */
+export class DependencyAnswer {
+  @JobId('Its id.') id!: string;
+  @OneOf('Its state; `missing`: no job had the id when the dependency was stored.', [
+    ...Object.keys(JOB_STATES),
+    ...GONE_STATES,
+  ])
+  state!: string;
+  @Optional() @HoldsData() @AnyJson('Its result, if it is JSON.') result?: unknown;
+  @Optional() @HoldsData() @Base64('The bytes of its result, if it is not.') result_base64?: string;
+  @Optional() @Label('The content type of its result.', { max: MAX_LABEL }) result_type?: string;
+  @Optional()
+  @Flag('True: its result is left out, as the results of a job have up to 64 KiB in all. Get that job.')
+  truncated?: boolean;
+}
+
 /** A job as the worker gets it that leases it. No other call shows the number of a lease. */
 export class LeasedJobAnswer extends JobAnswer {
   @Whole('The number of the lease (fencing token), for all lease operations.', 1, MAX_UINT32) lease!: number;
@@ -124,6 +141,13 @@ export class LeasedJobAnswer extends JobAnswer {
     MAX_PERIOD_MS,
   )
   max_run_ms?: number;
+  @Optional()
+  @Parts(
+    'Its dependencies in the order in which they were named, with their results; left out if there are none.',
+    () => DependencyAnswer,
+    MANY,
+  )
+  dependencies?: readonly DependencyAnswer[];
 }
 
 /** Releases by workers without a handler. */
@@ -146,7 +170,13 @@ export class WholeJobAnswer extends join(JobAnswer, orNull(KeptOptions, 'not set
   @Flag('True: a cancel is requested.') cancel_requested!: boolean;
   @Flag('True: it is tracked.') tracked!: boolean;
   @Nullable() @Part('Its result.', () => ResultAnswer) result!: ResultAnswer | null;
-  @JobIds('Its dependencies.', { min: 0, max: MANY }) depends_on!: readonly string[];
+  @JobIds('The dependencies that have not ended.', { min: 0, max: MANY }) depends_on!: readonly string[];
+  @Parts(
+    'All of its dependencies in the order in which they were named, with their results.',
+    () => DependencyAnswer,
+    MANY,
+  )
+  dependencies!: readonly DependencyAnswer[];
   @TextsByName('Failed dependencies, and how they ended.', {
     count: MANY,
     name: ANY_NAME,

@@ -5,6 +5,15 @@ import { asciiText, JsonText } from '../json/json-text.js';
 
 const PLAIN_TYPE = JSON.stringify(PLAIN_JSON);
 
+/** Names of the members that have data in answers: as JSON, in base64, and its type. */
+interface DataNames {
+  readonly json: string;
+  readonly base64: string;
+  readonly type: string;
+}
+const PAYLOAD: DataNames = { json: 'data', base64: 'data_base64', type: 'content_type' };
+const RESULT: DataNames = { json: 'result', base64: 'result_base64', type: 'result_type' };
+
 /** Data of a job in answers. */
 export interface DataAnswer {
   readonly data?: unknown;
@@ -27,10 +36,21 @@ export function answerData(body: Buffer, contentType: string | null, maxDepth: n
 
 /** The members of `answerData` as JSON text in ASCII, without braces. */
 export function dataJson(body: Buffer, contentType: string | null, maxDepth: number): string {
+  return membersOf(body, contentType, maxDepth, PAYLOAD);
+}
+
+/** The same of a result that stands among other fields of its job. */
+export function resultJson(body: Buffer, contentType: string | null, maxDepth: number): string {
+  return membersOf(body, contentType, maxDepth, RESULT);
+}
+
+function membersOf(body: Buffer, contentType: string | null, maxDepth: number, names: DataNames): string {
   const { data, dataBase64, contentType: type } = answerData(body, contentType, maxDepth);
   const value =
-    data instanceof JsonText ? `"data":${asciiText(data.text)}` : `"data_base64":"${dataBase64 ?? ''}"`;
-  return `${value},"content_type":${type === PLAIN_JSON ? PLAIN_TYPE : asciiJson(type)}`;
+    data instanceof JsonText
+      ? `"${names.json}":${asciiText(data.text)}`
+      : `"${names.base64}":"${dataBase64 ?? ''}"`;
+  return `${value},"${names.type}":${type === PLAIN_JSON ? PLAIN_TYPE : asciiJson(type)}`;
 }
 
 /** Progress in an answer: what an older server stored may be nested too deeply. */

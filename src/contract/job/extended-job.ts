@@ -1,3 +1,4 @@
+import type { DependencyResult } from '../../domain/job/dependency.js';
 import type {
   DependencyFailure,
   JobSummary,
@@ -6,6 +7,7 @@ import type {
   TimelineEntry,
   UniqueKey,
 } from '../../domain/job/extended-job.js';
+import type { ResultRights } from '../../domain/unique-rights.js';
 import type { Inside } from '../fields/wire.js';
 import type { KeptOptions, PublishFields } from './options.js';
 
@@ -21,9 +23,8 @@ interface Parts {
 export type OptionsOf<T extends object> = Omit<Inside<T>, keyof Parts> & Pick<Parts, keyof Parts & keyof T>;
 
 /** A job of the native API as a producer publishes it. The queue's defaults apply to omitted fields. */
-export interface NewExtendedJob extends OptionsOf<
-  Omit<PublishFields, 'data' | 'data_base64' | 'push' | 'run_at'>
-> {
+export interface NewExtendedJob
+  extends OptionsOf<Omit<PublishFields, 'data' | 'data_base64' | 'push' | 'run_at'>>, ResultRights {
   /** With the field `contentType`; without it, JSON. */
   readonly body: Buffer;
   /** When it is due; alternative to `delayMs`. */
@@ -47,6 +48,8 @@ export interface JobDetails extends JobSummary, KeptValues {
   readonly dependsOn: readonly string[];
   /** Failed dependencies, and how they ended: `died`, `cancelled`, `expired`, … */
   readonly failedDependencies: Readonly<Record<string, string>>;
+  /** All of them in the order in which they were named, with those that have ended, and their results. */
+  readonly dependencies: readonly DependencyResult[];
   /** Up to 100 of them. */
   readonly dependents: readonly string[];
   readonly onDependencyFailure: DependencyFailure;

@@ -114,6 +114,13 @@ export class KeptOptions {
   @Label('Jobs with the same key share the limits per key of their queue.', { max: MAX_LABEL })
   concurrency_key?: string;
   @Optional()
+  @Stores({ field: 'fair', path: 'extended' })
+  @Label(
+    'In a fair queue, keys are served in turns. Default: its concurrency key; jobs with neither have turns together.',
+    { max: MAX_LABEL },
+  )
+  fair_key?: string;
+  @Optional()
   @Stores({ field: 'keep', path: 'hash', idle: 0 })
   @Whole('How long the job and its result are kept when it is done; 0 = not kept.', 0, MAX_PERIOD_MS)
   retention_ms?: number;

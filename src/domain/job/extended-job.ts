@@ -143,11 +143,13 @@ export interface Completion extends LeaseRef {
   };
   /** New data and another queue are refused for a job with a URL of its own: the caller lacks the permission `push`. */
   readonly withoutPush?: true;
+  /** As for a job that is published, of the dependencies of `next`. */
+  readonly resultsOf?: readonly string[];
 }
 
 /** An acknowledgement, with an outcome if the job has one; without one it is the same as an ack of lmstfy's API. */
 export interface ExtendedAck extends Ack {
-  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next' | 'withoutPush'>;
+  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next' | 'withoutPush' | 'resultsOf'>;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Durability } from '../durability.js';
+import type { DependencyResult } from './dependency.js';
 import type { SimpleState } from './states.js';
 
 /** A job as a producer publishes it. */
@@ -124,6 +125,8 @@ export interface ExtendedFacts {
   readonly waitedMs: number | null;
   /** How long this lease may last in all, in milliseconds; null = as long as there are heartbeats. */
   readonly maxRunMs: number | null;
+  /** The jobs that it was published to run after, in the order in which they were named; undefined = none. */
+  readonly dependencies?: readonly DependencyResult[];
 }
 
 /**
@@ -135,6 +138,14 @@ export interface Receipt {
   readonly record: string;
   /** To be called once per call, unless its jobs are undone. */
   arrived(): void;
+}
+
+/** A lease request that waits for more jobs than the first one. Until it is answered, no job is leased. */
+export interface Linger {
+  /** How long it waits for them, in milliseconds, from when it finds a first job. Then it leases what is there. */
+  readonly ms: number;
+  /** 1 … `count`: so many jobs that can be leased together end it before. */
+  readonly min: number;
 }
 
 /** Options of a lease request. */
@@ -150,6 +161,8 @@ export interface LeaseRequest {
   readonly ttrMs?: number;
   /** Milliseconds to wait for the first job, 0 = do not wait. */
   readonly waitMs: number;
+  /** Left out: the first jobs that are there are leased. */
+  readonly linger?: Linger;
   /** Aborted when the consumer disconnects: its wait ends, and leases made for it are undone. */
   readonly signal?: AbortSignal;
   /**

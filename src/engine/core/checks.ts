@@ -45,12 +45,15 @@ export function checkAcks(namespace: string, acks: readonly Ack[]): void {
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkRequest({ count, ttrMs, waitMs, queues, types }: LeaseRequest): void {
+export function checkRequest({ count, ttrMs, waitMs, linger, queues, types }: LeaseRequest): void {
   if (queues.length === 0) throw new ArgumentError('queues', 'names one queue at least');
   if (types !== undefined) checkTypes(types);
   checkNumber('count', count, 1, MAX_LEASE_COUNT);
   if (ttrMs !== undefined) checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
   checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
+  if (linger === undefined) return;
+  checkNumber('linger.ms', linger.ms, 0, MAX_TIME_MS);
+  checkNumber('linger.min', linger.min, 1, count);
 }
 
 /** @throws {QueueError} `invalid_argument`: a type that no job can have, or too many of them */

@@ -31,8 +31,14 @@ function reasonsOf(job: Partial<JobDetails>, more: Partial<JobReasons>): JobReas
     ...{ nowMs: NOW_MS, queue: QUEUE, front: { urgent: 0, older: 0, isExact: true, isOfType: false } },
     ...{ keyRateAtMs: null, dependencies: [], isStuck: false, hiddenDependencies: 0, origin: null },
     deadDependencies: [],
-    ...{ slots: null, typeRequestMs: NOW_MS - 1_000, isTypeAwaited: false, typedRequestMs: NOW_MS },
-    ...{ session: null, leasedAtMs: null, runEndsAtMs: null, loops: [] },
+    ...{
+      slots: null,
+      heldBefore: 0,
+      typeRequestMs: NOW_MS - 1_000,
+      isTypeAwaited: false,
+      typedRequestMs: NOW_MS,
+    },
+    ...{ session: null, leasedAtMs: null, runEndsAtMs: null, loops: [], turn: null },
     job: { ...JOB, ...job },
     ...more,
   };
@@ -240,6 +246,23 @@ describe('the causes of a job', () => {
   it('have the full store not before what a lease or an end says', () => {
     expect(names({ state: 'leased' }, { queue })).toEqual(['leased']);
     expect(names({ state: 'done' }, { queue })).toEqual(['done']);
+  });
+
+  it('count a ready job of the key only where the rate of the key allows more', () => {
+    const holder = { id: 'first', state: 'ready', worker: null, leasedAtMs: null } as const;
+    const held = (settings: Partial<typeof SETTINGS>, keyRateAtMs: number | null) =>
+      names(
+        { state: 'held', concurrencyKey: 'k' },
+        {
+          queue: { ...QUEUE, settings: { ...SETTINGS, ...settings } },
+          slots: { taken: 1, holders: [holder] },
+          keyRateAtMs,
+        },
+      );
+    const ratePerKey = { rate: 1, periodMs: 1, burst: 1 };
+    expect(held({ ratePerKey }, null)).toEqual(['concurrency_key', 'pool_moving']);
+    expect(held({ ratePerKey }, NOW_MS + 1)).toEqual(['pool_moving', 'rate']);
+    expect(held({ maxRunningPerKey: 1 }, null)).toEqual(['concurrency_key', 'pool_moving']);
   });
 
   it('say of a held job that nothing holds any more that it becomes ready', () => {

@@ -18,6 +18,7 @@ import {
   queueOf,
   slotsOf,
   textOf,
+  turnOf,
   timeOf,
 } from './parts.js';
 import type { JobEnd, JobReasons, QueueReasons, RecurringReasons } from './reasons.js';
@@ -50,6 +51,7 @@ export class Explainer {
       leasedAtMs: timeOf(parts.get('leased_ms')),
       runEndsAtMs: timeOf(parts.get('run_ends_ms')),
       front: frontOf(listOf(parts.get('front'))),
+      turn: turnOf(listOf(parts.get('turn'))),
       typeRequestMs: this.newestMs(namespace, job.queue, job.type, timeOf(parts.get('type_request_ms'))),
       isTypeAwaited: Number(textOf(parts.get('type_waits_until_ms'))) > nowMs,
       typedRequestMs:
@@ -57,6 +59,7 @@ export class Explainer {
           ? nowMs
           : timeOf(parts.get('typed_request_ms')),
       slots: slotsOf(listOf(parts.get('slots'))),
+      heldBefore: Number(parts.get('held_before') ?? 0),
       keyRateAtMs: timeOf(parts.get('key_rate_ms')),
       dependencies: dependenciesOf(listOf(parts.get('needs'))),
       deadDependencies: deadDependenciesOf(listOf(parts.get('dead'))),

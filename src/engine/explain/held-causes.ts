@@ -63,19 +63,51 @@ function hidden({ hiddenDependencies: number }: JobReasons): string {
 
 /* Slots and rate of its concurrency key. */
 
+/** An earlier job of its key has not ended, whether it runs or not. */
+export function strictOrder({ reasons, nowMs, queue, remedies }: KnownJob): Cause | null {
+  const { state, concurrencyKey: key } = reasons.job;
+  const { slots, origin, heldBefore } = reasons;
+  const [first] = slots?.holders ?? [];
+  if (state !== 'held' || origin !== null || queue.settings.order === null || first === undefined)
+    return null;
+  const dead = first.state === 'dead' ? ': the queue goes on when it is respawned or deleted' : '';
+  const others = heldBefore === 0 ? '' : `, and ${count(heldBefore, 'held job')} of the key before it`;
+  return cause(
+    'order',
+    `The job is held by the strict order of its concurrency key ${key ?? ''}: it waits for the end of ${holderText(first, nowMs)}${dead}${others}.`,
+    {
+      facts: { concurrency_key: key, first: holderFacts(first), held_before: heldBefore },
+      sinceMs: enteredMs(reasons),
+      remedies: [
+        ...(first.state === 'dead' ? [remedies.respawn(first.id)] : []),
+        ...(first.state === 'scheduled' ? [remedies.runNow(first.id)] : []),
+        ...(first.state === 'leased' ? [remedies.cancel(first.id)] : []),
+        ...(first.state === 'ready' && queue.target === null ? [remedies.lease(queue.queue)] : []),
+        remedies.withoutOrder(queue.queue),
+      ],
+    },
+  );
+}
+
 export function concurrencyKey({ reasons, nowMs, queue, remedies }: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = reasons.job;
-  const { slots, origin } = reasons;
-  const limit = queue.settings.maxRunningPerKey;
+  const { slots, origin, keyRateAtMs } = reasons;
+  const { maxRunningPerKey: limit, ratePerKey } = queue.settings;
   if (state !== 'held' || origin !== null || key === null || slots === null) return null;
-  if (limit === null || slots.taken < limit) return null;
+  if (queue.settings.order !== null && slots.holders.length > 0) return null;
   const { taken, holders } = slots;
+  const isFull = limit !== null && taken >= limit;
+  // The rate allows more, but jobs that are ready go first.
+  const isBehind = ratePerKey !== null && keyRateAtMs === null && holders.some(isReady);
+  if (!isFull && !isBehind) return null;
+  const named = joined(
+    holders.map((one) => holderText(one, nowMs)),
+    taken,
+  );
+  const why = isFull ? `the limit is ${String(limit)}` : 'its rate allows no more before they are leased';
   return cause(
     'concurrency_key',
-    `The job is held: ${count(taken, 'job')} with its concurrency key ${key} ${taken === 1 ? 'runs' : 'run'} (${joined(
-      holders.map((one) => holderText(one, nowMs)),
-      taken,
-    )}), and the limit is ${String(limit)}.`,
+    `The job is held: ${count(taken, 'job')} with its concurrency key ${key} ${taken === 1 ? 'has' : 'have'} a slot (${named}), and ${why}.`,
     {
       facts: { concurrency_key: key, running: taken, limit, holders: holders.map(holderFacts) },
       sinceMs: enteredMs(reasons),
@@ -84,10 +116,14 @@ export function concurrencyKey({ reasons, nowMs, queue, remedies }: KnownJob): C
           .filter((one) => one.state === 'leased')
           .slice(0, 1)
           .map(({ id }) => remedies.revoke(id)),
-        remedies.withoutLimit(queue.queue, 'max_running_per_key'),
+        remedies.withoutLimit(queue.queue, isFull ? 'max_running_per_key' : 'rate_per_key'),
       ],
     },
   );
+}
+
+function isReady({ state }: HolderSeen): boolean {
+  return state === 'ready';
 }
 
 function holderText({ id, state, worker, leasedAtMs }: HolderSeen, nowMs: number): string {
@@ -142,7 +178,10 @@ export function originClosed({ reasons, queue: { target }, nowMs, remedies }: Kn
 /** A held job that nothing holds any more. */
 export function freed(known: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = known.reasons.job;
-  if (state !== 'held' || [concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null))
+  if (
+    state !== 'held' ||
+    [strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null)
+  )
     return null;
   return cause(
     'concurrency_key',

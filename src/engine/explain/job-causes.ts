@@ -2,7 +2,7 @@ import type { Cause } from '../../contract/explain.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import type { JobState } from '../../domain/job/states.js';
 import { cause, enteredMs, type Known, type KnownJob, type Reason } from './cause.js';
-import { blocked, concurrencyKey, freed, keyRate, originClosed } from './held-causes.js';
+import { blocked, concurrencyKey, freed, keyRate, originClosed, strictOrder } from './held-causes.js';
 import { JOB_LEASED } from './leased-causes.js';
 import {
   draining,
@@ -205,6 +205,32 @@ function behind({ reasons, queue, remedies }: KnownJob): Cause | null {
   );
 }
 
+/** Other fair keys of its queue come first, or other jobs of its key. */
+function fairTurn({ reasons, queue, remedies }: KnownJob): Cause | null {
+  const { turn, front, job } = reasons;
+  if (job.state !== 'ready' || turn === null || front === null) return null;
+  const { urgent, older, isExact } = front;
+  const [all, least] = [urgent + older, isExact ? '' : 'at least '];
+  const facts = {
+    ...{ queue: queue.queue, fair_key: turn.key, keys_before: turn.keysBefore },
+    ...{ jobs_in_front: all, of_higher_priority: urgent, older, at_least: !isExact },
+    ...{ running: queue.counts.leased, leased_lately: queue.pace.leased, lately_ms: queue.pace.withinMs },
+  };
+  const named = turn.key === null ? 'jobs without a fair key' : `the fair key ${turn.key}`;
+  const place =
+    all === 0
+      ? `it is the next job of ${named}`
+      : `${least}${count(all, 'job')} of ${named} ${all === 1 ? 'is' : 'are'} in front of it`;
+  const others =
+    turn.keysBefore === 0
+      ? 'and no other key comes first'
+      : `and ${count(turn.keysBefore, 'other key')} ${turn.keysBefore === 1 ? 'has its' : 'have their'} turn first`;
+  return cause('fair_turn', `The job is ready in the fair queue ${queue.queue}: ${place}, ${others}.`, {
+    ...{ facts, sinceMs: enteredMs(reasons) },
+    remedies: queue.target === null ? [remedies.lease(queue.queue)] : [],
+  });
+}
+
 const WAITING: readonly JobState[] = ['ready', 'scheduled', 'blocked', 'held'];
 
 /** What holds back a job in one of these states. */
@@ -221,6 +247,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   releasedWithoutHandler,
   scheduled,
   blocked,
+  strictOrder,
   concurrencyKey,
   ifIn(WAITING, poolMoving),
   ifIn(WAITING, paused),
@@ -231,7 +258,7 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   keyRate,
   ifIn(['ready', 'scheduled'], stillWithoutHandler),
   ifIn(WAITING, (known) => noWorker(known) ?? noWorkerForType(known)),
-  behind,
+  (known) => fairTurn(known) ?? behind(known),
   freed,
   // Last: a draining queue still runs the jobs that it has.
   ifIn(WAITING, draining),

@@ -127,6 +127,11 @@ export function frontOf(front: readonly unknown[]): JobReasons['front'] {
   return { urgent, older, isExact: isExact === 1, isOfType: isOfType === 1 };
 }
 
+export function turnOf([keysBefore, key]: readonly unknown[]): JobReasons['turn'] {
+  if (keysBefore === undefined) return null;
+  return { keysBefore: Number(keysBefore), key: textOf(key) || null };
+}
+
 export function slotsOf([taken, ...holders]: readonly unknown[]): JobReasons['slots'] {
   if (taken === undefined) return null;
   return { taken: Number(textOf(taken)), holders: groupsOf(holders, 4).map(holderOf) };

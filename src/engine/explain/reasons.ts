@@ -113,6 +113,8 @@ export interface JobReasons {
   readonly runEndsAtMs: number | null;
   /** Jobs before a ready one. */
   readonly front: FrontSeen | null;
+  /** In a fair queue: its fair key, null = it has none, and how many keys have an earlier turn. Null: not in a fair queue. */
+  readonly turn: { readonly key: string | null; readonly keysBefore: number } | null;
   /** When a lease request took jobs of its type last, Unix ms; null = none is known. */
   readonly typeRequestMs: number | null;
   /** True while a lease request waits for jobs of its type. */
@@ -121,6 +123,8 @@ export interface JobReasons {
   readonly typedRequestMs: number | null;
   /** The slots of its concurrency key: how many are taken, and some of the jobs that have them. */
   readonly slots: { readonly taken: number; readonly holders: readonly HolderSeen[] } | null;
+  /** How many held jobs of its concurrency key come before it. */
+  readonly heldBefore: number;
   /** When the rate limit of its key allows the next job; null = now. */
   readonly keyRateAtMs: number | null;
   /** Some of the jobs that it waits for, and of those that have failed. */

@@ -45,6 +45,12 @@ export function remediesOf(namespace: string) {
         ['PATCH', `/queues/${queue}`, { [setting]: null }],
         `queue set ${queue} ${setting}=null`,
       ),
+    withoutOrder: (queue: string) =>
+      remedy(
+        'end the strict order of the queue: jobs of a key run in any order, and several at once',
+        ['PATCH', `/queues/${queue}`, { order: null }],
+        `queue set ${queue} order=null`,
+      ),
     lease: (queue: string) =>
       remedy(
         'start a worker of the queue; this call leases one job',

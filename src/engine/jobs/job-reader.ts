@@ -9,6 +9,7 @@ import {
 import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
 import { stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { dependencyResultsOf } from '../core/dependency-results.js';
 import { fieldsOf } from '../core/flat-lists.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
@@ -18,7 +19,7 @@ import type { ScriptRunner } from '../core/scripts.js';
 import { parsed, summaryOf } from './summary.js';
 
 const HEADER_BYTES = 24;
-const FIELDS_PER_JOB = 7;
+const FIELDS_PER_JOB = 8;
 /** Jobs per script call that looks up where they are. */
 const PLACES_IN_ONE = 256;
 
@@ -64,7 +65,7 @@ export class JobReader {
 /** Decodes the parts of a job in the replies of queries/read_jobs and explain_job; null = there is no such job. */
 export function detailsOf(
   id: Buffer,
-  [value, queue, score, extras, needs, users, failed]: readonly unknown[],
+  [value, queue, score, extras, needs, users, failed, dependencies]: readonly unknown[],
   nowMs: number,
 ): JobDetails | null {
   if (!Buffer.isBuffer(value))
@@ -88,6 +89,7 @@ export function detailsOf(
         : null,
     dependsOn: idsOf(needs),
     failedDependencies: failedOf(failed),
+    dependencies: dependencyResultsOf(dependencies as Buffer),
     dependents: idsOf(users),
     onDependencyFailure: (field('onfail') ?? 'block') as JobDetails['onDependencyFailure'],
     uniqueKey: callersKeyOf(field('unique')),

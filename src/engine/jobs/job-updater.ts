@@ -24,11 +24,12 @@ import {
   packIds,
 } from '../publish/dependencies.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
-import { LONGEST_MS } from '../publish/extended-options.js';
+import type { ResultRights } from '../../domain/unique-rights.js';
+import { LONGEST_MS, patternsText } from '../publish/extended-options.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 
 /** Changes to a job; omitted fields stay unchanged. */
-export interface JobChange extends OptionsOf<Omit<ChangeFields, keyof DataFields | 'due_at'>> {
+export interface JobChange extends OptionsOf<Omit<ChangeFields, keyof DataFields | 'due_at'>>, ResultRights {
   readonly data?: NewData;
   /** `data` and `queue` are refused for a job with a URL of its own: the caller lacks the permission `push`. */
   readonly withoutPush?: true;
@@ -178,6 +179,7 @@ export function changeOptions(change: JobChange): object {
     only: dependsOn && true,
     refuse_missing: change.onMissingDependency === 'refuse' ? true : undefined,
     no_push: change.withoutPush,
+    results_of: patternsText(change),
   };
 }
 

@@ -6,7 +6,16 @@ import { listByIds, listJobs, readData } from '../../redis/scripts/extended.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
-import { cursorOf, filterText, type Place, placeOf, type Plan, planOf, planOfDead } from './sources.js';
+import {
+  cursorOf,
+  filterText,
+  type Place,
+  placeOf,
+  type Plan,
+  planOf,
+  planOfDead,
+  type Source,
+} from './sources.js';
 import { FIELDS_PER_ITEM, listedJobOf } from './summary.js';
 
 const MOST_ITEMS = 1_000;
@@ -14,6 +23,8 @@ const MOST_ITEMS = 1_000;
 const STEP = 200;
 /** Maximum number of steps per page: a filter that few jobs match must not keep the store busy for one caller. */
 const MOST_STEPS = 50;
+/** Maximum number of indexes that one step reads: most queues of a namespace have no job in most of theirs. */
+const PARTS = 100;
 const MOST_IDS = 100;
 /** Data of one list, in bytes. */
 const MOST_DATA_BYTES = 4_194_304;
@@ -23,17 +34,30 @@ const FIELDS_OF_DATA = 4;
 /** Codes of lua/commands/queries/read_data.lua. */
 const DATA = { missing: 0, shown: 1 } as const;
 const NOWHERE = Buffer.alloc(0);
+const START: Position = { index: 0, at: '', id: NOWHERE };
 /** Characters of the digest by which a place names a worker: names are too long for a cursor, and not for all to see. */
 const DIGEST = 22;
 
-/** A part of a list: the indexes of a queue, of a worker, or of the namespace. */
+/** A group of indexes of a list: those of a queue, of a worker, or of the namespace. */
 interface Section {
   readonly place: string;
   readonly name: string;
 }
 
-/** A plan, its sections in the order of their places, and whether its indexes are read from their end. */
-type Walk = Plan & { readonly isBack: boolean; readonly sections: () => Promise<readonly Section[]> };
+/** The indexes of a list, in its order: all sources of the first section, then those of the next one. */
+interface Walk {
+  readonly sections: readonly Section[];
+  readonly sources: readonly Source[];
+  /** The list is read from its end. */
+  readonly isBack: boolean;
+}
+
+/** Where a list goes on: which index of the walk, and where in it; `at` '' = from its beginning on. */
+interface Position {
+  readonly index: number;
+  readonly at: string;
+  readonly id: Buffer;
+}
 
 /**
  * Lists jobs page by page. Redis is read in bounded steps; a job that moves between two pages may be missed or returned
@@ -104,15 +128,21 @@ export class Lists {
   ): Promise<ListPage<JobSummary>> {
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     checkNumber('limit', limit, 1, MOST_ITEMS);
-    const sections = once(() => this.sectionsOf(namespace, plan));
-    const walk: Walk = { ...plan, isBack: order === 'newest', sections };
+    const walk = await this.walkOf(namespace, plan, order === 'newest');
     const items: JobSummary[] = [];
-    let place: Place | null = await begin(walk, cursor);
-    for (let steps = 0; place !== null && items.length < limit && steps < MOST_STEPS; steps++) {
-      const behind: Place = await this.step(namespace, filter, walk, place, limit - items.length, items);
-      place = behind.at === '' ? await next(walk, behind) : behind;
+    let position = cursor === undefined ? START : positionOf(walk, placeOf(cursor, walk.isBack));
+    const isOver = (): boolean => position.index >= walk.sections.length * walk.sources.length;
+    for (let steps = 0; !isOver() && items.length < limit && steps < MOST_STEPS; steps++) {
+      position = await this.step(namespace, filter, walk, position, limit - items.length, items);
     }
-    return { items, cursor: place === null ? null : cursorOf(place, walk.isBack) };
+    return { items, cursor: isOver() ? null : cursorOf(placeAt(walk, position), walk.isBack) };
+  }
+
+  private async walkOf(namespace: string, plan: Plan, isBack: boolean): Promise<Walk> {
+    const sections = await this.sectionsOf(namespace, plan);
+    return isBack
+      ? { sections: sections.toReversed(), sources: plan.sources.toReversed(), isBack }
+      : { sections, sources: plan.sources, isBack };
   }
 
   private async sectionsOf(namespace: string, plan: Plan): Promise<Section[]> {
@@ -122,34 +152,26 @@ export class Lists {
     return queues.map((name) => ({ place: name, name }));
   }
 
-  /** Reads some jobs. @returns the place after them; `at` '' = the end of the source */
+  /** Reads some jobs. @returns where to go on */
   private async step(
     namespace: string,
     filter: JobFilter & DeadFilter,
     walk: Walk,
-    place: Place,
+    { index, at: from, id }: Position,
     limit: number,
     items: JobSummary[],
-  ): Promise<Place> {
-    const source = walk.sources[place.source] ?? { kind: 'd' };
+  ): Promise<Position> {
     const { raw, nowMs } = await this.runner.run(listJobs, namespace, {
-      kind: source.kind,
-      name: await nameOf(walk, place),
-      filter: filterText(filter, source),
-      at: place.at,
-      id: place.id,
+      parts: partsText(walk, index),
+      filter: filterText(filter),
+      at: from,
+      id,
       limit: Math.min(limit, STEP),
       scan_limit: STEP,
-      order: isReadBack(walk, place.source) ? 'newest' : '',
     });
-    for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
-    return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
+    for (let at = 5; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
+    return { index: index + integerAt(raw, 2), at: bytesAt(raw, 3).toString(), id: bytesAt(raw, 4) };
   }
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }
 
 function byDigest(workers: readonly string[]): Section[] {
@@ -161,45 +183,25 @@ function digestOf(name: string): string {
   return createHash('sha256').update(name).digest('base64url').slice(0, DIGEST);
 }
 
-/** '' = the worker has no stalled job any more: its list is at its end. */
-async function nameOf(walk: Walk, { section }: Place): Promise<string> {
-  if (walk.of === 'namespace') return walk.name;
-  if (walk.of === 'queues') return section;
-  return (await walk.sections()).find(({ place }) => place === section)?.name ?? '';
+/** Encodes the indexes from one on as lua/commands/queries/list_jobs.lua reads them. */
+function partsText({ sections, sources, isBack }: Walk, first: number): string {
+  const parts: unknown[] = [];
+  for (let i = first; i < Math.min(first + PARTS, sections.length * sources.length); i++) {
+    const { kind, isReversed = false, from = null, to = null } = sources[i % sources.length] ?? { kind: 'd' };
+    parts.push([kind, sections[Math.floor(i / sources.length)]?.name ?? '', isBack !== isReversed, from, to]);
+  }
+  return JSON.stringify(parts);
 }
 
-async function begin(walk: Walk, cursor: string | undefined): Promise<Place | null> {
-  if (cursor !== undefined) return placeOf(cursor, walk.isBack);
-  return firstOf(walk, (await walk.sections()).at(walk.isBack ? -1 : 0));
+/** If the section of a place is gone, the list goes on with the one behind it. */
+function positionOf({ sections, sources, isBack }: Walk, { section, source, at, id }: Place): Position {
+  const found = sections.findIndex(({ place }) => (isBack ? place <= section : place >= section));
+  if (found === -1) return { ...START, index: sections.length * sources.length };
+  if (sections[found]?.place !== section) return { ...START, index: found * sources.length };
+  return { index: found * sources.length + source, at, id };
 }
 
-/** The start of the next source: of this section, or of the next one. */
-async function next(walk: Walk, { section, source }: Place): Promise<Place | null> {
-  const other = source + (walk.isBack ? -1 : 1);
-  if (walk.sources[other] !== undefined) return startOf(walk, section, other);
-  const sections = await walk.sections();
-  return firstOf(
-    walk,
-    walk.isBack
-      ? sections.findLast(({ place }) => place < section)
-      : sections.find(({ place }) => place > section),
-  );
-}
-
-/** The start of the first source of a section. */
-function firstOf(walk: Walk, section: Section | undefined): Place | null {
-  return section === undefined
-    ? null
-    : startOf(walk, section.place, walk.isBack ? walk.sources.length - 1 : 0);
-}
-
-/** From its end, a source is read from its last score on, which the script knows. */
-function startOf(walk: Walk, section: string, source: number): Place {
-  const at = isReadBack(walk, source) ? '' : (walk.sources[source]?.from ?? '');
-  return { section, source, at, id: NOWHERE };
-}
-
-/** True if a source is read from its highest score to its lowest. */
-function isReadBack({ sources, isBack }: Walk, source: number): boolean {
-  return isBack !== (sources[source]?.isReversed ?? false);
+function placeAt({ sections, sources }: Walk, { index, at, id }: Position): Place {
+  const section = sections[Math.floor(index / sources.length)]?.place ?? '';
+  return { section, source: index % sources.length, at, id };
 }

@@ -6,7 +6,7 @@ import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 export interface Source {
   readonly kind: string;
   /** First score. */
-  readonly from?: string;
+  readonly from?: number;
   /** Last score. */
   readonly to?: number;
   /** The oldest jobs have the highest scores. */
@@ -15,13 +15,15 @@ export interface Source {
 
 /**
  * In the order in which they run: negative priorities, then the ready list, then the others. In queues that are leased
- * by type, jobs with a type come last, type by type.
+ * by type, jobs with a type come last, type by type; in fair
+ * queues those with a fair key, key by key.
  */
 const READY: readonly Source[] = [
   { kind: 'p', to: -1 },
   { kind: 'r' },
-  { kind: 'p', from: '0' },
+  { kind: 'p', from: 0 },
   { kind: 'D' },
+  { kind: 'Q' },
 ];
 /** Far jobs are stored in time slots; those of one slot are in the order of their publish. */
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
@@ -35,11 +37,11 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   // Below zero: those that wait for a job that failed.
   blocked: [
     { kind: 'b', to: -1, isReversed: true },
-    { kind: 'b', from: '0' },
+    { kind: 'b', from: 0 },
   ],
   held: [{ kind: 'h' }],
   // Both are in one index: the score of a done job is when it ended, that of a cancelled one is the same below zero.
-  done: [{ kind: 'z', /* guard: list-done-stops-before-cancelled */ from: '0' }],
+  done: [{ kind: 'z', /* guard: list-done-stops-before-cancelled */ from: 0 }],
   cancelled: [{ kind: 'z', to: -1, /* guard: list-cancelled-by-end */ isReversed: true }],
 };
 const OF_QUEUE = (
@@ -105,7 +107,7 @@ function statesIn(state: ListedState | readonly ListedState[]): readonly JobStat
 /** Like `planOf`, for dead jobs. */
 export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
   const times = {
-    ...(fromMs === undefined ? {} : { from: String(fromMs) }),
+    ...(fromMs === undefined ? {} : { from: fromMs }),
     ...(toMs === undefined ? {} : { to: toMs }),
   };
   if (group !== undefined) return { of: 'namespace', name: group, sources: [{ kind: 'F', ...times }] };
@@ -113,10 +115,7 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
 }
 
 /** Encodes a filter as lua/modules/jobs/filters.lua reads it. */
-export function filterText(
-  filter: JobFilter & DeadFilter,
-  { from: first, to }: Omit<Source, 'kind'> = {},
-): string {
+export function filterText(filter: JobFilter & DeadFilter): string {
   const { queue, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
@@ -128,8 +127,7 @@ export function filterText(
     // Like Lua: ASCII letters only.
     text: text?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
     from: fromMs,
-    first: first === undefined ? undefined : Number(first),
-    to: toMs ?? to,
+    to: toMs,
   });
 }
 
@@ -142,7 +140,7 @@ function statesText(state: JobFilter['state']): Record<string, true> | undefined
 export interface Place {
   /** Queue of the index, or digest of its worker; '' for an index of the namespace. */
   readonly section: string;
-  /** Index of the plan's source. */
+  /** Which source of the section, in the order of the list. */
   readonly source: number;
   readonly at: string;
   readonly id: Buffer;

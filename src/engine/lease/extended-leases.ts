@@ -2,12 +2,17 @@ import type { LeasedJob } from '../../domain/job/job.js';
 import { attemptsIn, expiresMsIn, HEADER_BYTES, priorityIn, triesIn } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { parseAttributes, triesOf } from '../core/decode.js';
+import { dependencyResultsOf } from '../core/dependency-results.js';
 import { decodeId } from '../core/ids.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from '../core/published-at.js';
 import type { FetchRequest } from './fetch-requests.js';
 
 /** `ttrMs` value with which the job's own ttr applies, or the default of lua/commands/extended/lease.lua if it has none. */
 export const JOBS_OWN_TTR = 0;
+
+/** Facts before the number of tries, and from there to what a job gets of its dependencies. */
+const TEXTS = 11;
+const NUMBERS = 4;
 
 /** Encodes a fetch request as an item of lua/commands/extended/lease.lua. */
 export function extendedItemOf({ request, waits }: FetchRequest): Item {
@@ -16,6 +21,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     count,
     ttrMs,
     hasOwnTtr,
+    linger,
     inTurns = false,
     worker = '',
     isPushed = false,
@@ -25,7 +31,7 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
     queues.join(','),
     count,
     /* guard: job-ttr-counts */ hasOwnTtr === true ? JOBS_OWN_TTR : ttrMs,
-    waits ? '1' : '0',
+    waits ? (linger?.min ?? 1) : 0,
     inTurns ? '1' : '0',
     worker,
     isPushed ? '1' : '0',
@@ -33,28 +39,37 @@ export function extendedItemOf({ request, waits }: FetchRequest): Item {
   ];
 }
 
-/**
- * Decodes the reply of the lease script of the extended path: the jobs of each fetch request, in order; null = it must
- * be sent again.
- */
-export function decodeExtendedLeases(
-  raw: Raw['raw'],
-  requests: readonly FetchRequest[],
-): { readonly found: (LeasedJob[] | null)[]; readonly expired: number; readonly nextMs: number } {
+/** Number of jobs of a request that lingers: there are some, but fewer than its minimum. */
+const TOO_FEW = -2;
+
+export interface ExtendedLeases {
+  /** The jobs of each fetch request, in order; null = it must be sent again. */
+  readonly found: (LeasedJob[] | null)[];
+  /** The only request lingers, and none was leased: there are fewer jobs than its minimum. */
+  readonly hasTooFew: boolean;
+  readonly expired: number;
+  readonly nextMs: number;
+}
+
+/** Decodes the reply of the lease script of the extended path. */
+export function decodeExtendedLeases(raw: Raw['raw'], requests: readonly FetchRequest[]): ExtendedLeases {
+  const hasTooFew = raw[4] === TOO_FEW;
   const nowMs = integerAt(raw, 1);
   let at = 4;
-  const found = requests.map(({ request }) => {
-    const jobs: LeasedJob[] = [];
-    const count = integerAt(raw, at++);
-    if (count < 0) return null;
-    for (let left = count; left > 0; left--, at += 3) {
-      jobs.push(
-        leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
-      );
-    }
-    return jobs;
-  });
-  return { found, expired: integerAt(raw, 2), nextMs: integerAt(raw, 3) };
+  const found = hasTooFew
+    ? [[]]
+    : requests.map(({ request }) => {
+        const jobs: LeasedJob[] = [];
+        const count = integerAt(raw, at++);
+        if (count < 0) return null;
+        for (let left = count; left > 0; left--, at += 3) {
+          jobs.push(
+            leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
+          );
+        }
+        return jobs;
+      });
+  return { found, hasTooFew, expired: integerAt(raw, 2), nextMs: integerAt(raw, 3) };
 }
 
 /** The value shows the job before this lease: applies the changes that the script made. */
@@ -67,7 +82,7 @@ function leasedOf(
 ): LeasedJob {
   const texts = facts.toString().split('\0');
   const [place, ends, attributes, type, tags, contentType, crashes, failures, progress, since, put] = texts;
-  const [tries, released, lease, maxRunMs] = texts.slice(11);
+  const [tries, released, lease, maxRunMs, results] = texts.slice(TEXTS);
   const publishedMs = put ? Number(put) : publishedAtMs(id, value, nowMs);
   const expiresMs = expiresMsIn(value);
   const sinceMs = Number(since || put);
@@ -97,6 +112,14 @@ function leasedOf(
       released: Number(released),
       maxRunMs: maxRunMs ? Number(maxRunMs) : null,
       waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
+      ...(results === undefined ? {} : { dependencies: dependencyResultsOf(restOf(facts)) }),
     },
   };
+}
+
+/** What stands behind all facts, and may have zero bytes. */
+function restOf(facts: Buffer): Buffer {
+  let at = 0;
+  for (let left = TEXTS + NUMBERS; left > 0; left--) at = facts.indexOf(0, at) + 1;
+  return facts.subarray(at);
 }

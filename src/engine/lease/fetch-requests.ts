@@ -16,6 +16,12 @@ export interface FetchRequest {
   readonly sharedBy?: readonly TimedLeaseRequest[];
 }
 
+/** The request without its linger: it takes the jobs that are there. */
+export function withoutLinger(request: TimedLeaseRequest): TimedLeaseRequest {
+  const { linger: _linger, ...rest } = request;
+  return rest;
+}
+
 type Terms = Pick<TimedLeaseRequest, 'queues' | 'ttrMs'>;
 
 /**

@@ -1,6 +1,6 @@
 import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
 import { TYPES_SINCE } from '../../domain/data-format.js';
-import { QueueError } from '../../domain/errors.js';
+import { formatTooOld } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';
@@ -18,7 +18,7 @@ import type { EventWriter } from '../events/writer.js';
 import { encodeId } from '../core/ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from '../core/observer.js';
-import { decodeExtendedLeases, extendedItemOf } from './extended-leases.js';
+import { decodeExtendedLeases, type ExtendedLeases, extendedItemOf } from './extended-leases.js';
 import { partOf, restOf, weightOfPart } from './extended-parts.js';
 import {
   type FetchRequest,
@@ -26,6 +26,7 @@ import {
   itemOf,
   type TimedLeaseRequest,
   presentPartOf,
+  withoutLinger,
 } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
@@ -33,7 +34,7 @@ import type { RequestedQueues } from '../queues/requested-queues.js';
 import type { Workers } from '../queues/workers.js';
 import type { LeaseDurations } from '../settle/lease-durations.js';
 import type { Settler } from '../settle/settler.js';
-import { type Hand, LongPollManager, type WaitersByQueue } from './long-poll-manager.js';
+import { type FetchEnd, type Hand, LongPollManager, type WaitersByQueue } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
 const FLAG_MS = 5_000;
@@ -93,7 +94,7 @@ export class Leases {
       fetchForPresent(requests, NOTHING_FOUND, (present) => this.runSimple(namespace, present)),
     );
     this.extendedRequests = new Batcher((namespace, requests) =>
-      fetchForPresent(requests, [], (present) => this.runExtended(namespace, present)),
+      fetchForPresent(requests, [], async (present) => (await this.runExtended(namespace, present)).found),
     );
     this.beginnings = new Batcher(async (namespace, items) => {
       await runner.run(deliver, namespace, {}, items);
@@ -117,29 +118,36 @@ export class Leases {
   }
 
   /** See `EngineCalls.lease`. */
-  lease(namespace: string, request: TimedLeaseRequest): Promise<LeasedJob[]> {
+  lease(namespace: string, options: TimedLeaseRequest): Promise<LeasedJob[]> {
     return new Promise((resolve, reject) => {
-      checkNames(namespace, ...request.queues);
-      checkRequest(request);
+      checkNames(namespace, ...options.queues);
+      checkRequest(options);
+      const { linger } = options;
+      const request = linger && (linger.ms === 0 || linger.min === 1) ? withoutLinger(options) : options;
       if (request.types !== undefined && /* guard: types-need-their-format */ this.pool.format < TYPES_SINCE)
-        throw formatTooOld(this.pool);
+        throw formatTooOld(this.pool, 'types', TYPES_SINCE, 'lease without types');
       // Before the fetch: a worker that has a job is listed.
       if (request.worker) this.extended.workers.see(namespace, request.worker);
       // A server that pushes, or sends callbacks, is no worker.
       if (/* guard: own-requests-are-no-workers */ request.isInternal !== true)
         this.extended.requested.see(namespace, request.queues, request.worker, request.types);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
-      if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
+      if (request.waitMs > 0 || request.linger !== undefined)
+        this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);
     });
   }
 
   /**
-   * True if a request must use the extended path at once: it names types, takes turns, is of a server that pushes, or a
-   * queue of it is known to be extended. The simple script reports other extended queues, and the request is repeated.
+   * True if a request must use the extended path at once: it names types, takes turns, lingers, is of a server that
+   * pushes, or a queue of it is known to be extended. The simple script reports other extended queues, and the request is
+   * repeated.
    */
-  private needsExtended(namespace: string, { types, inTurns, isPushed, queues }: LeaseRequest): boolean {
-    const isPlain = types === undefined && inTurns !== true && isPushed !== true;
+  private needsExtended(
+    namespace: string,
+    { types, inTurns, isPushed, linger, queues }: LeaseRequest,
+  ): boolean {
+    const isPlain = types === undefined && inTurns !== true && isPushed !== true && linger === undefined;
     return !isPlain || this.extended.queues.hasAny(namespace, queues);
   }
 
@@ -231,14 +239,17 @@ export class Leases {
    * Fetches for several equal requests for one job each: `hand` receives each job. Jobs of an extended queue are leased
    * for the request that is passed with them, which may name a worker. Rejects after all were answered if one of them
    * failed.
+   *
+   * @returns `too_few` if the requests linger, and there are fewer jobs than the minimum
    */
   private async fetchForMany(
     namespace: string,
     requests: readonly TimedLeaseRequest[],
     hand: Hand,
-  ): Promise<void> {
+  ): Promise<FetchEnd> {
     const [first] = requests;
     if (!first) return;
+    if (first.linger !== undefined) return this.fetchTogether(namespace, requests, hand);
     if (requests.length === 1 || this.needsExtended(namespace, first)) {
       await this.fetchForEach(namespace, requests, hand);
       return;
@@ -251,6 +262,39 @@ export class Leases {
     }
     for (const job of jobs) hand([job]);
     if (again) await this.fetchForMany(namespace, requests.slice(jobs.length), hand);
+  }
+
+  /** Fetches for equal requests that linger, one after the other: what is too little for one is so for those after it. */
+  private async fetchTogether(
+    namespace: string,
+    requests: readonly TimedLeaseRequest[],
+    hand: Hand,
+  ): Promise<FetchEnd> {
+    for (const request of requests) {
+      // Its client is gone.
+      if (request.signal?.aborted === true) continue;
+      const jobs = await this.takeTogether(namespace, { request, waits: true });
+      if (jobs === 'too_few') return jobs;
+      hand(jobs, request);
+      if (jobs.length === 0) return;
+    }
+  }
+
+  /** Leases the minimum of a request that lingers at least, or nothing. */
+  private async takeTogether(namespace: string, fetch: FetchRequest): Promise<LeasedJob[] | 'too_few'> {
+    this.underWay.begin();
+    try {
+      // In a script call of its own: it may have to drop what it planned.
+      const { found, hasTooFew } = await this.runExtended(namespace, [partOf(fetch)]);
+      const [jobs] = found;
+      if (hasTooFew) return 'too_few';
+      if (!jobs) return await this.takeTogether(namespace, fetch);
+      const rest = restOf(fetch, jobs);
+      if (!rest) return jobs;
+      return await new Promise((resolve) => this.fetchRest(namespace, rest, jobs, resolve));
+    } finally {
+      this.underWay.end();
+    }
   }
 
   private fetchShared(
@@ -338,7 +382,7 @@ export class Leases {
   private async runExtended(
     namespace: string,
     requests: readonly FetchRequest[],
-  ): Promise<(LeasedJob[] | null)[]> {
+  ): Promise<Pick<ExtendedLeases, 'found' | 'hasTooFew'>> {
     const shortestMs = Math.min(
       ...requests.map(({ request }) =>
         request.hasOwnTtr === true ? Number.POSITIVE_INFINITY : request.ttrMs || Number.POSITIVE_INFINITY,
@@ -348,11 +392,11 @@ export class Leases {
     const answer = await this.runLease(namespace, extendedLease, items, shortestMs, (late) =>
       decodeExtendedLeases(late, requests).found.flatMap((jobs) => jobs ?? []),
     );
-    const { found, expired, nextMs } = decodeExtendedLeases(answer.raw, requests);
+    const { found, hasTooFew, expired, nextMs } = decodeExtendedLeases(answer.raw, requests);
     this.recordDelivery(namespace, requests, found, answer);
     if (nextMs > 0) this.scheduleWakeup(namespace, nextMs);
     if (expired > 0) this.observer.expired(namespace, expired);
-    return found;
+    return { found, hasTooFew };
   }
 
   private async runSimple(namespace: string, requests: readonly FetchRequest[]): Promise<FetchResult[]> {
@@ -464,13 +508,6 @@ async function fetchForPresent<R>(
   const present = parts.filter((part) => part !== null);
   const found = present.length > 0 ? (await run(present)).values() : [].values();
   return parts.map((part) => (part === null ? nothing : (found.next().value ?? nothing)));
-}
-
-function formatTooOld({ name, format }: RedisPool): QueueError {
-  return new QueueError(
-    'format_too_old',
-    `the Redis of pool ${name} has data format ${String(format)}, and types need ${String(TYPES_SINCE)}: lease without types, or have an operator run \`pumphouse format raise\``,
-  );
 }
 
 function weightOf({ count, queues }: LeaseRequest): number {

@@ -12,6 +12,7 @@ interface FetchCall {
   readonly hand: Hand;
   readonly answer: (...ids: string[]) => void;
   readonly fail: () => void;
+  readonly tooFew: () => void;
 }
 
 /** A manager whose fetches are answered by the test. */
@@ -28,7 +29,7 @@ class Fixture {
       new Promise((resolve, reject) => {
         const answer = (...ids: string[]): void => {
           for (const id of ids) hand([jobOf(id)]);
-          resolve();
+          resolve(undefined);
         };
         this.fetches.push({
           request: requests[0] ?? REQUEST,
@@ -37,6 +38,7 @@ class Fixture {
           hand,
           answer,
           fail: () => reject(new Error('away')),
+          tooFew: () => resolve('too_few'),
         });
       }),
     (_namespace, queues) => {
@@ -45,7 +47,7 @@ class Fixture {
       if (this.isAway) return Promise.reject(new Error('away'));
       return Promise.resolve(this.mayHaveJobs ? queues.map((_queue, i) => i) : []);
     },
-    (_namespace, { worker, types }) => worker === undefined && types === undefined,
+    (_namespace, { worker, types, linger }) => (worker ?? types ?? linger) === undefined,
     (_namespace, jobs) => this.givenBack.push(jobs.map(({ id }) => id)),
     () => undefined,
   );
@@ -301,6 +303,131 @@ describe('a wake-up for jobs of a type', () => {
     expect(f.fetches.map(({ request }) => request.types)).toEqual([['sms', null], undefined]);
     f.manager.close();
     await Promise.all(waits);
+  });
+});
+
+describe('a long poll that lingers', () => {
+  let fixture: Fixture;
+  beforeEach(() => (fixture = new Fixture()));
+  afterEach(() => fixture.manager.close());
+
+  const lingering = (ms = 60_000, more: Partial<TimedLeaseRequest> = {}): Promise<string[]> =>
+    fixture.wait({ count: 3, linger: { ms, min: 2 }, ...more });
+  const tooFew = async (): Promise<void> => {
+    for (const fetch of fixture.fetches.splice(0)) fetch.tooFew();
+    await sleep(1);
+  };
+  /** Waits for a fetch. @returns the minimum of each that is open, 0 = it takes what is there */
+  const minima = async (): Promise<number[]> => {
+    while (fixture.fetches.length === 0) await sleep(1);
+    return fixture.fetches.map(({ request }) => request.linger?.min ?? 0);
+  };
+
+  it('takes no place of a plain request in a burst', async () => {
+    for (let i = 0; i < 64; i++) void lingering();
+    await tooFew();
+    const plain = fixture.wait();
+    await fixture.respond();
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.fetches.map(({ request, slots }) => [request.count, slots])).toEqual([
+      [3, 64],
+      [1, 1],
+    ]);
+    for (const { request, answer } of fixture.fetches.splice(0)) if (request.count === 1) answer('a');
+    expect(await plain).toEqual(['a']);
+  });
+
+  it('does not end a burst of plain requests that all get jobs', async () => {
+    void lingering();
+    await tooFew();
+    const waits = await fixture.idlers(65);
+    fixture.manager.wake('ns', 'q');
+    const [, burst] = fixture.fetches.splice(0);
+    expect(burst?.slots).toBe(64);
+    burst?.answer(...Array.from({ length: 64 }, () => 'a'));
+    await sleep(1);
+    fixture.fetches.find(({ request }) => request.count === 1)?.answer('b');
+    expect(await waits[64]).toEqual(['b']);
+  });
+
+  it('does not make a queue with too few jobs count as empty', async () => {
+    void lingering();
+    await tooFew();
+    void fixture.wait();
+    expect(fixture.slots).toEqual([1]);
+  });
+
+  it('shares no fetch with a request for another minimum, count, type or ttr', async () => {
+    const linger = { ms: 60_000, min: 3 };
+    for (const more of [{}, {}, { linger }, { count: 4 }, { types: ['t'] }, { ttrMs: 1 }])
+      void lingering(60_000, more);
+    await tooFew();
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([2, 1, 1, 1, 1]);
+  });
+
+  it('takes what is there when its time is over', async () => {
+    const wait = lingering(30);
+    await tooFew();
+    expect(await minima()).toEqual([0]);
+    await fixture.respond('a');
+    expect(await wait).toEqual(['a']);
+  });
+
+  it('takes what is there when its time is over during a fetch', async () => {
+    const wait = lingering(30);
+    await tooFew();
+    fixture.manager.wake('ns', 'q');
+    await sleep(60);
+    await tooFew();
+    expect(await minima()).toEqual([0]);
+    await fixture.respond('a');
+    expect(await wait).toEqual(['a']);
+  });
+
+  it('lingers again when there is no job any more', async () => {
+    const wait = lingering(30);
+    await tooFew();
+    expect(await minima()).toEqual([0]);
+    await fixture.respond();
+    fixture.manager.wake('ns', 'q');
+    expect(await minima()).toEqual([2]);
+    await tooFew();
+    expect(await minima()).toEqual([0]);
+    await fixture.respond('a');
+    expect(await wait).toEqual(['a']);
+  });
+
+  it('ends with its wait if there is no job, and not while it lingers', async () => {
+    const [left, kept] = [lingering(60_000, { waitMs: 30 }), lingering(60_000, { waitMs: 30 })];
+    const [one, other] = fixture.fetches.splice(0);
+    one?.answer();
+    other?.tooFew();
+    expect(await left).toEqual([]);
+    await sleep(60);
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('a');
+    expect(await kept).toEqual(['a']);
+  });
+
+  it('survives a fetch that fails, and looks again within a second', async () => {
+    // Behind a plain request, for which the check of the queue is enough.
+    void fixture.wait();
+    await fixture.respond();
+    const wait = lingering(30);
+    await tooFew();
+    expect(await minima()).toEqual([0]);
+    fixture.fetches.splice(0).forEach(({ fail }) => fail());
+    expect(await minima()).toEqual([2]);
+    await fixture.respond('a');
+    expect(await wait).toEqual(['a']);
+  });
+
+  it('is no reason to fetch ahead of a job that this process publishes', async () => {
+    void lingering();
+    await fixture.respond();
+    fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([]);
   });
 });
 

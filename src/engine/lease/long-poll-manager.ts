@@ -4,7 +4,7 @@ import { MAX_TIMER_MS } from '../../domain/limits.js';
 import { isForQueue } from '../../domain/rights.js';
 import type { EndedWaits } from '../../redis/wakeups.js';
 import type { TimedLeaseRequest } from './fetch-requests.js';
-import { haveSameTerms } from './fetch-requests.js';
+import { haveSameTerms, withoutLinger } from './fetch-requests.js';
 
 /**
  * A queue with waiters is checked again after this time even without a wake-up, in milliseconds: below one second
@@ -27,7 +27,10 @@ export type Hand = (jobs: LeasedJob[], request?: TimedLeaseRequest) => void;
  * Fetches jobs for equal requests, one job each (a single request may want more), and hands them over as they arrive.
  * Registers this server as waiting if not all get a job. Rejects if one of the requests failed.
  */
-type Fetch = (namespace: string, requests: readonly TimedLeaseRequest[], hand: Hand) => Promise<void>;
+type Fetch = (namespace: string, requests: readonly TimedLeaseRequest[], hand: Hand) => Promise<FetchEnd>;
+
+/** `too_few`: the requests linger, and nothing was leased: there are jobs, but fewer than their minimum. */
+export type FetchEnd = 'too_few' | undefined;
 
 /** Registers this server as waiting for the queues that are empty. @returns the indexes of the others */
 type RegisterWaiters = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
@@ -37,12 +40,18 @@ export type WaitersByQueue = Map<string, Set<Waiter>>;
 
 interface Waiter {
   readonly namespace: string;
-  readonly request: TimedLeaseRequest;
+  /** As it is sent now: one that has lingered for long enough takes the jobs that are there. */
+  request: TimedLeaseRequest;
+  /** As it came. */
+  readonly wholeRequest: TimedLeaseRequest;
   readonly queues: readonly string[];
   /** The types that it names, '' = none, and how they are compared; undefined: it takes any job. */
   readonly types: ReadonlySet<string> | undefined;
   readonly typesText: string | undefined;
   readonly endsAtMs: number;
+  /** Undefined unless it lingers, and there are jobs, but too few. */
+  lingersUntilMs: number | undefined;
+  timer: NodeJS.Timeout | undefined;
   readonly settle: (jobs: LeasedJob[], error?: unknown) => void;
   isFetching: boolean;
   /** A wake-up came during its fetch: an empty reply is not reliable then. */
@@ -96,9 +105,9 @@ export class LongPollManager {
   ) {}
 
   /**
-   * Waits for the first job, up to `request.waitMs`. Sends a fetch request at once unless the queue is known to be
-   * empty; rejects if that fails. Later failures are tolerated: the wait fails only if it ends while the store is
-   * unavailable.
+   * Waits for the first job, up to `request.waitMs`; a request with `linger` goes on from there. Sends a fetch request at
+   * once unless the queue is known to be empty; rejects if that fails. Later failures are tolerated: the wait fails only
+   * if it ends while the store is unavailable.
    *
    * @returns the jobs, or [] if the time is over, the consumer has disconnected or the manager is closed
    */
@@ -110,10 +119,13 @@ export class LongPollManager {
       const waiter: Waiter = {
         namespace,
         request,
+        wholeRequest: request,
         types: types && new Set(types),
         typesText: types?.join('\n'),
         queues: [...new Set(request.queues)].map((queue) => queueKey(namespace, queue)),
         endsAtMs: performance.now() + request.waitMs,
+        lingersUntilMs: undefined,
+        timer: undefined,
         isFetching: false,
         isWoken: false,
         hasFetchedAhead: false,
@@ -121,7 +133,7 @@ export class LongPollManager {
         settle: (jobs, error) => {
           if (waiter.isOver) return;
           waiter.isOver = true;
-          clearTimeout(timer);
+          clearTimeout(waiter.timer);
           request.signal?.removeEventListener('abort', onAbort);
           this.remove(waiter);
           if (error !== undefined)
@@ -129,7 +141,7 @@ export class LongPollManager {
           else resolve(jobs);
         },
       };
-      let timer = this.startTimer(waiter, (next) => (timer = next));
+      this.startTimer(waiter);
       const isKnownEmpty = this.isKnownEmpty(waiter);
       this.add(waiter);
       request.signal?.addEventListener('abort', onAbort, { once: true });
@@ -171,7 +183,8 @@ export class LongPollManager {
     )
       return;
     for (const waiter of waiters) {
-      if (waiter.isFetching || /* guard: prefetch-once */ waiter.hasFetchedAhead) continue;
+      const mayFetch = !waiter.isFetching && waiter.request.linger === undefined;
+      if (!mayFetch || /* guard: prefetch-once */ waiter.hasFetchedAhead) continue;
       waiter.hasFetchedAhead = true;
       void this.fetchFor([waiter]);
     }
@@ -248,18 +261,42 @@ export class LongPollManager {
     }
   }
 
-  /** Starts the timer that ends a wait. A wait may be longer than the longest timer. */
-  private startTimer(waiter: Waiter, restarted: (timer: NodeJS.Timeout) => void): NodeJS.Timeout {
-    const leftMs = waiter.endsAtMs - performance.now();
-    return setTimeout(
-      () => {
-        if (!hasEnded(waiter)) restarted(this.startTimer(waiter, restarted));
-        // A fetch in progress ends the wait itself: it may bring a job, or show that the store is unavailable.
-        else if (!waiter.isFetching && !waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
-      },
+  /** Starts the timer that ends a wait, or a linger. Both may be longer than the longest timer. */
+  private startTimer(waiter: Waiter): void {
+    const leftMs = (waiter.lingersUntilMs ?? waiter.endsAtMs) - performance.now();
+    clearTimeout(waiter.timer);
+    waiter.timer = setTimeout(
+      () => this.onTimer(waiter),
       // guard: long-wait-timer
       Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
     );
+  }
+
+  private onTimer(waiter: Waiter): void {
+    const isOver = hasEnded(waiter) || hasLingered(waiter);
+    if (!isOver) this.startTimer(waiter);
+    // A fetch in progress ends the wait itself: it may bring a job, or show that the store is unavailable.
+    else if (waiter.isFetching) return;
+    else if (hasLingered(waiter)) this.takeWhatIsThere(waiter);
+    else if (!waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
+  }
+
+  private takeWhatIsThere(waiter: Waiter): void {
+    // guard: linger-ends
+    waiter.request = withoutLinger(waiter.wholeRequest);
+    void this.fetchFor([waiter]);
+  }
+
+  /** After a fetch that brought a request that lingers no jobs. */
+  private goOnLingering(waiter: Waiter, hasTooFew: boolean): void {
+    if (waiter.wholeRequest.linger === undefined) return;
+    if (hasTooFew) waiter.lingersUntilMs ??= performance.now() + waiter.wholeRequest.linger.ms;
+    else {
+      // Other workers took the jobs, or the store is away: it waits for a first job again.
+      waiter.request = /* guard: linger-begins-again */ waiter.wholeRequest;
+      waiter.lingersUntilMs = undefined;
+    }
+    this.startTimer(waiter);
   }
 
   /** True if an older waiter is registered for that queue and the queue was empty: a fetch would find nothing. */
@@ -299,20 +336,26 @@ export class LongPollManager {
         else /* guard: undo-when-no-waiter-is-left */ this.giveBack(namespace, jobs);
       };
       const requests = fetching.map(({ request }) => request);
-      const failure = await this.fetch(namespace, requests, hand).then(
-        () => undefined,
-        (error: unknown) => error ?? new Error('the fetch failed'),
-      );
+      let failure: unknown;
+      const end = await this.fetch(namespace, requests, hand).catch((error: unknown) => {
+        failure = error ?? new Error('the fetch failed');
+        return undefined;
+      });
+      const hasTooFew = end === 'too_few';
       for (const waiter of fetching) waiter.isFetching = false;
       const unserved = fetching.filter((waiter) => !waiter.isOver);
       isServed &&= unserved.length === 0;
-      this.recordResult(namespace, queues, failure, unserved.length > 0);
-      for (const waiter of unserved)
+      this.recordResult(
+        namespace,
+        queues,
+        failure,
+        unserved.length > 0 && /* guard: too-few-are-not-none */ !hasTooFew,
+      );
+      for (const waiter of unserved) {
+        this.goOnLingering(waiter, hasTooFew);
         if (hasEnded(waiter) || (failure !== undefined && isFirst)) this.end(waiter);
-      fetching =
-        failure === undefined
-          ? unserved.filter(({ isOver, isWoken }) => /* guard: wakeup-during-fetch */ !isOver && isWoken)
-          : [];
+      }
+      fetching = failure === undefined ? unserved.filter(mustFetchAgain) : [];
     }
     return isServed;
   }
@@ -355,6 +398,8 @@ export class LongPollManager {
       let size = firstBurst;
       do {
         burst.again = false;
+        // guard: lingering-request-takes-no-place
+        this.serveLingering(key, type);
         const groups = this.groupsOf(this.idle(key, size, type));
         const served = await Promise.all(groups.map((group) => this.fetchFor(group)));
         if (served.length > 0 && served.every(Boolean)) {
@@ -365,6 +410,14 @@ export class LongPollManager {
     } finally {
       this.bursts.delete(name);
     }
+  }
+
+  /** Before a burst, so that they are no part of it: what is too little for them may be enough for all others. */
+  private serveLingering(key: string, type?: string): void {
+    const waiters = [...(this.queues.get(key) ?? [])].filter(
+      (waiter) => waiter.request.linger !== undefined && !waiter.isFetching && takes(waiter, type),
+    );
+    for (const group of this.groupsOf(waiters)) void this.fetchFor(group);
   }
 
   private idle(key: string, most: number, type?: string): Waiter[] {
@@ -395,6 +448,8 @@ export class LongPollManager {
       this.checks.delete(key);
       this.checks.set(key, nextCheckMs(now));
       this.reportWorkers(key);
+      // guard: recheck-asks-for-lingering-requests
+      this.serveLingering(key);
       const [first, ...others] = this.idleByTypes(key);
       if (!first || this.checking.has(key)) continue;
       for (const waiter of /* guard: recheck-asks-for-all-types */ others)
@@ -458,8 +513,10 @@ export class LongPollManager {
     return groups;
   }
 
-  /** True if both want one job each, with the same terms, from the same queues. */
-  private mayShareFetch(first: Waiter | undefined, { namespace, request }: Waiter): boolean {
+  /** True if both want one job each, with the same terms, from the same queues; or linger for the same jobs. */
+  private mayShareFetch(first: Waiter | undefined, waiter: Waiter): boolean {
+    const { namespace, request } = waiter;
+    if (request.linger !== undefined) return first !== undefined && lingerForTheSame(first, waiter);
     return (
       first?.request.count === 1 &&
       request.count === 1 &&
@@ -475,8 +532,25 @@ export class LongPollManager {
  * Timers have a precision of a millisecond, and may fire that much early. All callers must use the same tolerance: a
  * timer that leaves the end of the wait to a fetch in progress does not fire again.
  */
-function hasEnded({ endsAtMs }: Waiter): boolean {
-  return performance.now() >= endsAtMs - 1;
+function hasEnded({ endsAtMs, lingersUntilMs }: Waiter): boolean {
+  return lingersUntilMs === undefined && performance.now() >= endsAtMs - 1;
+}
+
+function hasLingered({ lingersUntilMs = Number.POSITIVE_INFINITY }: Waiter): boolean {
+  return performance.now() >= lingersUntilMs - 1;
+}
+
+/** Not if it takes what is there, by its timer. */
+function mustFetchAgain(waiter: Waiter): boolean {
+  return /* guard: wakeup-during-fetch */ !waiter.isOver && waiter.isWoken && !hasLingered(waiter);
+}
+
+function lingerForTheSame(
+  { request: one, typesText }: Waiter,
+  { request: other, typesText: types }: Waiter,
+): boolean {
+  const isEqual = one.linger?.min === other.linger?.min && one.count === other.count && typesText === types;
+  return isEqual && haveSameTerms(one, other);
 }
 
 function takes({ types }: Waiter, type: string | undefined): boolean {

@@ -37,7 +37,7 @@ export interface PurgeParts {
 }
 
 /** All indexes of jobs. The ready list comes first, so that its jobs are no longer leased. */
-const INDEXES = 'rpDsSflLbhdz';
+const INDEXES = 'rpDQsSflLbhdz';
 /** Maximum number of rounds over a queue that gets new jobs each time. */
 const ROUNDS = 5;
 /** Entries that one step checks: about a millisecond of Redis. */

@@ -15,8 +15,13 @@ export class MovingLease {
     private readonly next: LeasingPool,
   ) {}
 
-  /** Tries the old pool first, then the new one; a long poll waits for both. */
+  /**
+   * Tries the old pool first, then the new one; a long poll waits for both. A request that lingers does so in each pool
+   * for itself, as the jobs of two pools cannot be leased together.
+   */
   async lease(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    if (/* guard: moving-linger-waits-for-both */ request.linger !== undefined)
+      return this.wait(namespace, request);
     const jobs = await this.tryBoth(namespace, request);
     if (jobs.length < request.count) {
       if (jobs.length === 0 && request.waitMs > 0) return this.wait(namespace, request);

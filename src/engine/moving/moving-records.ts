@@ -1,3 +1,5 @@
+import type { FairKey } from '../../contract/queue-settings.js';
+import type { FairKeysSeen } from '../queues/fair-keys.js';
 import { performance } from 'node:perf_hooks';
 import { notFound } from '../../domain/errors.js';
 import type { QueueCounts } from '../../domain/job/job.js';
@@ -75,6 +77,12 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
     drain: inBoth(),
     forget: inBoth(),
     count: both(sumByName),
+    largest: (ofOld, ofNext) => async (namespace, queue, limit) => {
+      const seen = await Promise.all(
+        [...(old.isUp ? [ofOld] : []), ofNext].map((of) => of(namespace, queue, limit)),
+      );
+      return keysOfBoth(seen, limit);
+    },
     purge: (ofOld, ofNext) => async (namespace, queue, states, patienceMs) => {
       const beganMs = performance.now();
       const one = await ofOld(namespace, queue, states, patienceMs);
@@ -84,6 +92,22 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
       return { removed: sumByName(one.removed, other.removed), isComplete: other.isComplete };
     },
   });
+}
+
+/** A key that is in both pools has the jobs of both. */
+function keysOfBoth(seen: readonly FairKeysSeen[], limit: number): FairKeysSeen {
+  const byKey = new Map<string, FairKey>();
+  for (const one of seen.flatMap(({ keys }) => keys)) {
+    const other = byKey.get(one.key);
+    const times = [one, ...(other ? [other] : [])].flatMap(({ oldestPublishedAtMs: ms }) => ms ?? []);
+    byKey.set(one.key, {
+      ...one,
+      ready: one.ready + (other?.ready ?? 0),
+      oldestPublishedAtMs: times.length > 0 ? Math.min(...times) : null,
+    });
+  }
+  const keys = [...byKey.values()].toSorted((one, other) => other.ready - one.ready).slice(0, limit);
+  return { keys, isComplete: seen.every(({ isComplete }) => isComplete) };
 }
 
 /** The age is that of the oldest ready job of either pool. */

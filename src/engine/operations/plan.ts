@@ -54,7 +54,7 @@ export function verbsOf(action: Action, states: readonly JobState[]): Verb[] {
 
 /** Letters of the indexes of each state, as lua/modules/core/call.lua has them. Far jobs come first: they become near ones. */
 const INDEXES: Readonly<Record<JobState, string>> = {
-  ready: 'pDr',
+  ready: 'pDQr',
   scheduled: 'fsS',
   leased: 'lL',
   blocked: 'b',

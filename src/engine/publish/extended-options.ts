@@ -1,4 +1,5 @@
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
+import type { ResultRights } from '../../domain/unique-rights.js';
 import { fieldsOfJob } from './stored-options.js';
 
 /** An expiry has 48 bits in the header; a longer time is practically unlimited. In milliseconds. */
@@ -36,6 +37,11 @@ export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPla
     },
     refuse_missing: job.onMissingDependency === 'refuse' ? true : undefined,
     put: inPlace && { only_new: inPlace.isOnlyNew, own_queue: inPlace.isOwnQueueOnly },
-    x: fieldsOfJob(job),
+    x: { ...fieldsOfJob(job), results_of: patternsText(job) },
   });
+}
+
+/** Queue patterns as lua/modules/jobs/dependency_results.lua reads them; undefined = all queues. */
+export function patternsText({ resultsOf }: ResultRights): string | undefined {
+  return resultsOf?.map((pattern) => `${pattern}\n`).join('');
 }

@@ -1,5 +1,8 @@
-import { notFound, QueueError } from '../../domain/errors.js';
+import { FAIR_SINCE, STRICT_SINCE } from '../../domain/data-format.js';
+import { formatTooOld, notFound, QueueError } from '../../domain/errors.js';
 import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { ArgumentError } from '../../contract/fields/problems.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';
@@ -16,7 +19,7 @@ const TRANSIENT = ['tat', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
 /** Codes of lua/commands/extended/change_queue.lua. */
-const FOUND = { missing: 0, made: 2, tooMany: 3 } as const;
+const FOUND = { missing: 0, made: 2, tooMany: 3, tooManyRunning: 4 } as const;
 /** Queues per script call. */
 const MOST_QUEUES = 64;
 
@@ -34,6 +37,7 @@ const UNKNOWN_PAUSER: Pauser = { by: null, note: null };
 /** Settings of queues, pause, resume and drain. They take effect on all servers at the same moment. */
 export class QueueControls {
   constructor(
+    private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: ExtendedQueues,
@@ -91,11 +95,19 @@ export class QueueControls {
    * limits.
    *
    * @returns true if the queue was created
-   * @throws {QueueError} `invalid_argument`, naming the field and the rule; `too_many_queues`: a quota; or an error of the
-   *   store
+   * @throws {QueueError} `invalid_argument`, naming the field and the rule; `too_many_queues`: a quota; `format_too_old`;
+   *   or an error of the store
    */
   async change(namespace: string, queue: string, change: SettingsChange): Promise<boolean> {
     checkSettings(change);
+    const isFair = change.fair !== undefined && change.fair !== null && change.fair !== false;
+    if (isFair && /* guard: fair-queues-need-their-format */ this.pool.format < FAIR_SINCE)
+      throw formatTooOld(this.pool, 'a fair queue', FAIR_SINCE, 'leave `fair` out');
+    if (
+      change.order === 'strict' &&
+      /* guard: strict-order-needs-its-format */ this.pool.format < STRICT_SINCE
+    )
+      throw formatTooOld(this.pool, 'a strict order', STRICT_SINCE, 'leave `order` out');
     const changes = storedChange(change);
     // Discards the waiting time that the old rate had imposed.
     if (change.rate !== undefined) changes['tat'] = false;
@@ -157,6 +169,10 @@ export class QueueControls {
     const { raw } = await this.runner.run(changeQueue, namespace, args);
     const found = integerAt(raw, 3);
     if (found === FOUND.missing) throw notFound('queue', queue);
+    if (found === FOUND.tooManyRunning)
+      throw 'strict' in changes
+        ? new ArgumentError('order', `needs max_running_per_key 1 or null, not ${String(integerAt(raw, 2))}`)
+        : new ArgumentError('maxRunningPerKey', 'must be 1 or null while the order is strict');
     if (found === FOUND.tooMany) throw this.quotas.queuesError(namespace, integerAt(raw, 2));
     // Without any setting a simple queue stays one.
     if (Object.values(changes).some((value) => value !== false)) this.queues.add(namespace, [queue]);

@@ -4,6 +4,7 @@ import { isQueueName } from '../../domain/ids.js';
 import type { QueueCounts } from '../../domain/job/job.js';
 import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
+import type { FairKeys } from './fair-keys.js';
 import type { Pauser, QueueControls } from './queue-controls.js';
 import type { QueueInspector } from './queue-inspector.js';
 import type { Purged, QueuePurger } from './queue-purger.js';
@@ -43,7 +44,8 @@ export interface StoredQueues
   extends
     Pick<QueueInspector, 'names' | 'counts' | 'size' | 'peek' | 'destroy'>,
     Pick<QueueControls, 'settings' | 'change' | 'pause' | 'resume' | 'drain' | 'forget'>,
-    Pick<QueuePurger, 'count' | 'purge'> {}
+    Pick<QueuePurger, 'count' | 'purge'>,
+    Pick<FairKeys, 'largest'> {}
 
 /** What is shown with a queue. */
 export interface ShownWithQueues {
@@ -73,6 +75,8 @@ export class Queues {
   readonly size: StoredQueues['size'];
   readonly peek: StoredQueues['peek'];
   readonly destroy: StoredQueues['destroy'];
+  /** See `FairKeys.largest`. */
+  readonly fairKeys: StoredQueues['largest'];
 
   constructor(
     readonly stored: StoredQueues,
@@ -84,6 +88,7 @@ export class Queues {
       size: this.size,
       peek: this.peek,
       destroy: this.destroy,
+      largest: this.fairKeys,
     } = stored);
   }
 

@@ -1,3 +1,4 @@
+import { patternsText } from '../publish/extended-options.js';
 import { jsonOf } from '../../contract/json/deep-json.js';
 import { JsonText } from '../../contract/json/json-text.js';
 import {
@@ -84,7 +85,7 @@ export class LeaseOperations {
     }
     const settled = await this.settling.settle(
       namespace,
-      completions.map(({ id, lease, queue, result, data, next, retentionMs, withoutPush }) => ({
+      completions.map(({ id, lease, queue, result, data, next, retentionMs, withoutPush, resultsOf }) => ({
         verb: 'ack',
         id,
         lease,
@@ -100,6 +101,7 @@ export class LeaseOperations {
             queue: next.queue,
             delay_ms: next.delayMs,
             refuse_missing: next.onMissingDependency === 'refuse' ? true : undefined,
+            results_of: patternsText({ ...(resultsOf && { resultsOf }) }),
           },
         },
         bytes: joined(data?.body, next ? packIds(next.dependsOn ?? []) : result?.body),

@@ -1,7 +1,7 @@
 import type { LoopStatus } from '../../domain/loop.js';
 import { findDue, WALK_END } from '../../redis/due-soon.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { runTimers } from '../../redis/scripts/extended.js';
+import { orderFairly, runTimers } from '../../redis/scripts/extended.js';
 import type { ExpiredLease } from '../../redis/scripts/script.js';
 import { pump as pumpScript } from '../../redis/scripts/simple.js';
 import { Loop } from './loop.js';
@@ -189,8 +189,18 @@ export class Pump {
       ...{ limit: TICK_STEP, quotas: this.quotasOf(namespace) },
       checks_rights: this.operations.checksRights ? '1' : '0',
     };
-    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, operations, left, expiredLeases } =
-      await this.runner.run(runTimers, namespace, args);
+    const {
+      nowMs,
+      earliestMs,
+      moved,
+      made,
+      lostSessions,
+      wantedSlots,
+      operations,
+      fairQueues,
+      left,
+      expiredLeases,
+    } = await this.runner.run(runTimers, namespace, args);
     for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
@@ -198,6 +208,7 @@ export class Pump {
     if (lostSessions > 0) this.observer.sessions(namespace, 'lost', lostSessions);
     for (const operation of operations) this.operations.want(namespace, operation);
     await Promise.all(wantedSlots.map((id) => this.extend(namespace, id)));
+    for (const number of fairQueues) await this.order(namespace, number);
     return { moved: made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved)), isLeft: left > 0 };
   }
 
@@ -205,6 +216,15 @@ export class Pump {
   private async extend(namespace: string, id: string): Promise<void> {
     try {
       await this.extendSlots(namespace, id);
+    } catch (error) {
+      this.record.fail(error);
+    }
+  }
+
+  /** Moves some ready jobs of a queue that became fair, or is fair no more. The timer is set for the next step. */
+  private async order(namespace: string, number: number): Promise<void> {
+    try {
+      await this.runner.run(orderFairly, namespace, { number });
     } catch (error) {
       this.record.fail(error);
     }

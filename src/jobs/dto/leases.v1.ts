@@ -22,6 +22,20 @@ export class LeasesFields {
   @Whole('How long to wait for a first job (long poll); default 0.', 0, MAX_PERIOD_MS)
   wait_ms?: number;
   @Optional()
+  @Whole(
+    'How long to wait for `min` jobs, from when a first one is there; then the answer has those that are there. Until the answer none is leased. Default 0.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  linger_ms?: number;
+  @Optional()
+  @Whole(
+    'With `linger_ms`: so many jobs end its wait early; at most `count`, which is the default.',
+    1,
+    MAX_LEASE_COUNT,
+  )
+  min?: number;
+  @Optional()
   @Whole('Duration of the leases (visibility timeout); default: that of each job.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional()

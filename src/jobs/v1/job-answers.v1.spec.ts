@@ -59,9 +59,26 @@ describe('the answer to a lease request', () => {
     expect(json).toMatch(/^[\x20-\x7e]*$/);
     // As it was published: numbers keep their digits.
     expect(json).toContain('"data":{"a":[1.50, "\\u00e4"]}');
-    const leftOut = ['data_base64', ...(extended.maxRunMs === null ? ['max_run_ms'] : [])];
+    const leftOut = ['data_base64', 'dependencies', ...(extended.maxRunMs === null ? ['max_run_ms'] : [])];
     const fields = [...fieldsOf(LeasedJobAnswer).keys()].filter((name) => !leftOut.includes(name));
     expect(Object.keys(answer as object).sort()).toEqual(fields.sort());
+  });
+
+  it('has dependencies with their results, as JSON with its digits or as bytes in base64', () => {
+    const dependencies = [
+      { id: 'a', state: 'done', result: { body: Buffer.from('[1.50]'), contentType: null } },
+      { id: 'b', state: 'done', result: { body: Buffer.from([255, 0]), contentType: 'image/png' } },
+      { id: 'c', state: 'done', result: null, truncated: true },
+    ] as const;
+    const json = leasedJson([{ ...SIMPLE, extended: { ...FACTS, dependencies } }], 64);
+    expect(json).toContain('"result":[1.50]');
+    expect((JSON.parse(json) as { jobs: object[] }).jobs[0]).toMatchObject({
+      dependencies: [
+        { id: 'a', state: 'done', result: [1.5], result_type: 'application/json' },
+        { id: 'b', state: 'done', result_base64: '/wA=', result_type: 'image/png' },
+        { id: 'c', state: 'done', truncated: true },
+      ],
+    });
   });
 
   it('has bytes in base64, and is valid JSON with two jobs and with none', () => {

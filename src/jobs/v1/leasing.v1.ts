@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Admission } from '../../auth/admission.js';
-import type { LeaseRequest } from '../../domain/job/job.js';
+import { InputError } from '../../contract/fields/problems.js';
+import type { LeaseRequest, Linger } from '../../domain/job/job.js';
 import { checkQueue } from '../../domain/rights.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { refuseParameters } from '../../http/request/query-fields.js';
@@ -31,8 +32,7 @@ export class V1Leasing {
       const { caller, request } = context;
       const { queues } = body;
       if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);
-      const waitMs = context.mayWait ? (body.wait_ms ?? 0) : 0;
-      this.delivery.lease(context, requestOf(body, waitMs), {
+      this.delivery.lease(context, requestOf(body, context.mayWait), {
         write: (jobs) => answer(context, 200, leasedJson(jobs, context.server.maxJsonDepth)),
         confirm: () => this.admission.confirm({ caller, request, queue: queues.join(',') }, CONFIRM_ACCESS),
       });
@@ -40,12 +40,25 @@ export class V1Leasing {
   }
 }
 
-function requestOf(body: LeasesFields, waitMs: number): LeaseRequest {
+/** @throws {InputError} a minimum that cannot be reached, or without a linger */
+function lingerOf({ count = 1, linger_ms, min }: LeasesFields): Linger | undefined {
+  if (linger_ms === undefined && min !== undefined)
+    throw new InputError([{ field: 'min', rule: 'needs linger_ms: how long to wait for so many jobs' }]);
+  if (min !== undefined && min > count)
+    throw new InputError([
+      { field: 'min', rule: `must be at most count (${String(count)}): raise count, or lower min` },
+    ]);
+  return linger_ms === undefined ? undefined : { ms: linger_ms, min: min ?? count };
+}
+
+function requestOf(body: LeasesFields, mayWait: boolean): LeaseRequest {
+  const linger = lingerOf(body);
   return {
     queues: body.queues,
     count: body.count ?? 1,
-    waitMs,
+    waitMs: mayWait ? (body.wait_ms ?? 0) : 0,
     confirms: true,
+    ...(linger === undefined || !mayWait ? {} : { linger }),
     ...(body.ttr_ms === undefined ? {} : { ttrMs: body.ttr_ms }),
     ...(body.worker === undefined ? {} : { worker: body.worker }),
     ...(body.types === undefined ? {} : { types: body.types }),

@@ -10,6 +10,9 @@ interface Block {
   readonly text: string;
 }
 
+/** Begins a block that is a function, which has 200 local names for itself. */
+export const WRAPPER = 'local function make()';
+
 /** A function at the beginning of a line, up to its end. */
 const FUNCTION = /^(?:local )?function .*\n(?:(?!end\b).*\n)*/gm;
 const COMMAND = '';
@@ -25,11 +28,16 @@ const COMMAND = '';
  * A module that only one other uses stands inside that one's block, and exports that no other uses are local to the block of their module: Lua allows
  * 200 local names at once, and 60 variables of others in a function.
  *
+ * @param isWrapped puts each block in a function of its own: for scripts with too many names, because Redis makes those functions at each call
  * @param all modules of the script
  * @param code of the command
  * @returns the text of some of the modules
  */
-export function blockMaker(all: readonly Module[], code: string): (modules: readonly Module[]) => string {
+export function blockMaker(
+  all: readonly Module[],
+  code: string,
+  isWrapped = false,
+): (modules: readonly Module[]) => string {
   const users = usersOf(all, code);
   const arrange = (modules: readonly Module[]): Block[] => {
     const blocks: Block[] = [];
@@ -48,7 +56,11 @@ export function blockMaker(all: readonly Module[], code: string): (modules: read
     const locals = own.length > 0 && module.body !== '' ? `local ${own.join(', ')}\n` : '';
     const text = `${declare(inside)}${locals}${module.body}`;
     const uses = [...inside.flatMap((block) => block.uses), ...functionWords(module.body)];
-    return { names, uses, text: text === '' ? '' : `do\n${text}end\n` };
+    return {
+      names,
+      uses,
+      text: text === '' ? '' : isWrapped ? `do\n${WRAPPER}\n${text}end\nmake()\nend\n` : `do\n${text}end\n`,
+    };
   };
   return (modules) => declare(arrange(modules));
 }

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { WRAPPER } from './blocks.js';
 import { assembleLibrary, assembleScript } from './loader.js';
 
 const COMMANDS = join(import.meta.dirname, '..', '..', '..', 'lua', 'commands');
@@ -32,7 +33,7 @@ describe('the loader of Lua modules', () => {
     });
     expect(text.match(/^function \w+/gm)).toEqual(['function c', 'function a', 'function b']);
     expect(text.startsWith('local b, a, c\ndo\n')).toBe(true);
-    expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
+    expect(text).toContain('\nend\nreturn (function()\nlocal meta = KEYS[1]\n');
   });
 
   it('declares the keys and arguments of the header as locals, and converts integers to numbers', () => {
@@ -152,18 +153,41 @@ describe('the loader of Lua modules', () => {
   });
 
   it('fails with the chain of modules when there are more than 200 local names', () => {
-    const names = Array.from({ length: 120 }, (_none, i) => `n${i}`);
-    const body = names.map((name) => `function ${name}()\nend\n`).join('');
-    const files = (count: number): Record<string, string> => ({
-      'commands/simple/it': command(
-        `--- @requires jobs/a\n\nlocal ${names.slice(0, count).join('x, ')}x\ndo\nlocal ${names.slice(0, 5).join(', ')}\nend\nreturn ${names.join('() + ')}()\n`,
-      ),
-      'modules/jobs/a': `--- @exports ${names.join(', ')}\n${body}`,
-    });
-    expect(() => load(files(74))).not.toThrow();
-    expect(() => load(files(75))).toThrow(
-      '201 local names are more than the 200 that Lua allows: simple/it → jobs/a',
+    const files = (count: number): Record<string, string> => {
+      const names = Array.from({ length: count }, (_none, i) => `n${i}`);
+      const body = names.map((name) => `function ${name}()\nend\n`).join('');
+      return {
+        'commands/simple/it': command(
+          `--- @requires jobs/a\n\nreturn ${names.map((name) => `${name}()`).join(' + ')}\n`,
+        ),
+        'modules/jobs/a': `--- @exports ${names.join(', ')}\n${body}`,
+      };
+    };
+    expect(() => load(files(200))).not.toThrow();
+    // One more for the function in which the module was tried.
+    expect(() => load(files(201))).toThrow(
+      '202 local names are more than the 200 that Lua allows: simple/it → jobs/a',
     );
+  });
+
+  it('puts modules into functions of their own when they have more than 200 local names', () => {
+    const own = Array.from({ length: 100 }, (_none, i) => `o${i}`);
+    const large = (name: string, size: number): string => {
+      const exports = Array.from({ length: size }, (_none, i) => `${name}${i}`);
+      const body = exports.map((one) => `function ${one}()\n  return ${own.join(' + ')}\nend\n`).join('');
+      return `--- @exports ${exports.join(', ')}\nlocal ${own.join(', ')}\n${body}`;
+    };
+    const uses = (name: string, size: number): string =>
+      Array.from({ length: size }, (_none, i) => `${name}${i}()`).join('\n');
+    const files = (size: number): Record<string, string> => ({
+      'commands/simple/it': command(
+        `--- @requires jobs/a, jobs/b\n\n${uses('a', size)}\n${uses('b', size)}\nreturn 1\n`,
+      ),
+      'modules/jobs/a': large('a', size),
+      'modules/jobs/b': large('b', size),
+    });
+    expect(load(files(50))).not.toContain(WRAPPER);
+    expect(load(files(51)).split(WRAPPER)).toHaveLength(3);
   });
 
   it('allows 200 local names in the modules of a library and 200 in its function', () => {
@@ -187,7 +211,7 @@ describe('the loader of Lua modules', () => {
     };
     // One more for the table of its resets; and KEYS, ARGV and meta.
     expect(library(199, 197)).not.toThrow();
-    expect(library(200, 197)).toThrow('201 local names are more than the 200 that Lua allows');
+    expect(library(200, 197)).toThrow('202 local names are more than the 200 that Lua allows');
     expect(library(199, 198)).toThrow('201 local names are more than the 200 that Lua allows');
   });
 

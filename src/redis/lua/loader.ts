@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { blockMaker } from './blocks.js';
+import { blockMaker, WRAPPER } from './blocks.js';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
 import { itemConstants, preambleOf, signatureOf, splitHeader } from './command-header.js';
@@ -22,7 +22,7 @@ const ADDS = /^--- @adds\n/m;
 const EXPORTS = /^--- @exports (.+)\n/gm;
 const LOCAL = /^local (?:function )?(\w+(?:, \w+)*)/;
 /** What begins and ends a block at the beginning of a line. */
-const OPENS = /^(?:do|(?:for|while)\b.*\bdo|if\b.*\bthen|(?:local )?function\b.*\))$/;
+const OPENS = /^(?:do|(?:for|while)\b.*\bdo|if\b.*\bthen|(?:local )?function\b.*\)|.* = function\(.*\))$/;
 const CLOSES = /^end\b/;
 
 /** A library of Redis, with one function of the same name. */
@@ -77,14 +77,19 @@ export function assembleScriptWhenFull(
   return FIRST_WRITE + scriptOf(path, parts);
 }
 
-function scriptOf(path: string, { body, first, kept, orderOf }: Parts): string {
-  const toText = blockMaker([...kept.values()], body);
+function scriptOf(path: string, source: Parts, isWrapped = false): string {
+  const { body, first, kept, orderOf } = source;
+  const toText = blockMaker([...kept.values()], body, isWrapped);
   const blocksOf = (wanted: readonly Module[]): string =>
     toText(wanted.flatMap(({ name }) => kept.get(name) ?? []));
   const code = body.replace(REQUIRES_HERE, (_line, names: string) => blocksOf(orderOf(names.split(', '))));
-  const script = blocksOf(first) + code;
-  assertFits(script, [path, ...kept.keys()]);
-  return script;
+  const blocks = blocksOf(first);
+  // As a function, the command has names for itself, beside those of its modules. One with modules of its own would use more than 60 of the others' names.
+  const isFunction = code === body && blocks !== '';
+  const parts = isFunction ? [blocks, code] : [blocks + code];
+  if (!isWrapped && !parts.every(fits)) return scriptOf(path, source, true);
+  assertFit(parts, [path, ...kept.keys()]);
+  return isFunction ? `${blocks}return (function()\n${code}end)()\n` : blocks + code;
 }
 
 /**
@@ -105,14 +110,16 @@ export function assembleLibrary(
   if (isScriptOnly) return null;
   const command = body.replace(REQUIRES_HERE, '');
   const modules = [...kept.values()].map(withReset);
-  const blocks = blockMaker(modules, command)(modules);
+  const chain = [path, ...kept.keys()];
+  const declared = `local ${RESETS} = {}\n`;
+  const blocksOf = (isWrapped: boolean): string => blockMaker(modules, command, isWrapped)(modules);
+  const inOne = blocksOf(false);
+  const blocks = fits(declared + inOne) ? inOne : blocksOf(true);
+  // The command is a function of its own.
+  assertFit([declared + blocks, `local KEYS, ARGV\n${command}`], chain);
   const flags = mayRunWhenFull ? '"allow-oom"' : '';
   const code = (name: string): string =>
-    `#!lua name=${name}\nlocal ${RESETS} = {}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
-  const chain = [path, ...kept.keys()];
-  assertFits(`local ${RESETS} = {}\n${blocks}`, chain);
-  // The command is a function of its own.
-  assertFits(`local KEYS, ARGV\n${command}`, chain);
+    `#!lua name=${name}\n${declared}${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
   const name = nameOf(code(''));
   return { name, text: code(name) };
 }
@@ -237,27 +244,33 @@ function assertDistinct(modules: readonly Module[]): void {
   }
 }
 
-function assertFits(script: string, chain: readonly string[]): void {
-  const locals = mostLocals(script);
+const fits = (script: string): boolean => mostLocals(script) <= MAX_LOCALS;
+
+function assertFit(parts: readonly string[], chain: readonly string[]): void {
+  const locals = Math.max(...parts.map(mostLocals));
   if (locals <= MAX_LOCALS) return;
   throw new Error(
     `${locals} local names are more than the ${MAX_LOCALS} that Lua allows: ${chain.join(' → ')}`,
   );
 }
 
-/** The most local names that are there at once, but for those inside functions. */
+/** The most local names that are there at once, but for those inside functions that are no blocks. */
 function mostLocals(script: string): number {
-  const blocks = [0];
+  /** Of each function that is open the counts of its open blocks. */
+  const functions = [[0]];
   let most = 0;
   for (const line of script.split('\n')) {
+    const blocks = functions.at(-1) ?? [];
     const names = LOCAL.exec(line)?.[1]?.split(', ').length ?? 0;
     blocks.push((blocks.pop() ?? 0) + names);
     most = Math.max(
       most,
       blocks.reduce((sum, count) => sum + count, 0),
     );
-    if (OPENS.test(line)) blocks.push(0);
-    else if (CLOSES.test(line)) blocks.pop();
+    if (line === WRAPPER) functions.push([0]);
+    else if (OPENS.test(line)) blocks.push(0);
+    else if (CLOSES.test(line) && blocks.length > 1) blocks.pop();
+    else if (CLOSES.test(line)) functions.pop();
   }
   return most;
 }

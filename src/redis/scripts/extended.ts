@@ -40,21 +40,30 @@ export const runTimers = script('extended/run_timers', {
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
     /** Queues, and how many jobs were made in each. */
     const made: (readonly [queue: string, jobs: number])[] = [];
-    const wantedFrom = 13 + 2 * at(8);
-    for (let i = 13; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const wantedFrom = 14 + 2 * at(8);
+    for (let i = 14; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
     const operationsFrom = wantedFrom + at(9);
-    const expiredFrom = operationsFrom + at(11);
+    const fairFrom = operationsFrom + at(11);
+    const expiredFrom = fairFrom + at(13);
     /** Recurring jobs by cron that need more slots. */
     const wantedSlots = reply.slice(wantedFrom, operationsFrom).map(String);
     /** Operations that this server takes over. */
-    const operations = reply.slice(operationsFrom, expiredFrom).map(String);
+    const operations = reply.slice(operationsFrom, fairFrom).map(String);
+    /** Numbers of queues whose jobs this server moves by `orderFairly`. */
+    const fairQueues = reply.slice(fairFrom, expiredFrom).map(Number);
     const expiredLeases = late ? [] : expiredLeasesOf(reply, expiredFrom);
     const timed = { nextDueMs: at(2), earliestMs: at(7), moved, made, lostSessions: at(10) };
     /** Operations that are left to a process that can check the rights of their starters. */
     const left = at(12);
-    return { ...answer(reply), ...timed, wantedSlots, operations, left, expiredLeases };
+    return { ...answer(reply), ...timed, wantedSlots, operations, fairQueues, left, expiredLeases };
   },
 });
+
+export const orderFairly = script('extended/order_fairly', { repeatable: true, reply: whole });
+
+export const countFairKeys = script('queries/count_fair_keys', { repeatable: true, reply: whole });
+
+export const readFairKeys = script('queries/read_fair_keys', { repeatable: true, reply: whole });
 
 export const readJobs = script('queries/read_jobs', {
   repeatable: true,
@@ -211,6 +220,9 @@ export const EXTENDED_SCRIPTS = [
   extendedLease,
   extendedSettle,
   runTimers,
+  orderFairly,
+  countFairKeys,
+  readFairKeys,
   startOperation,
   stepOperation,
   startUndo,

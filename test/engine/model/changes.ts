@@ -71,10 +71,12 @@ function retie(
   if (dependsOn !== undefined) {
     job.needs.clear();
     job.failed.clear();
+    job.reads.clear();
   }
   for (const id of lessDependencies) {
     job.needs.delete(id);
     job.failed.delete(id);
+    job.reads.delete(id);
   }
   return waitFor(space, job, dependsOn ?? moreDependencies);
 }

@@ -1,4 +1,4 @@
-import { end, forgetKept, goOn, revoke } from './ends.js';
+import { end, forgetKept, forgettable, goOn, isNeeded, revoke } from './ends.js';
 import { isKept, isLive, type ModelJob } from './job.js';
 import { callHeld } from './limits.js';
 import { expireLease } from './lease-operations.js';
@@ -7,11 +7,11 @@ import { resolveDependents } from './waiting.js';
 
 /** When something happens next by itself, Unix ms; Infinity = never. */
 export function nextMs(space: Space): number {
-  return Math.min(...[...space.jobs.values()].flatMap(timesOf));
+  return Math.min(...[...space.jobs.values()].flatMap((job) => timesOf(space, job)));
 }
 
-function timesOf(job: ModelJob): number[] {
-  const times = isKept(job) ? [job.keptUntilMs] : [];
+function timesOf(space: Space, job: ModelJob): number[] {
+  const times = isKept(job) && !isNeeded(space, job) ? [job.keptUntilMs] : [];
   if (job.state === 'scheduled' || job.state === 'leased') times.push(job.atMs);
   if (job.state === 'leased' && job.revokedAtMs > 0) times.push(job.revokedAtMs);
   if (isLive(job) && job.expiresMs > 0) times.push(job.expiresMs);
@@ -20,14 +20,7 @@ function timesOf(job: ModelJob): number[] {
 
 /** The clock has something to see to now, as far as what callers did goes. */
 export function isRinging(space: Space): boolean {
-  const tooMany = [...space.jobs.values()].some(({ state, queue }) => {
-    const ended =
-      state === 'done' || state === 'cancelled'
-        ? space.in(queue, 'done').length + space.in(queue, 'cancelled').length
-        : 0;
-    return ended > space.queue(queue).maxKept;
-  });
-  return space.news.size > 0 || space.isAltered || tooMany;
+  return space.news.size > 0 || space.isAltered || forgettable(space).length > 0;
 }
 
 /** All that is due now happens, at once. */

@@ -1,5 +1,5 @@
-import { addToReadyList } from './ready-list.js';
 import { hasSmallerId, isKept, type ModelJob } from './job.js';
+import { makeReady } from './limits.js';
 import type { Space } from './space.js';
 
 /** How long a revoked job is kept, so that its lease holder learns of the cancel, in ms. */
@@ -15,7 +15,7 @@ export function goOn(space: Space, job: ModelJob, dueMs = 0, front?: number): vo
     job.state = 'scheduled';
     job.atMs = dueMs;
   } else {
-    addToReadyList(space, job, front ?? space.backPlace());
+    makeReady(space, job, front ?? space.backPlace());
   }
 }
 
@@ -35,7 +35,7 @@ export function end(
 ): void {
   freeAll(space, job, outcome === 'cancelled' && job.cascades ? 'cascaded' : outcome);
   const isKeepable = outcome === 'acked' || outcome === 'cancelled';
-  if (!isKeepable || job.keepMs === 0) {
+  if (!isKeepable || (job.keepMs === 0 && (outcome !== 'acked' || !isNeeded(space, job)))) {
     space.jobs.delete(job.id);
     return;
   }
@@ -43,6 +43,12 @@ export function end(
   job.isExtended = true;
   job.atMs = space.nowMs;
   job.keptUntilMs = space.nowMs + job.keepMs;
+}
+
+/** True if a job that has not ended, or is dead, was to run after it: then its result is kept. A cancelled job has none. */
+export function isNeeded(space: Space, { id, born, state }: ModelJob): boolean {
+  if (state === 'cancelled') return false;
+  return [...space.jobs.values()].some((job) => !isKept(job) && job.reads.get(id) === born);
 }
 
 /** Moves a job to the dead-letter queue, where nothing expires. */
@@ -64,15 +70,20 @@ function freeAll(space: Space, job: ModelJob, outcome: string): void {
   Object.assign(job, { isCalled: false, heldPlace: 0, revokedAtMs: 0, cascades: false, expiresMs: 0 });
 }
 
-/** Removes ended jobs when their retention is over, and the oldest ones of a queue with more than it may keep. */
-export function forgetKept(space: Space): void {
+/** Ended jobs whose retention is over, and the oldest ones of a queue with more than it may keep; but none that is needed. */
+export function forgettable(space: Space): ModelJob[] {
   const kept = [...space.jobs.values()].filter(isKept);
-  for (const job of kept) if (job.keptUntilMs <= space.nowMs) space.jobs.delete(job.id);
-  for (const queue of new Set(kept.map((job) => job.queue))) {
-    const left = kept.filter((job) => job.queue === queue && space.jobs.has(job.id)).sort(byEnd);
-    const most = space.queue(queue).maxKept;
-    for (const { id } of left.slice(0, Math.max(left.length - most, 0))) space.jobs.delete(id);
-  }
+  const over = kept.filter((job) => job.keptUntilMs <= space.nowMs && !isNeeded(space, job));
+  const left = kept.filter((job) => !over.includes(job)).sort(byEnd);
+  const tooMany = [...new Set(kept.map((job) => job.queue))].flatMap((queue) => {
+    const its = left.filter((job) => job.queue === queue);
+    return its.slice(0, Math.max(its.length - space.queue(queue).maxKept, 0));
+  });
+  return [...over, ...tooMany.filter((job) => !isNeeded(space, job))];
+}
+
+export function forgetKept(space: Space): void {
+  for (const { id } of forgettable(space)) space.jobs.delete(id);
 }
 
 /** Jobs that ended in one millisecond: done ones first; by id, cancelled ones in the opposite order. */

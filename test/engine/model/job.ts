@@ -80,6 +80,8 @@ export interface ModelJob {
   readonly needs: Set<string>;
   readonly failed: Map<string, Failed>;
   readonly onFailure: DependencyFailure;
+  /** All jobs that it was to run after, and which they were; null = there was none. */
+  readonly reads: Map<string, number | null>;
 
   /** When its lease holder, which was asked to stop, loses the lease. */
   revokedAtMs: number;

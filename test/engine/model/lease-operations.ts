@@ -128,6 +128,7 @@ function move(space: Space, job: ModelJob, { queue, delayMs, dependsOn }: Next):
     lease: job.lease + 1,
     group: null,
   });
+  job.reads.clear();
   placeWaiter(space, job, waitFor(space, job, dependsOn), after(space, delayMs));
 }
 

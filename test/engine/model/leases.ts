@@ -1,5 +1,5 @@
 import { headsOf, orderByType } from './ready-list.js';
-import { hasSlot, mayStart } from './limits.js';
+import { hasSlot, holdAgain, mayStart } from './limits.js';
 import { type ModelJob, runEndMs } from './job.js';
 import type { Space } from './space.js';
 
@@ -56,9 +56,7 @@ function names(jobs: readonly ModelJob[]): string {
 /** Holds a job because of its key's limit. A job that was called before keeps its place among the held jobs of the key. */
 function park(space: Space, job: ModelJob, before: ModelJob | undefined): void {
   const isEqual = before?.place === job.place && before.priority === job.priority;
-  if (job.heldPlace === 0) job.heldPlace = isEqual ? before.heldPlace : space.next();
-  job.state = 'held';
-  job.isCalled = false;
+  holdAgain(space, job, isEqual ? before.heldPlace : undefined);
 }
 
 function take(space: Space, job: ModelJob, ttrMs: number): void {

@@ -8,11 +8,32 @@ export function mayStart(space: Space, queue: string): boolean {
   return !isPaused && space.in(queue, 'leased').length < maxRunning;
 }
 
-/** True if the limit of its key lets a job run: it was called, or there is room and no earlier job of the key is held. */
+/** A job becomes ready, at this place of its list: it gets a slot of its key, or is held. */
+export function makeReady(space: Space, job: ModelJob, place: number): void {
+  Object.assign(job, { state: 'held', isCalled: false });
+  const isLimited = job.concurrencyKey !== null && space.queue(job.queue).maxRunningPerKey < Infinity;
+  const isAlone = sameKey(space, job, 'held').length === 1;
+  const isHeld = !isAlone || roomOf(space, job) < 1 || (space.isInstant && space.stateOf(job.id) === 'held');
+  if (isLimited && isHeld) {
+    job.heldPlace ||= space.heldPlace();
+    return;
+  }
+  addToReadyList(space, job, place);
+  job.isCalled = isLimited;
+  // Which job of its key was first in an instant, and which one took its slot, is not defined.
+  if (isLimited && space.isInstant) space.forgetPlace(job);
+}
+
+/** Holds a job that was ready, before all others of its key and its priority. */
+export function holdAgain(space: Space, job: ModelJob, place = space.firstHeldPlace()): void {
+  Object.assign(job, { state: 'held', isCalled: false });
+  job.heldPlace ||= place;
+}
+
+/** True if the limit of its key lets a job run. */
 export function hasSlot(space: Space, job: ModelJob): boolean {
-  if (job.concurrencyKey === null) return true;
-  const room = roomOf(space, job);
-  return job.isCalled ? room >= 0 : room >= 1 && sameKey(space, job, 'held').length === 0;
+  const { maxRunningPerKey } = space.queue(job.queue);
+  return job.concurrencyKey === null || sameKey(space, job, 'leased').length < maxRunningPerKey;
 }
 
 /** True if a late lease holder may go on: its job was not leased again, and there is a free slot. */
@@ -49,10 +70,27 @@ export function callHeld(space: Space): void {
   const called = [...byKey.values()].map((held) => firstOf(space, held)).filter((jobs) => jobs.length > 0);
   // The order of jobs of different keys is not defined.
   const shared = called.length > 1 ? space.frontPlace() : null;
-  for (const job of called.flat().reverse()) {
-    addToReadyList(space, job, shared ?? space.frontPlace());
-    job.isCalled = true;
-  }
+  for (const job of called.flat().reverse()) call(space, job, shared ?? space.frontPlace());
+  for (const [any] of byKey.values()) if (any) callUrgent(space, any);
+}
+
+function call(space: Space, job: ModelJob, place: number): void {
+  addToReadyList(space, job, place);
+  job.isCalled = true;
+}
+
+/** A held job takes the slot of a less urgent one that is ready. */
+function callUrgent(space: Space, any: ModelJob): void {
+  const ready = sameKey(space, any, 'ready').filter(({ isCalled }) => isCalled);
+  const lowest = Math.max(...ready.map(({ priority }) => priority));
+  const last = ready.filter(({ priority }) => priority === lowest);
+  const other = last.find(({ id }) => space.stateOf(id) === 'held') ?? last.at(-1);
+  const next = nextHeld(space, sameKey(space, any, 'held'));
+  if (!next || !other || next.priority >= lowest) return;
+  holdAgain(space, other);
+  call(space, next, space.frontPlace());
+  if (space.isInstant) space.forgetPlace(next);
+  callUrgent(space, any);
 }
 
 /** The held jobs of a key for which there are slots, in order. */
@@ -61,13 +99,17 @@ function firstOf(space: Space, held: readonly ModelJob[]): ModelJob[] {
   const first: ModelJob[] = [];
   const [any] = held;
   for (let room = any ? roomOf(space, any) : 0; room > 0 && left.size > 0; room--) {
-    const heads = [...left].filter((job) => ![...left].some((other) => isCalledBefore(other, job)));
-    const next = heads.find(({ id }) => space.stateOf(id) !== 'held') ?? heads[0];
+    const next = nextHeld(space, [...left]);
     if (!next) break;
     left.delete(next);
     first.push(next);
   }
   return first;
+}
+
+function nextHeld(space: Space, held: readonly ModelJob[]): ModelJob | undefined {
+  const heads = held.filter((job) => !held.some((other) => isCalledBefore(other, job)));
+  return heads.find(({ id }) => space.stateOf(id) !== 'held') ?? heads[0];
 }
 
 function isCalledBefore(one: ModelJob, other: ModelJob): boolean {

@@ -100,6 +100,7 @@ export class Pair {
     const answer = await answerOf(this.engine.settle.revoke(this.ns, id));
     await this.read();
     const code = revokeLease(this.space, id);
+    callHeld(this.space);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
     if (typeof answer !== 'string') {
       const state = this.space.jobs.get(id)?.state;
@@ -222,7 +223,9 @@ export class Pair {
   ): Promise<void> {
     const outcome = await this.send(id, number, operation);
     await this.read();
-    expect(outcome).toEqual(this.expectedOf(settle(this.space, id, number, operation), id, operation));
+    const answer = settle(this.space, id, number, operation);
+    callHeld(this.space);
+    expect(outcome).toEqual(this.expectedOf(answer, id, operation));
     await this.drain();
   }
 
@@ -285,6 +288,8 @@ export class Pair {
     const added = new Set(wish.dependsOn ?? wish.moreDependencies ?? []);
     const missing = [...added].filter((one) => !this.space.jobs.has(one));
     const code = change(this.space, id, wish);
+    await this.read();
+    callHeld(this.space);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
     const job = this.space.jobs.get(id);
     const dueAtMs = job?.state === 'scheduled' && !isUnknown ? job.atMs : null;

@@ -167,6 +167,7 @@ function store(space: Space, id: string, published: NewJob, kind: Kind): void {
     heldPlace: 0,
     unique: unique ? { key: unique.key, isWindowed: (unique.windowMs ?? 0) > 0 } : null,
     needs: new Set(),
+    reads: new Map(),
     failed: new Map(),
     onFailure: job.onDependencyFailure ?? 'block',
     revokedAtMs: 0,

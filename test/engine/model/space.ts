@@ -35,6 +35,9 @@ export interface KeyedPublish {
   readonly answer: unknown;
 }
 
+/** More than a sequence has events. */
+const FIRST = 1_000_000;
+
 /**
  * The model of a namespace. Where the order is not defined (events of the same instant, for example), the model accepts
  * any. `stateOf` says what the engine did, by the state of each job.
@@ -53,7 +56,7 @@ export class Space {
   private places = 0;
   private fronts = 0;
   private counted = 0;
-  private isInstant = false;
+  isInstant = false;
   private instantFront: number | undefined;
 
   constructor(
@@ -100,6 +103,22 @@ export class Space {
     return ++this.counted;
   }
 
+  /** The last position among the held jobs of every key; the same for all jobs of an instant. */
+  heldPlace(): number {
+    return this.isInstant ? this.counted : this.next();
+  }
+
+  /** A position before those, behind all that were given out before. */
+  firstHeldPlace(): number {
+    return this.heldPlace() - FIRST;
+  }
+
+  /** The position of a ready job among those of its priority is not known. */
+  forgetPlace(job: ModelJob): void {
+    job.isMoved = true;
+    this.queue(job.queue).disordered.add(job.priority);
+  }
+
   /** The last position of every ready list; the same for all jobs of an instant. */
   backPlace(): number {
     return this.isInstant ? this.places : ++this.places;
@@ -119,6 +138,7 @@ export class Space {
   /** Everything in `act` happens in the same instant. */
   inOneInstant(act: () => void): void {
     this.places++;
+    this.counted++;
     this.isInstant = true;
     act();
     this.isInstant = false;

@@ -22,6 +22,8 @@ export function isCircle(space: Space, job: ModelJob, ids: readonly string[]): b
 export function waitFor(space: Space, job: ModelJob, ids: readonly string[]): string | null {
   for (const id of new Set(ids)) {
     const on = space.jobs.get(id);
+    job.reads.set(id, on?.born ?? null);
+    if (on?.state === 'dead') on.isExtended = true;
     if (!on || on.state === 'done') continue;
     if (isLive(on)) {
       enrich(on);

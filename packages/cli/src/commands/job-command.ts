@@ -261,11 +261,14 @@ function detailsOf({ timeline, ...fields }: JobDetails): string {
 }
 
 /** As cells: a job may wait for nothing any more, and be blocked by what has failed. */
-function dependenciesOf({ state, dependsOn, failedDependencies }: Omit<JobDetails, 'timeline'>): object {
+function dependenciesOf(job: Omit<JobDetails, 'timeline'>): object {
+  const { state, dependsOn, failedDependencies } = job;
+  const dependencies = job.dependencies.map((one) => `${one.id} (${one.state})`);
   const failed = Object.entries(failedDependencies).map(([id, end]) => `${id} (${end})`);
-  if (failed.length === 0) return {};
+  if (failed.length === 0) return { dependencies };
   const isStuck = state === 'blocked' && dependsOn.length === 0;
   return {
+    dependencies,
     dependsOn: isStuck ? '- (blocked by failed_dependencies)' : dependsOn,
     failedDependencies: failed,
   };

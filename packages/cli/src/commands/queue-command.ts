@@ -1,6 +1,6 @@
 import type { JobState, QueueDetails, QueueType } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
-import { DrainFields, PauseQueueFields } from '#src/contract/queue-settings';
+import { DrainFields, FairKeysQuery, PauseQueueFields } from '#src/contract/queue-settings';
 import { STATE_NAMES } from '#src/domain/job/states';
 import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
 import { flagOf } from '../flags.js';
@@ -21,6 +21,7 @@ export function queueCommand(open: OpenSession): Command {
     .description('list, pause, drain and purge queues, and change their settings')
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
+    .addCommand(keysCommand(open))
     .addCommand(pauseCommand(open))
     .addCommand(resumeCommand(open))
     .addCommand(drainCommand(open))
@@ -35,6 +36,8 @@ Examples:
   pumphouse queue purge mail --state ready,scheduled          # counts; then with --yes
   pumphouse queue set mail max_running=20 'rate={"rate":10,"period_ms":1000}'
   pumphouse queue set mail 'redact=["$.card.number"]'         # places that operators do not see
+  pumphouse queue set mail 'fair={"weights":{"big":3}}'        # fair keys are served in turns
+  pumphouse queue set mail order=strict on_dead=block         # one by one, for each concurrency key
   pumphouse queue set mail max_running=null                   # no limit`,
     );
 }
@@ -65,6 +68,26 @@ function showCommand(open: OpenSession): Command {
       out(isJson ? json(details) : fieldLines({ ...settings, exists, ...counts }));
       if (!isJson && types.length > 0) out(`\n${table(session, TYPE_HEADINGS, types.map(typeRow))}`);
       if (!isJson && !exists) err('There is no such queue yet: its first job or setting makes it.\n');
+    });
+}
+
+function keysCommand(open: OpenSession): Command {
+  return new Command('keys')
+    .description('list the fair keys of a fair queue with the most ready jobs')
+    .argument('<queue>')
+    .addOption(flagOf(FairKeysQuery, 'limit'))
+    .action(async (queue: string, { limit }: { limit?: number }, command: Command) => {
+      const session = open(command);
+      const { keys, complete } = await session.client.queues.keys(
+        queue,
+        limit === undefined ? {} : { limit },
+      );
+      showAll(session, keys, {
+        headings: ['KEY', 'READY', 'OLDEST'],
+        rowOf: ({ key, ready, oldestPublishedAt }) => [key, String(ready), oldestPublishedAt ?? ''],
+      });
+      if (!complete)
+        session.err('The queue has more keys than the server counts: these are the largest of some.\n');
     });
 }
 

@@ -1,3 +1,4 @@
+import type { Dependency } from '../dependency.js';
 import type { JobFailure } from '../driver.js';
 import type { Optional } from '../optional.js';
 import type { JobOptions, RetryPolicy } from './new-job.js';
@@ -51,12 +52,15 @@ export interface JobDetails extends JobSummary {
   readonly contentType: string;
   readonly cancelRequested: boolean;
   readonly result: { readonly data: unknown; readonly contentType: string } | null;
+  /** The dependencies that have not ended; all of them, with their results. */
   readonly dependsOn: readonly string[];
+  readonly dependencies: readonly Dependency[];
   readonly failedDependencies: Readonly<Record<string, string>>;
   readonly dependents: readonly string[];
   readonly onDependencyFailure: string;
   readonly uniqueKey: string | null;
   readonly concurrencyKey: string | null;
+  readonly fairKey: string | null;
   readonly spawnedFrom: string | null;
   /** These five are null if neither the publish nor a default of the queue set them. */
   readonly retry: RetryPolicy | null;
@@ -154,6 +158,15 @@ export interface QueueSettings {
   readonly leaseGraceMs: number | null;
   /** Where jobs go in the ready list whose lease has expired. */
   readonly expired: 'back' | 'front' | null;
+  /** Fair keys are served in turns: true, or weights by key and a `default` for all others. False: in one order. */
+  readonly fair:
+    | boolean
+    | { readonly weights?: Readonly<Record<string, number>>; readonly default?: number }
+    | null;
+  /** Of jobs with the same concurrency key. `strict`: none is leased before all that were ready earlier have ended. */
+  readonly order: 'strict' | null;
+  /** In a strict order, after a job has died: its key goes on, or waits until it is respawned or deleted. */
+  readonly onDead: 'continue' | 'block' | null;
   /** JSON paths of the data that accounts below the role `admin` do not see; null = none. */
   readonly redact: readonly string[] | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */
@@ -224,6 +237,17 @@ export interface Explanation {
   }[];
   /** What holds too, and would be next. */
   readonly also: readonly { readonly cause: string; readonly message: string }[];
+}
+
+export interface FairKeys {
+  readonly keys: readonly {
+    readonly key: string;
+    readonly ready: number;
+    /** When the oldest of them was published, as far as the server knows. */
+    readonly oldestPublishedAt: string | null;
+  }[];
+  /** False: the queue has more keys than the server counts. */
+  readonly complete: boolean;
 }
 
 export interface PurgedQueue {

@@ -56,6 +56,8 @@ export interface JobOptions {
   readonly retry?: RetryPolicy | undefined;
   readonly unique?: UniqueKey | undefined;
   readonly concurrencyKey?: string | undefined;
+  /** In a fair queue, keys are served in turns. Without one, its concurrency key counts. */
+  readonly fairKey?: string | undefined;
   /** The URL that a server pushes it to, instead of that of the target; needs the permission `push`. */
   readonly push?: { readonly url: string } | undefined;
   /** How long it is kept with its result when it is done. */

@@ -1,5 +1,6 @@
 import type {
   Explanation,
+  FairKeys,
   JobState,
   Page,
   PageOptions,
@@ -34,6 +35,14 @@ export class Queues {
   /** Says why the queue gives no jobs; `flowing`: nothing holds them back. */
   explain(queue: string, options: CallOptions = {}): Promise<Explanation> {
     return this.calls.send({ method: 'GET', path: `queues/${part(queue)}/explain` }, options);
+  }
+
+  /** The fair keys of a fair queue with the most ready jobs, the largest first; 20 unless `limit` says so, 100 at most. */
+  keys(
+    queue: string,
+    { limit, ...options }: CallOptions & { readonly limit?: number | undefined } = {},
+  ): Promise<FairKeys> {
+    return this.calls.send({ method: 'GET', path: `queues/${part(queue)}/keys`, query: { limit } }, options);
   }
 
   /** Changes settings: what is left out stays, null takes away. */

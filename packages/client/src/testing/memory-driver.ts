@@ -173,14 +173,17 @@ export class MemoryDriver implements JobDriver {
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, order, types, count, waitMs, ttrMs, signal } = request;
+    const { queues, order, types, count, waitMs, lingerMs = 0, min = count, ttrMs, signal } = request;
+    const least = lingerMs > 0 ? min : 1;
     const endMs = performance.now() + waitMs;
+    let lingersUntilMs: number | undefined;
     this.types = types;
     for (;;) {
       const ready = this.chosen(this.readyIn(queues, types), count, order);
-      const leftMs = endMs - performance.now();
-      if (ready.length > 0 || signal.aborted || leftMs <= 0)
-        return ready.map((job) => this.leaseOne(job, ttrMs));
+      lingersUntilMs = ready.length === 0 ? undefined : (lingersUntilMs ?? performance.now() + lingerMs);
+      const leftMs = (lingersUntilMs ?? endMs) - performance.now();
+      if (ready.length < least && signal.aborted) return [];
+      if (ready.length >= least || leftMs <= 0) return ready.map((job) => this.leaseOne(job, ttrMs));
       await this.changeWithin(leftMs, signal, this.keepsProcess);
     }
   }

@@ -1,5 +1,5 @@
 import type { AnyJobDefinition, HandledAs } from '../define-job.js';
-import type { LeasedJob } from '../driver.js';
+import type { Dependency, LeasedJob } from '../driver.js';
 import { checkNames } from '../optional.js';
 import type { Bytes, Next } from './outcomes.js';
 
@@ -18,6 +18,8 @@ export interface HandlerContext {
    * reported to the `logger` of the worker.
    */
   readonly log: (message: string, data?: unknown) => Promise<void>;
+  /** The jobs that this one was published to run after, in the order in which it names them, with their results. */
+  readonly dependencies: () => readonly Dependency[];
 }
 
 /** A job as its handler gets it: `data` is what the input schema made of the payload. */

@@ -507,6 +507,7 @@ export class Worker {
       },
       progress: (value) => keeper.progress(held, value),
       log: (message, data) => this.log(held, message, data),
+      dependencies: () => held.job.dependencies ?? [],
     };
   }
 

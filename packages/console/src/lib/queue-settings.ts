@@ -13,10 +13,13 @@ export interface Setting {
     | 'lease_grace_ms'
     | 'expired'
     | 'index_tags'
+    | 'fair'
+    | 'order'
+    | 'on_dead'
     | 'defaults'
     | 'redact';
   readonly label: string;
-  readonly kind: 'whole' | 'rate' | 'choice' | 'flag' | 'json' | 'paths';
+  readonly kind: 'whole' | 'rate' | 'choice' | 'flag' | 'fairness' | 'json' | 'paths';
   /** Only the role `admin` may change it. */
   readonly isForAdmins?: true;
   readonly hint: string;
@@ -78,6 +81,26 @@ export const SETTINGS: readonly Setting[] = [
   },
   { name: 'index_tags', label: 'Index tags', kind: 'flag', hint: 'off: lists by tag do not find new jobs' },
   {
+    name: 'fair',
+    label: 'Fair keys',
+    kind: 'fairness',
+    hint: 'on: served in turns; or weights: {"weights":{"big":3},"default":1}',
+  },
+  {
+    name: 'order',
+    label: 'Order per key',
+    kind: 'choice',
+    choices: ['strict'],
+    hint: 'strict: a job of a concurrency key waits until all earlier ones have ended; empty = it does not',
+  },
+  {
+    name: 'on_dead',
+    label: 'After a dead job',
+    kind: 'choice',
+    choices: ['continue', 'block'],
+    hint: 'in a strict order; block: its key waits until it is respawned or deleted',
+  },
+  {
     name: 'defaults',
     label: 'Defaults',
     kind: 'json',
@@ -98,11 +121,14 @@ const RATE = /^(\d+)\s*\/\s*(\d+(?:\.\d+)?)(?:\s+burst\s+(\d+))?$/;
 export function fieldOf({ kind, name }: Setting, queue: Queue, raw: string | undefined): string {
   const value = queue[name];
   if (kind === 'flag') return value === false ? 'off' : 'on';
+  if (kind === 'fairness' && (typeof value === 'boolean' || value === undefined))
+    return value === true ? 'on' : 'off';
   if (value === null || value === undefined) return '';
   if (kind === 'rate') {
     const { rate, period_ms, burst = 1 } = value as NonNullable<Queue['rate']>;
     return `${rate}/${period_ms / 1_000}${burst === 1 ? '' : ` burst ${burst}`}`;
   }
+  if (kind === 'fairness') return raw ?? 'on';
   if (kind === 'json') return raw === '{}' || raw === undefined ? '' : raw;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
@@ -123,10 +149,18 @@ function jsonOf({ label, kind, from = 0, to = MOST, choices = [] }: Setting, tex
     return value;
   }
   if (kind === 'rate') return rateOf(label, value);
+  if (kind === 'fairness') return fairnessOf(label, value);
   if (kind === 'paths') return pathsOf(label, value);
   if (rawMembers(value).size === 0 || !isJson(value))
     throw new Error(`${label} must be a JSON object, such as {"tries":5}.`);
   return value;
+}
+
+/** The server knows which weights are right, and names a wrong one. */
+function fairnessOf(label: string, text: string): string {
+  if (text === 'on' || text === 'off') return String(text === 'on');
+  if (rawMembers(text).size > 0 && isJson(text)) return text;
+  throw new Error(`${label} must be on, off, or a JSON object, such as {"weights":{"big":3}}.`);
 }
 
 /** The server knows which paths are right, and names a wrong one. */

@@ -41,7 +41,10 @@ export interface Queue {
   readonly index_tags: boolean | null;
   readonly lease_grace_ms: number | null;
   readonly expired: 'back' | 'front' | null;
-  /** Servers of earlier versions have no such setting. */
+  /** Servers of earlier versions have no such settings. */
+  readonly fair?: boolean | Readonly<Record<string, unknown>>;
+  readonly order?: 'strict' | null;
+  readonly on_dead?: 'continue' | 'block';
   readonly redact?: readonly string[] | null;
   readonly push: { readonly target: string } | null;
   /** Only of a single queue, from its first lease by type on. */
@@ -103,6 +106,8 @@ export interface Job extends ListedJob {
   readonly on_dependency_failure: string;
   readonly unique_key: string | null;
   readonly concurrency_key: string | null;
+  /** Servers of earlier versions have none. */
+  readonly fair_key?: string | null;
   readonly spawned_from: string | null;
   readonly ttr_ms: number | null;
   readonly max_run_ms: number | null;

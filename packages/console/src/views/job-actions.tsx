@@ -236,6 +236,7 @@ const COPIED = [
     'lease_grace_ms',
   ],
   'concurrency_key',
+  'fair_key',
 ] as const;
 const IDLE = new Set(['null', '[]', '{}', undefined]);
 

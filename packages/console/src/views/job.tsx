@@ -266,6 +266,7 @@ function JobFacts({ place, job, raw }: { place: Place; job: Job; raw: ReadonlyMa
           ['Kept for', ms(job.retention_ms)],
           ['Unique key', text(job.unique_key)],
           ['Concurrency key', text(job.concurrency_key)],
+          ['Fair key', text(job.fair_key ?? null)],
           [
             'Made by',
             job.spawned_from === null ? null : (

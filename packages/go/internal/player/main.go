@@ -56,6 +56,7 @@ type job struct {
 	OnDependencyFailure string   `json:"on_dependency_failure"`
 	OnMissingDependency string   `json:"on_missing_dependency"`
 	ConcurrencyKey      string   `json:"concurrency_key"`
+	FairKey             string   `json:"fair_key"`
 	History             bool
 }
 
@@ -65,7 +66,7 @@ func (j job) toNew() pumphouse.NewJob {
 		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs), PushURL: j.Push.URL,
 		RunAt: j.RunAt, TTL: ms(j.TTLMs), TTR: ms(j.TTRMs), LeaseGrace: ms(j.LeaseGraceMs), MaxRun: ms(j.MaxRunMs),
 		Attributes: j.Attributes, DependsOn: j.DependsOn, OnDependencyFailure: j.OnDependencyFailure,
-		OnMissingDependency: j.OnMissingDependency, ConcurrencyKey: j.ConcurrencyKey, History: j.History,
+		OnMissingDependency: j.OnMissingDependency, ConcurrencyKey: j.ConcurrencyKey, FairKey: j.FairKey, History: j.History,
 	}
 	if j.Data != nil {
 		made.Data = j.Data
@@ -96,15 +97,17 @@ type settingKey struct{}
 
 type behaviour struct {
 	Progress any
-	WaitMs   *int64 `json:"wait_ms"`
-	IgnoreMs int64  `json:"ignore_ms"`
-	Raises   string
-	Group    string
-	Message  string
-	DelayMs  float64 `json:"delay_ms"`
-	Next     string
-	Bytes    []byte
-	Fills    int
+	// ReturnsDependencies: returns id, state and result of each of its dependencies, and whether the result is left out.
+	ReturnsDependencies bool   `json:"returns_dependencies"`
+	WaitMs              *int64 `json:"wait_ms"`
+	IgnoreMs            int64  `json:"ignore_ms"`
+	Raises              string
+	Group               string
+	Message             string
+	DelayMs             float64 `json:"delay_ms"`
+	Next                string
+	Bytes               []byte
+	Fills               int
 	// Stops: calls Stop of all workers.
 	Stops bool
 	// Odd: the outcome is one of those that only programs of this language have.
@@ -187,6 +190,9 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 	write(shown(job.Payload, fields{"event": "begun", "type": kind, "attempts": job.Attempts}))
 	if b.SetsContext {
 		write(fields{"event": "context", "value": ctx.Value(settingKey{})})
+	}
+	if b.ReturnsDependencies {
+		return dependenciesOf(job), nil
 	}
 	if b.Progress != nil {
 		if err := job.SetProgress(ctx, b.Progress); err != nil {
@@ -496,4 +502,16 @@ func main() {
 			write(fields{"id": c.ID, "result": result})
 		}
 	}
+}
+
+func dependenciesOf(job *pumphouse.Job) []any {
+	shown := []any{}
+	for _, one := range job.Dependencies {
+		var result any = one.Result
+		if one.Bytes != nil {
+			result = one.Bytes
+		}
+		shown = append(shown, []any{one.ID, one.State, result, one.Truncated})
+	}
+	return shown
 }

@@ -29,6 +29,7 @@ from .errors import FieldError, PumphouseError
 from .jobs import (
     CancelledJob,
     Cron,
+    Dependency,
     EndedJob,
     Interval,
     Job,
@@ -51,6 +52,7 @@ __all__ = [
     "DayStats",
     "DeadFilter",
     "DeadOutcome",
+    "Dependency",
     "Durations",
     "EndedJob",
     "Explanation",

@@ -115,6 +115,12 @@ class QueueSettings(TypedDict, total=False):
     lease_grace_ms: Optional[int]
     #: Where jobs go in the ready list whose lease has expired: ``back`` or ``front``.
     expired: Optional[str]
+    #: Fair keys are served in turns: True, or ``{"weights": {key: 1 to 1000}, "default": …}``.
+    fair: Union[bool, Dict[str, Any], None]
+    #: Of jobs with the same concurrency key. ``strict``: none is leased before all that were ready earlier have ended.
+    order: Optional[str]
+    #: In a strict order, after a job has died: ``continue``, or ``block`` until it is respawned or deleted.
+    on_dead: Optional[str]
     #: JSON paths of the data that accounts below the role ``admin`` do not see.
     redact: Optional[List[str]]
     push: Optional[Push]
@@ -164,6 +170,12 @@ class QueueDetails:
     push: Optional[Push]
     #: JSON paths of the data that accounts below the role ``admin`` do not see; None: none.
     redact: Optional[List[str]] = None
+    #: True, or the weights of fair keys: they are served in turns.
+    fair: Union[bool, Dict[str, Any]] = False
+    #: ``strict``: a job of a concurrency key waits until all that were ready earlier have ended.
+    order: Optional[str] = None
+    #: In a strict order, after a job has died: ``continue`` or ``block``.
+    on_dead: str = "continue"
     #: Types that have ready jobs. Only of ``get_queue``, from the first lease by type on.
     types: List[QueueType] = field(default_factory=list, metadata={"of": QueueType})
 

@@ -110,6 +110,8 @@ class NewJob:
     lease_grace_ms: Optional[float] = None
     unique: Union[UniqueKey, Mapping[str, Any], None] = None
     concurrency_key: Optional[str] = None
+    #: In a fair queue, keys are served in turns. Without one, ``concurrency_key`` counts.
+    fair_key: Optional[str] = None
     #: How long it is kept with its result when it is done.
     retention_ms: Optional[float] = None
     history: Optional[bool] = None
@@ -286,6 +288,22 @@ class JobFields:
 
 
 @dataclass(frozen=True)
+class Dependency:
+    """A job that another one was published to run after."""
+
+    id: str
+    #: Its state; of one that is gone, how it ended: ``done``, ``dead``, ``cancelled``, ``expired``, ``deleted``, ``replaced``; or
+    #: ``missing``: no job had the id when the dependency was stored.
+    state: str
+    #: Parsed if it is JSON, else bytes; None if there is none, and if it is ``truncated``.
+    result: Any = field(default=None, repr=False)
+    #: Its content type; None without a result.
+    result_type: Optional[str] = None
+    #: The results of one job have up to 64 KiB in all, and this one did not fit: ``get`` of the dependency has it.
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
 class Job(JobFields):
     """A leased job, as its handler gets it."""
 
@@ -293,6 +311,8 @@ class Job(JobFields):
     lease: int
     #: How long this lease may last in all; None: it has no limit.
     max_run_ms: Optional[int] = None
+    #: The jobs that it was published to run after, in the order in which it names them.
+    dependencies: Sequence[Dependency] = field(default=(), metadata={"of": Dependency})
     #: Why the payload cannot be read: the worker fails such a job, without a handler.
     unreadable: Optional[str] = None
 
@@ -309,10 +329,13 @@ class JobDetails(JobFields):
     failure: Optional[JobFailure] = field(metadata={"of": JobFailure})
     cancel_requested: Optional[bool]
     result: Any = field(repr=False)
+    #: The dependencies that have not ended; all of them, with their results.
     depends_on: Optional[List[str]]
+    dependencies: Optional[List[Dependency]] = field(metadata={"of": Dependency})
     dependents: Optional[List[str]]
     unique_key: Optional[str]
     concurrency_key: Optional[str]
+    fair_key: Optional[str]
     timeline: Optional[List[Dict[str, Any]]]
 
 
@@ -324,7 +347,10 @@ def from_wire(kind: Type[T], wire: Mapping[str, Any]) -> T:
     known = {f.name: part_of_wire(f.metadata.get("of"), wire.get(f.name, default_of(f))) for f in fields(kind)}
     if "data" in known:
         known["data"] = data_of(wire)
-    if isinstance(known.get("result"), dict):
+    if kind is Dependency:
+        if wire.get("result_base64") is not None:
+            known["result"] = base64.b64decode(wire["result_base64"], validate=True)
+    elif isinstance(known.get("result"), dict):
         known["result"] = data_of(wire["result"])
     return kind(**known)
 

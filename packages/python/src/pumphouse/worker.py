@@ -22,7 +22,7 @@ from ._pool import Pool
 from ._version import __version__
 from .client import Pumphouse
 from .errors import PumphouseError
-from .jobs import Job, leased_jobs, payload, to_json
+from .jobs import Dependency, Job, leased_jobs, payload, to_json
 from .outcomes import (
     INVALID_OUTCOME,
     Fail,
@@ -123,6 +123,10 @@ class LeaseContext:
     def cause(self) -> Optional[PumphouseError]:
         """Why it is cancelled: ``code`` is ``lease_lost``, ``max_run_exceeded``, ``lease_unconfirmed``, ``cancelled`` or ``shutdown``."""
         return self._held.cause
+
+    def dependencies(self) -> Sequence[Dependency]:
+        """The jobs that this one was published to run after, in the order in which it names them, with their results."""
+        return self._held.job.dependencies
 
     def raise_if_cancelled(self) -> None:
         """Raises:

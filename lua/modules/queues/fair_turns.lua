@@ -1,0 +1,151 @@
+-- Which fair key of a queue gives the next job (queues/fair_lists): the one with the lowest turn. A lease raises the turn of its key by a cost, which is lower
+-- for a higher weight. Jobs without a fair key, simple ones too, have a turn together: the common one. This is start-time fair queueing: a key that had no
+-- job begins at the turn of the key that was served last.
+--- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, extended/jobs, extended/settings
+--- @exports lowest_turn, take_turn_job, is_empty, charge, cost_of
+
+-- Of a lease with weight 1. Weights are at most 1,000, so that costs are whole numbers of at least 1,000.
+local COST = 1000000
+-- Members that are read at once.
+local MOST_READ = 50
+
+-- key: nil = jobs without one.
+function cost_of(number, key)
+  local fair = settings.settings_of(number).fair
+  local weights = type(fair) == "table" and fair or {}
+  return math.floor(COST / (key and (weights.weights or {})[key] or weights.default or 1) + 0.5)
+end
+
+-- What this script knows of the turns of a queue. list: as queues/ready_list_reader has it.
+local function state_of(list)
+  local fair = list.fair
+  if not fair then
+    touch(fair_keys.turns_key(list.number))
+    local facts = redis.call("HMGET", touch(queue_key("i", list.number)), "served_turn", "common_turn")
+    fair = { number = list.number, served = tonumber(facts[1] or 0), keys = {}, directories = {} }
+    fair.common = { turn = math.max(fair.served, tonumber(facts[2] or 0)), name = "", is_common = true, is_empty = {} }
+    fair.read = { fair.common }
+    list.fair = fair
+  end
+  return fair
+end
+
+-- Members of a zset, with their scores, as they are read in steps.
+local function reader_of(key)
+  return { key = touch(key), members = {}, at = 1, read = 0 }
+end
+
+local function head_of(reader, wanted)
+  if reader.at > #reader.members and not reader.is_end then
+    local most = math.min(wanted, MOST_READ)
+    reader.members, reader.at = redis.call("ZRANGE", reader.key, reader.read, reader.read + most - 1, "WITHSCORES"), 1
+    reader.read, reader.is_end = reader.read + most, #reader.members < 2 * most
+  end
+  return reader.members[reader.at], tonumber(reader.members[reader.at + 1])
+end
+
+local function pass_head(reader)
+  reader.at = reader.at + 2
+end
+
+-- A job that this script has taken by another list.
+local function is_there(id)
+  local job = jobs.known_jobs[id]
+  return job == nil or job and job.state == READY and not job.is_gone
+end
+
+-- The reader of the list of a key whose head comes first, of all its jobs or of those of these types.
+local function reader_of_key(fair, key, wanted, types)
+  local best, lowest
+  for _, type in ipairs(types or { false }) do
+    local reader = key.readers[type] or reader_of(fair_keys.fair_list_key(fair.number, key.name, type))
+    key.readers[type] = reader
+    local id, score = head_of(reader, wanted)
+    while id and not is_there(id) do
+      pass_head(reader)
+      id, score = head_of(reader, wanted)
+    end
+    if id and (not best or score < lowest) then
+      best, lowest = reader, score
+    end
+  end
+  return best
+end
+
+local function has_job(fair, key, wanted, types)
+  if key.is_common then
+    return not key.is_empty[types or "any"]
+  end
+  return reader_of_key(fair, key, wanted, types) ~= nil
+end
+
+local function is_before(key, other)
+  return not other or key.turn < other.turn or key.turn == other.turn and key.name < other.name
+end
+
+-- A key that a directory names. turn: as it stands there; in one of a type it may be too low.
+local function key_of(fair, name, turn, type)
+  local key = fair.keys[name]
+  if not key then
+    key = { name = name, readers = {} }
+    key.turn = type and tonumber(redis.call("ZSCORE", fair_keys.turns_key(fair.number), name) or nil) or turn
+    fair.keys[name], fair.read[#fair.read + 1] = key, key
+  end
+  if type and key.turn > turn then
+    add_member(fair_keys.turns_key(fair.number, type), text_of(key.turn), name)
+  end
+  return key
+end
+
+-- The key with the lowest turn that has a job; nil = none has, or this call has read as many as it may. types: as queues/type_order has them. wanted: how
+-- many jobs the script may take. Also returns how many keys it has read.
+function lowest_turn(list, wanted, types, most)
+  local fair, best, read = state_of(list), nil, 0
+  for _, key in ipairs(fair.read) do
+    if is_before(key, best) and has_job(fair, key, wanted, types) then
+      best = key
+    end
+  end
+  for _, type in ipairs(types or { false }) do
+    local directory = fair.directories[type] or reader_of(fair_keys.turns_key(list.number, type or nil))
+    fair.directories[type] = directory
+    local name, turn = head_of(directory, wanted)
+    while name and (not best or turn < best.turn or turn == best.turn and name < best.name) do
+      if read >= most then
+        return nil, read
+      end
+      pass_head(directory)
+      read = read + 1
+      local key = key_of(fair, name, turn, type)
+      if is_before(key, best) and has_job(fair, key, wanted, types) then
+        best = key
+      end
+      name, turn = head_of(directory, wanted)
+    end
+  end
+  return best, read
+end
+
+-- The next job of a key but the common one.
+function take_turn_job(list, key, wanted, types)
+  local reader = reader_of_key(list.fair, key, wanted, types)
+  local id = head_of(reader, wanted)
+  pass_head(reader)
+  return jobs.job_of(id)
+end
+
+-- The common key has no job of these types.
+function is_empty(key, types)
+  key.is_empty[types or "any"] = true
+end
+
+-- A job of the key is leased.
+function charge(list, key, job)
+  local fair = list.fair
+  fair.served = math.max(fair.served, key.turn)
+  key.turn = key.turn + --[[ guard: lease-costs-a-turn ]] cost_of(fair.number, fair_keys.fair_key_of(job))
+  if not key.is_common then
+    fair_lists.set_turn(fair.number, key.name, key.turn)
+  end
+  fair_lists.set_served(fair.number, fair.served, key.is_common and key.turn or nil)
+end
