@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 /**
  * What the history of queues and open overviews cost Redis: many queues with dead and ready jobs, traffic in some of them, and clients that
- * poll as the console does. Each figure is the share of a Redis core above that of the same traffic without history and clients.
+ * poll as the console does. Redis is alone on its CPU. Each figure is the share of a Redis core above that of the same traffic without history and clients.
  *
  *     runConsole({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/console.mjs [--quick] [--workers N]`. AOF is off.
  */
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { runStandalone } from './scenarios/standalone.mjs';
@@ -39,6 +41,11 @@ export async function runConsole({ program, redis, workers, quick, log }) {
   const client = new Redis(store.port, '127.0.0.1', { protocol: 2 });
   try {
     await fill(store.port, size);
+    log(
+      pinApart(store.pid)
+        ? 'Redis has a CPU of its own'
+        : 'not pinned: the kernel may interrupt Redis for the load',
+    );
     log(`${size.queues} queues, ${size.dead} dead and ${size.live} ready jobs`);
     /** @param {string} name @param {{ history: boolean, clients: number }} how */
     const measure = async (name, { history, clients }) => {
@@ -65,6 +72,18 @@ export async function runConsole({ program, redis, workers, quick, log }) {
     client.disconnect();
     await store.stop();
   }
+}
+
+/**
+ * Gives Redis one CPU and all else another: the slow log has the time that passes, which includes what other processes take from Redis.
+ *
+ * @param {number} redisPid
+ * @returns {boolean} false: there is one CPU, or no `taskset`
+ */
+function pinApart(redisPid) {
+  if (availableParallelism() < 2) return false;
+  const pin = (pid, cpu) => spawnSync('taskset', ['-apc', String(cpu), String(pid)]).status === 0;
+  return pin(redisPid, 1) && pin(process.pid, 0);
 }
 
 /** Stores the jobs by the engine's import, which takes dead ones too. */
