@@ -71,6 +71,24 @@ describe('lists of jobs', () => {
       },
     );
 
+    it('reads at most 200 jobs in one step, also where an index ends just before that', async () => {
+      const calls: string[] = [];
+      const observer = { ...silentObserver, script: (name: string) => void calls.push(name) };
+      const own = await EngineFixture.withClock({ observer });
+      const many = new ExtendedFixture(own);
+      // With the indexes themselves, one is left of the 200 when the index of priorities begins.
+      await inOrder(198, () => own.publish('q'));
+      await inOrder(600, () => many.put('q', { priority: 1 }));
+      const wanted = await many.put('q', { priority: 1, attributes: { shop: 'a' } });
+      calls.length = 0;
+
+      const filter: JobFilter = { queue: 'q', attributes: { shop: 'a' } };
+      const { items } = await many.components.lists.list(own.ns, filter, { limit: 10 });
+      expect(items.map(({ id }) => id)).toEqual([wanted]);
+      expect(calls.filter((name) => name === 'queries_list_jobs').length).toBeGreaterThanOrEqual(4);
+      await own.close();
+    });
+
     it('shows the jobs of one state, and of a whole queue', async () => {
       const dead = await extended.put('q');
       await extended.fail('q', 'g');

@@ -84,10 +84,11 @@ for i, part in ipairs(cjson.decode(parts)) do
   local is_resumed = i == 1 and at ~= ""
   reply[4] = is_resumed and at or not is_back and from and text_of(from) or ""
   reply[5] = is_resumed and id or ""
-  left = left - 1
   if not list_part(kind, name, is_back, from, to) then
     break
   end
+  -- Behind the part: a walk of 0 members would read its whole index.
+  left = left - 1
   reply[3], reply[4], reply[5] = i, "", ""
   if left < 1 or has_enough() then
     break
