@@ -7,16 +7,13 @@
  *
  * By itself: `node bench/console.mjs [--quick] [--workers N]`. AOF is off.
  */
-import { spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { runStandalone } from './scenarios/standalone.mjs';
 import { pause } from './load/child-process.mjs';
-import { startModule, stop } from './measure/processes.mjs';
 import { startRedis } from './servers/redis.mjs';
 import { NAMESPACE, requestToken, spawnServer } from './servers/test-server.mjs';
-import { cpuSeconds, until } from './measure/processes.mjs';
+import { cpuSeconds, pinApart, startModule, stop, until } from './measure/processes.mjs';
 import { join } from 'node:path';
 
 const SIZES = {
@@ -39,13 +36,9 @@ export async function runConsole({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const store = await startRedis(redis, 'off');
   const client = new Redis(store.port, '127.0.0.1', { protocol: 2 });
+  const unpin = pinApart(store.pid, log);
   try {
     await fill(store.port, size);
-    log(
-      pinApart(store.pid)
-        ? 'Redis has a CPU of its own'
-        : 'not pinned: the kernel may interrupt Redis for the load',
-    );
     log(`${size.queues} queues, ${size.dead} dead and ${size.live} ready jobs`);
     /** @param {string} name @param {{ history: boolean, clients: number }} how */
     const measure = async (name, { history, clients }) => {
@@ -69,21 +62,10 @@ export async function runConsole({ program, redis, workers, quick, log }) {
       ],
     };
   } finally {
+    unpin();
     client.disconnect();
     await store.stop();
   }
-}
-
-/**
- * Gives Redis one CPU and all else another: the slow log has the time that passes, which includes what other processes take from Redis.
- *
- * @param {number} redisPid
- * @returns {boolean} false: there is one CPU, or no `taskset`
- */
-function pinApart(redisPid) {
-  if (availableParallelism() < 2) return false;
-  const pin = (pid, cpu) => spawnSync('taskset', ['-apc', String(cpu), String(pid)]).status === 0;
-  return pin(redisPid, 1) && pin(process.pid, 0);
 }
 
 /** Stores the jobs by the engine's import, which takes dead ones too. */

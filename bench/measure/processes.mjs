@@ -1,5 +1,5 @@
 /** Processes and what they cost: everything that the benchmark starts, and ends again by its id. */
-import { execFileSync, fork, spawn } from 'node:child_process';
+import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
@@ -195,4 +195,20 @@ export function machine(redisProgram) {
     loadAverageBefore: os.loadavg().map((load) => Number(load.toFixed(2))),
     startedAt: new Date().toISOString(),
   };
+}
+
+/**
+ * Gives Redis one CPU, and this process and all that it starts from now on another: the slow log has the time that passes, which
+ * includes what other processes take from Redis.
+ *
+ * @param {number} redisPid
+ * @param {(text: string) => void} log gets what was done
+ * @returns {() => void} gives this process all CPUs again
+ */
+export function pinApart(redisPid, log) {
+  const pin = (/** @type {number} */ pid, /** @type {string} */ cpus) =>
+    spawnSync('taskset', ['-apc', cpus, String(pid)]).status === 0;
+  const isPinned = os.availableParallelism() > 1 && pin(redisPid, '1') && pin(process.pid, '0');
+  log(isPinned ? 'Redis has a CPU of its own' : 'not pinned: other processes may interrupt Redis');
+  return () => void (isPinned && pin(process.pid, `0-${os.cpus().length - 1}`));
 }

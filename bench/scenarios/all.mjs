@@ -12,6 +12,7 @@ import { measureStart, startVerdicts } from './start-time.mjs';
 import { runConfiguration, CONFIGURATIONS, throughputVerdicts } from './throughput.mjs';
 import { runConsole } from '../console.mjs';
 import { runExplain } from '../explain.mjs';
+import { runFairKeys } from '../fair-keys.mjs';
 import { runInProcess } from '../in-process.mjs';
 import { runNative } from '../native.mjs';
 import { runOperations } from '../operations.mjs';
@@ -154,6 +155,8 @@ const explainScenario = targetsScenario('explain', false, runExplain);
 const operationsScenario = targetsScenario('operations', false, runOperations);
 /** Leases by type, behind jobs of another type. */
 const typesScenario = targetsScenario('types', false, runTypes);
+/** Fair queues with many keys. */
+const fairKeysScenario = targetsScenario('fair keys', false, runFairKeys);
 /** The engine as a library, and BullMQ beside it. */
 const inProcessScenario = targetsScenario('in process', true, runInProcess);
 /** Workers over Redis alone, over HTTP and of BullMQ. */
@@ -176,6 +179,7 @@ export const SCENARIOS = [
   explainScenario,
   operationsScenario,
   typesScenario,
+  fairKeysScenario,
   inProcessScenario,
   workersScenario,
   pushScenario,
