@@ -122,6 +122,106 @@ export const KILL_OPERATIONS: readonly KillOperation[] = [
     answers: [200, 404],
     left: ['"second"'],
   },
+  {
+    name: 'acknowledgement with a result that another job reads',
+    seed: async (world) => {
+      await world.publishExtended('first');
+      await world.publishExtended('second', { depends_on: ['first'] });
+      await world.leaseExtended('first');
+    },
+    run: (world) => world.native('jobs/first/ack', { lease: world.lease, result: { n: 1 } }),
+    // Its holder is told that it has ended, although it is kept while the other job may read its result.
+    answers: [200, 404],
+    finish: async (world) => {
+      await world.leaseExtended('second');
+      expect(world.jobs[0]!.dependencies).toMatchObject([{ id: 'first', state: 'done', result: { n: 1 } }]);
+      return world.ackAll();
+    },
+    left: [],
+  },
+  {
+    name: 'lease by type',
+    seed: async (world) => {
+      await world.publishExtended('fax', { type: 'fax' });
+      await world.publishExtended('mail', { type: 'mail' });
+    },
+    run: (world) => world.leaseExtended('mail', 1_000, { types: ['mail'] }),
+    answers: [200],
+    finish: (world) => world.ackAll(),
+    left: ['"fax"'],
+  },
+  {
+    name: 'lease of two jobs that lingers',
+    seed: async (world) => {
+      await world.publishExtended('one');
+      await world.publishExtended('two');
+    },
+    run: (world) => world.leaseAll(['one', 'two'], { ttr_ms: 1_000, count: 2, linger_ms: 5_000 }),
+    answers: [200],
+    finish: (world) => world.ackAll(),
+    left: [],
+  },
+  {
+    name: 'publish into a fair queue',
+    seed: (world) => world.change({ fair: true }),
+    run: (world) => world.native('jobs', { id: 'fair', queue: 'q', data: 'fair', fair_key: 'a' }),
+    answers: [201, 409],
+    left: ['"fair"'],
+  },
+  {
+    name: 'lease in a fair queue',
+    seed: async (world) => {
+      await world.change({ fair: true });
+      await world.publishExtended('fair', { fair_key: 'a' });
+    },
+    run: (world) => world.leaseExtended('fair', 1_000),
+    answers: [200],
+    finish: (world) => world.ackAll(),
+    left: [],
+  },
+  {
+    name: 'switch of a queue to fair',
+    seed: async (world) => {
+      for (const id of ['one', 'two', 'three']) await world.publishExtended(id, { fair_key: 'a' });
+    },
+    run: (world) => world.change({ fair: true }),
+    answers: [200],
+    left: ['"one"', '"two"', '"three"'],
+  },
+  {
+    name: 'acknowledgement in a strict order',
+    seed: async (world) => {
+      await world.change({ order: 'strict' });
+      for (const id of ['first', 'second']) await world.publishExtended(id, { concurrency_key: 'k' });
+      await world.leaseExtended('first');
+    },
+    run: (world) => world.native('jobs/first/ack', { lease: world.lease }),
+    answers: [200, 404],
+    left: ['"second"'],
+  },
+  {
+    name: 'pause of some jobs',
+    seed: async (world) => {
+      await world.publishExtended('mail', { type: 'mail' });
+      await world.publishExtended('held', { concurrency_key: 'k' });
+    },
+    run: async (world) => {
+      const statuses = [
+        await world.native('queues/q/pause', { type: 'mail' }),
+        await world.native('queues/q/pause', { concurrency_key: 'k' }),
+      ];
+      return Math.max(...statuses);
+    },
+    answers: [200],
+    finish: async (world) => {
+      const statuses = [
+        await world.native('queues/q/resume', { type: 'mail' }),
+        await world.native('queues/q/resume', { concurrency_key: 'k' }),
+      ];
+      return statuses.every((status) => status === 200);
+    },
+    left: ['"mail"', '"held"'],
+  },
   overMany({ action: 'cancel' }, []),
   overMany({ action: 'delete' }, []),
   overMany({ action: 'respawn' }, QUOTED, 'dead'),

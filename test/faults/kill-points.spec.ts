@@ -56,6 +56,7 @@ describe('T2: a server process killed at a kill point', () => {
   async function play(operation: KillOperation, step: number, when: DeathPoint): Promise<Play> {
     const world = await KillWorld.create(mortal, client);
     await operation.seed?.(world);
+    await world.isQuiet();
     const death = world.dieAt(step, when).then(() => 0);
     const first = await Promise.race([death, operation.run(world).catch(() => death)]);
     const { seen } = mortal.proxy;

@@ -24,6 +24,8 @@ const LOOP_FUNCTIONS = new Set(LOOPS.map((name) => scriptLibrary(name)?.name));
 const TTR_S = 1;
 /** How long a request waits for a job, in s: a lease that did not reach its client must be over by then. */
 const WAIT_S = 8;
+/** A step that follows an answer comes within this time. */
+const QUIET_MS = 150;
 /** How long one request may take on a busy machine, in ms. */
 const PATIENCE_MS = 20_000;
 
@@ -33,6 +35,12 @@ const HEADER_BYTES = 24;
 interface Answer {
   readonly status: number;
   readonly json: Record<string, unknown>;
+}
+
+interface LeasedJob {
+  readonly id: string;
+  readonly lease: number;
+  readonly dependencies?: readonly { readonly id: string; readonly result?: unknown }[];
 }
 
 /** The built server behind a proxy that kills it at a step of its way to Redis. */
@@ -87,6 +95,8 @@ export class KillWorld {
   /** The job that was taken or remembered last, and its lease. */
   id = '';
   lease = 0;
+  /** The extended jobs that were leased last. */
+  jobs: readonly LeasedJob[] = [];
   /** The jobs that were published together. */
   private many: readonly string[] = [];
   private token = '';
@@ -98,6 +108,7 @@ export class KillWorld {
 
   static async create(mortal: MortalServer, redis: Redis): Promise<KillWorld> {
     const world = new KillWorld(mortal, redis);
+    mortal.watched = world.namespace;
     world.token = await mortal.server.token(world.namespace);
     return world;
   }
@@ -106,9 +117,17 @@ export class KillWorld {
     this.id = id;
   }
 
+  /** Waits until calls before have no more steps: the delivery of a lease is confirmed when its answer has left. */
+  async isQuiet(): Promise<void> {
+    let seen: number;
+    do {
+      ({ seen } = this.mortal.proxy);
+      await sleep(QUIET_MS);
+    } while (seen !== this.mortal.proxy.seen);
+  }
+
   /** Has the server die at the n-th step from now. */
   dieAt(step: number, when: DeathPoint): Promise<void> {
-    this.mortal.watched = this.namespace;
     return this.mortal.proxy.dieAt(step, when);
   }
 
@@ -249,16 +268,33 @@ export class KillWorld {
     return status;
   }
 
-  /** Leases an extended job, waiting for it. @returns the status */
-  async leaseExtended(id: string, ttrMs = 600_000): Promise<number> {
-    const body = { queues: ['q'], wait_ms: WAIT_S * 1_000, ttr_ms: ttrMs };
+  /** Leases an extended job, waiting for it. @param more fields of the request. @returns the status */
+  async leaseExtended(id: string, ttrMs = 600_000, more: object = {}): Promise<number> {
+    return this.leaseAll([id], { ttr_ms: ttrMs, ...more });
+  }
+
+  /** Leases such jobs together, waiting for them. @returns the status */
+  async leaseAll(ids: readonly string[], more: object): Promise<number> {
+    const body = { queues: ['q'], wait_ms: WAIT_S * 1_000, ...more };
     const path = `/v1/${this.namespace}/leases`;
     const { status, json } = await this.call('POST', path, JSON.stringify(body));
-    const [job] = (json['jobs'] ?? []) as { id: string; lease: number }[];
     if (status !== 200) return status;
-    expect(job).toMatchObject({ id });
-    this.lease = job!.lease;
+    this.jobs = json['jobs'] as LeasedJob[];
+    expect(this.jobs.map(({ id }) => id)).toEqual(ids);
+    this.lease = this.jobs[0]!.lease;
     return status;
+  }
+
+  /** Acknowledges what was leased last. @returns whether each was done */
+  async ackAll(): Promise<boolean> {
+    const acks = this.jobs.map(({ id, lease }) => this.native(`jobs/${id}/ack`, { lease }));
+    return (await Promise.all(acks)).every((status) => status === 200);
+  }
+
+  /** Changes settings of the queue. @returns the status */
+  async change(settings: object): Promise<number> {
+    const path = `/v1/${this.namespace}/queues/q`;
+    return (await this.call('PATCH', path, JSON.stringify(settings))).status;
   }
 
   /** Has so many jobs of one try die: their workers let their leases run out. */

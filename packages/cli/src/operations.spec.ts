@@ -185,10 +185,13 @@ describe('the commands of the command line', () => {
       const args = line.split(' ').map((arg) => places[arg] ?? arg);
       current = args.slice(0, ['bench', 'stats', 'tail', 'why'].includes(args[0] ?? '') ? 1 : 2).join(' ');
       // A `tail` that saw the event of a publish ends.
-      const publishing = current === 'tail' ? setInterval(() => void app.put('b', 'x'), 100) : undefined;
+      const sent: Promise<unknown>[] = [];
+      const publish = (): void => void sent.push(app.put('b', 'x'));
+      const publishing = current === 'tail' ? setInterval(publish, 100) : undefined;
       const output = { out: () => undefined, err: () => undefined };
       const code = await run([...args, ...server, '--token', app.token], output);
       clearInterval(publishing);
+      await Promise.all(sent);
       // 1: refused, as there is no dead job and no such worker. 2 would be wrong usage.
       expect([line, code === 2]).toEqual([line, false]);
     }
