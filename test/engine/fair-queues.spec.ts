@@ -67,6 +67,24 @@ describe('a fair queue', () => {
     expect(await texts()).toBe('-1 a1 -2 a2 -3');
   });
 
+  it('forgets the turns of its keys when no job is ready, and not before', async () => {
+    const turns = (): Promise<unknown> => f.pool.read('EXISTS', `{${f.ns}}:A1`);
+    const long = { ttrMs: 3_600_000 };
+    await put('a1 b1 -1');
+    expect(await texts(2, long)).toBe('-1 a1');
+    await f.engine.tidyNow(f.ns);
+    expect(await turns()).toBe(1);
+    expect(await texts(100, long)).toBe('b1');
+    await f.publish('q', { text: '-2' });
+    await f.pass(600_000);
+    await f.engine.tidyNow(f.ns);
+    expect(await turns()).toBe(1);
+    expect(await texts(100, long)).toBe('-2');
+    await f.pass(600_000);
+    await f.engine.tidyNow(f.ns);
+    expect(await turns()).toBe(0);
+  });
+
   it('takes the concurrency key of a job without a fair key', async () => {
     await put('-1 -2', { concurrencyKey: 'a' });
     await put('b1');

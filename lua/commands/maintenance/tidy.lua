@@ -1,5 +1,6 @@
 --[[
-Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, and list those that need a sweep: their
+Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, forget the turns of fair keys where no job is
+ready, and list those that need a sweep: their
 earliest expiry has passed, a sweep was left unfinished, most entries of their ready list are stale, their counts are wrong, or they have stale
 entries and it is their turn. Numbers of queues are never used again.
 
@@ -14,7 +15,7 @@ Cursor "0": the round is over. Queues_left -1: no such namespace, -2: the last r
 Cost: O(100) queues.
 ]]
 
---- @requires core/call, core/header, queues/job_counts, queues/ready_list_reader, jobs/schedule
+--- @requires core/call, core/header, queues/job_counts, queues/ready_list_reader, queues/fair_keys, jobs/schedule
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -50,7 +51,7 @@ local turn = math.floor(now_floor / 60000) % TURNS
 redis.call("EXISTS", due, expiries, sending)
 local ended = cursor == "0" and ended_records() or {}
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
-local reply, empty, forgotten_due = { 0, now_floor, page[1], 0, 0 }, {}, {}
+local reply, empty, forgotten_due, kept_turns = { 0, now_floor, page[1], 0, 0 }, {}, {}, {}
 local has_expired = redis.call("ZCOUNT", expiries, "-inf", text_of(now_floor)) > 0
 for i = 1, #page[2], 2 do
   local name, number = page[2][i], math.abs(tonumber(page[2][i + 1]))
@@ -63,6 +64,11 @@ for i = 1, #page[2], 2 do
   local is_far = tonumber(facts[3] or 0) > 0
   local slots = (live <= 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MAX_SLOTS - 1) or {}
   local others = live <= 0 and job_counts.count_keys(number, tonumber(page[2][i + 1]) < 0 and "sldpDQSLbhzo" or "sld") or 1
+  -- The keys of an idle queue begin together again.
+  local kept = fair_keys.kept_turns_key(number)
+  if --[[ guard: idle-queue-keeps-no-turns ]] live <= 0 and redis.call("EXISTS", kept) == 1 and job_counts.count_keys(number, "pDQ") == 0 then
+    kept_turns[#kept_turns + 1] = kept
+  end
   local expiry = has_expired and redis.call("ZSCORE", expiries, number)
   if slots[1] and is_far and not redis.call("ZSCORE", due, number) then
     -- A server of an older version does not know slots, and may have removed the queue from due.
@@ -92,6 +98,9 @@ local forgotten = 0
 -- guard: tidy-drops-dead-records
 if #ended > 0 then
   redis.call("HDEL", sending, unpack(ended))
+end
+if #kept_turns > 0 then
+  redis.call("UNLINK", unpack(kept_turns))
 end
 for _, queue in ipairs(empty) do
   if #queue.slots == MAX_SLOTS then

@@ -1,6 +1,6 @@
 -- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
 --- @requires core/call, core/header, core/plan
---- @exports known_jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
+--- @exports known_jobs, changed, header_of, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
 --- @exports replace_typed_body
 
 -- What a job's indexes are made from, before this script changes it: see extended/indexes.
@@ -26,10 +26,19 @@ local function extras_of(job)
   return x
 end
 
--- value: header and body, if they were read.
-function job_of(id, value)
+-- The header of a job, at the cost of no more than that: the whole job, if this script knows it. value: header and body, if they were read.
+function header_of(id, value)
+  local known = known_jobs[id]
+  if known ~= nil then
+    return known
+  end
+  return value and unpack_job(value) or not value and read_job(id)
+end
+
+-- value: header and body, if they were read. header: as header_of gives it.
+function job_of(id, value, header)
   if known_jobs[id] == nil then
-    local job = value and unpack_job(value) or not value and read_job(id)
+    local job = header or header_of(id, value)
     if job then
       job.id, job.value, job.news, job.key, job.extras_key = id, value, {}, job_key(id), extras_key(id)
       job.x = job.flags % 2 == HAS_EXTRAS and extras_of(job) or {}

@@ -4,7 +4,7 @@
 --- @exports begin_adoption, adopt_some
 
 -- Entries of the ready list, or members of a zset, in one script.
-local STEP = 100
+local STEP = 50
 
 -- Jobs that go to the front have lower steps than those that are taken over.
 function begin_adoption(number)
@@ -34,7 +34,7 @@ function adopt_some(number, state, kinds, keeps, put)
   local found, is_end = walks.walk_index(kind, kind ~= "Q", touch(queue_key(kind, number)), at, id, STEP, number)
   local adopted = tonumber(count) or 0
   for _, one in ipairs(found) do
-    local job = one[1] and jobs.job_of(one[2])
+    local job = one[1] and jobs.job_of(one[2], nil, one[1])
     at, id = one[3], one[4]
     -- guard: simple-jobs-stay-in-the-list
     if job and is_extended(job) and not keeps(job, kind) then

@@ -12,7 +12,8 @@ LOOK_LIMIT = 500
 function next_in_list(list, wanted)
   while looked < LOOK_LIMIT do
     if list.at > list.size then
-      ready_list_reader.read_window(list, wanted)
+      -- If the first window was not enough, many entries may be stale.
+      ready_list_reader.read_window(list, list.taken < wanted and wanted - list.taken or 100)
     end
     local at = list.at
     local entry, id, value = list.window[at], list.ids[at], list.values[at + 1]
@@ -20,12 +21,14 @@ function next_in_list(list, wanted)
       return nil
     end
     list.at, list.taken, looked = at + 1, list.taken + 1, looked + 1
-    local job = entry ~= "" and value and jobs.job_of(id, value)
+    -- There may be many entries that are not live.
+    local header = entry ~= "" and value and jobs.header_of(id, value)
     if entry == "" then
       list.tombstones = list.tombstones + 1
-    elseif not is_live_entry(job, entry, list.number) or job.is_taken then
+    elseif not is_live_entry(header, entry, list.number) or header.is_taken then
       list.stale[#list.stale + 1] = entry
     else
+      local job = jobs.job_of(id, value, header)
       job.is_taken = true
       return job
     end
@@ -39,9 +42,10 @@ local function is_before_list(list, head)
     return head.score < 0
   end
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
-    local job = entry ~= "" and jobs.job_of(string.sub(entry, 1, -2))
-    if is_live_entry(job, entry, list.number) and not job.is_taken then
-      local first = jobs.job_of(head.id)
+    local id = string.sub(entry, 1, -2)
+    local header = entry ~= "" and jobs.header_of(id)
+    if is_live_entry(header, entry, list.number) and not header.is_taken then
+      local job, first = jobs.job_of(id, nil, header), jobs.job_of(head.id)
       if first.entry == type_keys.LISTED then
         return head.score < PLACES / 2 + type_keys.FRONT_STEPS or publish_order.was_ready_before(first, job)
       end
@@ -53,7 +57,8 @@ end
 -- The next job that is in no list of a fair key.
 local function next_in_order(list, wanted, types)
   local head = ready_heads.lowest_head(list, wanted, types)
-  local is_for_list = not types or --[[ guard: types-leave-out-untyped-jobs ]] types[""]
+  local is_paused = list.paused_types and list.paused_types[""]
+  local is_for_list = not is_paused and (not types or --[[ guard: types-leave-out-untyped-jobs ]] types[""])
   local job = is_for_list and not (head and is_before_list(list, head)) and next_in_list(list, wanted)
   if not job and head and looked < LOOK_LIMIT then
     looked, job = looked + 1, jobs.job_of(head.id)
@@ -64,8 +69,9 @@ end
 
 -- The next job of a queue that has lists of fair keys: of the key with the lowest turn.
 local function next_in_turn(list, wanted, types)
+  local listed = types or list.paused_types and fair_turns.types_but(list, list.paused_types)
   while looked < LOOK_LIMIT do
-    local key, read = fair_turns.lowest_turn(list, wanted, types, LOOK_LIMIT - looked)
+    local key, read = fair_turns.lowest_turn(list, wanted, listed, LOOK_LIMIT - looked)
     local job
     looked = looked + read
     if not key then
@@ -73,13 +79,13 @@ local function next_in_turn(list, wanted, types)
     elseif key.is_common then
       job = next_in_order(list, wanted, types)
     else
-      looked, job = looked + 1, fair_turns.take_turn_job(list, key, wanted, types)
+      looked, job = looked + 1, fair_turns.take_turn_job(list, key, wanted, listed)
     end
     if job then
       job.turn_of = key
       return job
     elseif key.is_common then
-      fair_turns.is_empty(key, types)
+      fair_turns.is_empty(key, listed)
     end
   end
 end

@@ -140,6 +140,10 @@ end
 -- Like walk_list. A place counts from the end of the list, where jobs come and tombstones are taken out: the reader looks for the id that was there on
 -- both sides. If it is gone, the list is read from its end again: a job may come twice, but none is left out.
 local function place_before(key, at, id)
+  -- Mostly nothing has come or gone since.
+  if string.sub(redis.call("LRANGE", key, at, at)[1] or "", 1, -2) == id then
+    return at - 1
+  end
   local first, last = at - MOST_BACK, at + MOST_BACK
   for from = at, first, -LOOK_BACK do
     local entries = redis.call("LRANGE", key, from - LOOK_BACK + 1, from)

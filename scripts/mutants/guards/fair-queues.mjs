@@ -28,6 +28,13 @@ export const FAIR_QUEUES = [
     test: 'a fair queue › remembers the turn of a key whose only job is leased, so that it does not come first again',
   },
   {
+    id: 'idle-queue-keeps-no-turns',
+    name: 'fair queues: keys of a queue without ready jobs take no memory',
+    off: 'false',
+    spec: SPEC,
+    test: 'a fair queue › forgets the turns of its keys when no job is ready, and not before',
+  },
+  {
     id: 'fair-list-is-also-by-type',
     name: 'fair queues: a job is found by its type, too',
     off: 'false',
