@@ -48,6 +48,8 @@ const TOOLS = [
   // Not pip: Debian's needs ca-certificates, whose installation rewrites the list of trusted CAs. Then npm may not trust its registry any more.
   { program: 'mypy', specs: 'the check of its types', packages: ['mypy'] },
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
+  { program: 'ip', specs: 'the judge, which needs hosts', packages: ['iproute2'] },
+  { program: 'nft', specs: 'the judge, which needs hosts', packages: ['nftables'] },
   { program: 'zsh', specs: 'the spec of its completion', packages: ['zsh'] },
   { program: 'fish', specs: 'the spec of its completion', packages: ['fish'] },
   {
@@ -61,7 +63,7 @@ const TOOLS = [
 const LEFT_OUT = ['/node_modules/', '/failover/', '\\.long\\.spec\\.ts$'];
 
 /** The specs of `npm run test:faults`: folders, and a file of the client. */
-const OF_FAULTS = '/test/(faults|processes|properties|topologies)[/.]';
+const OF_FAULTS = '/test/(faults|judge|processes|properties|topologies)[/.]';
 
 /**
  * Lists of steps that follow one another; the lists of one stage run beside each other. Lint has the lowest priority: it takes the time

@@ -1,0 +1,297 @@
+"""Judges a run by its history alone. It shares no code with the server, and knows only what clients did and saw.
+
+A call without an answer may have been carried out or not: neither is held against the server.
+"""
+
+import calendar
+import time
+from collections import defaultdict
+
+MS = 1_000_000
+#: Clocks of Redis and of the clients differ a little in speed, and Redis ends leases to the millisecond.
+TOLERANCE = 5 * MS
+FOREVER = float("inf")
+#: A step back of Redis's clock by at most so many seconds is a correction.
+MOST_CORRECTED_S = 5
+
+
+class Lease:
+    """A lease that a client knows it had: it was granted between t0 and t1."""
+
+    def __init__(self, record, job):
+        self.id = job["id"]
+        self.number = job["lease"]
+        self.queue = job["queue"]
+        self.body = job["body"]
+        self.slot = job["published_at"]
+        self.who = record["who"]
+        self.t0 = record["t0"]
+        self.t1 = record["t1"]
+        #: The earliest moment at which it may have run out.
+        self.runs_out = self.t0 + record["ttr_ms"] * MS
+        #: When its holder first sent an end of it; None = never.
+        self.end_sent = None
+
+    @property
+    def surely_until(self):
+        """Until then no other client may have it."""
+        return min(self.runs_out, self.end_sent if self.end_sent is not None else FOREVER)
+
+    def __str__(self):
+        return f"{self.id} of {self.queue}, lease {self.number} of {self.who}"
+
+
+class Checker:
+    """Times and limits are not judged across a jump of Redis's own clock."""
+
+    def __init__(self, records, max_running=None):
+        self.publishes = [one for one in records if one["op"] == "publish"]
+        self.settles = [one for one in records if one["op"] == "settle"]
+        self.left = {one["id"]: one for one in records if one["op"] == "left"}
+        self.faults = [one for one in records if one["op"] == "fault"]
+        self.jumps = [one["t0"] for one in self.faults if one["name"] == "clock jump"]
+        self.max_running = max_running or {}
+        self.lease_calls = [one for one in records if one["op"] == "lease"]
+        self.leases = [Lease(one, job) for one in self.lease_calls for job in one["jobs"]]
+        self.of_job = defaultdict(list)
+        for lease in self.leases:
+            self.of_job[lease.id].append(lease)
+        self.settles_of = defaultdict(list)
+        for one in self.settles:
+            self.settles_of[one["id"]].append(one)
+        self.by_number = {(lease.id, lease.number): lease for lease in self.leases if lease.number is not None}
+        self.end_leases(records)
+
+    def end_leases(self, records):
+        """When each lease was extended, and when its holder gave it up."""
+        for one in records:
+            if one["op"] == "heartbeat" and one["out"] == "ok":
+                lease = self.by_number.get((one["id"], one["lease"]))
+                if lease is not None:
+                    lease.runs_out = max(lease.runs_out, one["t0"] + one["ttr_ms"] * MS)
+            if one["op"] == "settle" and one["out"] != "no":
+                for lease in self.holders(one):
+                    lease.end_sent = min(lease.end_sent or FOREVER, one["t0"])
+
+    def holders(self, settle):
+        """The leases that a call ends. One of lmstfy's API has no number: it ends whichever the job has."""
+        if settle["lease"] is not None:
+            lease = self.by_number.get((settle["id"], settle["lease"]))
+            return [lease] if lease is not None else []
+        return [lease for lease in self.of_job[settle["id"]] if lease.t0 < settle["t0"]]
+
+    def jumped(self, begin, end):
+        return any(begin <= at <= end for at in self.jumps)
+
+    def during(self, begin, end, *names):
+        """Whether such a fault was in effect within this time."""
+        return any(one["name"] in names and one["t0"] < end and one["t1"] > begin for one in self.faults)
+
+    def verdict(self):
+        """{invariant: [what is wrong]}; all lists are empty if the run was sound."""
+        checks = [
+            *(self.lost, self.unexpected, self.overlapping, self.stale, self.again, self.early, self.order),
+            *(self.limits, self.slots, self.dead, self.batches, self.idle, self.ineffective),
+        ]
+        return {check.__name__: list(check()) for check in checks}
+
+    # -- What may have become of a job ------------------------------------------------------------------------------------------
+
+    def may_be_done(self, identity):
+        return any(one["how"] == "ack" and one["out"] != "no" for one in self.settles_of[identity])
+
+    def accepted(self):
+        """The first record of each job whose publish was answered."""
+        found = {}
+        for one in self.publishes:
+            if one["out"] == "ok" and one["id"] is not None:
+                found.setdefault(one["id"], one)
+        return found
+
+    # -- Invariants -------------------------------------------------------------------------------------------------------------
+
+    def lost(self):
+        """A publish was answered, and the job was neither done nor is it there."""
+        accepted = self.accepted()
+        total = defaultdict(int)
+        for one in accepted.values():
+            total[one["who"]] += 1
+        place = defaultdict(int)
+        for identity, one in accepted.items():
+            place[one["who"]] += 1
+            if identity in self.left or self.may_be_done(identity):
+                continue
+            share = place[one["who"]] / total[one["who"]]
+            part = "first third" if share <= 1 / 3 else "middle" if share <= 2 / 3 else "last third"
+            yield f"{identity} of {one['queue']}: accepted, and gone ({part} of {one['who']})"
+
+    def unexpected(self):
+        """A job that no producer sent, or one publish that became several jobs."""
+        sent = defaultdict(list)
+        for one in self.publishes:
+            sent[(one["who"], one["n"])].append(one)
+        jobs = defaultdict(set)
+        for lease in self.leases:
+            if isinstance(lease.body, dict):
+                jobs[(lease.body.get("p"), lease.body.get("n"))].add(lease.id)
+            elif lease.slot is None:
+                yield f"{lease}: its body is {lease.body}"
+        for name, ids in jobs.items():
+            calls = sent.get(name)
+            if not calls:
+                yield f"{name}: leased, and never published"
+            elif len(ids) > 1:
+                yield f"{name}: published once, and is {len(ids)} jobs: {sorted(ids)}"
+            elif all(one["out"] == "no" for one in calls):
+                yield f"{name}: refused, and leased"
+
+    def overlapping(self):
+        """Two clients had the same job at one moment."""
+        for leases in self.of_job.values():
+            ordered = sorted(leases, key=lambda one: (one.number if one.number is not None else one.t1))
+            for one, other in zip(ordered, ordered[1:]):
+                if one.number is not None and other.number == one.number:
+                    yield f"{other}: this number was granted twice, to {one.who} too"
+                elif other.t1 < one.t0:
+                    yield f"{other}: granted before the lower number {one.number}"
+                # The later one was granted at its t1 at the latest.
+                elif other.t1 + TOLERANCE < one.surely_until and not self.jumped(one.t0, other.t1):
+                    left = (one.surely_until - other.t1) / MS
+                    yield f"{other}: granted while lease {one.number} of {one.who} had {left:.0f} ms left"
+
+    def stale(self):
+        """A call of an earlier lease was accepted after a later one had been granted."""
+        for one in self.settles:
+            if one["out"] != "ok" or one["lease"] is None:
+                continue
+            for lease in self.of_job[one["id"]]:
+                if lease.number is not None and lease.number > one["lease"] and lease.t1 < one["t0"]:
+                    yield f"{one['how']} of {one['id']} by lease {one['lease']}: accepted, and lease {lease.number} was granted before"
+                    break
+
+    def again(self):
+        """A job was leased after its end was confirmed."""
+        attempts = defaultdict(list)
+        for one in self.publishes:
+            attempts[one["id"]].append(one)
+        for identity, leases in self.of_job.items():
+            done = [one["t1"] for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] == "ok"]
+            if not done:
+                continue
+            # A publish that was sent again stores a job that was done in between a second time: this is documented.
+            if any(one["attempt"] > 1 and one["t1"] > min(done) for one in attempts[identity]):
+                continue
+            for lease in leases:
+                if lease.t0 > min(done):
+                    yield f"{lease}: leased after the job was done"
+
+    def early(self):
+        """A job was leased before its delay was over."""
+        first = {}
+        for one in self.publishes:
+            if one["id"] is not None and one["delay_ms"]:
+                first.setdefault(one["id"], (one["t0"], one["delay_ms"]))
+        for lease in self.leases:
+            sent, delay = first.get(lease.id, (None, 0))
+            if sent is not None:
+                yield from self.too_early(lease, sent, delay, "published")
+            for one in self.settles_of[lease.id]:
+                # Only the call of the lease before: a later one has its own delay.
+                if one.get("delay_ms") and one["out"] == "ok" and one["lease"] is not None and one["lease"] < lease.number:
+                    yield from self.too_early(lease, one["t0"], one["delay_ms"], one["how"])
+
+    def too_early(self, lease, sent, delay, why):
+        missing = (sent + delay * MS - lease.t1) / MS
+        if missing > TOLERANCE / MS and not self.jumped(sent, lease.t1):
+            yield f"{lease}: {missing:.0f} ms before the delay of {delay} ms is over ({why})"
+
+    def order(self):
+        """A job of a strict order began before an earlier one of its key had ended."""
+        keys = defaultdict(list)
+        for identity, one in self.accepted().items():
+            if one["queue"] == "strict":
+                keys[one["key"]].append((one["n"], identity))
+        for key, jobs in keys.items():
+            ends = 0
+            before = None
+            for _n, identity in sorted(jobs):
+                for lease in self.of_job[identity]:
+                    if before is not None and lease.t1 < ends:
+                        yield f"{lease}: began {(ends - lease.t1) / MS:.0f} ms before the end of {before} of its key {key}"
+                sent = [one["t0"] for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] != "no"]
+                end = min(sent, default=0 if identity in self.left else FOREVER)
+                if end != FOREVER and end > ends:
+                    ends, before = end, identity
+
+    def limits(self):
+        """More jobs ran at once than the queue allows."""
+        for queue, most in self.max_running.items():
+            moments = []
+            for lease in self.leases:
+                if lease.queue == queue and lease.t1 < lease.surely_until - TOLERANCE:
+                    if not self.jumped(lease.t0, lease.surely_until):
+                        moments += [(lease.t1, 1, lease), (lease.surely_until - TOLERANCE, -1, lease)]
+            running = 0
+            for at, step, lease in sorted(moments, key=lambda one: (one[0], one[1])):
+                running += step
+                if running > most:
+                    yield f"{queue}: {running} leases at once, {most} are allowed ({lease})"
+
+    def slots(self):
+        """A slot of a recurring job made two jobs, or none."""
+        jobs = defaultdict(set)
+        for lease in self.leases:
+            if lease.queue == "cron":
+                jobs[lease.slot].add(lease.id)
+        # A clock that is set back by more than a correction: slots come again. This is documented.
+        comes_again = any(one["step"] < -MOST_CORRECTED_S for one in self.faults)
+        for slot, ids in jobs.items():
+            if len(ids) > 1 and not comes_again:
+                yield f"slot {slot}: {len(ids)} jobs, {sorted(ids)}"
+        seconds = sorted(int(epoch(slot)) for slot in jobs)
+        if self.jumps or any(one["name"] in ("full memory", "full disk") for one in self.faults):
+            return  # Slots may be skipped: this is documented.
+        for one, other in zip(seconds, seconds[1:]):
+            if other - one > 1:
+                yield f"no job for {other - one - 1} slots after {one}"
+
+    def dead(self):
+        """A job is dead with fewer leases than it has tries."""
+        tries = {one["id"]: one["tries"] for one in self.publishes if one["id"] is not None}
+        for identity, one in self.left.items():
+            if one["state"] != "dead" or identity not in tries:
+                continue
+            if any(settle["how"] == "fail" and settle["out"] != "no" for settle in self.settles_of[identity]):
+                continue
+            # A lease whose answer was lost on the network used a try, too.
+            known = len(self.of_job[identity])
+            lost = sum(1 for call in self.lease_calls if call["out"] == "unknown" and one["queue"] in call["queues"])
+            if known + lost < tries[identity]:
+                yield f"{identity} of {one['queue']}: dead after {known} of {tries[identity]} tries"
+
+    def batches(self):
+        """A job ran before those that it waits for had ended."""
+        for one in self.publishes:
+            if one["parts"] and one["out"] == "ok":
+                for part in one["parts"]:
+                    sent = [end["t0"] for end in self.settles_of[part] if end["how"] == "ack" and end["out"] != "no"]
+                    for lease in self.of_job[one["id"]]:
+                        if part not in self.left and lease.t1 < min(sent, default=FOREVER):
+                            yield f"{lease}: began before {part} had ended"
+
+    def idle(self):
+        """A job was there at the end, and no worker got it."""
+        for identity, one in self.left.items():
+            if one["state"] != "dead":
+                yield f"{identity} of {one['queue']}: still {one['state']} when workers had found nothing more"
+
+    def ineffective(self):
+        """A fault that did not take effect proves nothing."""
+        for one in self.faults:
+            if not one["effect"]:
+                yield f"{one['name']}: it had no effect"
+
+
+def epoch(text):
+    """Unix seconds of an ISO 8601 time in UTC."""
+    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))

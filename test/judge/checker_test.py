@@ -1,0 +1,170 @@
+"""Each invariant is broken by a small history; a sound one breaks none. Run: python3 -m unittest discover -s test/judge -p '*_test.py'"""
+
+import unittest
+
+from checker import MS, Checker
+
+S = 1_000 * MS
+TTR_MS = 1_000
+
+
+class History:
+    """Records as clients write them; times in ms."""
+
+    def __init__(self):
+        self.records = []
+
+    def add(self, op, at, until=None, out="ok", who="p", **fields):
+        self.records.append({"op": op, "who": who, "t0": at * MS, "t1": (until or at + 1) * MS, "out": out, **fields})
+        return self
+
+    def publish(self, at, identity, n=0, queue="plain", out="ok", delay_ms=0, tries=5, key=None, parts=None, attempt=1):
+        about = {"n": n, "queue": queue, "delay_ms": delay_ms, "tries": tries, "key": key, "parts": parts}
+        return self.add("publish", at, out=out, id=identity, attempt=attempt, **about)
+
+    def lease(self, at, identity, number, n=0, queue="plain", who="w", ttr_ms=TTR_MS, body=None, slot=None):
+        job = {"id": identity, "lease": number, "queue": queue, "published_at": slot, "body": body or {"p": "p", "n": n}}
+        return self.add("lease", at, who=who, queues=[queue], ttr_ms=ttr_ms, jobs=[job])
+
+    def no_lease(self, at, queue="plain", out="unknown"):
+        return self.add("lease", at, out=out, who="w", queues=[queue], ttr_ms=TTR_MS, jobs=[])
+
+    def settle(self, at, identity, number, how="ack", out="ok", delay_ms=0):
+        return self.add("settle", at, out=out, who="w", how=how, id=identity, lease=number, delay_ms=delay_ms)
+
+    def heartbeat(self, at, identity, number):
+        return self.add("heartbeat", at, who="w", id=identity, lease=number, ttr_ms=TTR_MS)
+
+    def left(self, identity, state="dead", queue="plain"):
+        self.records.append({"op": "left", "who": "faults", "id": identity, "queue": queue, "state": state})
+        return self
+
+    def fault(self, at, name, effect="seen", step=0):
+        return self.add("fault", at, who="faults", name=name, effect=effect, step=step)
+
+    def broken(self, **limits):
+        """Names of the broken invariants."""
+        verdict = Checker(sorted(self.records, key=lambda one: one.get("t0", 0)), limits).verdict()
+        return sorted(name for name, problems in verdict.items() if problems)
+
+
+class Judgement(unittest.TestCase):
+    def expect(self, history, *names, **limits):
+        self.assertEqual(history.broken(**limits), sorted(names))
+
+    def test_a_sound_history(self):
+        history = History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1)
+        history.publish(30, "b", n=1).lease(40, "b", 1, n=1).lease(1_100, "b", 2, n=1).settle(1_200, "b", 2)
+        self.expect(history)
+
+    def test_a_lost_job(self):
+        self.expect(History().publish(0, "a"), "lost")
+        self.expect(History().publish(0, "a").lease(10, "a", 1), "lost")
+
+    def test_a_publish_without_an_answer_may_be_gone_or_there(self):
+        self.expect(History().publish(0, None, out="unknown"))
+        self.expect(History().publish(0, None, out="unknown").lease(10, "a", 1).settle(20, "a", 1))
+
+    def test_an_ack_without_an_answer_may_have_been_done(self):
+        self.expect(History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1, out="unknown"))
+
+    def test_a_job_that_no_client_published(self):
+        self.expect(History().lease(10, "a", 1).settle(20, "a", 1), "unexpected")
+
+    def test_a_refused_job_that_is_leased(self):
+        self.expect(History().publish(0, None, out="no").lease(10, "a", 1).settle(20, "a", 1), "unexpected")
+
+    def test_one_publish_that_became_two_jobs(self):
+        history = History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1).lease(30, "b", 1).settle(40, "b", 1)
+        self.expect(history, "unexpected")
+
+    def test_two_leases_at_once(self):
+        history = History().publish(0, "a").lease(10, "a", 1).lease(500, "a", 2, who="x").settle(600, "a", 2)
+        self.expect(history, "overlapping")
+
+    def test_a_lease_within_one_that_a_heartbeat_has_extended(self):
+        history = History().publish(0, "a").lease(10, "a", 1).heartbeat(900, "a", 1)
+        self.expect(history.lease(1_500, "a", 2).settle(1_600, "a", 2), "overlapping")
+
+    def test_a_lease_after_a_release(self):
+        history = History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1, how="release")
+        self.expect(history.lease(30, "a", 2).settle(40, "a", 2))
+
+    def test_two_leases_at_once_across_a_jump_of_the_clock(self):
+        history = History().publish(0, "a").lease(10, "a", 1).fault(400, "clock jump")
+        self.expect(history.lease(500, "a", 2).settle(600, "a", 2))
+
+    def test_a_number_that_is_granted_twice(self):
+        history = History().publish(0, "a").lease(10, "a", 1).lease(1_500, "a", 1).settle(1_600, "a", 1)
+        self.expect(history, "overlapping")
+
+    def test_an_ack_of_a_stale_owner(self):
+        history = History().publish(0, "a").lease(10, "a", 1).lease(1_100, "a", 2)
+        self.expect(history.settle(1_200, "a", 1), "stale")
+
+    def test_a_refused_ack_of_a_stale_owner(self):
+        history = History().publish(0, "a").lease(10, "a", 1).lease(1_100, "a", 2)
+        self.expect(history.settle(1_200, "a", 1, out="no").settle(1_300, "a", 2))
+
+    def test_a_lease_after_the_end(self):
+        history = History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1).lease(30, "a", 2)
+        self.expect(history, "again")
+
+    def test_a_second_life_by_a_publish_that_was_sent_again(self):
+        history = History().publish(0, "a", out="unknown").lease(10, "a", 1).settle(20, "a", 1)
+        self.expect(history.publish(25, "a", attempt=2).lease(30, "a", 2).settle(40, "a", 2))
+
+    def test_a_job_before_its_time(self):
+        self.expect(History().publish(0, "a", delay_ms=100).lease(50, "a", 1).settle(60, "a", 1), "early")
+
+    def test_a_retry_before_its_time(self):
+        history = History().publish(0, "a").lease(10, "a", 1).settle(20, "a", 1, how="retry", delay_ms=300)
+        self.expect(history.lease(100, "a", 2).settle(110, "a", 2), "early")
+
+    def test_a_key_out_of_order(self):
+        history = History().publish(0, "a", queue="strict", key="k").publish(1, "b", n=1, queue="strict", key="k")
+        history.lease(10, "a", 1, queue="strict").settle(20, "a", 1, how="retry", delay_ms=10)
+        history.lease(25, "b", 1, n=1, queue="strict").settle(30, "b", 1)
+        self.expect(history.lease(40, "a", 2, queue="strict").settle(50, "a", 2), "order")
+
+    def test_too_many_at_once(self):
+        history = History()
+        for n in range(3):
+            history.publish(n, str(n), n=n).lease(10 + n, str(n), 1, n=n).settle(50 + n, str(n), 1)
+        self.expect(history, "limits", plain=2)
+        self.expect(history, plain=3)
+
+    def test_two_jobs_of_a_slot(self):
+        history = History()
+        for identity in ("a", "b"):
+            history.lease(10, identity, 1, queue="cron", body="slot", slot="2030-01-01T00:00:00.000Z")
+        self.expect(history, "slots")
+        self.expect(history.fault(5, "clock jump", step=-2), "slots")
+        self.expect(history.fault(6, "clock jump", step=-30))
+
+    def test_a_slot_without_a_job(self):
+        history = History()
+        for second in (0, 1, 3):
+            slot = f"2030-01-01T00:00:0{second}.000Z"
+            history.lease(10, f"c{second}", 1, queue="cron", body="slot", slot=slot)
+        self.expect(history, "slots")
+
+    def test_a_job_that_died_too_soon(self):
+        history = History().publish(0, "a", tries=2).lease(10, "a", 1).settle(20, "a", 1, how="retry")
+        self.expect(history.left("a"), "dead")
+        self.expect(history.lease(30, "a", 2).settle(40, "a", 2, how="retry"))
+
+    def test_a_callback_before_its_parts(self):
+        history = History().publish(0, "a").publish(1, "c", n=1, queue="callback", parts=["a"])
+        history.lease(10, "c", 1, n=1, queue="callback").settle(20, "c", 1)
+        self.expect(history.lease(30, "a", 1).settle(40, "a", 1), "batches")
+
+    def test_a_job_that_no_worker_gets(self):
+        self.expect(History().publish(0, "a").left("a", state="leased"), "idle")
+
+    def test_a_fault_without_effect(self):
+        self.expect(History().fault(0, "loss of packets", effect=""), "ineffective")
+
+
+if __name__ == "__main__":
+    unittest.main()
