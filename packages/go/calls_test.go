@@ -121,6 +121,17 @@ func TestAQueueIsPausedChangedDrainedPurgedAndDeleted(t *testing.T) {
 	if resumed := details(client.ResumeQueue(ctx, queue)); resumed.PausedAt != nil {
 		t.Error("it is paused")
 	}
+	some := pumphouse.SomeJobs{Type: "sms"}
+	options := pumphouse.PauseOptions{SomeJobs: some, Note: "provider is down", For: time.Minute}
+	if pauses := details(client.PauseJobs(ctx, queue, options)).Pauses; len(pauses) != 1 || *pauses[0].Type != "sms" || pauses[0].EndsAt == nil {
+		t.Errorf("the pauses are %+v", pauses)
+	}
+	want(t, len(details(client.ResumeJobs(ctx, queue, some)).Pauses), 0)
+	untyped := details(client.PauseJobs(ctx, queue, pumphouse.PauseOptions{SomeJobs: pumphouse.SomeJobs{WithoutType: true}})).Pauses
+	if len(untyped) != 1 || untyped[0].Type != nil || untyped[0].ConcurrencyKey != nil {
+		t.Errorf("the pauses are %+v", untyped)
+	}
+	details(client.ResumeJobs(ctx, queue, pumphouse.SomeJobs{WithoutType: true}))
 	changed := details(client.UpdateQueue(ctx, queue, pumphouse.QueueSettings{"max_running": 20, "rate": pumphouse.Rate{Rate: 10, PeriodMs: 1000}}))
 	want(t, []any{*changed.MaxRunning, *changed.Rate}, []any{20, pumphouse.Rate{Rate: 10, PeriodMs: 1000, Burst: 1}})
 	changed = details(client.UpdateQueue(ctx, queue, pumphouse.QueueSettings{"rate": nil}))

@@ -48,6 +48,10 @@ type QueueDetails struct {
 	// Redact are JSON paths of the data that accounts below the role admin do not see; nil: none.
 	Redact []string `json:"redact"`
 	Push   *Push    `json:"push"`
+	// PauseEndsAt is when the pause ends by itself; nil: when it is resumed.
+	PauseEndsAt *time.Time `json:"pause_ends_at"`
+	// Pauses are those of some of its jobs.
+	Pauses []JobsPause `json:"pauses"`
 	// Types have ready jobs. Only of Queue, from the first lease by type on.
 	Types []QueueType `json:"types"`
 }
@@ -121,6 +125,57 @@ func (c *Client) DeleteQueue(ctx context.Context, name string) error {
 // PauseQueue stops leases of its jobs until it is resumed; publishes continue.
 func (c *Client) PauseQueue(ctx context.Context, name string) (*QueueDetails, error) {
 	return fetch[QueueDetails](ctx, c, postCall(pathOf("queues", name, "pause")), members{})
+}
+
+// SomeJobs are those of a type, those without one, those with a fair key, or those with a concurrency key: one of the four.
+type SomeJobs struct {
+	Type           string
+	WithoutType    bool
+	FairKey        string
+	ConcurrencyKey string
+}
+
+func (s SomeJobs) members() members {
+	m := members{}
+	m.text("type", s.Type)
+	m.text("fair_key", s.FairKey)
+	m.text("concurrency_key", s.ConcurrencyKey)
+	if s.WithoutType {
+		m["type"] = nil
+	}
+	return m
+}
+
+// PauseOptions say what is paused, why and for how long; without a type and a key the whole queue.
+type PauseOptions struct {
+	SomeJobs
+	Note string
+	// For is when the pause ends by itself; 0: when it is resumed.
+	For time.Duration
+}
+
+// JobsPause is a pause of some jobs of a queue. Without a type and a key it is that of jobs without a type.
+type JobsPause struct {
+	Type           *string    `json:"type"`
+	FairKey        *string    `json:"fair_key"`
+	ConcurrencyKey *string    `json:"concurrency_key"`
+	PausedAt       time.Time  `json:"paused_at"`
+	PausedBy       *string    `json:"paused_by"`
+	Note           *string    `json:"note"`
+	EndsAt         *time.Time `json:"ends_at"`
+}
+
+// PauseJobs pauses some jobs of a queue, or all, with a note and an end.
+func (c *Client) PauseJobs(ctx context.Context, name string, options PauseOptions) (*QueueDetails, error) {
+	m := options.members()
+	m.text("note", options.Note)
+	m.duration("for_ms", options.For)
+	return fetch[QueueDetails](ctx, c, postCall(pathOf("queues", name, "pause")), m)
+}
+
+// ResumeJobs ends the pause of some jobs of a queue.
+func (c *Client) ResumeJobs(ctx context.Context, name string, jobs SomeJobs) (*QueueDetails, error) {
+	return fetch[QueueDetails](ctx, c, postCall(pathOf("queues", name, "resume")), jobs.members())
 }
 
 // ResumeQueue ends a pause or a drain.

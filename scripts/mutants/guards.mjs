@@ -35,6 +35,7 @@ import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { NATIVE_KEYS } from './guards/native-keys.mjs';
 import { PAYLOADS } from './guards/payloads.mjs';
+import { PAUSES } from './guards/pauses.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { PURGES_AND_MOVES } from './guards/purges-and-moves.mjs';
 import { PUSH_SENDING } from './guards/push-sending.mjs';
@@ -79,6 +80,7 @@ export const GUARDS = [
   ...LEASES,
   ...FAIR_QUEUES,
   ...LINGER,
+  ...PAUSES,
   ...STRICT_ORDER,
   ...LEASE_BY_TYPE,
   ...ACCOUNTS,

@@ -20,6 +20,7 @@ export const CAUSES = [
   'expired',
   'fair_turn',
   'flowing',
+  'key_paused',
   'lease_ended',
   'lease_silent',
   'leased',
@@ -38,6 +39,7 @@ export const CAUSES = [
   'store_unavailable',
   'target_missing',
   'target_paused',
+  'type_paused',
 ] as const;
 export type CauseName = (typeof CAUSES)[number];
 

@@ -146,9 +146,43 @@ export class SettingsFields extends changesOf(LimitFields) {
   push?: PushFields | null;
 }
 
-export class PauseQueueFields {
-  @Optional() @Label('Why it is paused; shown until it is resumed.', { max: MAX_LABEL }) note?: string;
+/** Some jobs of a queue; at most one of the fields. */
+class SomeJobsFields {
+  @Optional()
+  @Nullable()
+  @Label('Only jobs of this type; null = jobs without a type.', { max: MAX_LABEL })
+  type?: string | null;
+  @Optional()
+  @Label('Only jobs with this fair key; the queue must be fair.', { max: MAX_LABEL })
+  fair_key?: string;
+  @Optional()
+  @Label('Only jobs with this concurrency key.', { max: MAX_LABEL })
+  concurrency_key?: string;
 }
+
+export class PauseQueueFields extends SomeJobsFields {
+  @Optional() @Label('Why it is paused; shown until it is resumed.', { max: MAX_LABEL }) note?: string;
+  @Optional()
+  @Whole('When the pause ends by itself; left out: when it is resumed.', 1, MAX_PERIOD_MS)
+  for_ms?: number;
+}
+
+export class ResumeQueueFields extends SomeJobsFields {}
+
+/** A pause of some jobs of a queue. */
+export class PauseAnswer extends SomeJobsFields {
+  @Moment('Since when.') paused_at!: string;
+  @Nullable()
+  @Label('The description of the token that paused them, or the name of the account; null = not known.', {
+    max: MAX_LABEL,
+  })
+  paused_by!: string | null;
+  @Nullable() @Label('Why they are paused; null = no note.', { max: MAX_LABEL }) note!: string | null;
+  @Nullable() @Moment('When the pause ends by itself; null = when it is resumed.') ends_at!: string | null;
+}
+
+/** Most pauses of some jobs of a queue: lua/commands/extended/change_queue.lua has the same. */
+const MOST_PAUSES = 100;
 
 /** Longest time that a drain call waits for the queue to be empty, in milliseconds. */
 const MAX_DRAIN_WAIT_MS = 60_000;
@@ -193,6 +227,11 @@ class QueueFacts {
   })
   paused_by!: string | null;
   @Nullable() @Label('Why it is paused; null = no note.', { max: MAX_LABEL }) pause_note!: string | null;
+  @Nullable()
+  @Moment('When the pause ends by itself; null = when it is resumed.')
+  pause_ends_at!: string | null;
+  @Parts('Pauses of some of its jobs.', () => PauseAnswer, MOST_PAUSES, 0)
+  pauses!: readonly PauseAnswer[];
   @Nullable()
   @Moment('Since when it is draining: it accepts no new jobs until it is empty; null = not draining.')
   draining_at!: string | null;
@@ -261,6 +300,11 @@ export type Rate = Inside<RateFields>;
 /** Defaults of a queue for options that a native publish or lease omits. Milliseconds. */
 export type QueueDefaults = OptionsOf<DefaultsFields>;
 
+/** A pause of some jobs of a queue. */
+export type Pause = Inside<PauseAnswer>;
+/** Some jobs of a queue: those of a type, null = jobs without one; with a fair key; or with a concurrency key. */
+export type SomeJobs = Inside<SomeJobsFields>;
+
 /** Settings that an operator may choose for a queue; null = none. */
 export interface QueueLimits extends Omit<Inside<LimitFields>, 'defaults'> {
   readonly defaults: QueueDefaults;
@@ -273,6 +317,9 @@ export interface QueueSettings extends QueueLimits {
   /** Who paused it; null = not known. */
   readonly pausedBy: string | null;
   readonly pauseNote: string | null;
+  /** When the pause ends by itself; null = when it is resumed. */
+  readonly pauseEndsAtMs: number | null;
+  readonly pauses: readonly Pause[];
   /** Draining since, Unix ms: it accepts no new jobs until it is empty; null = not draining. */
   readonly drainingSinceMs: number | null;
 }

@@ -6,7 +6,8 @@
 export const DATA_FORMAT = 4;
 /** A server raises the format of an older store to this one. To a later one only an operator does. */
 export const RAISED_TO = 3;
-/** The format from which on queues can be leased by type, be fair, and have a strict order. */
+/** The format from which on queues can be leased by type, be fair, have a strict order, and pause some of their jobs. */
 export const TYPES_SINCE = 4;
 export const FAIR_SINCE = 4;
 export const STRICT_SINCE = 4;
+export const PAUSES_SINCE = 4;

@@ -40,7 +40,12 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     filter: { queue: 'mail', type: 'welcome' },
     dry_run: true,
   },
-  'POST /v1/{namespace}/queues/{queue}/pause': { note: 'the mail provider is down' },
+  'POST /v1/{namespace}/queues/{queue}/pause': {
+    type: 'sms',
+    note: 'the provider is down',
+    for_ms: 600_000,
+  },
+  'POST /v1/{namespace}/queues/{queue}/resume': { type: 'sms' },
   'PUT /v1/{namespace}/variables/{name}': { value: { from: 'shop@example.com', sandbox: false } },
   'POST /v1/{namespace}/recurring': {
     id: 'hourly',

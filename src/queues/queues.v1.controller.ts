@@ -30,6 +30,7 @@ import {
   FairKeysAnswer,
   FairKeysQuery,
   PauseQueueFields,
+  ResumeQueueFields,
   QueueAnswer,
   queueFacts,
   SettingsFields,
@@ -158,20 +159,22 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'pauseQueue',
-    about: 'Pauses a queue: none of its jobs is leased. Publishes and leased jobs continue.',
-    details: 'The queue shows the description of the token, and the `note`, until it is resumed.',
+    about: 'Pauses a queue or some of its jobs: none of them is leased. Publishes and leased jobs continue.',
+    details:
+      'The queue shows the description of the token, and the `note`, until it is resumed or the pause ends. With `type`, `fair_key` or `concurrency_key` only these jobs are paused; this takes as long whatever their number. It needs data format 4.',
     group: GROUP,
     body: PauseQueueFields,
     answers: SHOWN,
-    errors: ['too_many_queues', 'pool_moving'],
+    errors: ['too_many_queues', 'format_too_old', 'pool_moving'],
   })
   async pause(
     @CurrentCaller() caller: Caller,
     @InPath('queue') queue: string,
-    @BodyFields(LIMIT) { note }: PauseQueueFields,
+    @BodyFields(LIMIT) fields: PauseQueueFields,
   ) {
-    const pauser = { by: labelOf(caller.label), note: note ?? null };
-    return queueFacts(await this.of(caller).pause(caller.namespace, queue, pauser));
+    const { note = null, forMs, ...jobs } = toInside(PauseQueueFields, fields);
+    const pauser = { by: labelOf(caller.label), note, forMs };
+    return queueFacts(await this.of(caller).pause(caller.namespace, queue, pauser, jobs));
   }
 
   @Post(':queue/resume')
@@ -180,12 +183,19 @@ export class V1QueuesController {
   @Describe({
     id: 'resumeQueue',
     about: 'Ends a pause and a drain. Waiting lease requests get jobs at once.',
+    details: 'With `type`, `fair_key` or `concurrency_key` it ends the pause of these jobs only.',
     group: GROUP,
+    body: ResumeQueueFields,
     answers: SHOWN,
-    errors: ['queue_not_found', 'pool_moving'],
+    errors: ['queue_not_found', 'format_too_old', 'pool_moving'],
   })
-  async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string) {
-    return queueFacts(await this.of(caller).resume(caller.namespace, queue));
+  async resume(
+    @CurrentCaller() caller: Caller,
+    @InPath('queue') queue: string,
+    @BodyFields(LIMIT) fields: ResumeQueueFields,
+  ) {
+    const jobs = toInside(ResumeQueueFields, fields);
+    return queueFacts(await this.of(caller).resume(caller.namespace, queue, jobs));
   }
 
   @Post(':queue/drain')

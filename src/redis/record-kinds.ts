@@ -95,6 +95,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':D<n>', type: 'zset', move: 'drains' },
   { form: ':e<n>:<type>', type: 'zset', move: 'drains' },
   { form: ':Q<n>', type: 'zset', move: 'drains' },
+  { form: ':q<n>', type: 'set', move: 'drains' },
   { form: ':q<n>-', type: 'zset', move: 'drains' },
   { form: ':q<n>:<type>', type: 'zset', move: 'drains' },
   { form: ':A<n>', type: 'zset', move: 'drains' },

@@ -66,6 +66,28 @@ describe('an explanation', () => {
     expect((await ofJob(job.id)).cause).not.toBe('backoff');
   });
 
+  it.each([
+    ['type_paused', { type: 'sms' }],
+    ['type_paused', { type: null }],
+    ['key_paused', { fair_key: 'ada' }],
+    ['key_paused', { concurrency_key: "a'da" }],
+  ])(
+    'says that some jobs of the queue are paused, and the remedy resumes them: %s by %j',
+    async (cause, jobs) => {
+      const queue = fresh();
+      await given('PATCH', `queues/${queue}`, { fair: true });
+      const { id } = await publish({ queue, ...('type' in jobs && jobs.type === null ? {} : jobs) });
+      await given('POST', `queues/${queue}/pause`, { ...jobs, note: 'provider is down', for_ms: HOUR_MS });
+      const found = await ofJob(id);
+      expect(found).toMatchObject({ cause, facts: { ...jobs, note: 'provider is down' } });
+      const { pauses } = await given<{ pauses: { ends_at: string }[] }>('GET', `queues/${queue}`);
+      expect(found.next_at).toBe(pauses[0]?.ends_at);
+      expect((await ofQueue(queue)).also.map((one) => one.cause)).toContain(cause);
+      await doRemedy(found);
+      expect((await ofJob(id)).cause).not.toBe(cause);
+    },
+  );
+
   it('says that publishes with its unique key restart its delay', async () => {
     const queue = fresh();
     const unique = { key: fresh('key'), mode: 'debounce' };

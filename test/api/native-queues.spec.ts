@@ -37,6 +37,8 @@ describe('the native API, queues', () => {
       paused_at: null,
       paused_by: null,
       pause_note: null,
+      pause_ends_at: null,
+      pauses: [],
       draining_at: null,
       max_running: null,
       push: null,

@@ -292,6 +292,10 @@ export class Audit {
       if (!turns.delete(name)) this.problems.push(`queue ${number}: ${name} has jobs, and no turn`);
     }
     for (const name of turns.keys()) this.problems.push(`queue ${number}: ${name} has a turn, and no jobs`);
+    const types = new Set(await this.redis.smembers(`${this.base}:q${String(number)}`));
+    for (const type of new Set([...typed].map((one) => one.split(' ')[1] ?? '')))
+      if (!types.has(type))
+        this.problems.push(`queue ${number}: ${type} is not among the types of fair keys`);
     for (const one of this.byType.has(number) ? [...typed, ...expected] : [])
       if (typed.has(one) !== expected.has(one))
         this.problems.push(`queue ${number}: ${one} is in one list of two`);

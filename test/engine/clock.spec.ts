@@ -117,6 +117,20 @@ describe('a Redis whose clock is stepped', () => {
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
+  it.each([{ type: 'sms' }, { fairKey: 'acme' }, { concurrencyKey: 'disk' }])(
+    'ends a pause of %j when it jumps beyond its end, and not before',
+    async (jobs) => {
+      await f.engine.queues.change(f.ns, 'q', { fair: true });
+      await f.put('q', { id: 'paused', ...jobs });
+      await f.engine.queues.pause(f.ns, 'q', { by: null, note: null, forMs: 60_000 }, jobs);
+      step(-60);
+      expect(await f.lease('q')).toEqual([]);
+      const waiting = f.lease('q', { waitMs: 10_000 });
+      step(61);
+      expect(await waiting).toMatchObject([{ id: 'paused' }]);
+    },
+  );
+
   it('keeps recurring jobs running when it is set back after it was ahead', async () => {
     const { recurrings } = f.engine.components;
     const template = { queue: 'q', body: Buffer.from('x') };

@@ -133,6 +133,9 @@ describe('data formats', () => {
           code: 'format_too_old',
           message: expect.stringContaining(`leave \`${field}\` out`) as unknown,
         });
+      await expect(engine.queues.pause(NS, 'q', undefined, { type: 'mail' })).rejects.toMatchObject({
+        code: 'format_too_old',
+      });
       const older = new Redis(testRedisUrl(), { connectionName: 'pumphouse' });
       await older.ping();
       await expect(pool.raiseFormat()).rejects.toThrow(/older version are connected, from 127\.0\.0\.1:/);

@@ -24,6 +24,8 @@ const JOB = { queue: 'q', data: TEXT };
 const LONG = 'x'.repeat(5_000);
 /** What is left of such a message. */
 const SHORT = 'x'.repeat(200);
+/** Of a queue that pauses each of them for itself. */
+const SOME = [{ type: 'sms' }, { fair_key: 'acme' }, { concurrency_key: 'disk' }];
 const SCHEDULE = { every_ms: 3_600_000 };
 const of = (id: string, body?: unknown): Trial => ({ names: { id }, body });
 const inQueue = (queue: string, body?: unknown): Trial => ({ names: { queue }, body });
@@ -102,8 +104,14 @@ const WORKS: Readonly<Record<string, readonly Trial[]>> = {
   [`DELETE ${V1}/jobs/:id/tags`]: [{ names: { id: 'typed-6' }, query: '?tags=a' }],
   [`DELETE ${V1}/tracked/:id`]: [of('typed-6')],
   [`DELETE ${V1}/jobs/:id/dependencies`]: [of('waits', { depends_on: ['typed-6'] })],
-  [`POST ${V1}/queues/:queue/pause`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
-  [`POST ${V1}/queues/:queue/resume`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+  [`POST ${V1}/queues/:queue/pause`]: [
+    ...['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+    inQueue('typed', { type: 't', note: 'full' }),
+  ],
+  [`POST ${V1}/queues/:queue/resume`]: [
+    ...['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+    inQueue('typed', { type: 't' }),
+  ],
   [`POST ${V1}/queues/:queue/drain`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
   [`PATCH ${V1}/queues/:queue`]: [
     inQueue('q', { max_running: 1, rate: { rate: 1, period_ms: 1_000 } }),
@@ -229,6 +237,8 @@ describe.each([
     }
     await stored('POST', 'jobs/beside-5/heartbeat', { lease: leases.get('beside-5'), progress: TEXT });
     for (let i = 0; i < 3; i++) await app.publish('wire');
+    await stored('PATCH', 'queues/some', { fair: true });
+    for (const jobs of SOME) await stored('POST', 'jobs', { ...JOB, ...jobs, queue: 'some' });
     await stored('PUT', 'variables/kept', { value: TEXT });
     await stored('PUT', 'targets/hook', { url: 'https://192.0.2.1/' });
     await stored('PATCH', 'queues/pushed', { push: { target: 'hook' } });
@@ -309,6 +319,21 @@ describe.each([
       ],
     });
     expect(await stored('GET', 'jobs/beside-6')).toMatchObject({ state: 'leased', queue: 'beside' });
+  });
+
+  it('pauses some jobs of a queue, and ends each pause at its time', async () => {
+    interface Leased {
+      readonly jobs: readonly object[];
+    }
+    for (const jobs of SOME) await stored('POST', 'queues/some/pause', { ...jobs, for_ms: 2_000 });
+    expect(await stored<Leased>('POST', 'leases', { queues: ['some'], count: 3 })).toEqual({ jobs: [] });
+    const leased: object[] = [];
+    await waitFor(async () => {
+      const { jobs } = await stored<Leased>('POST', 'leases', { queues: ['some'], count: 3, wait_ms: 1_000 });
+      leased.push(...jobs);
+      return leased.length === SOME.length;
+    }, 10_000);
+    expect(await stored('GET', 'queues/some')).toMatchObject({ pauses: [] });
   });
 
   it('skips the slots of recurring jobs, fails no loop, and makes jobs again when there is room', async () => {

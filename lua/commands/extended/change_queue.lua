@@ -4,17 +4,18 @@ a concurrency key holds. A full Redis refuses a new queue.
 
 KEYS meta, queues, due, waiting
 ARGV clock_ms, deadline_ms, queue, changes, event, makes
-changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it, stored with the time of the pause;
-               a list = what is there before, and what from then on, "" = nothing: else the field stays as it is
+changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it or some of its jobs, and for how many
+               ms, stored with the time of the pause (extended/settings); a list = what is there before, and what from then on, "" = nothing: else the field stays as it is
 event: text    name of its event, "" = none
 makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
 Returns {status, now_ms, next_ms, found}. Next_ms: when the timers run. Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was
-created, 3 there are too many (next_ms says how many), 4 a strict order allows one running job per key (next_ms says how many the queue would allow).
+created, 3 there are too many (next_ms says how many), 4 a strict order allows one running job per key (next_ms says how many the queue would allow), 5 it has as many pauses as it may,
+6 it is not fair, and has no fair key to pause.
 Cost: O(1).
 ]]
 
---- @requires core/call, limits/store_room, queues/registry, queues/notify, jobs/events
+--- @requires core/call, limits/store_room, queues/registry, queues/notify, queues/pauses, jobs/events
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -51,6 +52,27 @@ local function value_of(field, change)
   end
   return after ~= "" and after
 end
+-- A pause: of the queue or, by its field, of some of its jobs. One that is set anew begins when it began.
+local MOST_PAUSES = 100
+local more_pauses, lacks_keys = 0, false
+local function pause_of(field, pause)
+  local before = redis.call("HGET", settings, field)
+  more_pauses = more_pauses + (field ~= "pauser" and not before and 1 or 0)
+  lacks_keys = lacks_keys or string.sub(field, 1, 8) == "pause f:" and redis.call("HGET", queue_key("i", number), "fair") ~= "on"
+  -- A server that does not know the field resumes the queue without it: the time tells to which pause it belongs.
+  local at = field == "pauser" and redis.call("HGET", settings, "paused") or before and cjson.decode(before).at or now_floor
+  pause.at, pause.ends, pause.for_ms = tonumber(at), pause.for_ms and now_ceil + pause.for_ms or nil, nil
+  return cjson.encode(pause)
+end
+
+local function count_pauses()
+  local count = 0
+  for _, field in ipairs(redis.call("HKEYS", settings)) do
+    count = count + (string.sub(field, 1, 6) == "pause " and 1 or 0)
+  end
+  return count
+end
+
 -- Whether the queue becomes fair, or is fair no more: a timer then moves its ready jobs (queues/fair_order).
 local FAIR = { set = { flag = "on", first = "r" }, gone = { flag = "off", first = "Q" } }
 local fair
@@ -65,9 +87,7 @@ for field, change in pairs(cjson.decode(changes)) do
   if value == false then
     gone[#gone + 1] = field
   elseif type(value) == "table" then
-    -- A server that does not know the field resumes the queue without it: the time tells to which pause it belongs.
-    value.at = tonumber(redis.call("HGET", settings, "paused") or now_floor)
-    set[#set + 1], set[#set + 2] = field, cjson.encode(value)
+    set[#set + 1], set[#set + 2] = field, pause_of(field, value)
   elseif value ~= nil and (value ~= true or redis.call("HEXISTS", settings, field) == 0) then
     set[#set + 1], set[#set + 2] = field, value == true and text_of(now_floor) or value
   end
@@ -79,10 +99,24 @@ end
 local most_running = tonumber(becomes("kmax") or 1)
 if --[[ guard: strict-order-needs-one-running ]] becomes("strict") and most_running > 1 then
   return { 0, now_floor, most_running, 4 }
+elseif more_pauses > 0 and --[[ guard: pauses-are-bounded ]] count_pauses() + more_pauses > MOST_PAUSES then
+  return { 0, now_floor, MOST_PAUSES, 5 }
+elseif lacks_keys then
+  return { 0, now_floor, 0, 6 }
+end
+
+local turns = {}
+for _, field in ipairs(gone) do
+  turns[#turns + 1] = { pauses.turn_after_pause(number, field) }
 end
 
 -- Write.
 redis.call("HDEL", settings, unpack(gone))
+for _, turn in ipairs(turns) do
+  if turn[1] then
+    redis.call("ZADD", turn[1], turn[3], turn[2])
+  end
+end
 registry.write_new_queues()
 if #set > 0 then
   redis.call("HSET", queues, queue, -number)

@@ -100,12 +100,29 @@ local function has_room()
   return bytes < max_bytes and --[[ guard: lists-of-a-script-are-bounded ]] listed < MOST_LISTED
 end
 
+-- Those of the types of an item that a queue gives; false = none of them.
+local function allowed_types(types, paused)
+  local allowed = {}
+  for _, type in ipairs(types) do
+    if not paused[type] then
+      allowed[#allowed + 1], allowed[type] = type, true
+    end
+  end
+  return #allowed > 0 and allowed
+end
+
 -- Leases the share of an item from one queue.
 local function take_from(queue, share, item, reply)
   local number = registry.find_queue(queue.name)
-  local list, before = number and ready_list_reader.ready_list_of(number), item.found
+  local list, before, types = number and ready_list_reader.ready_list_of(number), item.found, item.types
+  local pauses = number and settings.settings_of(number).pauses
+  if pauses and --[[ guard: paused-type-is-passed ]] next(pauses.t) then
+    list.paused_types = pauses.t
+    types = types and allowed_types(types, pauses.t)
+    list = types ~= false and list
+  end
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = has_room() and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed, item.types)
+    local job = has_room() and at_lease.may_start(number) and next_job.next_live(list, math.min(share, item.count - item.found), item.is_pushed, types or nil)
     if job then
       lease_job(job, queue.place, item, reply)
     end
@@ -126,16 +143,28 @@ if least > 1 then
   could_have = ready_bound.may_have
 end
 local has_types, has_too_few = false, false
+-- Whether one of some queues has a type that is paused.
+local function has_paused_types(names)
+  for name in string.gmatch(names, "[^,]+") do
+    local number = registry.find_queue(name)
+    local pauses = number and settings.settings_of(number).pauses
+    if pauses and next(pauses.t) then
+      return true
+    end
+  end
+end
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-  has_types = has_types or ARGV[i + 7] ~= ""
+  has_types = has_types or ARGV[i + 7] ~= "" or has_paused_types(ARGV[i])
 end
 local read_types, is_any_unordered, flag_types = nil, nil, nil
 if has_types then
   --- @requires queues/type_order
   read_types, is_any_unordered, flag_types = type_order.types_of, type_order.has_unordered, type_order.add_flags
   for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-    for name in string.gmatch(ARGV[i + 7] ~= "" and ARGV[i] or "", "[^,]+") do
-      type_order.order_queue(name)
+    for name in string.gmatch(ARGV[i], "[^,]+") do
+      if ARGV[i + 7] ~= "" or has_paused_types(name) then
+        type_order.order_queue(name)
+      end
     end
   end
 end

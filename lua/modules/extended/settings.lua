@@ -4,14 +4,37 @@
 
 local settings = {}
 local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults", "fair" }
+-- A field of a pause: "pauser" of the whole queue, or "pause t:mail" by type ("" = jobs without one), "pause f:…" by fair key, "pause k:…" by concurrency key.
+-- pauses.k: by the names of limits/concurrency_keys. next_end: when the next pause ends, nil = none does; ended: fields of those that have ended, but were
+-- not removed yet.
+local function add_pause(known, number, field, text)
+  local pause, kind, name = cjson.decode(text), string.match(field, "^pause (%a):(.*)$")
+  local ends = (kind or pause.at == tonumber(known.paused)) and pause.ends
+  if ends and ends <= now_floor then
+    known.ended[#known.ended + 1] = field
+    known.paused = kind and known.paused or nil
+    return
+  end
+  known.next_end = ends and math.min(known.next_end or ends, ends) or known.next_end
+  if kind then
+    known.pauses = known.pauses or { t = {}, f = {}, k = {} }
+    known.pauses[kind][kind == "k" and number .. ":" .. redis.sha1hex(name) or name] = true
+  end
+end
+
 -- Of a queue, by its number.
 function settings_of(number)
   local known = settings[number]
   if not known then
-    known, settings[number] = {}, {}
+    known = { ended = {} }
     local all = redis.call("HGETALL", touch(queue_key("o", number)))
     for i = 1, #all, 2 do
       known[all[i]] = all[i + 1]
+    end
+    for i = 1, #all, 2 do
+      if string.sub(all[i], 1, 5) == "pause" and all[i] ~= "paused" then
+        add_pause(known, number, all[i], all[i + 1])
+      end
     end
     for _, field in ipairs(NUMBERS) do
       known[field] = tonumber(known[field])

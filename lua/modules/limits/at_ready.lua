@@ -29,7 +29,7 @@ end
 -- way after a limit was removed, some of its key may still be held.
 function takes_slot(job)
   local set = settings.settings_of(job.queue)
-  if job.x.slot or not (set.kmax or set.krate or set.seen) then
+  if job.x.slot or not (concurrency_keys.has_limits(job.queue) or set.seen) then
     return true
   end
   local key = concurrency_keys.concurrency_key_of(job)

@@ -2,7 +2,7 @@
 -- that are ready with score 1, those that run with 0. In a strict order a job keeps its slot until it ends: score 2 while it waits for its next attempt, 3
 -- while it is dead and blocks its key. Jobs without a slot are in the key's zset of held jobs.
 --- @requires core/call, core/plan, extended/jobs, extended/settings, limits/rates
---- @exports RUN_SLOT, READY_SLOT, WAIT_SLOT, DEAD_SLOT, concurrency_key_named, concurrency_key_of, holding_key_of, most_counted, take_slot, free_slot, room_of
+--- @exports RUN_SLOT, READY_SLOT, WAIT_SLOT, DEAD_SLOT, concurrency_key_named, concurrency_key_of, holding_key_of, most_counted, take_slot, free_slot, is_paused, has_limits, room_of
 
 -- Scores of slots.
 RUN_SLOT = 0
@@ -14,6 +14,12 @@ DEAD_SLOT = 3
 function most_counted(number)
   local set = settings.settings_of(number)
   return set.strict and (set.block and DEAD_SLOT or WAIT_SLOT) or READY_SLOT
+end
+
+-- Whether a queue limits jobs of a key, or pauses some.
+function has_limits(number)
+  local set = settings.settings_of(number)
+  return set.kmax or set.krate or set.pauses and next(set.pauses.k) ~= nil
 end
 
 local keyed = {}
@@ -64,8 +70,17 @@ function free_slot(job)
   return key
 end
 
+-- Whether its jobs are paused.
+function is_paused(key)
+  local pauses = --[[ guard: paused-key-is-passed ]] settings.settings_of(key.number).pauses
+  return pauses and pauses.k[key.name] or false
+end
+
 -- How many more jobs may have a slot now; below 0 if there are too many.
 function room_of(key)
+  if is_paused(key) then
+    return 0
+  end
   local set = settings.settings_of(key.number)
   local room = (set.kmax or math.huge) - key.taken
   return set.krate and math.min(room, rates.allowance(set.krate, key.tat) - key.called) or room

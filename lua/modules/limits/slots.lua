@@ -5,8 +5,8 @@
 -- Whether the limits of its key let a ready job run. Those that are ready with a slot are behind it in the list.
 function has_slot(job)
   local set = settings.settings_of(job.queue)
-  local key = job.x.ckey and (set.kmax or set.krate) and concurrency_keys.concurrency_key_of(job)
-  return not key or --[[ guard: key-limit-at-lease ]] key.taken - key.called < (set.kmax or math.huge) and (not set.krate or rates.allowance(set.krate, key.tat) >= 1)
+  local key = job.x.ckey and concurrency_keys.has_limits(job.queue) and concurrency_keys.concurrency_key_of(job)
+  return not key or not concurrency_keys.is_paused(key) and --[[ guard: key-limit-at-lease ]] key.taken - key.called < (set.kmax or math.huge) and (not set.krate or rates.allowance(set.krate, key.tat) >= 1)
 end
 
 -- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.

@@ -1,6 +1,6 @@
 -- Keys of fair queues (queues/fair_lists): a fair key is a text that jobs share, such as the name of a tenant. A queue takes jobs of its fair keys in turns.
 --- @requires core/call
---- @exports fair_key_of, list_name_of, fair_list_key, turns_key, kept_turns_key
+--- @exports fair_key_of, list_name_of, fair_list_key, turns_key, types_key, kept_turns_key
 
 -- The fair key of a job, else its concurrency key; nil = it has neither, and shares its turns with all other such jobs of the queue.
 function fair_key_of(job)
@@ -26,6 +26,11 @@ function turns_key(number, type)
     return queue_key("Q", number)
   end
   return queue_key("q", number) .. (type == "" and "-" or ":" .. type)
+end
+
+-- Set: types of jobs in lists of fair keys, "" = without one, where workers lease by type.
+function types_key(number)
+  return queue_key("q", number)
 end
 
 -- Zset: names of fair keys without a ready job whose turn is behind that of the job that was leased last -> their turn.

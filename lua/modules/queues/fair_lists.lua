@@ -46,6 +46,9 @@ local function write_turn(number, name, key, served)
   for type in pairs(key.types) do
     local has_some = redis.call("EXISTS", fair_keys.fair_list_key(number, name, type)) == 1
     redis.call(has_some and "ZADD" or "ZREM", fair_keys.turns_key(number, type), unpack(has_some and { text_of(turn), name } or { name }))
+    if has_some or redis.call("EXISTS", fair_keys.turns_key(number, type)) == 0 then
+      redis.call(has_some and "SADD" or "SREM", fair_keys.types_key(number), type)
+    end
   end
 end
 
@@ -112,6 +115,7 @@ local function note_change(job, name, more)
     key.types[type] = true
     touch(fair_keys.fair_list_key(job.queue, name, type))
     touch(fair_keys.turns_key(job.queue, type))
+    touch(fair_keys.types_key(job.queue))
   end
   changes[job.queue].more = changes[job.queue].more + more
 end

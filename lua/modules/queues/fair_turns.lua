@@ -2,7 +2,7 @@
 -- for a higher weight. Jobs without a fair key, simple ones too, have a turn together: the common one. This is start-time fair queueing: a key that had no
 -- job begins at the turn of the key that was served last.
 --- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, extended/jobs, extended/settings
---- @exports lowest_turn, take_turn_job, is_empty, charge, cost_of
+--- @exports types_but, lowest_turn, take_turn_job, is_empty, charge, cost_of
 
 -- Of a lease with weight 1. Weights are at most 1,000, so that costs are whole numbers of at least 1,000.
 local COST = 1000000
@@ -22,12 +22,31 @@ local function state_of(list)
   if not fair then
     touch(fair_keys.turns_key(list.number))
     local facts = redis.call("HMGET", touch(queue_key("i", list.number)), "served_turn", "common_turn")
-    fair = { number = list.number, served = tonumber(facts[1] or 0), keys = {}, directories = {} }
+    fair = { number = list.number, served = tonumber(facts[1] or 0), keys = {}, directories = {}, paused = {} }
+    local pauses = settings.settings_of(list.number).pauses
+    for key in pairs(pauses and pauses.f or {}) do
+      fair.paused[fair_keys.list_name_of(key)] = true
+    end
     fair.common = { turn = math.max(fair.served, tonumber(facts[2] or 0)), name = "", is_common = true, is_empty = {} }
     fair.read = { fair.common }
     list.fair = fair
   end
   return fair
+end
+
+-- The types of jobs in lists of fair keys, but some.
+function types_but(list, without)
+  local types = list.fair_types
+  if not types then
+    types = {}
+    for _, type in ipairs(redis.call("SMEMBERS", touch(fair_keys.types_key(list.number)))) do
+      if not without[type] then
+        types[#types + 1] = type
+      end
+    end
+    list.fair_types = types
+  end
+  return types
 end
 
 -- Members of a zset, with their scores, as they are read in steps.
@@ -116,8 +135,8 @@ function lowest_turn(list, wanted, types, most)
       end
       pass_head(directory)
       read = read + 1
-      local key = key_of(fair, name, turn, type)
-      if is_before(key, best) and has_job(fair, key, wanted, types) then
+      local key = --[[ guard: paused-fair-key-is-passed ]] not fair.paused[name] and key_of(fair, name, turn, type)
+      if key and is_before(key, best) and has_job(fair, key, wanted, types) then
         best = key
       end
       name, turn = head_of(directory, wanted)

@@ -45,7 +45,7 @@ local function next_unread(list, wanted)
       directory.at, directory.read = 1, directory.read + most
     end
     local type = directory.members[directory.at]
-    if not type or not list.cursors[type] then
+    if not type or not list.cursors[type] and not (list.paused_types and list.paused_types[type]) then
       return type, tonumber(directory.members[directory.at + 1])
     end
     directory.at = directory.at + 2
@@ -85,10 +85,10 @@ local function heads_of_all(list, wanted)
   return best, next_unread(list, wanted)
 end
 
--- types: nil = any. wanted: how many jobs the script may take. Returns nil if there is none.
+-- types: nil = any but list.paused_types. wanted: how many jobs the script may take. Returns nil if there is none.
 function lowest_head(list, wanted, types)
   list.cursors, list.head_scores = list.cursors or {}, list.head_scores or {}
-  local has_untyped = not types or types[""]
+  local has_untyped = (not types or types[""]) and not (list.paused_types and list.paused_types[""])
   local untyped = has_untyped and head_of(list, "", wanted) or nil
   if not registry.is_by_type(list.number) then
     return untyped

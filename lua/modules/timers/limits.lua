@@ -1,11 +1,29 @@
 -- Timers of limits that allow more: the rate of a queue, a slot of a key, or the new settings of a queue.
---- @requires core/call, core/plan, extended/jobs, extended/settings, limits/concurrency_keys, limits/slots, timers/steps
+--- @requires core/call, core/plan, extended/jobs, extended/settings, queues/pauses, limits/concurrency_keys, limits/slots, timers/steps
 --- @exports start_by_rate, call_by_key
 
 -- The rate of a queue allows a job.
 function start_by_rate(number, what)
   remove_member(steps.timers_key, what)
   settings.wake(tonumber(number))
+end
+
+-- Pauses that have ended, and the time of the next end.
+local function end_pauses(number, what)
+  local set = settings.settings_of(number)
+  for _, field in ipairs(set.ended) do
+    local turns, name, turn = pauses.turn_after_pause(number, field)
+    if turns then
+      add_member(turns, turn, name)
+    end
+    free("HDEL", queue_key("o", number), unpack(field == "pauser" and { field, "paused" } or { field }))
+  end
+  if #set.ended > 0 then
+    settings.wake(number)
+  end
+  if set.next_end then
+    set_timer(what, set.next_end)
+  end
 end
 
 -- All keys of a queue, by the jobs that they hold, a few at a time: `from` is how many of those have been looked at.
@@ -34,6 +52,7 @@ function call_by_key(name, what)
   remove_member(steps.timers_key, what)
   local number, digest = string.match(name, "^(%d+):?(.*)$")
   if digest == "" then
+    end_pauses(tonumber(number), what)
     call_by_queue(tonumber(number), what)
   else
     slots.freed_keys[name] = concurrency_keys.concurrency_key_named(name, tonumber(number))

@@ -525,6 +525,15 @@ describe('pumphouse job, queue and dead', () => {
   });
 
   describe('pumphouse queue', () => {
+    it('pauses and resumes jobs of a type', async () => {
+      const pause = ['--type', 'sms', '--for', '10m', '--note', 'provider is down'];
+      expect((await cli.call('queue', 'pause', queue, ...pause)).out).toBe(`paused ${queue}\n`);
+      const { pauses } = await client.queues.get(queue);
+      expect(pauses).toMatchObject([{ type: 'sms', note: 'provider is down' }]);
+      expect((await cli.call('queue', 'resume', queue, '--type', 'sms')).out).toBe(`resumed ${queue}\n`);
+      expect(await client.queues.get(queue)).toMatchObject({ pauses: [] });
+    });
+
     it('lists, shows, pauses, resumes and drains a queue', async () => {
       await client.publish({ queue, data: 1 });
       expect((await cli.call('queue', 'pause', queue)).out).toBe(`paused ${queue}\n`);

@@ -5,6 +5,7 @@ import {
   Fail,
   type FailureGroup,
   isPumphouseError,
+  type JobsPause,
   type JobState,
   type PlacedEvent,
   type Pumphouse,
@@ -91,7 +92,15 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
         ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back', fair: false, redact: null },
         ...{ order: null, onDead: 'continue' },
-        ...{ pausedAt: null, pausedBy: null, pauseNote: null, drainingAt: null, push: null },
+        ...{
+          pausedAt: null,
+          pausedBy: null,
+          pauseNote: null,
+          pauseEndsAt: null,
+          pauses: [],
+          drainingAt: null,
+          push: null,
+        },
       };
       const zero = {
         ...{ ready: 0, scheduled: 0, blocked: 0, stuck: 0, held: 0, leased: 0 },
@@ -331,6 +340,30 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await queues.update(queue, { order: null })).toMatchObject({
         order: null,
         maxRunningPerKey: null,
+      });
+    });
+
+    it.each([{ type: 'sms' }, { type: null }, { concurrencyKey: 'ada' }])(
+      'pauses some jobs of a queue for a time, and resumes them: %j',
+      async (jobs) => {
+        const { queues } = pumphouse;
+        const options = { note: 'provider is down', forMs: 600_000 };
+        const paused = await queues.pause(queue, { ...jobs, ...options });
+        expect(paused).toMatchObject({ pausedAt: null, pauses: [{ ...jobs, note: options.note }] });
+        const [{ pausedAt, endsAt }] = paused.pauses as [JobsPause];
+        expect(Date.parse(endsAt!) - Date.parse(pausedAt)).toBeGreaterThanOrEqual(options.forMs);
+        const { id } = await pumphouse.publish({ queue, type: 'sms', concurrencyKey: 'ada' });
+        const { cause } = await pumphouse.jobs.explain(id);
+        expect(cause).toMatch('concurrencyKey' in jobs ? /^key_paused$/ : jobs.type ? /^type_paused$/ : /./);
+        expect(await queues.resume(queue, jobs)).toMatchObject({ pauses: [] });
+      },
+    );
+
+    it('refuses a pause of two kinds of jobs in one call', async () => {
+      const both = { type: 'sms', concurrencyKey: 'ada' };
+      await expect(pumphouse.queues.pause(queue, both)).rejects.toMatchObject({ code: 'invalid_argument' });
+      await expect(pumphouse.queues.pause(queue, { fairKey: 'ada' })).rejects.toMatchObject({
+        code: 'invalid_argument',
       });
     });
 

@@ -7,10 +7,12 @@ import {
   type Optional,
   type Page,
   type PageOptions,
+  type PauseOptions,
   type PurgedQueue,
   type QueueDetails,
   type QueueSettings,
   type Rate,
+  type SomeJobs,
 } from '@pumphouse/client';
 import { QueueError } from '#src/domain/errors';
 import { toShown } from '#src/contract/fields/wire';
@@ -24,6 +26,11 @@ import { queueWithTypes } from '#src/engine/explain/queue-types';
 import type { Queues, QueueView } from '#src/engine/queues/queues';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { explain } from './explain.js';
+
+/** Without what is left out. */
+function someJobs(jobs: SomeJobs): object {
+  return Object.fromEntries(Object.entries(jobs).filter(([, key]) => key !== undefined));
+}
 
 const PAGE = 100;
 const MAX_PAGE = 1_000;
@@ -92,17 +99,23 @@ export class EngineQueues {
     return repeatRemoval('queue_not_found', () => this.queues.forget(this.namespace, queue), signal);
   }
 
-  /** @param options its `note` is shown until the queue is resumed */
+  /** Pauses a queue, or some of its jobs. @param options its `note` is shown until it is resumed; `forMs`: when the pause ends */
   pause(
     queue: string,
-    { note = null, ...options }: CallOptions & { readonly note?: string | null | undefined } = {},
+    { note, forMs, type, fairKey, concurrencyKey, ...options }: CallOptions & PauseOptions = {},
   ): Promise<QueueDetails> {
-    const pauser = { by: null, note };
-    return this.send(queue, options, () => this.queues.pause(this.namespace, queue, pauser));
+    const jobs = someJobs({ type, fairKey, concurrencyKey });
+    const pauser = { by: null, note: note ?? null, forMs };
+    return this.send(queue, options, () => this.queues.pause(this.namespace, queue, pauser, jobs));
   }
 
-  resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.send(queue, options, () => this.queues.resume(this.namespace, queue));
+  /** Ends a pause and a drain; or, of some jobs, their pause. */
+  resume(
+    queue: string,
+    { type, fairKey, concurrencyKey, ...options }: CallOptions & SomeJobs = {},
+  ): Promise<QueueDetails> {
+    const jobs = someJobs({ type, fairKey, concurrencyKey });
+    return this.send(queue, options, () => this.queues.resume(this.namespace, queue, jobs));
   }
 
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */

@@ -135,6 +135,13 @@ class Calls(unittest.TestCase):
         self.assertFalse(client.get_queue(queue).exists)
         client.publish(NewJob(queue))
         self.assertIsNotNone(client.pause_queue(queue).paused_at)
+        (pause,) = client.pause_queue(queue, type="sms", note="provider is down", for_ms=60_000).pauses
+        self.assertEqual((pause.type, pause.note), ("sms", "provider is down"))
+        self.assertIsNotNone(pause.ends_at)
+        self.assertEqual(client.resume_queue(queue, type="sms").pauses, [])
+        (untyped,) = client.pause_queue(queue, without_type=True).pauses
+        self.assertEqual((untyped.type, untyped.fair_key), (None, None))
+        self.assertEqual(client.resume_queue(queue, without_type=True).pauses, [])
         self.assertIsNone(client.resume_queue(queue).paused_at)
         settings = {"max_running": 20, "rate": {"rate": 10, "period_ms": 1_000}, "defaults": {"retry": RetryPolicy("none")}}
         changed = client.update_queue(queue, settings)

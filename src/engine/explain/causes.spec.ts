@@ -105,6 +105,33 @@ describe('the sentence of a cause', () => {
     expect(behind(0, 2, true, true)).toContain('behind 2 jobs of its type in the queue mail: 2 older.');
   });
 
+  it('says which pause holds a job, its author and its end', () => {
+    const pause = { pausedAtMs: NOW_MS - 60_000, pausedBy: 'ops', note: 'down', endsAtMs: NOW_MS + 60_000 };
+    const why =
+      'paused since 2026-01-01T11:59:00.000Z (1 minute ago) by "ops", until 2026-01-01T12:01:00.000Z (in 1 minute): down.';
+    const causeWith = (job: Partial<JobDetails>, settings: Partial<typeof SETTINGS>) =>
+      causeOf(job, { queue: { ...QUEUE, settings: { ...SETTINGS, ...settings } } });
+    const { pausedAtMs, pausedBy, note: pauseNote, endsAtMs: pauseEndsAtMs } = pause;
+    expect(causeWith({}, { pausedAtMs, pausedBy, pauseNote, pauseEndsAtMs })).toMatchObject({
+      ...{ cause: 'paused', message: `The queue mail is ${why}`, nextAtMs: pauseEndsAtMs },
+    });
+    const ofType = { pauses: [{ ...pause, type: 'fax' }] };
+    expect(causeWith({ type: 'fax' }, ofType)).toMatchObject({
+      cause: 'type_paused',
+      message: `The job is not leased: in the queue mail the type fax is ${why}`,
+    });
+    expect(causeWith({ type: 'sms' }, ofType).cause).toBe('behind');
+    const withoutType = { pauses: [{ ...pause, type: null }] };
+    expect(causeWith({ type: null }, withoutType).message).toContain('jobs without a type are paused');
+    expect(causeWith({ type: 'fax' }, withoutType).cause).toBe('behind');
+    const ofKey = { pauses: [{ ...pause, fairKey: 'a' }] };
+    const byKey = { concurrencyKey: 'a' };
+    expect(causeWith(byKey, ofKey).cause).toBe('behind');
+    // In a fair queue, a job without a fair key is served by its concurrency key.
+    expect(causeWith(byKey, { ...ofKey, fair: true }).cause).toBe('key_paused');
+    expect(causeWith({ ...byKey, fairKey: 'b' }, { ...ofKey, fair: true }).cause).toBe('behind');
+  });
+
   it('names the type that no worker asks for, unless a request waits or was made in the last minute', () => {
     const causeAt = (typeRequestMs: number | null, isTypeAwaited = false) =>
       causeOf({ type: 'fax' }, { typeRequestMs, isTypeAwaited });

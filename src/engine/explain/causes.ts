@@ -2,7 +2,13 @@ import { type Cause, type Explanation, MAX_SENTENCE } from '../../contract/expla
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, type Known, type KnownJob, type Reason } from './cause.js';
 import { JOB_REASONS } from './job-causes.js';
-import { flowing, hasOnlyTypesWithoutWorker, noWorkerForTypes, QUEUE_REASONS } from './queue-causes.js';
+import {
+  flowing,
+  hasOnlyTypesWithoutWorker,
+  noWorkerForTypes,
+  QUEUE_REASONS,
+  someJobsPaused,
+} from './queue-causes.js';
 import type { JobEnd, JobReasons, QueueReasons, RecurringReasons, ServerReasons } from './reasons.js';
 import { RECURRING_REASONS } from './recurring-causes.js';
 import { remediesOf } from './remedies.js';
@@ -18,7 +24,10 @@ export function causesOfQueue(queue: QueueReasons, server: ServerReasons): Cause
   const known = knownOf(queue, server);
   const causes = holding<Known>(QUEUE_REASONS, known);
   const isFlowing = causes.length === 0 && !hasOnlyTypesWithoutWorker(known);
-  return [...(isFlowing ? [flowing(known)] : causes), ...holding<Known>([noWorkerForTypes], known)];
+  return [
+    ...(isFlowing ? [flowing(known)] : causes),
+    ...holding<Known>([someJobsPaused, noWorkerForTypes], known),
+  ];
 }
 
 /** Why a recurring job makes no job now: the first is the cause, the others hold back its next job. */

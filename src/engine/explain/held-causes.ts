@@ -1,7 +1,7 @@
 import type { Cause } from '../../contract/explain.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, enteredMs, type KnownJob } from './cause.js';
-import { answered, breakerFacts } from './queue-causes.js';
+import { answered, breakerFacts, jobsPaused } from './queue-causes.js';
 import type { DependencySeen, HolderSeen, JobReasons } from './reasons.js';
 import { count, joined, moment } from './sentences.js';
 
@@ -180,7 +180,7 @@ export function freed(known: KnownJob): Cause | null {
   const { state, concurrencyKey: key } = known.reasons.job;
   if (
     state !== 'held' ||
-    [strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null)
+    [jobsPaused, strictOrder, concurrencyKey, keyRate, originClosed].some((reason) => reason(known) !== null)
   )
     return null;
   return cause(

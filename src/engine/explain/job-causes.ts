@@ -6,6 +6,7 @@ import { blocked, concurrencyKey, freed, keyRate, originClosed, strictOrder } fr
 import { JOB_LEASED } from './leased-causes.js';
 import {
   draining,
+  jobsPaused,
   maxRunning,
   NO_REQUEST_MS,
   noWorker,
@@ -247,10 +248,12 @@ export const JOB_REASONS: readonly Reason<KnownJob>[] = [
   releasedWithoutHandler,
   scheduled,
   blocked,
+  ifIn(['held'], jobsPaused),
   strictOrder,
   concurrencyKey,
   ifIn(WAITING, poolMoving),
   ifIn(WAITING, paused),
+  ifIn(['ready', 'scheduled', 'blocked'], jobsPaused),
   ifIn(WAITING, push),
   originClosed,
   ifIn(['ready'], maxRunning),

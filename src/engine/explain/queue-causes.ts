@@ -1,7 +1,7 @@
 import type { Cause } from '../../contract/explain.js';
-import type { TypeSeen } from '../../contract/queue-settings.js';
+import type { Pause, TypeSeen } from '../../contract/queue-settings.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
-import { cause, type Known, type Reason, THIS_SERVER } from './cause.js';
+import { cause, type Known, type KnownJob, type Reason, THIS_SERVER } from './cause.js';
 import type { BreakerSeen, CountsSeen, LeaseRequestSeen, TargetSeen } from './reasons.js';
 import { count, firstLine, joined, moment } from './sentences.js';
 
@@ -29,15 +29,68 @@ export function poolMoving({ server }: Known): Cause | null {
 }
 
 export function paused({ queue: { queue, settings }, nowMs, remedies }: Known): Cause | null {
-  const { pausedAtMs, pausedBy, pauseNote } = settings;
+  const { pausedAtMs, pausedBy, pauseNote: note, pauseEndsAtMs: endsAtMs } = settings;
   if (pausedAtMs === null) return null;
-  const by = pausedBy === null ? '' : ` by "${pausedBy}"`;
-  const note = pauseNote === null ? '' : `: ${pauseNote}`;
-  return cause('paused', `The queue ${queue} is paused since ${moment(pausedAtMs, nowMs)}${by}${note}.`, {
-    facts: { queue, paused_at: isoTime(pausedAtMs), paused_by: pausedBy, note: pauseNote },
-    sinceMs: pausedAtMs,
+  const how = howPaused({ pausedAtMs, pausedBy, note, endsAtMs }, nowMs);
+  return cause('paused', `The queue ${queue} is paused ${how}.`, {
+    facts: { queue, paused_at: isoTime(pausedAtMs), paused_by: pausedBy, note },
+    ...{ sinceMs: pausedAtMs, nextAtMs: endsAtMs },
     remedies: [remedies.resume(queue)],
   });
+}
+
+function howPaused({ pausedAtMs, pausedBy, note, endsAtMs }: Pause, nowMs: number): string {
+  const by = pausedBy === null ? '' : ` by "${pausedBy}"`;
+  const until = endsAtMs === null ? '' : `, until ${moment(endsAtMs, nowMs)}`;
+  const why = note === null ? '' : `: ${note}`;
+  return `since ${moment(pausedAtMs, nowMs)}${by}${until}${why}`;
+}
+
+/** What a pause of some jobs is about: `the type sms`. */
+function pausedJobs({ type, fairKey, concurrencyKey }: Pause): string {
+  if (fairKey !== undefined) return `the fair key ${fairKey}`;
+  if (concurrencyKey !== undefined) return `the concurrency key ${concurrencyKey}`;
+  return typeof type === 'string' ? `the type ${type}` : 'jobs without a type';
+}
+
+/** @param subject what is held: the job, or jobs of the queue */
+function pauseCause({ queue: { queue }, nowMs, remedies }: Known, pause: Pause, subject: string): Cause {
+  const { pausedAtMs, pausedBy, note, endsAtMs, ...jobs } = pause;
+  return cause(
+    jobs.fairKey === undefined && jobs.concurrencyKey === undefined ? 'type_paused' : 'key_paused',
+    `${subject}: in the queue ${queue} ${pausedJobs(pause)} ${jobs.type === null ? 'are' : 'is'} paused ${howPaused(pause, nowMs)}.`,
+    {
+      facts: {
+        ...{ queue, type: jobs.type ?? null },
+        ...{ fair_key: jobs.fairKey ?? null, concurrency_key: jobs.concurrencyKey ?? null },
+        ...{ paused_at: isoTime(pausedAtMs), paused_by: pausedBy, note },
+      },
+      ...{ sinceMs: pausedAtMs, nextAtMs: endsAtMs },
+      remedies: [remedies.resumeSome(queue, jobs)],
+    },
+  );
+}
+
+/** Its type or one of its keys is paused. */
+export function jobsPaused(known: KnownJob): Cause | null {
+  const { type, fairKey, concurrencyKey } = known.reasons.job;
+  const { fair, pauses } = known.queue.settings;
+  const turn = fair === false ? undefined : (fairKey ?? concurrencyKey);
+  const pause = pauses.find(
+    (one) =>
+      one.type === type ||
+      (one.fairKey !== undefined && one.fairKey === turn) ||
+      (one.concurrencyKey !== undefined && one.concurrencyKey === concurrencyKey),
+  );
+  return pause === undefined ? null : pauseCause(known, pause, 'The job is not leased');
+}
+
+/** Some jobs of a queue are paused, the others not. */
+export function someJobsPaused(known: Known): Cause | null {
+  const [first, ...others] = known.queue.settings.pauses;
+  if (first === undefined) return null;
+  const more = others.length === 0 ? '' : `, and ${count(others.length, 'other pause')} hold others`;
+  return pauseCause(known, first, `Some jobs are not leased${more}`);
 }
 
 export function draining({ queue: { queue, settings, counts }, nowMs, remedies }: Known): Cause | null {

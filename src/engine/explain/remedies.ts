@@ -1,4 +1,8 @@
 import type { Remedy } from '../../contract/explain.js';
+import type { SomeJobs } from '../../contract/queue-settings.js';
+
+/** As one word of a shell, whatever is in it. */
+const inShell = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export type Remedies = ReturnType<typeof remediesOf>;
 
@@ -39,6 +43,20 @@ export function remediesOf(namespace: string) {
       ),
     resume: (queue: string) =>
       remedy('resume the queue', ['POST', `/queues/${queue}/resume`], `queue resume ${queue}`),
+    /** @param jobs as the field names of the engine have them */
+    resumeSome: (queue: string, { type, fairKey, concurrencyKey }: SomeJobs) => {
+      const [name, key]: [string, string | null] =
+        fairKey !== undefined
+          ? ['fair_key', fairKey]
+          : concurrencyKey !== undefined
+            ? ['concurrency_key', concurrencyKey]
+            : ['type', type ?? null];
+      return remedy(
+        'resume these jobs',
+        ['POST', `/queues/${queue}/resume`, { [name]: key }],
+        `queue resume ${queue} --${name.replaceAll('_', '-')} ${inShell(key ?? '')}`,
+      );
+    },
     withoutLimit: (queue: string, setting: 'max_running' | 'max_running_per_key' | 'rate' | 'rate_per_key') =>
       remedy(
         `remove the limit ${setting} of the queue`,

@@ -1,6 +1,6 @@
-import { FAIR_SINCE, STRICT_SINCE } from '../../domain/data-format.js';
+import { FAIR_SINCE, PAUSES_SINCE, STRICT_SINCE } from '../../domain/data-format.js';
 import { formatTooOld, notFound, QueueError } from '../../domain/errors.js';
-import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
+import type { QueueSettings, SettingsChange, SomeJobs } from '../../contract/queue-settings.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { ArgumentError } from '../../contract/fields/problems.js';
 import { integerAt } from '../../redis/scripts/script.js';
@@ -12,25 +12,29 @@ import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkSettings } from './check-settings.js';
 import type { ExtendedQueues } from './extended-queues.js';
-import { settingsIn, storedChange } from './stored-settings.js';
+import { fieldOfPause, isPauseField, settingsIn, storedChange } from './stored-settings.js';
 
 /** Fields that are the state of limits. */
 const TRANSIENT = ['tat', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
 /** Codes of lua/commands/extended/change_queue.lua. */
-const FOUND = { missing: 0, made: 2, tooMany: 3, tooManyRunning: 4 } as const;
+const FOUND = { missing: 0, made: 2, tooMany: 3, tooManyRunning: 4, tooManyPauses: 5, notFair: 6 } as const;
 /** Queues per script call. */
 const MOST_QUEUES = 64;
 
 /** `true`: set to the current time, unless it is set; `false`: removed; an object: stored with the time of the pause. */
-type Changes = Readonly<Record<string, string | boolean | Pauser | readonly [before: string, after: string]>>;
+type Changes = Readonly<
+  Record<string, string | boolean | Omit<Pauser, 'forMs'> | readonly [before: string, after: string]>
+>;
 
-/** Who pauses a queue, and why. */
+/** Who pauses a queue or some of its jobs, why, and for how long. */
 export interface Pauser {
   /** Null = not known. */
   readonly by: string | null;
   readonly note: string | null;
+  /** Left out: until it is resumed. */
+  readonly forMs?: number | undefined;
 }
 const UNKNOWN_PAUSER: Pauser = { by: null, note: null };
 
@@ -115,16 +119,47 @@ export class QueueControls {
   }
 
   /**
-   * Pauses a queue: no jobs are leased until `resume`; leased jobs and publishes are not affected. @returns true if the
-   * queue was created
+   * Pauses a queue, or some of its jobs: none of them is leased until `resume`; leased jobs and publishes are not
+   * affected.
+   *
+   * @returns true if the queue was created
+   * @throws {QueueError} `invalid_argument`: more than one kind of jobs, too many pauses, a fair key of a queue that is
+   *   not fair; `format_too_old`; `too_many_queues`: a quota; or an error of the store
    */
-  pause(namespace: string, queue: string, pauser: Pauser = UNKNOWN_PAUSER): Promise<boolean> {
-    return this.send(namespace, queue, { paused: true, pauser }, 'paused');
+  pause(
+    namespace: string,
+    queue: string,
+    { by, note, forMs }: Pauser = UNKNOWN_PAUSER,
+    jobs: SomeJobs = {},
+  ): Promise<boolean> {
+    const field = this.fieldOf(jobs);
+    const pauser = { by, note, ...(forMs === undefined ? {} : { for_ms: forMs }) };
+    return this.send(
+      namespace,
+      queue,
+      { ...(isPauseField(field) ? {} : { paused: true }), [field]: pauser },
+      'paused',
+    );
   }
 
-  /** Ends a pause and a drain; waiting consumers fetch at once. @throws {QueueError} `queue_not_found` */
-  async resume(namespace: string, queue: string): Promise<void> {
-    await this.send(namespace, queue, { paused: false, pauser: false, draining: false }, 'resumed', '');
+  /**
+   * Ends the pause of some jobs; of the whole queue also a drain. Waiting consumers fetch at once.
+   *
+   * @throws {QueueError} `queue_not_found`
+   */
+  async resume(namespace: string, queue: string, jobs: SomeJobs = {}): Promise<void> {
+    const field = this.fieldOf(jobs);
+    const whole = isPauseField(field) ? {} : { paused: false, draining: false };
+    await this.send(namespace, queue, { ...whole, [field]: false }, 'resumed', '');
+  }
+
+  private fieldOf(jobs: SomeJobs): string {
+    const [name = '', ...others] = Object.keys(jobs);
+    if (others.length > 0)
+      throw new ArgumentError(name, 'must be the only one of type, fair_key and concurrency_key');
+    if (name !== '' && /* guard: pauses-of-some-need-their-format */ this.pool.format < PAUSES_SINCE)
+      throw formatTooOld(this.pool, 'a pause of some jobs', PAUSES_SINCE, 'pause the whole queue');
+    return fieldOfPause(jobs);
   }
 
   /**
@@ -169,6 +204,16 @@ export class QueueControls {
     const { raw } = await this.runner.run(changeQueue, namespace, args);
     const found = integerAt(raw, 3);
     if (found === FOUND.missing) throw notFound('queue', queue);
+    if (found === FOUND.tooManyPauses)
+      throw new ArgumentError(
+        'pauses',
+        `are at most ${String(integerAt(raw, 2))} of a queue: resume some of them`,
+      );
+    if (found === FOUND.notFair)
+      throw new ArgumentError(
+        'fairKey',
+        'needs a queue with the setting fair: pause its concurrency_key instead',
+      );
     if (found === FOUND.tooManyRunning)
       throw 'strict' in changes
         ? new ArgumentError('order', `needs max_running_per_key 1 or null, not ${String(integerAt(raw, 2))}`)

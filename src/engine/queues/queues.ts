@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { notFound, QueueError } from '../../domain/errors.js';
 import { isQueueName } from '../../domain/ids.js';
 import type { QueueCounts } from '../../domain/job/job.js';
-import type { QueueSettings, SettingsChange } from '../../contract/queue-settings.js';
+import type { QueueSettings, SettingsChange, SomeJobs } from '../../contract/queue-settings.js';
 import type { JobState } from '../../domain/job/states.js';
 import type { FairKeys } from './fair-keys.js';
 import type { Pauser, QueueControls } from './queue-controls.js';
@@ -133,15 +133,15 @@ export class Queues {
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 
-  /** @param pauser who pauses it, and why */
-  async pause(namespace: string, queue: string, pauser?: Pauser): Promise<QueueView> {
-    const isCreated = await this.stored.pause(namespace, queue, pauser);
+  /** @param pauser who pauses it, and why. @param jobs only these */
+  async pause(namespace: string, queue: string, pauser?: Pauser, jobs?: SomeJobs): Promise<QueueView> {
+    const isCreated = await this.stored.pause(namespace, queue, pauser, jobs);
     return { ...(await this.find(namespace, queue)), isCreated };
   }
 
   /** @throws {QueueError} `queue_not_found` */
-  async resume(namespace: string, queue: string): Promise<QueueView> {
-    await this.stored.resume(namespace, queue);
+  async resume(namespace: string, queue: string, jobs?: SomeJobs): Promise<QueueView> {
+    await this.stored.resume(namespace, queue, jobs);
     return this.find(namespace, queue);
   }
 

@@ -1,9 +1,14 @@
 import type { JobState, QueueDetails, QueueType } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
-import { DrainFields, FairKeysQuery, PauseQueueFields } from '#src/contract/queue-settings';
+import {
+  DrainFields,
+  FairKeysQuery,
+  PauseQueueFields,
+  ResumeQueueFields,
+} from '#src/contract/queue-settings';
 import { STATE_NAMES } from '#src/domain/job/states';
 import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
-import { flagOf } from '../flags.js';
+import { FieldFlags, flagOf } from '../flags.js';
 import { collect, MAX_PAGE, showAll } from '../list.js';
 import { list } from '../parse.js';
 import { cell, counted, fieldLines, json, printable, table } from '../print.js';
@@ -38,6 +43,7 @@ Examples:
   pumphouse queue set mail 'redact=["$.card.number"]'         # places that operators do not see
   pumphouse queue set mail 'fair={"weights":{"big":3}}'        # fair keys are served in turns
   pumphouse queue set mail order=strict on_dead=block         # one by one, for each concurrency key
+  pumphouse queue pause mail --type sms --for 10m --note 'provider is down'
   pumphouse queue set mail max_running=null                   # no limit`,
     );
 }
@@ -95,25 +101,27 @@ function typeRow({ type, ready, firstReadyAt, lastRequestAt }: QueueType): strin
   return [cell(type), String(ready), cell(firstReadyAt), cell(lastRequestAt)];
 }
 
+const PAUSE = new FieldFlags(PauseQueueFields);
+const RESUME = new FieldFlags(ResumeQueueFields);
+
 function pauseCommand(open: OpenSession): Command {
-  return new Command('pause')
-    .description('stop leasing its jobs; publishing continues')
+  return PAUSE.addTo(new Command('pause'))
+    .description('stop leasing its jobs, or some of them; publishing continues')
     .argument('<queue...>')
-    .addOption(flagOf(PauseQueueFields, 'note'))
-    .action(async (queues: string[], { note }: { note?: string }, command: Command) => {
+    .action(async (queues: string[], options: object, command: Command) => {
       await changeQueues(open(command), 'paused', queues, ({ client }, queue) =>
-        client.queues.pause(queue, note === undefined ? {} : { note }),
+        client.queues.pause(queue, PAUSE.given(options)),
       );
     });
 }
 
 function resumeCommand(open: OpenSession): Command {
-  return new Command('resume')
-    .description('end a pause or a drain')
+  return RESUME.addTo(new Command('resume'))
+    .description('end a pause or a drain; or the pause of some jobs')
     .argument('<queue...>')
-    .action(async (queues: string[], _options: object, command: Command) => {
+    .action(async (queues: string[], options: object, command: Command) => {
       await changeQueues(open(command), 'resumed', queues, ({ client }, queue) =>
-        client.queues.resume(queue),
+        client.queues.resume(queue, RESUME.given(options)),
       );
     });
 }

@@ -173,6 +173,28 @@ export interface QueueSettings {
   readonly push: { readonly target: string; readonly maxRunning?: number | undefined } | null;
 }
 
+/** Some jobs of a queue: of a type, null = jobs without one; with a fair key; or with a concurrency key. One of the three. */
+export interface SomeJobs {
+  readonly type?: string | null | undefined;
+  readonly fairKey?: string | undefined;
+  readonly concurrencyKey?: string | undefined;
+}
+
+/** What is paused, why, and for how long; without a type and a key the whole queue. */
+export interface PauseOptions extends SomeJobs {
+  readonly note?: string | undefined;
+  readonly forMs?: number | undefined;
+}
+
+/** A pause of some jobs of a queue. */
+export interface JobsPause extends SomeJobs {
+  readonly pausedAt: string;
+  readonly pausedBy: string | null;
+  readonly note: string | null;
+  /** Null = when they are resumed. */
+  readonly endsAt: string | null;
+}
+
 export interface QueueDetails extends QueueSettings {
   readonly queue: string;
   readonly exists: boolean;
@@ -200,6 +222,10 @@ export interface QueueDetails extends QueueSettings {
   /** The description of the token that paused it; null = not paused, or not known. */
   readonly pausedBy: string | null;
   readonly pauseNote: string | null;
+  /** When the pause ends by itself; null = when it is resumed. */
+  readonly pauseEndsAt: string | null;
+  /** Pauses of some of its jobs. */
+  readonly pauses: readonly JobsPause[];
   readonly drainingAt: string | null;
   /** Types that have ready jobs, those first whose jobs come first. Only of `get`, from the first lease by type on. */
   readonly types?: readonly QueueType[];

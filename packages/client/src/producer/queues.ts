@@ -4,9 +4,11 @@ import type {
   JobState,
   Page,
   PageOptions,
+  PauseOptions,
   PurgedQueue,
   QueueDetails,
   QueueSettings,
+  SomeJobs,
 } from './answers.js';
 import type { Optional } from '../optional.js';
 import { type CallOptions, type Calls, part } from './calls.js';
@@ -55,16 +57,25 @@ export class Queues {
     return this.calls.remove(`queues/${part(queue)}`, options);
   }
 
-  /** @param options its `note` is shown until the queue is resumed, with the description of the token */
+  /**
+   * Pauses a queue, or some of its jobs.
+   *
+   * @param options its `note` is shown until it is resumed, with the description of the token; `forMs`: when the pause
+   *   ends by itself
+   */
   pause(
     queue: string,
-    { note, ...options }: CallOptions & { readonly note?: string | undefined } = {},
+    { note, forMs, type, fairKey, concurrencyKey, ...options }: CallOptions & PauseOptions = {},
   ): Promise<QueueDetails> {
-    return this.command(queue, 'pause', note === undefined ? {} : { note }, options);
+    return this.command(queue, 'pause', { note, forMs, type, fairKey, concurrencyKey }, options);
   }
 
-  resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
-    return this.command(queue, 'resume', {}, options);
+  /** Ends a pause and a drain; or, of some jobs, their pause. */
+  resume(
+    queue: string,
+    { type, fairKey, concurrencyKey, ...options }: CallOptions & SomeJobs = {},
+  ): Promise<QueueDetails> {
+    return this.command(queue, 'resume', { type, fairKey, concurrencyKey }, options);
   }
 
   /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */

@@ -23,6 +23,17 @@ export interface Rate {
   readonly burst?: number;
 }
 
+/** A pause of some jobs of a queue: one of the first three fields says of which. */
+export interface JobsPause {
+  readonly type?: string | null;
+  readonly fair_key?: string;
+  readonly concurrency_key?: string;
+  readonly paused_at: string;
+  readonly paused_by: string | null;
+  readonly note: string | null;
+  readonly ends_at: string | null;
+}
+
 export interface Queue {
   readonly queue: string;
   readonly exists: boolean;
@@ -43,12 +54,24 @@ export interface Queue {
   readonly expired: 'back' | 'front' | null;
   /** Servers of earlier versions have no such settings. */
   readonly fair?: boolean | Readonly<Record<string, unknown>>;
+  readonly pauses?: readonly JobsPause[];
   readonly order?: 'strict' | null;
   readonly on_dead?: 'continue' | 'block';
   readonly redact?: readonly string[] | null;
   readonly push: { readonly target: string } | null;
   /** Only of a single queue, from its first lease by type on. */
   readonly types?: readonly QueueType[];
+}
+
+/** The fair keys of a queue with the most ready jobs. */
+export interface FairKeys {
+  readonly keys: readonly {
+    readonly key: string;
+    readonly ready: number;
+    readonly oldest_published_at: string | null;
+  }[];
+  /** False: there are more keys than the server counts. */
+  readonly complete: boolean;
 }
 
 /** Ready jobs of a type. */

@@ -12,6 +12,8 @@ import { type Page, type Queue, STATES, type Stats, type Worker } from '../lib/t
 import { act } from '../ui/action.jsx';
 import { Chart, type Series } from '../ui/chart.jsx';
 import { ExplainBox, explanationOf } from '../ui/explain.jsx';
+import { FairKeysOf } from './queue-fair-keys.jsx';
+import { pauseSome, Pauses } from './queue-pauses.jsx';
 import { Ago, Badge, Empty, Facts, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 interface Props {
@@ -58,6 +60,8 @@ export function QueueView({ place, queue: name }: Props) {
           {why.data != null && <ExplainBox place={place} explanation={why.data} onChange={reload} />}
           <StateCounts place={place} queue={data.queue} />
           <Types place={place} queue={data.queue} />
+          <FairKeysOf place={place} queue={data.queue} onChange={reload} />
+          <Pauses place={place} queue={data.queue} onChange={reload} />
           <QueueActions place={place} shown={data} onChange={reload} />
           <History place={place} queue={name} />
           <div class="columns">
@@ -169,6 +173,9 @@ function QueueActions({ place, shown, onChange }: { place: Place; shown: Shown; 
           Pause
         </button>
       )}
+      <button type="button" onClick={() => pauseSome(place, queue, onChange)}>
+        Pause some jobs
+      </button>
       {shown.queue.draining_at === null && (
         <button
           type="button"

@@ -26,6 +26,9 @@ whereThere('the views of the console', () => {
     await at.call('POST', `/operations/${String(id)}/stop`);
     const { json } = await at.app.admin('POST', '/token/shop?description=rotated');
     const { token } = json as { token: string };
+    await at.call('PATCH', '/queues/typed', { fair: true });
+    await at.call('POST', '/jobs', { queue: 'typed', fair_key: 'acme' });
+    await at.call('POST', '/queues/typed/pause', { fair_key: 'acme', note: 'n', for_ms: 3_600_000 });
     const calls = [
       ['PUT', `/token/shop/${token}/limit`, { interval: 1, read: 100 }],
       ['POST', `/token/shop/${token}/rotate?grace=1h`, {}],

@@ -172,6 +172,35 @@ whereThere('the console in a browser', () => {
     );
 
     it(
+      'lists the fair keys of a queue, and pauses and resumes one',
+      async () => {
+        await call('PATCH', '/queues/tenants', { fair: true });
+        const jobs = ['acme', 'acme', 'zeta'].map((fair_key) => ({ queue: 'tenants', fair_key }));
+        await call('POST', '/jobs', { jobs });
+        await using(browser.page('/n/shop/queues/tenants'), async (page) => {
+          const keys = page.getByLabel('Fair keys', { exact: true });
+          const row = keys.getByRole('row').filter({ hasText: 'acme' });
+          expect(await row.locator('.num').textContent()).toBe('2');
+          await row.getByRole('button', { name: 'Pause' }).click();
+          const dialog = page.getByRole('dialog');
+          await dialog.locator('[name=note]').fill('asked for');
+          await dialog.locator('[name=minutes]').fill('60');
+          await dialog.getByRole('button', { name: 'Pause jobs of tenants' }).click();
+          const paused = page.getByLabel('Paused jobs', { exact: true }).getByRole('row');
+          await paused.filter({ hasText: 'acme' }).getByText('asked for').waitFor();
+          expect(await call('GET', '/queues/tenants')).toMatchObject({
+            pauses: [{ fair_key: 'acme', note: 'asked for' }],
+          });
+          await paused.getByRole('button', { name: 'Resume' }).click();
+          await dialog.getByRole('button', { name: 'Resume jobs of tenants' }).click();
+          await page.getByLabel('Paused jobs', { exact: true }).waitFor({ state: 'detached' });
+          expect(await call('GET', '/queues/tenants')).toMatchObject({ pauses: [] });
+        });
+      },
+      LIMIT_MS,
+    );
+
+    it(
       'publishes a copy with the same digits',
       () =>
         using(browser.page('/n/shop/jobs/invoice-17'), async (page) => {

@@ -1,11 +1,11 @@
 """Calls about queues, workers and statistics."""
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from ._calls import delete_call, get_call, page_call, part_of, reads
 from ._http import Call, nothing
 from .answers import DayStats, Explanation, Page, PurgedQueue, QueueDetails, QueueSettings, WorkerSession
-from .jobs import rounded_up, to_json
+from .jobs import members_of, rounded_up, to_json
 
 # Longest wait of a drain that the server takes, and how long a purge may work, in milliseconds.
 MAX_DRAIN_WAIT_MS = 60_000
@@ -41,14 +41,42 @@ def delete_queue(queue: str) -> Call[None]:
     return delete_call(path_of(queue))
 
 
-def pause_queue(queue: str) -> Call[QueueDetails]:
-    """Its jobs are not leased until it is resumed; publishes continue."""
-    return command(queue, "pause")
+def pause_queue(
+    queue: str,
+    *,
+    note: Optional[str] = None,
+    for_ms: Optional[float] = None,
+    type: Optional[str] = None,
+    without_type: bool = False,
+    fair_key: Optional[str] = None,
+    concurrency_key: Optional[str] = None,
+) -> Call[QueueDetails]:
+    """Its jobs are not leased until it is resumed; publishes continue.
+
+    With a type, ``without_type`` or a key only these jobs are paused. ``for_ms``: when the pause ends by itself.
+    """
+    whole_ms = None if for_ms is None else rounded_up("for_ms", for_ms)
+    jobs = some_jobs(type, without_type, fair_key, concurrency_key)
+    return command(queue, "pause", {**members_of({"note": note, "for_ms": whole_ms}), **jobs})
 
 
-def resume_queue(queue: str) -> Call[QueueDetails]:
-    """Ends a pause or a drain."""
-    return command(queue, "resume")
+def resume_queue(
+    queue: str,
+    *,
+    type: Optional[str] = None,
+    without_type: bool = False,
+    fair_key: Optional[str] = None,
+    concurrency_key: Optional[str] = None,
+) -> Call[QueueDetails]:
+    """Ends a pause or a drain; with a type, ``without_type`` or a key the pause of these jobs only."""
+    return command(queue, "resume", some_jobs(type, without_type, fair_key, concurrency_key))
+
+
+def some_jobs(
+    type: Optional[str], without_type: bool, fair_key: Optional[str], concurrency_key: Optional[str]
+) -> Dict[str, Any]:
+    jobs = members_of({"type": type, "fair_key": fair_key, "concurrency_key": concurrency_key})
+    return {**jobs, "type": None} if without_type else jobs
 
 
 def drain_queue(queue: str, *, wait_ms: float = 0) -> Call[QueueDetails]:

@@ -140,6 +140,22 @@ class QueueType:
 
 
 @dataclass(frozen=True)
+class JobsPause:
+    """A pause of some jobs of a queue: of one type, fair key or concurrency key."""
+
+    paused_at: str
+    #: The description of the token; None: not known.
+    paused_by: Optional[str]
+    note: Optional[str]
+    #: None: when they are resumed.
+    ends_at: Optional[str]
+    #: None beside no key: jobs without a type.
+    type: Optional[str] = None
+    fair_key: Optional[str] = None
+    concurrency_key: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class QueueDetails:
     """A queue with its settings."""
 
@@ -176,6 +192,8 @@ class QueueDetails:
     order: Optional[str] = None
     #: In a strict order, after a job has died: ``continue`` or ``block``.
     on_dead: str = "continue"
+    #: Pauses of some of its jobs.
+    pauses: List[JobsPause] = field(default_factory=list, metadata={"of": JobsPause})
     #: Types that have ready jobs. Only of ``get_queue``, from the first lease by type on.
     types: List[QueueType] = field(default_factory=list, metadata={"of": QueueType})
 
