@@ -51,6 +51,8 @@ class Checker:
         self.faults = [one for one in records if one["op"] == "fault"]
         self.jumps = [one["t0"] for one in self.faults if one["name"] == "clock jump"]
         self.max_running = max_running or {}
+        #: Jobs with a publish that was not answered: it may be carried out at any time, also after a later one that was answered.
+        self.republished = {one["id"] for one in self.publishes if one["out"] == "unknown"}
         self.lease_calls = [one for one in records if one["op"] == "lease"]
         self.leases = [Lease(one, job) for one in self.lease_calls for job in one["jobs"]]
         self.of_job = defaultdict(list)
@@ -171,19 +173,13 @@ class Checker:
 
     def again(self):
         """A job was leased after its end was confirmed."""
-        attempts = defaultdict(list)
-        for one in self.publishes:
-            attempts[one["id"]].append(one)
         for identity, leases in self.of_job.items():
             done = [one["t1"] for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] == "ok"]
-            if not done:
-                continue
-            # A publish that was sent again stores a job that was done in between a second time: this is documented.
-            if any(one["attempt"] > 1 and one["t1"] > min(done) for one in attempts[identity]):
-                continue
-            for lease in leases:
-                if lease.t0 > min(done):
-                    yield f"{lease}: leased after the job was done"
+            # A publish that is sent again stores a job that was done in between a second time: this is documented.
+            if done and identity not in self.republished:
+                for lease in leases:
+                    if lease.t0 > min(done):
+                        yield f"{lease}: leased after the job was done"
 
     def early(self):
         """A job was leased before its delay was over."""
@@ -220,7 +216,8 @@ class Checker:
                         yield f"{lease}: began {(ends - lease.t1) / MS:.0f} ms before the end of {before} of its key {key}"
                 sent = [one["t0"] for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] != "no"]
                 end = min(sent, default=0 if identity in self.left else FOREVER)
-                if end != FOREVER and end > ends:
+                # A job that was published once more has a new place.
+                if end != FOREVER and end > ends and identity not in self.republished:
                     ends, before = end, identity
 
     def limits(self):

@@ -127,6 +127,12 @@ class Judgement(unittest.TestCase):
         history.lease(25, "b", 1, n=1, queue="strict").settle(30, "b", 1)
         self.expect(history.lease(40, "a", 2, queue="strict").settle(50, "a", 2), "order")
 
+    def test_a_key_whose_first_job_was_published_once_more(self):
+        history = History().publish(0, "a", queue="strict", key="k", out="unknown")
+        history.publish(1, "a", queue="strict", key="k", attempt=2).publish(2, "b", n=1, queue="strict", key="k")
+        history.lease(10, "b", 1, n=1, queue="strict").settle(15, "b", 1)
+        self.expect(history.lease(20, "a", 1, queue="strict").settle(25, "a", 1))
+
     def test_too_many_at_once(self):
         history = History()
         for n in range(3):

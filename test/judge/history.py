@@ -25,6 +25,8 @@ class Writer:
 
     def note(self, op, **fields):
         self._file.write(json.dumps({"who": self._who, "op": op, **fields}, separators=(",", ":")) + "\n")
+        # There are few: a run that breaks off can be judged all the same.
+        self._file.flush()
 
     def close(self):
         self._file.close()
