@@ -10,10 +10,13 @@ import { CHART, writeChart } from '../report/growth-chart.mjs';
 import { bytesTable, comparisonTable, growthTable, idleTable, throughputTable } from '../report/tables.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runConfiguration, CONFIGURATIONS, throughputVerdicts } from './throughput.mjs';
+import { runCluster } from '../cluster.mjs';
 import { runConsole } from '../console.mjs';
 import { runExplain } from '../explain.mjs';
 import { runFairKeys } from '../fair-keys.mjs';
+import { runFsync } from '../fsync.mjs';
 import { runInProcess } from '../in-process.mjs';
+import { runMonthAhead } from '../month-ahead.mjs';
 import { runNative } from '../native.mjs';
 import { runOperations } from '../operations.mjs';
 import { runPush } from '../push.mjs';
@@ -155,6 +158,12 @@ const explainScenario = targetsScenario('explain', false, runExplain);
 const operationsScenario = targetsScenario('operations', false, runOperations);
 /** Leases by type, behind jobs of another type. */
 const typesScenario = targetsScenario('types', false, runTypes);
+/** Ten million jobs, due in a month. */
+const monthScenario = targetsScenario('month ahead', false, runMonthAhead);
+/** 64 namespaces over four masters. */
+const clusterScenario = targetsScenario('cluster', false, runCluster);
+/** An fsync before each answer. */
+const fsyncScenario = targetsScenario('fsync', false, runFsync);
 /** Fair queues with many keys. */
 const fairKeysScenario = targetsScenario('fair keys', false, runFairKeys);
 /** The engine as a library, and BullMQ beside it. */
@@ -180,6 +189,9 @@ export const SCENARIOS = [
   operationsScenario,
   typesScenario,
   fairKeysScenario,
+  fsyncScenario,
+  clusterScenario,
+  monthScenario,
   inProcessScenario,
   workersScenario,
   pushScenario,

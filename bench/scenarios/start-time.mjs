@@ -32,7 +32,7 @@ export async function measureStart({ program, redis, size }) {
 }
 
 /** @param {{ program: string, store: import('../servers/redis.mjs').Store, workers: number }} options */
-async function startOnce(options) {
+export async function startOnce(options) {
   const { server, port, spawnedMs } = await spawnServer(options);
   try {
     while (!(await isReady(port))) {

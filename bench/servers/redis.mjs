@@ -26,7 +26,7 @@ const HOST = '127.0.0.1';
 
 /**
  * @param {string} program
- * @param {'off' | 'everysec'} aof
+ * @param {'off' | 'everysec' | 'always'} aof
  * @param {import('../measure/instructions.mjs').CounterName} [counts] counts its instructions
  * @returns {Promise<MeasuredRedis>}
  */
@@ -51,10 +51,30 @@ export async function startRedis(program, aof, counts) {
   };
 }
 
+/** A node of a Redis Cluster, without slots and without AOF. @param {string} program */
+export async function startClusterNode(program) {
+  const folder = temporaryFolder();
+  const [port, busPort] = [await freePort(), await freePort()];
+  const cluster = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--cluster-announce-ip',
+    HOST,
+  ];
+  const started = start(program, [...settings(folder, port, 'off'), ...cluster]);
+  await until(started, () => inlineCommand(port, 'PING'));
+  return {
+    ...{ port, busPort, folder, started, pid: started.pid },
+    cpu: () => cpuSeconds(started.pid),
+    stop: () => stop(started, 'SIGKILL'),
+  };
+}
+
 /** Without rewrites of the AOF: when they fall is chance, and they would be counted in one row and not in the next. */
 function settings(/** @type {string} */ folder, /** @type {number} */ port, /** @type {string} */ aof) {
-  const persistence =
-    aof === 'off' ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+  const persistence = aof === 'off' ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', aof];
   const quiet = ['--save', '', '--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'];
   return ['--port', String(port), '--bind', HOST, '--dir', folder, ...persistence, ...quiet];
 }

@@ -32,11 +32,28 @@ export const NAMESPACE = 'bench';
 /**
  * Starts Redis and the server.
  *
- * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number, counts?: import('../measure/instructions.mjs').CounterName | undefined, settings?: string }} options `settings`: more of its configuration
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec' | 'always', workers: number, counts?: import('../measure/instructions.mjs').CounterName | undefined, settings?: string }} options `settings`: more of its configuration
  * @returns {Promise<TestServer>}
  */
 export async function startServer({ program, redis, aof, workers, counts, settings }) {
   const store = await startRedis(redis, aof, counts);
+  const testServer = await startServerOn({ program, store, workers, settings });
+  return {
+    ...testServer,
+    async stop() {
+      await testServer.stop();
+      await store.stop();
+    },
+  };
+}
+
+/**
+ * Starts the server over a Redis that is up, and outlives it.
+ *
+ * @param {{ program: string, store: import('./redis.mjs').MeasuredRedis, workers: number, settings?: string | undefined }} options
+ * @returns {Promise<TestServer>}
+ */
+export async function startServerOn({ program, store, workers, settings }) {
   const { server, port, adminPort } = await spawnServer({ program, store, workers, settings });
   const token = await until(server, () => makeToken(adminPort, NAMESPACE));
   await until(server, () => ready(port, token));
@@ -51,10 +68,7 @@ export async function startServer({ program, redis, aof, workers, counts, settin
     pids: { server: server.pid, redis: store.pid },
     redisPort: store.port,
     adminPort,
-    async stop() {
-      await stop(server);
-      await store.stop();
-    },
+    stop: () => stop(server),
   };
 }
 
@@ -137,7 +151,7 @@ host = "${HOST}"
 port = ${adminPort}
 
 [pools.default]
-url = "redis://${HOST}:${store.port}"
+${store.cluster ? `cluster = ${JSON.stringify(store.cluster.map((one) => `${HOST}:${one}`))}` : `url = "redis://${HOST}:${store.port}"`}
 allow_unsafe = true
 
 [redis]
@@ -152,7 +166,7 @@ level = "warn"
 }
 
 /** @param {number} adminPort @param {string[]} namespaces */
-async function makeTokens(adminPort, namespaces) {
+export async function makeTokens(adminPort, namespaces) {
   /** @type {string[]} */
   const tokens = [];
   for (let from = 0; from < namespaces.length; from += TOKENS_AT_ONCE) {
