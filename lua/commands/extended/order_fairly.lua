@@ -7,7 +7,7 @@ ARGV clock_ms, deadline_ms, number
 number: integer  the queue's
 
 Returns {status, now_ms, next_ms}. Next_ms: when the next step is due, 0 = all jobs are where they belong.
-Cost: O(50 log N).
+Cost: O(32 log N).
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/type_lists, queues/fair_keys, queues/fair_lists, queues/ready_list
