@@ -31,9 +31,9 @@ const LATE_PER_SECOND = 60;
 const SETTLE_MS = 2_000;
 
 /** @param {import('./scenarios/standalone.mjs').Options} options */
-export async function runMonthAhead({ program, redis, workers, quick, jobs: asked, log }) {
+export async function runMonthAhead({ program, redis, workers, quick, jobs: wanted, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
-  const jobs = asked ?? size.jobs;
+  const jobs = wanted ?? size.jobs;
   const store = await startRedis(redis, 'off');
   const [load, clock] = [startGenerator(), startLoad('timing-process.mjs')];
   const times = [];
