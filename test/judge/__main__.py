@@ -126,7 +126,13 @@ def drain(address, token):
 
 
 def note_left(writer, address, token):
-    for job in wait_until("the list of what is left", lambda: [load.left(address, token)], 60)[0]:
+    def answered():
+        found = load.left(address, token)
+        # An empty list is an answer, too.
+        return None if found is None else (found,)
+
+    (jobs,) = wait_until("the list of what is left", answered, 60)
+    for job in jobs:
         writer.note("left", id=job["id"], queue=job["queue"], state=job["state"])
 
 
