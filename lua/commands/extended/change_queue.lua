@@ -5,13 +5,14 @@ a concurrency key holds. A full Redis refuses a new queue.
 KEYS meta, queues, due, waiting
 ARGV clock_ms, deadline_ms, queue, changes, event, makes
 changes: text  JSON: field -> text; true = this moment, unless it is set; false = remove; an object = who pauses it or some of its jobs, and for how many
-               ms, stored with the time of the pause (extended/settings); a list = what is there before, and what from then on, "" = nothing: else the field stays as it is
+               ms, stored with the time of the pause (extended/settings); a list = what is there before, and what from then on, "" = nothing: else the
+               field stays as it is
 event: text    name of its event, "" = none
 makes: text    create the queue if there is none, and less than so many queues; 0 = however many, "" = do not
 
 Returns {status, now_ms, next_ms, found}. Next_ms: when the timers run. Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was
-created, 3 there are too many (next_ms says how many), 4 a strict order allows one running job per key (next_ms says how many the queue would allow), 5 it has as many pauses as it may,
-6 it is not fair, and has no fair key to pause.
+created, 3 there are too many (next_ms says how many), 4 a strict order allows one running job per key (next_ms says how many the queue would allow),
+5 it has as many pauses as it may, 6 it is not fair, and has no fair key to pause.
 Cost: O(1).
 ]]
 

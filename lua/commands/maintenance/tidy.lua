@@ -1,8 +1,7 @@
 --[[
 Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, forget the turns of fair keys where no job is
-ready, and list those that need a sweep: their
-earliest expiry has passed, a sweep was left unfinished, most entries of their ready list are stale, their counts are wrong, or they have stale
-entries and it is their turn. Numbers of queues are never used again.
+ready, and list those that need a sweep: their earliest expiry has passed, a sweep was left unfinished, most entries of their ready list are stale, their
+counts are wrong, or they have stale entries and it is their turn. Numbers of queues are never used again.
 
 KEYS meta, queues, due, expiries, sending
 ARGV clock_ms, deadline_ms, cursor, every_ms, stalled_ms
