@@ -129,7 +129,9 @@ function release_holds(job, outcome)
     delete_key(named_key("m", job.id))
   end
   for _, field in ipairs(FIELDS_OF_HOLDS) do
-    jobs.put(job, field, nil)
+    if job.x[field] then
+      jobs.put(job, field, nil)
+    end
   end
   if is_extended(job) and job.expires > 0 then
     remove_member(namespace_key("expiring"), job.id)
@@ -148,7 +150,9 @@ function vanish(job)
   if job.x.users then
     delete_key(named_key("r", job.id))
   end
-  readers.let_go(job, true)
+  if job.x.deps then
+    readers.let_go(job, true)
+  end
   if job.flags >= COUNTED then
     write_early("HINCRBY", meta_key, "bytes", 0 - jobs.body_bytes_of(job) - (job.x.beside or 0)) -- Not by a minus sign: Redis rejects "-0".
   end
@@ -165,7 +169,7 @@ function conclude(job, state, outcome, facts)
   job.outcome = outcome
   local keep_ms = state and tonumber(job.x.keep or 0) or 0
   release_holds(job, outcome)
-  if keep_ms > 0 or state == DONE and --[[ guard: done-job-kept-for-dependents ]] readers.is_needed(job, true) then
+  if keep_ms > 0 or state == DONE and job.x.users and --[[ guard: done-job-kept-for-dependents ]] readers.is_needed(job, true) then
     job.expires = 0
     jobs.put(job, "ended", now_floor)
     go(job, state, --[[ guard: cancelled-is-not-done ]] state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.

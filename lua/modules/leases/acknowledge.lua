@@ -55,7 +55,7 @@ function ack(job, options, bytes, code)
     return move_on(job, options.next, needs, facts)
   end
   local keep_ms, left_out = options.keep_ms or tonumber(job.x.keep or 0), nil
-  if keep_ms > 0 or --[[ guard: result-kept-for-dependents ]] readers.is_needed(job, true) then
+  if keep_ms > 0 or job.x.users and --[[ guard: result-kept-for-dependents ]] readers.is_needed(job, true) then
     conversion.make_extended(job, true)
     claims.handler_began(job)
     -- guard: ack-stores-data-kept

@@ -34,11 +34,12 @@ function left(job)
     remove_member(key.held_key, job.id)
     jobs.put(job, "hold", nil)
   end
-  job.slot_of = nil
   if job.x.slot then
     local key = concurrency_keys.free_slot(job)
     freed_keys[key.name] = --[[ guard: freed-slot-calls-the-next ]] key
     job.slot_of = settings.settings_of(job.queue).strict and key
+  elseif job.slot_of then
+    job.slot_of = nil
   end
 end
 
