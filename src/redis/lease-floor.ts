@@ -50,7 +50,7 @@ export class LeaseFloor {
   async admit(send: Send, facts: ReadonlyMap<string, string>): Promise<boolean> {
     const history = historyOf(facts);
     if (!isMaster(facts) || this.known.has(history)) return false;
-    const key = facts.get('cluster_enabled') === '1' ? await this.keyOfNode(send) : this.keys.run;
+    const key = facts.get('cluster_enabled') === '1' ? await runKeyOfNode(send, this.keys) : this.keys.run;
     if (key === undefined) return false;
     const isNode = key !== this.keys.run;
     const keys = { run: key, namespaces: isNode ? key : this.keys.namespaces };
@@ -74,20 +74,20 @@ export class LeaseFloor {
     this.argument = argument;
     return true;
   }
+}
 
-  /** A key in a slot of the node; undefined if it has none. Then it has no jobs either. */
-  private async keyOfNode(send: Send): Promise<string | undefined> {
-    const [id, shards] = await Promise.all([send('CLUSTER', 'MYID'), send('CLUSTER', 'SLOTS')]);
-    const own = (shards as [number, number, [string, number, string]][]).filter(
-      ([, , owner]) => owner[2] === id,
-    );
-    for (let i = 0; own.length > 0 && i < TRIES; i++) {
-      const key = this.keys.runOfNode(i);
-      const slot = new Command('get', [key]).getSlot();
-      if (own.some(([first, last]) => first <= slot && slot <= last)) return key;
-    }
-    return undefined;
+/** A key in a slot of a node of a Cluster; undefined if it has none. Then it has no jobs either. */
+export async function runKeyOfNode(send: Send, keys: Keys): Promise<string | undefined> {
+  const [id, shards] = await Promise.all([send('CLUSTER', 'MYID'), send('CLUSTER', 'SLOTS')]);
+  const own = (shards as [number, number, [string, number, string]][]).filter(
+    ([, , owner]) => owner[2] === id,
+  );
+  for (let i = 0; own.length > 0 && i < TRIES; i++) {
+    const key = keys.runOfNode(i);
+    const slot = new Command('get', [key]).getSlot();
+    if (own.some(([first, last]) => first <= slot && slot <= last)) return key;
   }
+  return undefined;
 }
 
 function isMaster(facts: ReadonlyMap<string, string>): boolean {

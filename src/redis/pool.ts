@@ -20,6 +20,7 @@ import { NewerFormatError, raiseFormat } from './format.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { LeaseFloor } from './lease-floor.js';
+import { LossDetector } from './loss-detector.js';
 import { parseInfo } from './parse-info.js';
 import { textOfAddress } from './nat.js';
 import { withRemedy } from './remedies.js';
@@ -82,6 +83,7 @@ export class RedisPool {
   /** Set while the store has a newer data format: our scripts may not access it. */
   private newer: NewerFormatError | undefined;
   private readonly floor: LeaseFloor;
+  private readonly losses: LossDetector;
   private readonly client: Client;
   /** Connections, and nodes of a Cluster, whose set-up Redis refused last, and why. */
   private readonly refused = new Map<Client | string, string>();
@@ -100,6 +102,7 @@ export class RedisPool {
   ) {
     this.keys = new Keys(options.keyPrefix);
     this.floor = new LeaseFloor(this.keys);
+    this.losses = new LossDetector(this.keys, name, log);
     this.client = createClient(options, {}, this.admit);
     const { client } = this;
     this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.record(fault));
@@ -118,7 +121,7 @@ export class RedisPool {
       },
     });
     if (isCluster(client)) {
-      this.nodes = new ClusterNodes(client, this.calls, this.clock, this.floor);
+      this.nodes = new ClusterNodes(client, this.calls, this.clock, this.floor, this.losses);
     }
     const send = isCluster(client)
       ? (command: Buffer, key: string): Promise<unknown> => sendToCluster(client, command, key)
@@ -524,6 +527,7 @@ export class RedisPool {
     const [seconds, micros] = Array.isArray(time) ? time.map(Number) : [];
     if (seconds === undefined || micros === undefined) throw new TypeError('TIME has no answer');
     this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
+    await this.losses.probe((command, ...args) => this.read(String(command), ...args));
     await this.wakeups?.probe().catch((error: unknown) => {
       // With a disk that cannot be written, Redis rejects even PING: it is alive, and reads work.
       if (faultOf(error) !== 'disk') throw error;

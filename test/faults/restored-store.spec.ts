@@ -2,6 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { Log } from '../../src/domain/log.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { EngineFixture, silentLog, testPoolOptions } from '../engine/fixture.js';
 import { TestCluster } from '../support/cluster.js';
@@ -27,14 +28,15 @@ class Store {
     readonly f: EngineFixture,
   ) {}
 
-  static async open(): Promise<Store> {
+  static async open(log = silentLog): Promise<Store> {
     const redis = await startRedis({ args: ALWAYS });
-    return new Store(redis, await EngineFixture.open({}, { url: redis.url }));
+    const pool = await RedisPool.connect('default', testPoolOptions({ url: redis.url }), log);
+    return new Store(redis, EngineFixture.over(pool));
   }
 
   /** Another server on the same namespace. */
-  async connect(): Promise<EngineFixture> {
-    const pool = await RedisPool.connect('default', testPoolOptions({ url: this.redis.url }), silentLog);
+  async connect(log = silentLog): Promise<EngineFixture> {
+    const pool = await RedisPool.connect('default', testPoolOptions({ url: this.redis.url }), log);
     return Object.assign(EngineFixture.over(pool), { ns: this.f.ns });
   }
 
@@ -187,6 +189,68 @@ describe('a Redis that is restored from an older file', () => {
 
   it('counts lease numbers from one if it is new', async () => {
     expect((await f.lease('simple'))[0]?.lease).toBe(1);
+  });
+});
+
+describe('a Redis that has lost data', () => {
+  let store: Store;
+  let other: EngineFixture;
+  let redis: Redis;
+  /** Of the lines in the logs of both servers. */
+  let since: string[];
+  const log: Log = {
+    ...silentLog,
+    warn: (fields, message) => {
+      if (message.startsWith('Redis has lost data')) since.push((fields as { since: string }).since);
+    },
+  };
+  beforeEach(async () => {
+    since = [];
+    store = await Store.open(log);
+    other = await store.connect(log);
+    redis = new Redis(store.url, { protocol: 2 });
+    redis.on('error', () => undefined);
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await other.close();
+    await store.close();
+  });
+  const probes = async (): Promise<number> => Number(await redis.hget('pumphouse:run', 'probes'));
+  const probed = async (count: number): Promise<void> => {
+    const before = await probes();
+    await waitFor(async () => (await probes()) >= before + count, 20_000);
+  };
+
+  it('is named in the log of one server, once, with the time', async () => {
+    await probed(4);
+    store.backUp();
+    const copiedMs = Date.now();
+    await probed(8);
+    await store.restart({ restores: true });
+    await waitFor(() => since.length > 0, 10_000);
+    await probed(8);
+    expect(since).toHaveLength(1);
+    const sinceMs = Date.parse(since[0]!);
+    expect(sinceMs).toBeGreaterThan(copiedMs - 2_000);
+    expect(sinceMs).toBeLessThan(copiedMs + 1_000);
+  });
+
+  it('is named after a flush, with an unknown time', async () => {
+    await probed(8);
+    await redis.flushall();
+    await waitFor(() => since.length > 0, 10_000);
+    expect(since).toEqual(['unknown']);
+  });
+
+  it('is not named after a restart that lost nothing, nor while it is full', async () => {
+    await probed(4);
+    await store.restart({ restores: false });
+    await probed(4);
+    await store.restart({ restores: false, isFull: true });
+    await redis.config('SET', 'maxmemory', '0');
+    await probed(4);
+    expect(since).toEqual([]);
   });
 });
 

@@ -13,6 +13,7 @@ import { ClusterWakeups } from '../../src/redis/cluster/wakeups.js';
 import { createClient } from '../../src/redis/connect.js';
 import { Keys } from '../../src/redis/keys.js';
 import { LeaseFloor } from '../../src/redis/lease-floor.js';
+import { LossDetector } from '../../src/redis/loss-detector.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { OwnTime } from '../support/own-time.js';
@@ -625,9 +626,11 @@ describe('long polls in a Cluster', () => {
       const client = createClient(options) as Cluster;
       await client.connect();
       const calls = new Calls('default', 2_000, () => undefined);
-      const nodes = new ClusterNodes(client, calls, new RedisClock(), new LeaseFloor(new Keys('p:')));
+      const keys = new Keys('p:');
+      const losses = new LossDetector(keys, 'default', silentLog);
+      const nodes = new ClusterNodes(client, calls, new RedisClock(), new LeaseFloor(keys), losses);
       const listeners = new Set([onWake]);
-      const wakeups = new ClusterWakeups(client, nodes, calls, new Keys('p:'), style, listeners, lingerMs);
+      const wakeups = new ClusterWakeups(client, nodes, calls, keys, style, listeners, lingerMs);
       const end = (): void => {
         wakeups.disconnect(false);
         client.disconnect();

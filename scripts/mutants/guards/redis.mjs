@@ -72,6 +72,13 @@ export const REDIS = [
     test: 'a replica that lags › grants no lease number that its master granted, neither when it is promoted nor when the master copies it',
   },
   {
+    id: 'lower-count-is-a-loss',
+    name: 'restored store: a count of probes that has gone back is logged',
+    off: 'false',
+    spec: RESTORED,
+    test: 'a Redis that has lost data › is named in the log of one server, once, with the time',
+  },
+  {
     id: 'full-redis-has-a-floor',
     name: 'restored store: a full Redis can be used, and leases are above its floor',
     off: { with: '(function(reply) if type(reply) == "table" then error(reply) end end)($&)' },

@@ -2,7 +2,9 @@ import { performance } from 'node:perf_hooks';
 import type { Cluster, Redis } from 'ioredis';
 import type { Calls, RedisClock } from '../calls.js';
 import type { LeaseFloor } from '../lease-floor.js';
+import type { LossDetector } from '../loss-detector.js';
 import { parseInfo } from '../parse-info.js';
+import type { Arg } from '../scripts/script.js';
 
 /** The masters of a Cluster: each is probed separately, and one that does not answer only loses its own connection. */
 export class ClusterNodes {
@@ -14,6 +16,7 @@ export class ClusterNodes {
     private readonly calls: Calls,
     private readonly clock: RedisClock,
     private readonly floor: LeaseFloor,
+    private readonly losses: LossDetector,
   ) {}
 
   /** True if some slots have no node that answers. */
@@ -77,6 +80,10 @@ export class ClusterNodes {
       this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
       const facts = parseInfo(String(await this.calls.attempt(() => node.call('INFO', 'replication'))));
       if (!this.floor.knows(facts)) throw new Error(`the data of ${owner} has another history`);
+      await this.losses.probe(
+        (...args) => this.calls.attempt(() => node.call(...(args as [string, ...Arg[]]))),
+        owner,
+      );
     } catch (error) {
       /* guard: silent-node-is-disconnected-alone */ /* guard: silent-node-is-disconnected */ node.disconnect();
       throw error;

@@ -37,6 +37,7 @@ export const SIGNATURES = {
   'maintenance/change_setting': { keys: ['meta', 'settings'], args: ['clock_ms', 'deadline_ms', 'key', 'value', 'expected', 'history_days'], item: [] },
   'maintenance/change_variable': { keys: ['meta', 'variables'], args: ['clock_ms', 'deadline_ms', 'name', 'value', 'most', 'expected'], item: [] },
   'maintenance/check_rights': { keys: [], args: [], item: ['command'] },
+  'maintenance/count_probe': { keys: ['run'], args: ['known'], item: [] },
   'maintenance/due_soon': { keys: ['namespaces'], args: ['cursor', 'count', 'horizon_ms', 'before', 'behind'], item: [] },
   'maintenance/import': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'], args: ['clock_ms', 'deadline_ms', 'keep_ms'], item: ['options', 'id', 'source', 'body'] },
   'maintenance/leave_statistics': { keys: ['meta'], args: ['clock_ms', 'deadline_ms', 'day', 'verb', 'number'], item: [] },

@@ -228,6 +228,15 @@ export const beginRun = script('maintenance/begin_run', {
   },
 });
 
+/** Sent by EVAL, without the deadline of other scripts. */
+export const countProbe = script('maintenance/count_probe', {
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { isLost: integerAt(reply, 0) === 1, count: integerAt(reply, 1), lastMs: integerAt(reply, 2) };
+  },
+});
+
 /** Sent by EVAL, also before a connection is ready. */
 export const checkRights = script('maintenance/check_rights', {
   repeatable: true,
@@ -276,6 +285,7 @@ export const ENGINE_SCRIPTS = [
   dueSoon,
   markConnection,
   beginRun,
+  countProbe,
   checkRights,
   ...EXTENDED_SCRIPTS,
 ] as const;
