@@ -25,6 +25,8 @@ export class LeaseFloor {
   private beganMs = 0;
   private argument: Buffer | '' = '';
   private readonly known = new Set<string>();
+  /** The history that was admitted last. */
+  private current = '';
   private readonly promotions = new Set<string>();
 
   constructor(private readonly keys: Keys) {}
@@ -46,13 +48,18 @@ export class LeaseFloor {
     return !isMaster(facts) || this.promotions.has(promotionOf(facts));
   }
 
-  /** Learns the floor of a Redis, and begins a new run if its history is unknown. @returns true if the floor has risen */
+  /**
+   * Learns the floor of a Redis, and begins a new run if its history is unknown. The floor of one history may not be used with another:
+   * while a deposed master is still connected, both would grant the same numbers.
+   *
+   * @returns true if other connections may lead to another history, and have to be made anew
+   */
   async admit(send: Send, facts: ReadonlyMap<string, string>): Promise<boolean> {
     const history = historyOf(facts);
-    if (!isMaster(facts) || this.known.has(history)) return false;
-    const key = facts.get('cluster_enabled') === '1' ? await runKeyOfNode(send, this.keys) : this.keys.run;
+    const isNode = facts.get('cluster_enabled') === '1';
+    if (!isMaster(facts) || (isNode ? this.known.has(history) : this.current === history)) return false;
+    const key = isNode ? await runKeyOfNode(send, this.keys) : this.keys.run;
     if (key === undefined) return false;
-    const isNode = key !== this.keys.run;
     const keys = { run: key, namespaces: isNode ? key : this.keys.namespaces };
     const args = { identity: history, jump: JUMP + randomInt(CHANCE), known: this.floor };
     const { floor, beganMs } = replyOf(
@@ -61,7 +68,9 @@ export class LeaseFloor {
     );
     this.known.add(history);
     this.promotions.add(promotionOf(facts));
-    return this.raise(floor, beganMs);
+    this.current = history;
+    const hasRisen = this.raise(floor, beganMs);
+    return hasRisen || !isNode;
   }
 
   private raise(floor: number, beganMs: number): boolean {

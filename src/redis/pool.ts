@@ -85,6 +85,7 @@ export class RedisPool {
   private readonly floor: LeaseFloor;
   private readonly losses: LossDetector;
   private readonly client: Client;
+  private readonly connections = new Set<Client>();
   /** Connections, and nodes of a Cluster, whose set-up Redis refused last, and why. */
   private readonly refused = new Map<Client | string, string>();
   private isOpen = false;
@@ -103,7 +104,7 @@ export class RedisPool {
     this.keys = new Keys(options.keyPrefix);
     this.floor = new LeaseFloor(this.keys);
     this.losses = new LossDetector(this.keys, name, log);
-    this.client = createClient(options, {}, this.admit);
+    this.client = this.openClient();
     const { client } = this;
     this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.record(fault));
     this.durable = new DurablePaths({
@@ -293,7 +294,6 @@ export class RedisPool {
 
   private async open(): Promise<void> {
     this.client.on('close', () => this.calls.failAll('connection lost'));
-    this.report(this.client);
     const deadline = performance.now() + CONNECT_MS;
     await this.connectBy(deadline, this.client);
     await this.inspect(this.options.allowUnsafe).catch((error: unknown) => this.explain(error));
@@ -314,17 +314,23 @@ export class RedisPool {
   }
 
   /** Checks a Redis that one of the connections leads to, before its first command. */
-  private readonly admit: Admit = async (send, facts) => {
+  private async admit(client: Client, ...[send, facts]: Parameters<Admit>): Promise<void> {
     await requireRights(send, this.rights());
-    const hasRisen = await this.floor.admit(send, facts);
+    const isOther = await this.floor.admit(send, facts);
+    if (!isOther || !this.isOpen) return;
     // Calls wait for the connection to a node with the floor of before in them: they fail, and are sent again.
-    if (hasRisen && this.isOpen && this.nodes)
-      throw new Error('connection lost: the node has another history');
-  };
+    if (this.nodes) throw new Error('connection lost: the node has another history');
+    for (const other of this.connections) {
+      // guard: connections-lead-to-one-history
+      if (other !== client && other.status === 'ready') (other as Redis).disconnect(true);
+    }
+  }
 
-  /** Creates a further connection, without opening it. */
+  /** Creates a connection, without opening it. */
   private openClient(overrides: Parameters<typeof createClient>[1] = {}): Client {
-    const client = createClient(this.options, overrides, this.admit);
+    const client = createClient(this.options, overrides, (...of) => this.admit(client, ...of));
+    this.connections.add(client);
+    client.once('end', () => this.connections.delete(client));
     this.report(client);
     return client;
   }

@@ -7,6 +7,7 @@ import { RedisPool } from '../../src/redis/pool.js';
 import { EngineFixture, silentLog, testPoolOptions } from '../engine/fixture.js';
 import { TestCluster } from '../support/cluster.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 
 /** A Redis whose writes are in its files at once, and that sends them to a replica at once. */
 const ALWAYS = ['--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
@@ -329,6 +330,50 @@ describe('a replica that lags', () => {
       behind!.disconnect();
       await store.close();
       await replica.stop();
+    }
+  });
+});
+
+describe('a deposed master that still answers', () => {
+  it('grants no lease number that its successor grants, when a server is connected to both', async () => {
+    const [deposed, successor] = await Promise.all([0, 1].map(() => startRedis({ args: ALWAYS })));
+    const proxy = await TcpProxy.start(deposed!.port);
+    const admins = [deposed, successor].map((one) => new Redis(one!.port, '127.0.0.1', { protocol: 2 }));
+    const pools: RedisPool[] = [];
+    const connect = async (url: string, ns?: string): Promise<EngineFixture> => {
+      const pool = await RedisPool.connect('default', testPoolOptions({ url }), silentLog);
+      pools.push(pool);
+      return Object.assign(EngineFixture.over(pool), ns === undefined ? {} : { ns });
+    };
+    try {
+      const f = await connect(proxy.url);
+      for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+      await admins[1]!.replicaof('127.0.0.1', String(deposed!.port));
+      await waitFor(async () => (await admins[1]!.info('replication')).includes('link_status:up'), 10_000);
+      await admins[1]!.replicaof('NO', 'ONE');
+      // One connection of the server goes to the successor, and the others stay.
+      proxy.targetPort = successor!.port;
+      await admins[0]!.client('KILL', 'TYPE', 'PUBSUB');
+      await waitFor(async () => String(await admins[1]!.client('LIST')).includes('pumphouse'), 10_000);
+      await waitFor(() => f.pool.status.up, 10_000);
+      const granted = [...(await leaseAll(f))];
+      // And back again.
+      proxy.targetPort = deposed!.port;
+      await admins[1]!.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await waitFor(() => !f.pool.status.up);
+      await waitFor(() => f.pool.status.up, 10_000);
+      granted.push(...(await leaseAll(f)));
+      for (const { port } of [deposed!, successor!]) {
+        granted.push(...(await leaseAll(await connect(`redis://127.0.0.1:${String(port)}`, f.ns))));
+      }
+      const numbers = granted.map(({ id, lease }) => `${id} ${String(lease)}`);
+      expect(granted.length).toBeGreaterThan(QUEUES.length);
+      expect(numbers.filter((number, i) => numbers.indexOf(number) !== i)).toEqual([]);
+    } finally {
+      for (const pool of pools) await pool.close();
+      for (const admin of admins) admin.disconnect();
+      await proxy.stop();
+      for (const redis of [deposed, successor]) await redis!.stop();
     }
   });
 });

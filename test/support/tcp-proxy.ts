@@ -25,7 +25,8 @@ export class TcpProxy {
   private cutIn = Number.POSITIVE_INFINITY;
 
   private constructor(
-    private readonly targetPort: number,
+    /** Where new connections go. */
+    public targetPort: number,
     private readonly port: number,
   ) {}
 

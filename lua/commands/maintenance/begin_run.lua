@@ -21,11 +21,13 @@ Cost: O(1).
 local LOWEST, FROM_S, A_SECOND, HIGHEST = 2147483648, 1767225600, 2, 4278190080
 
 local floor, began = tonumber(redis.call("HGET", run, "floor") or 0), tonumber(redis.call("HGET", run, "began") or 0)
-if redis.call("HGET", run, "store") == identity then
+-- A server that knows a higher floor was at another store meanwhile, which has the same jobs: both masters of a split group.
+local is_node = run == namespaces
+if redis.call("HGET", run, "store") == identity and (is_node or --[[ guard: two-masters-have-floors-of-their-own ]] floor >= known) then
   return { floor, began }
 end
 -- A store that has no key is new.
-local is_new = run == namespaces and redis.call("DBSIZE") == 0 or run ~= namespaces and redis.call("EXISTS", run, namespaces) == 0
+local is_new = is_node and redis.call("DBSIZE") == 0 or not is_node and redis.call("EXISTS", run, namespaces) == 0
 if --[[ guard: floor-rises-with-run ]] not is_new then
   local time = redis.call("TIME")
   local now_floor = LOWEST + math.max(time[1] - FROM_S, 0) * A_SECOND

@@ -1,6 +1,6 @@
 --[[
 Count a probe of a server. The count never goes back, whatever the clock does: a lower one shows that the store has lost what it had. Then the count goes
-on above the one that is known, so that no other server reports the same loss.
+on far above it, so that no other server reports the same loss.
 
 KEYS run
 ARGV known
@@ -14,10 +14,12 @@ Cost: O(1).
 
 --- @script
 
+local JUMP = 4294967296
 local facts, time = redis.call("HMGET", run, "probes", "probed"), redis.call("TIME")
 local count, last = tonumber(facts[1] or 0), tonumber(facts[2] or 0)
 local is_lost = --[[ guard: lower-count-is-a-loss ]] count < known
-count = math.max(count, known) + 1
+-- Far above what any other server knows.
+count = (is_lost and known + JUMP or count) + 1
 local now_ms = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 local reply = redis.pcall("HSET", run, "probes", string.format("%.0f", count), "probed", now_ms)
 return { is_lost and type(reply) == "number" and 1 or 0, type(reply) == "number" and count or known, last }

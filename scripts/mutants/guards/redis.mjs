@@ -72,6 +72,20 @@ export const REDIS = [
     test: 'a replica that lags › grants no lease number that its master granted, neither when it is promoted nor when the master copies it',
   },
   {
+    id: 'connections-lead-to-one-history',
+    name: 'a split group: no connection stays at a master with another history',
+    off: 'remove',
+    spec: RESTORED,
+    test: 'a deposed master that still answers › grants no lease number that its successor grants, when a server is connected to both',
+  },
+  {
+    id: 'two-masters-have-floors-of-their-own',
+    name: 'a split group: a server that was at another master meanwhile begins a new run',
+    off: 'true',
+    spec: RESTORED,
+    test: 'a deposed master that still answers › grants no lease number that its successor grants, when a server is connected to both',
+  },
+  {
     id: 'lower-count-is-a-loss',
     name: 'restored store: a count of probes that has gone back is logged',
     off: 'false',
