@@ -1,6 +1,10 @@
-"""A judge from outside: plays jobs and faults against three servers over one Redis, and judges what clients did and saw.
+"""A judge from outside: plays jobs and faults against three servers, and judges what clients did and saw.
 
-    npm run judge -- [--jobs N] [--faults N] [--seed N] [--tree FOLDER] [--keep FOLDER] [--check FOLDER]
+    npm run judge -- [--store redis|losses|sentinel|cluster|lagging] [--jobs N] [--bulk] [--faults N] [--seed N]
+                     [--tree FOLDER] [--keep FOLDER] [--check FOLDER]
+
+--store: redis = one Redis that loses nothing; losses = one that goes back to an earlier state; sentinel, cluster = replicas, and publishes
+that they all confirm; lagging = a Sentinel group and publishes that no replica confirms.
 
 It needs Linux with `unshare`, `ip` and `nft`, redis-server, Node.js and Python 3.9; no root. Exit code 0: sound, 1: not sound, 2: it
 cannot run here.
@@ -20,11 +24,20 @@ import checker
 import history
 import hosts
 import load
-from faults import Faults
-from processes import Redis, Server, wait_until
+from faults import FailoverFaults, LaggingReplica, Losses, StoreFaults
+from processes import Process, Server, wait_until
+from stores import Cluster, SentinelGroup, Standalone
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NEEDED = ("unshare", "ip", "nft", "mount", "redis-server", "node")
+NEEDED = ("unshare", "ip", "nft", "mount", "redis-server", "redis-cli", "redis-check-aof", "node")
+#: {value of --store: (how to make the store, faults)}
+STORES = {
+    "redis": (Standalone, StoreFaults),
+    "losses": (lambda *of: Standalone(*of, has_own_tokens=True), Losses),
+    "sentinel": (SentinelGroup, FailoverFaults),
+    "cluster": (Cluster, FailoverFaults),
+    "lagging": (lambda *of: SentinelGroup(*of, durability="memory"), LaggingReplica),
+}
 SERVERS = 3
 #: Seconds by which the clocks of the servers are wrong. Only that of Redis counts.
 OFFSETS = (0, -40, 40)
@@ -36,7 +49,9 @@ SHOWN = 5
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--store", choices=[*STORES], default="redis")
     parser.add_argument("--jobs", type=int, default=20_000)
+    parser.add_argument("--bulk", action="store_true", help="most jobs are published, leased and acknowledged 100 at a time")
     parser.add_argument("--faults", type=int, default=12)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**31)
     parser.add_argument("--tree", default=str(ROOT), help="a folder with a built server")
@@ -71,17 +86,21 @@ def main():
 def play(options, folder):
     """Runs the processes of a run, and writes its history into a folder."""
     network = hosts.Network()
-    redis = Redis(network.host("redis", 10), f"{folder}/redis")
-    servers = [Server(network.host(f"server{i}", 21 + i), f"{folder}/server{i}", options.tree, redis) for i in range(SERVERS)]
+    make_store, kinds = STORES[options.store]
+    store = make_store(network, folder)
+    settings = store.settings()
+    servers = [Server(network.host(f"server{i}", 21 + i), f"{folder}/server{i}", options.tree, settings) for i in range(SERVERS)]
+    receiver = Process(network.host("receiver", 31), f"{folder}/receiver")
     try:
-        redis.start()
+        store.start()
+        receiver.spawn([sys.executable, str(ROOT / "test/judge/receiver.py"), *map(str, load.RECEIVER), f"{folder}/receiver.jsonl"])
         for server, offset in zip(servers, OFFSETS):
             server.step_clock(offset)
             server.start()
         token = servers[0].make_token(load.NAMESPACE)
         load.set_up(servers[0].address, token)
-        run = load.Run(folder, [server.address for server in servers], token, options.seed)
-        faults = Faults(redis, servers, folder, options.seed)
+        run = load.Run(folder, [server.address for server in servers], token, options.seed, options.bulk)
+        faults = kinds(store, servers, receiver, token, folder, options.seed)
         began = time.monotonic()
         workers = run.workers()
         producers = run.producers(options.jobs)
@@ -100,7 +119,7 @@ def play(options, folder):
         faults.history.close()
         print(f"{time.monotonic() - began:.0f} s, of which {seconds:.0f} s until the queues were empty")
     finally:
-        for process in [*servers, redis]:
+        for process in [*servers, receiver, *store.processes]:
             process.end()
 
 

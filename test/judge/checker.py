@@ -11,6 +11,8 @@ MS = 1_000_000
 #: Clocks of Redis and of the clients differ a little in speed, and Redis ends leases to the millisecond.
 TOLERANCE = 5 * MS
 FOREVER = float("inf")
+#: A request that was sent during a partition may arrive so much later: then its sender has given it up.
+LATE = 2_000 * MS
 #: A step back of Redis's clock by at most so many seconds is a correction.
 MOST_CORRECTED_S = 5
 
@@ -29,6 +31,8 @@ class Lease:
         self.t1 = record["t1"]
         #: The earliest moment at which it may have run out.
         self.runs_out = self.t0 + record["ttr_ms"] * MS
+        #: {t0, t1} of the call that got it.
+        self.record = record
         #: When its holder first sent an end of it; None = never.
         self.end_sent = None
 
@@ -50,11 +54,17 @@ class Checker:
         self.left = {one["id"]: one for one in records if one["op"] == "left"}
         self.faults = [one for one in records if one["op"] == "fault"]
         self.jumps = [one["t0"] for one in self.faults if one["name"] == "clock jump"]
+        self.losses = [one for one in self.faults if one["lost_from"] is not None]
+        self.pushes = [one for one in records if one["op"] == "push"]
+        #: Jobs that a receiver answered with a 2xx.
+        self.received = {one["id"] for one in self.pushes if one["out"] == "ok"}
         self.max_running = max_running or {}
         #: Jobs with a publish that was not answered: it may be carried out at any time, also after a later one that was answered.
         self.republished = {one["id"] for one in self.publishes if one["out"] == "unknown"}
         self.lease_calls = [one for one in records if one["op"] == "lease"]
         self.leases = [Lease(one, job) for one in self.lease_calls for job in one["jobs"]]
+        for lease in self.leases:
+            lease.runs_out = self.kept_until(lease.record, lease.runs_out)
         self.of_job = defaultdict(list)
         for lease in self.leases:
             self.of_job[lease.id].append(lease)
@@ -70,7 +80,7 @@ class Checker:
             if one["op"] == "heartbeat" and one["out"] == "ok":
                 lease = self.by_number.get((one["id"], one["lease"]))
                 if lease is not None:
-                    lease.runs_out = max(lease.runs_out, one["t0"] + one["ttr_ms"] * MS)
+                    lease.runs_out = max(lease.runs_out, self.kept_until(one, one["t0"] + one["ttr_ms"] * MS))
             if one["op"] == "settle" and one["out"] != "no":
                 for lease in self.holders(one):
                     lease.end_sent = min(lease.end_sent or FOREVER, one["t0"])
@@ -81,6 +91,26 @@ class Checker:
             lease = self.by_number.get((settle["id"], settle["lease"]))
             return [lease] if lease is not None else []
         return [lease for lease in self.of_job[settle["id"]] if lease.t0 < settle["t0"]]
+
+    # -- What a fault may have taken away -------------------------------------------------------------------------------------------
+
+    def loss_of(self, record):
+        """The first fault that may have undone what a call did; None = it is kept for sure."""
+        return next((one for one in self.losses if record["t1"] >= one["lost_from"] and record["t0"] <= one["t1"]), None)
+
+    def kept_until(self, record, end):
+        """The end of what a call did, or the fault that may have undone it, if that is earlier."""
+        loss = self.loss_of(record)
+        return end if loss is None else min(end, loss["t0"])
+
+    def is_undone(self, record, at):
+        """Whether a fault before a moment may have undone what a call did."""
+        loss = self.loss_of(record)
+        return loss is not None and loss["t0"] < at
+
+    def may_be_lost(self, publish):
+        loss = self.loss_of(publish)
+        return loss is not None and not loss["keeps_publishes"]
 
     def jumped(self, begin, end):
         return any(begin <= at <= end for at in self.jumps)
@@ -93,14 +123,15 @@ class Checker:
         """{invariant: [what is wrong]}; all lists are empty if the run was sound."""
         checks = [
             *(self.lost, self.unexpected, self.overlapping, self.stale, self.again, self.early, self.order),
-            *(self.limits, self.slots, self.dead, self.batches, self.idle, self.ineffective),
+            *(self.limits, self.slots, self.dead, self.batches, self.pushed, self.idle, self.unnamed, self.ineffective),
         ]
         return {check.__name__: list(check()) for check in checks}
 
     # -- What may have become of a job ------------------------------------------------------------------------------------------
 
     def may_be_done(self, identity):
-        return any(one["how"] == "ack" and one["out"] != "no" for one in self.settles_of[identity])
+        is_acked = any(one["how"] == "ack" and one["out"] != "no" for one in self.settles_of[identity])
+        return is_acked or identity in self.received
 
     def accepted(self):
         """The first record of each job whose publish was answered."""
@@ -121,7 +152,7 @@ class Checker:
         place = defaultdict(int)
         for identity, one in accepted.items():
             place[one["who"]] += 1
-            if identity in self.left or self.may_be_done(identity):
+            if identity in self.left or self.may_be_done(identity) or self.may_be_lost(one):
                 continue
             share = place[one["who"]] / total[one["who"]]
             part = "first third" if share <= 1 / 3 else "middle" if share <= 2 / 3 else "last third"
@@ -133,6 +164,8 @@ class Checker:
         for one in self.publishes:
             sent[(one["who"], one["n"])].append(one)
         jobs = defaultdict(set)
+        for push in self.pushes:
+            jobs[(push["body"].get("p"), push["body"].get("n"))].add(push["id"])
         for lease in self.leases:
             if isinstance(lease.body, dict):
                 jobs[(lease.body.get("p"), lease.body.get("n"))].add(lease.id)
@@ -149,12 +182,14 @@ class Checker:
 
     def overlapping(self):
         """Two clients had the same job at one moment."""
-        for leases in self.of_job.values():
-            ordered = sorted(leases, key=lambda one: (one.number if one.number is not None else one.t1))
+        for identity, leases in self.of_job.items():
+            # A job that was stored a second time has numbers of its own.
+            has_order = identity not in self.republished and all(one.number is not None for one in leases)
+            ordered = sorted(leases, key=lambda one: one.number if has_order else one.t1)
             for one, other in zip(ordered, ordered[1:]):
                 if one.number is not None and other.number == one.number:
                     yield f"{other}: this number was granted twice, to {one.who} too"
-                elif other.t1 < one.t0:
+                elif has_order and other.t1 < one.t0 and self.loss_of(one.record) is None:
                     yield f"{other}: granted before the lower number {one.number}"
                 # The later one was granted at its t1 at the latest.
                 elif other.t1 + TOLERANCE < one.surely_until and not self.jumped(one.t0, other.t1):
@@ -167,18 +202,19 @@ class Checker:
             if one["out"] != "ok" or one["lease"] is None:
                 continue
             for lease in self.of_job[one["id"]]:
-                if lease.number is not None and lease.number > one["lease"] and lease.t1 < one["t0"]:
+                is_later = lease.number is not None and lease.number > one["lease"]
+                if is_later and lease.t1 < one["t0"] and not self.is_undone(lease.record, one["t0"]):
                     yield f"{one['how']} of {one['id']} by lease {one['lease']}: accepted, and lease {lease.number} was granted before"
                     break
 
     def again(self):
         """A job was leased after its end was confirmed."""
         for identity, leases in self.of_job.items():
-            done = [one["t1"] for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] == "ok"]
+            done = [one for one in self.settles_of[identity] if one["how"] == "ack" and one["out"] == "ok"]
             # A publish that is sent again stores a job that was done in between a second time: this is documented.
-            if done and identity not in self.republished:
+            if identity not in self.republished:
                 for lease in leases:
-                    if lease.t0 > min(done):
+                    if any(lease.t0 > one["t1"] and not self.is_undone(one, lease.t1) for one in done):
                         yield f"{lease}: leased after the job was done"
 
     def early(self):
@@ -193,7 +229,8 @@ class Checker:
                 yield from self.too_early(lease, sent, delay, "published")
             for one in self.settles_of[lease.id]:
                 # Only the call of the lease before: a later one has its own delay.
-                if one.get("delay_ms") and one["out"] == "ok" and one["lease"] is not None and one["lease"] < lease.number:
+                has_delay = one.get("delay_ms") and one["out"] == "ok" and one["lease"] is not None
+                if has_delay and one["lease"] < lease.number and one["t0"] < lease.t1 and not self.is_undone(one, lease.t1):
                     yield from self.too_early(lease, one["t0"], one["delay_ms"], one["how"])
 
     def too_early(self, lease, sent, delay, why):
@@ -205,7 +242,8 @@ class Checker:
         """A job of a strict order began before an earlier one of its key had ended."""
         keys = defaultdict(list)
         for identity, one in self.accepted().items():
-            if one["queue"] == "strict":
+            # While the store has no settings, jobs have no order.
+            if one["queue"] == "strict" and not any(loss["t0"] < one["t1"] and one["t0"] < loss["t1"] for loss in self.losses):
                 keys[one["key"]].append((one["n"], identity))
         for key, jobs in keys.items():
             ends = 0
@@ -240,13 +278,13 @@ class Checker:
         for lease in self.leases:
             if lease.queue == "cron":
                 jobs[lease.slot].add(lease.id)
-        # A clock that is set back by more than a correction: slots come again. This is documented.
-        comes_again = any(one["step"] < -MOST_CORRECTED_S for one in self.faults)
+        # A clock that is set back by more than a correction: slots come again. This is documented. So do those that are lost.
+        comes_again = any(one["step"] < -MOST_CORRECTED_S for one in self.faults) or bool(self.losses)
         for slot, ids in jobs.items():
             if len(ids) > 1 and not comes_again:
                 yield f"slot {slot}: {len(ids)} jobs, {sorted(ids)}"
         seconds = sorted(int(epoch(slot)) for slot in jobs)
-        if self.jumps or any(one["name"] in ("full memory", "full disk") for one in self.faults):
+        if self.jumps or self.losses or any(one["name"] in ("full memory", "full disk") for one in self.faults):
             return  # Slots may be skipped: this is documented.
         for one, other in zip(seconds, seconds[1:]):
             if other - one > 1:
@@ -268,19 +306,38 @@ class Checker:
 
     def batches(self):
         """A job ran before those that it waits for had ended."""
+        gone = {one["id"] for one in self.publishes if self.may_be_lost(one)}
         for one in self.publishes:
             if one["parts"] and one["out"] == "ok":
                 for part in one["parts"]:
                     sent = [end["t0"] for end in self.settles_of[part] if end["how"] == "ack" and end["out"] != "no"]
+                    if part in self.left or part in gone:
+                        continue
                     for lease in self.of_job[one["id"]]:
-                        if part not in self.left and lease.t1 < min(sent, default=FOREVER):
+                        if lease.t1 < min(sent, default=FOREVER):
                             yield f"{lease}: began before {part} had ended"
+
+    def pushed(self):
+        """A job was pushed once more after its 2xx, and no fault had disturbed that."""
+        ends = {}
+        for one in self.pushes:
+            end = ends.get(one["id"])
+            if end is not None and not any(fault["t0"] < one["t0"] and fault["t1"] + LATE > end for fault in self.faults):
+                yield f"{one['id']}: pushed {(one['t0'] - end) / MS:.0f} ms after its 2xx"
+            if one["out"] == "ok" and not one["hung"]:
+                ends.setdefault(one["id"], one["t1"])
 
     def idle(self):
         """A job was there at the end, and no worker got it."""
         for identity, one in self.left.items():
             if one["state"] != "dead":
                 yield f"{identity} of {one['queue']}: still {one['state']} when workers had found nothing more"
+
+    def unnamed(self):
+        """The store lost data, and no server logged it."""
+        for one in self.faults:
+            if not one.get("named", True):
+                yield f"{one['name']}: no log names it"
 
     def ineffective(self):
         """A fault that did not take effect proves nothing."""

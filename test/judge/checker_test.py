@@ -39,8 +39,12 @@ class History:
         self.records.append({"op": "left", "who": "faults", "id": identity, "queue": queue, "state": state})
         return self
 
-    def fault(self, at, name, effect="seen", step=0):
-        return self.add("fault", at, who="faults", name=name, effect=effect, step=step)
+    def push(self, at, identity, n=0, out="ok"):
+        return self.add("push", at, out=out, who="receiver", id=identity, body={"p": "p", "n": n}, hung=False)
+
+    def fault(self, at, name, effect="seen", step=0, until=None, lost_from=None, keeps_publishes=False, named=True):
+        loss = {"lost_from": lost_from and lost_from * MS, "keeps_publishes": keeps_publishes, "named": named}
+        return self.add("fault", at, until, who="faults", name=name, effect=effect, step=step, **loss)
 
     def broken(self, **limits):
         """Names of the broken invariants."""
@@ -167,6 +171,45 @@ class Judgement(unittest.TestCase):
 
     def test_a_job_that_no_worker_gets(self):
         self.expect(History().publish(0, "a").left("a", state="leased"), "idle")
+
+    def test_a_pushed_job(self):
+        self.expect(History().publish(0, "a").push(10, "a", out="no").push(20, "a"))
+        self.expect(History().publish(0, "a").push(10, "a", out="no"), "lost")
+        self.expect(History().push(10, "a"), "unexpected")
+
+    def test_a_push_after_its_2xx(self):
+        history = History().publish(0, "a").push(10, "a").push(500, "a")
+        self.expect(history, "pushed")
+        self.expect(history.fault(100, "kill of a server", until=300))
+
+    def test_what_a_fault_took_away(self):
+        def history(lost_from, keeps_publishes):
+            return History().publish(100, "a").fault(200, "loss", until=300, lost_from=lost_from, keeps_publishes=keeps_publishes)
+
+        self.expect(history(90, False))
+        self.expect(history(90, True), "lost")
+        self.expect(history(110, False), "lost")
+
+    def test_an_end_that_a_fault_has_undone(self):
+        def history(lost_from):
+            done = History().publish(0, "a").lease(10, "a", 1).settle(100, "a", 1)
+            return done.fault(200, "loss", until=300, lost_from=lost_from).lease(400, "a", 2).settle(410, "a", 2)
+
+        self.expect(history(90))
+        self.expect(history(150), "again")
+
+    def test_a_lease_that_a_fault_has_undone(self):
+        def history(lost_from, number=2):
+            leased = History().publish(0, "a").lease(100, "a", 1).fault(200, "loss", until=300, lost_from=lost_from)
+            return leased.lease(400, "a", number).settle(410, "a", number)
+
+        self.expect(history(90))
+        self.expect(history(150), "overlapping")
+        # Its holder could end the other one.
+        self.expect(history(90, number=1), "overlapping")
+
+    def test_a_loss_that_no_log_names(self):
+        self.expect(History().fault(0, "empty store", lost_from=0, named=False), "unnamed")
 
     def test_a_fault_without_effect(self):
         self.expect(History().fault(0, "loss of packets", effect=""), "ineffective")

@@ -7,7 +7,10 @@ Fields of all: `who` (process and thread), `op`, `t0` and `t1` (monotonic ns: be
 - lease: `queues`, `ttr_ms`, `jobs`: [{`id`, `lease` (null: lmstfy's API), `queue`, `body`, `published_at`}]
 - settle: `how` (ack, release, retry, fail), `id`, `lease`, `delay_ms`
 - heartbeat: `id`, `lease`, `ttr_ms`
-- fault: `name`, `effect` (what shows that it took effect; empty = nothing did), `step`: seconds by which the clock of Redis was set
+- push: `id`, `body`, `hung`: a receiver of pushes got this request, and answered it ("ok" = 2xx), perhaps too late
+- fault: `name`, `effect` (what shows that it took effect; empty = nothing did), `step`: seconds by which the clock of Redis was set,
+  `lost_from`: what was answered from then on until the end of the fault may be undone (null = nothing), `keeps_publishes`: but no publish;
+  `named`: whether a log names the loss, if one must
 - left: `id`, `state` at the end of the run
 """
 
@@ -15,8 +18,8 @@ import json
 
 
 class Writer:
-    def __init__(self, path, who):
-        self._file = open(path, "a", encoding="utf-8", buffering=1 << 16)
+    def __init__(self, path, who, is_flushed=False):
+        self._file = open(path, "a", encoding="utf-8", buffering=1 if is_flushed else 1 << 16)
         self._who = who
 
     def write(self, op, answer, **fields):

@@ -10,7 +10,6 @@ jest.setTimeout((IS_LONG ? 7_200_000 : 900_000) * SLOWNESS);
 /** Where no namespaces may be made, as in most containers, nothing can be played. */
 const OWN_NETWORK = ['--map-root-user', '--net', '--mount', '--pid', '--fork', '--kill-child'];
 const canPlay = spawnSync('unshare', [...OWN_NETWORK, 'nft', '--version']).status === 0;
-const whereThere = canPlay ? it : it.skip;
 
 async function python(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -36,10 +35,27 @@ describe('the judge from outside', () => {
     });
   });
 
-  whereThere('finds nothing wrong with three servers under each kind of fault', async () => {
-    const size = IS_LONG ? ['--jobs', '1000000', '--faults', '300'] : ['--jobs', '20000', '--faults', '12'];
-    const { code, output } = await python(['test/judge', ...size, '--seed', String(SEED)]);
-    console.log(output);
-    expect({ code, output }).toMatchObject({ code: 0 });
-  });
+  const stores: [store: string, jobs: number, faults: number][] = IS_LONG
+    ? [
+        ['redis', 1_000_000, 300],
+        ['losses', 100_000, 40],
+        ['sentinel', 100_000, 36],
+        ['cluster', 100_000, 36],
+        ['lagging', 20_000, 6],
+      ]
+    : [
+        ['redis', 20_000, 12],
+        ['losses', 4_000, 4],
+      ];
+
+  (canPlay ? it : it.skip).each(stores)(
+    'finds nothing wrong with three servers on %s',
+    async (store, jobs, faults) => {
+      const bulk = jobs > 100_000 ? ['--bulk'] : [];
+      const size = ['--jobs', String(jobs), ...bulk, '--faults', String(faults), '--seed', String(SEED)];
+      const { code, output } = await python(['test/judge', '--store', store, ...size]);
+      console.log(output);
+      expect({ code, output }).toMatchObject({ code: 0 });
+    },
+  );
 });

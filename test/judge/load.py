@@ -7,10 +7,13 @@ import threading
 import time
 from multiprocessing import Event, Process
 
+from hosts import NETWORK
 from http_client import Answer, Client
 from history import Writer
 
 NAMESPACE = "judged"
+#: Where the receiver of pushes listens.
+RECEIVER = (f"{NETWORK}.31", 8080)
 #: So many leases of the queue `limited` may run at once.
 MAX_RUNNING = 4
 KEYS = 8
@@ -20,21 +23,29 @@ TTR_MS = 3_000
 HANG_UP_TTR_MS = 600_000
 #: Statuses of a batch of acks: the job has ended.
 ENDED = ("acked",)
+#: Jobs of one call, and how many calls of a producer publish so many, in a run with many jobs.
+BULK, SHARE_OF_BULK = 100, 0.5
+#: So many jobs of a thread are in a strict order, or parts of a batch.
+FEW = 5_000
 #: How long one try of a call may take, in s.
 PATIENCE_S = 3.0
 #: Queues with how many of 100 jobs go there. `strict` and `parts` are published by threads of their own.
-SHARES = {"plain": 30, "sure": 22, "wire": 14, "delayed": 14, "limited": 8, "dying": 8, "hung-up": 4}
-SETTINGS = {"strict": {"order": "strict"}, "limited": {"max_running": MAX_RUNNING}}
+SHARES = {"plain": 26, "sure": 20, "wire": 14, "delayed": 14, "limited": 8, "dying": 8, "pushed": 6, "hung-up": 4}
+SETTINGS = {"strict": {"order": "strict"}, "limited": {"max_running": MAX_RUNNING}, "pushed": {"push": {"target": "receiver"}}}
 CRON_QUEUE = "cron"
 QUEUES = [*SHARES, "strict", "parts", "callback", CRON_QUEUE]
+#: Workers lease from these: the others are pushed, or leased by lmstfy's API.
+LEASED = [queue for queue in QUEUES if queue not in ("wire", "pushed")]
 #: Jobs of these queues have few tries; all others as many as a long run may need.
 TRIES = {"dying": 2, "hung-up": 1}
 MANY_TRIES = 1_000
 
 
 def set_up(address, token):
-    """Settings of queues, and a recurring job with a slot each second."""
+    """Settings of queues, a target of pushes, and a recurring job with a slot each second."""
     client = Client(token)
+    target = {"url": f"http://{RECEIVER[0]}:{RECEIVER[1]}/", "timeout_ms": 2_000, "breaker": {"failures": 100, "open_ms": 1_000}}
+    expect(client.call(address, "PUT", f"/v1/{NAMESPACE}/targets/receiver", target))
     for queue, settings in SETTINGS.items():
         expect(client.call(address, "PATCH", f"/v1/{NAMESPACE}/queues/{queue}", settings))
     schedule = {"schedule": {"cron": "* * * * * *", "tz": "UTC"}, "max_catch_up": 1_000}
@@ -55,7 +66,9 @@ def expect(answer):
 class Run:
     """What all processes of a run share."""
 
-    def __init__(self, folder, addresses, token, seed):
+    def __init__(self, folder, addresses, token, seed, is_bulk=False):
+        #: Most jobs are published, leased and acknowledged many at a time.
+        self.is_bulk = is_bulk
         self.folder = folder
         self.addresses = addresses
         self.token = token
@@ -115,13 +128,18 @@ class Caller:
 class Producer(Caller):
     def publish(self, jobs):
         """One thread of each process publishes jobs of `strict`, and one those of `parts`."""
-        for n in range(jobs):
-            if self.number == 0:
+        n = 0
+        while n < jobs:
+            if self.number == 0 and n < FEW:
                 self.sure(n, "strict", {"concurrency_key": f"{self.who}-{n % (KEYS // 2)}"})
-            elif self.number == 1:
+            elif self.number == 1 and n < FEW:
                 self.batch(n)
+            elif self.run.is_bulk and self.random.random() < SHARE_OF_BULK:
+                n += self.many(n, min(BULK, jobs - n))
+                continue
             else:
                 self.any(n)
+            n += 1
         self.history.close()
 
     def any(self, n):
@@ -129,9 +147,10 @@ class Producer(Caller):
         if queue == "wire":
             self.wire(n)
         elif queue in ("plain", "hung-up"):
-            self.once(n, queue)
+            self.once(n, queue, {})
         elif queue == "delayed":
-            self.sure(n, queue, {"delay_ms": self.random.randint(1, 3_000)})
+            publish = self.random.choice([self.once, self.sure])
+            publish(n, queue, {"delay_ms": self.random.randint(1, 3_000)})
         else:
             self.sure(n, queue, {})
 
@@ -152,10 +171,18 @@ class Producer(Caller):
         kept = {"key": more.get("concurrency_key"), "delay_ms": more.get("delay_ms", 0), "parts": more.get("depends_on")}
         self.history.write("publish", answer, **about, **kept)
 
-    def once(self, n, queue):
+    def once(self, n, queue, more):
         """An unknown outcome stays unknown."""
-        answer = self.native("POST", "jobs", self.fields(n, queue, {}))
-        self.note(answer, n, queue, answer.json().get("id") if answer.outcome == "ok" else None, 1, {})
+        answer = self.native("POST", "jobs", self.fields(n, queue, more))
+        self.note(answer, n, queue, answer.json().get("id") if answer.outcome == "ok" else None, 1, more)
+
+    def many(self, n, count):
+        """One call. An unknown outcome stays unknown."""
+        answer = self.native("POST", "jobs", {"jobs": [self.fields(n + i, "plain", {}) for i in range(count)]})
+        stored = answer.json()["jobs"] if answer.outcome == "ok" else [{}] * count
+        for i, job in enumerate(stored):
+            self.note(answer, n + i, "plain", job.get("id"), 1, {})
+        return count
 
     def sure(self, n, queue, more):
         """The job has an id of its producer, and is sent until it is there."""
@@ -171,9 +198,11 @@ class Producer(Caller):
     def wire(self, n):
         """A call of lmstfy's API."""
         body = json.dumps({"p": self.who, "n": n})
-        path = f"/api/{NAMESPACE}/wire?ttl=0&tries={MANY_TRIES}"
+        delay_s = self.random.choice([0, 0, 1, 2])
+        path = f"/api/{NAMESPACE}/wire?ttl=0&tries={MANY_TRIES}&delay={delay_s}"
         answer = self.call("PUT", path, body, raw=True)
-        self.note(answer, n, "wire", answer.json().get("job_id") if answer.outcome == "ok" else None, 1, {})
+        identity = answer.json().get("job_id") if answer.outcome == "ok" else None
+        self.note(answer, n, "wire", identity, 1, {"delay_ms": delay_s * 1_000})
 
 
 class Worker(Caller):
@@ -189,9 +218,9 @@ class Worker(Caller):
         self.history.close()
 
     def lease(self):
-        queues = [queue for queue in QUEUES if queue != "wire"]
-        self.random.shuffle(queues)
-        count = 1 if self.random.random() < 0.7 else self.random.randint(2, 5)
+        queues = self.random.sample(LEASED, len(LEASED))
+        most = BULK if self.run.is_bulk else 5
+        count = 1 if self.random.random() < 0.7 else self.random.randint(2, most)
         request = {"queues": queues, "ttr_ms": TTR_MS, "wait_ms": 300, "count": count}
         answer = self.native("POST", "leases", request)
         jobs = answer.json()["jobs"] if answer.outcome == "ok" else []
@@ -201,7 +230,7 @@ class Worker(Caller):
         self.history.write("lease", answer, queues=queues, ttr_ms=TTR_MS, jobs=leased)
         if answer.outcome == "unknown":
             time.sleep(0.05)
-        if len(leased) > 1 and self.random.random() < 0.5:
+        if len(leased) > 5 or len(leased) > 1 and self.random.random() < 0.5:
             self.ack_together(leased)
         else:
             for job in leased:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import hosts
 import http_client
 
 API_PORT = 7777
@@ -82,25 +83,37 @@ class Process:
 
 
 class Redis(Process):
-    """A Redis with AOF on a file system of its own, and with a clock that can be stepped."""
+    """A Redis with AOF on a file system of its own, and with a clock that can be stepped. more: further arguments."""
 
-    def __init__(self, host, folder, megabytes=512):
+    def __init__(self, host, folder, more=(), megabytes=512):
         super().__init__(host, folder)
+        self.more = [*more]
         self.data = self.folder / "data"
         self.data.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "judge", self.data], check=True)
 
     def start(self):
-        network = ["--bind", self.host.address, "--port", str(REDIS_PORT), "--protected-mode", "no"]
-        durable = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--dir", str(self.data)]
-        self.spawn(["redis-server", *network, *durable])
+        self.launch()
         wait_until("Redis", self.is_up)
 
+    def launch(self):
+        """Starts it, and does not wait until it answers."""
+        network = ["--bind", self.host.address, "--port", str(REDIS_PORT), "--protected-mode", "no"]
+        # With `everysec`, a Redis that is killed during an fsync loses what it has answered since: this is documented.
+        durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir", str(self.data)]
+        self.spawn(["redis-server", *network, *durable, *self.more])
+
     def is_up(self):
+        if self.child.poll() is not None:
+            raise RuntimeError(f"{self.host.name} has ended: {(self.folder / 'log').read_text()[-2000:]}")
         try:
             return self.call("PING") == "PONG"
         except (OSError, RedisError):
             return False
+
+    def info(self):
+        """Section `replication` of INFO: {field: value}."""
+        return dict(line.split(":", 1) for line in self.call("INFO", "replication").splitlines() if ":" in line)
 
     def clock(self):
         seconds, micros = self.call("TIME")
@@ -108,15 +121,19 @@ class Redis(Process):
 
     def call(self, *words):
         """One command, on a connection of its own. Raises RedisError, or OSError."""
-        with socket.create_connection((self.host.address, REDIS_PORT), timeout=5) as connection:
-            parts = [str(word).encode() for word in words]
-            request = b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(one), one) for one in parts)
-            connection.sendall(request)
-            return read_reply(connection.makefile("rb"))
+        return call_redis((self.host.address, REDIS_PORT), *words)
 
 
 class RedisError(Exception):
     """An error reply."""
+
+
+def call_redis(address, *words):
+    with socket.create_connection(address, timeout=2) as connection:
+        parts = [str(word).encode() for word in words]
+        request = b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(one), one) for one in parts)
+        connection.sendall(request)
+        return read_reply(connection.makefile("rb"))
 
 
 def read_reply(stream):
@@ -138,12 +155,12 @@ def read_reply(stream):
 
 
 class Server(Process):
-    """A Pumphouse server. tree: a folder with a build of it."""
+    """A Pumphouse server. tree: a folder with a build of it; settings: in the environment."""
 
-    def __init__(self, host, folder, tree, redis):
+    def __init__(self, host, folder, tree, settings):
         super().__init__(host, folder)
         self.tree = Path(tree)
-        self.redis = redis
+        self.settings = settings
         self.address = (host.address, API_PORT)
         self.admin = (host.address, ADMIN_PORT)
 
@@ -154,9 +171,12 @@ class Server(Process):
             "PUMPHOUSE_ADMIN__HOST": self.host.address,
             "PUMPHOUSE_ADMIN__PORT": str(ADMIN_PORT),
             "PUMPHOUSE_ADMIN__ACCOUNTS__JUDGE": PASSWORD,
-            "PUMPHOUSE_POOLS__DEFAULT__URL": f"redis://{self.redis.host.address}:{REDIS_PORT}",
             "PUMPHOUSE_DATA__DIR": str(self.folder / "data"),
             "PUMPHOUSE_HISTORY__ENABLED": "false",
+            "PUMPHOUSE_PUSH__ENABLED": "true",
+            "PUMPHOUSE_PUSH__ALLOW": f"{hosts.NETWORK}.0/24",
+            "PUMPHOUSE_PUSH__ALLOW_HTTP": "true",
+            **self.settings,
         }
         self.spawn(["node", str(self.tree / "dist" / "main.js")], env)
         if wait:
