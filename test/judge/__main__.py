@@ -41,8 +41,10 @@ STORES = {
 SERVERS = 3
 #: Seconds by which the clocks of the servers are wrong. Only that of Redis counts.
 OFFSETS = (0, -40, 40)
-#: After this time without work, and with faults over, what is left is left.
-DRAIN_S = 180
+#: When so long no job has ended, what is left is left. Longer than a clock that was set back delays leases.
+DRAIN_S = 75
+#: Between two faults.
+CALM_S = 1.0
 #: Of each invariant so many problems are printed.
 SHOWN = 5
 
@@ -52,7 +54,7 @@ def parse():
     parser.add_argument("--store", choices=[*STORES], default="redis")
     parser.add_argument("--jobs", type=int, default=20_000)
     parser.add_argument("--bulk", action="store_true", help="most jobs are published, leased and acknowledged 100 at a time")
-    parser.add_argument("--faults", type=int, default=12)
+    parser.add_argument("--faults", type=int, default=13)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**31)
     parser.add_argument("--tree", default=str(ROOT), help="a folder with a built server")
     parser.add_argument("--keep", help="where the history goes; else it is kept if the run is not sound")
@@ -104,7 +106,7 @@ def play(options, folder):
         began = time.monotonic()
         workers = run.workers()
         producers = run.producers(options.jobs)
-        play_faults(faults, options.faults, producers)
+        play_faults(run, faults, options.faults, producers)
         for process in producers:
             process.join()
         wait_until("the end of the recurring job", lambda: load.stop_cron(servers[0].address, token))
@@ -115,7 +117,7 @@ def play(options, folder):
             process.join()
         if run.has_mistake.is_set():
             raise RuntimeError("the judge made a call that the server refuses")
-        note_left(faults.history, servers[0].address, token)
+        note_left(faults.history, store.master(), servers[0].address, token)
         faults.history.close()
         print(f"{time.monotonic() - began:.0f} s, of which {seconds:.0f} s until the queues were empty")
     finally:
@@ -123,10 +125,13 @@ def play(options, folder):
             process.end()
 
 
-def play_faults(faults, count, producers):
+def play_faults(run, faults, count, producers):
     """One after the other while jobs are published, and in any case all of them."""
     for name in faults.plan(count):
-        time.sleep(1)
+        run.is_calm.set()
+        time.sleep(CALM_S)
+        run.is_calm.clear()
+        time.sleep(CALM_S / 2)
         effect = faults.play(name)
         print(f"{name}: {effect or 'no effect'}{'' if any(one.is_alive() for one in producers) else ' (after the last publish)'}")
 
@@ -144,15 +149,19 @@ def drain(address, token):
     return time.monotonic() - began
 
 
-def note_left(writer, address, token):
+def note_left(writer, redis, address, token):
     def answered():
         found = load.left(address, token)
         # An empty list is an answer, too.
         return None if found is None else (found,)
 
     (jobs,) = wait_until("the list of what is left", answered, 60)
+    # Of the clock of Redis over the monotonic one of the history, in s.
+    ahead = redis.clock() - time.monotonic()
     for job in jobs:
-        writer.note("left", id=job["id"], queue=job["queue"], state=job["state"])
+        ends = job.get("lease_ends_at")
+        ends_ns = ends and int((checker.epoch(ends) - ahead) * 1e9)
+        writer.note("left", id=job["id"], queue=job["queue"], state=job["state"], lease_ends=ends_ns)
 
 
 def judge(folder):

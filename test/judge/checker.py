@@ -11,6 +11,10 @@ MS = 1_000_000
 #: Clocks of Redis and of the clients differ a little in speed, and Redis ends leases to the millisecond.
 TOLERANCE = 5 * MS
 FOREVER = float("inf")
+#: Within this time a server sees that a client has gone.
+SEEN = 250 * MS
+#: The ttr of clients that hang up.
+HANG_UP_TTR = 600_000 * MS
 #: A request that was sent during a partition may arrive so much later: then its sender has given it up.
 LATE = 2_000 * MS
 #: A step back of Redis's clock by at most so many seconds is a correction.
@@ -53,7 +57,7 @@ class Checker:
         self.settles = [one for one in records if one["op"] == "settle"]
         self.left = {one["id"]: one for one in records if one["op"] == "left"}
         self.faults = [one for one in records if one["op"] == "fault"]
-        self.jumps = [one["t0"] for one in self.faults if one["name"] == "clock jump"]
+        self.jumps = [one for one in self.faults if one["name"] == "clock jump"]
         self.losses = [one for one in self.faults if one["lost_from"] is not None]
         self.pushes = [one for one in records if one["op"] == "push"]
         #: Jobs that a receiver answered with a 2xx.
@@ -113,7 +117,7 @@ class Checker:
         return loss is not None and not loss["keeps_publishes"]
 
     def jumped(self, begin, end):
-        return any(begin <= at <= end for at in self.jumps)
+        return any(one["t0"] <= end and one["t1"] >= begin for one in self.jumps)
 
     def during(self, begin, end, *names):
         """Whether such a fault was in effect within this time."""
@@ -228,8 +232,8 @@ class Checker:
             if sent is not None:
                 yield from self.too_early(lease, sent, delay, "published")
             for one in self.settles_of[lease.id]:
-                # Only the call of the lease before: a later one has its own delay.
-                has_delay = one.get("delay_ms") and one["out"] == "ok" and one["lease"] is not None
+                # Only the call of the lease before: a later one has its own delay. A publish that is sent again has another one, too.
+                has_delay = one.get("delay_ms") and one["out"] == "ok" and one["lease"] is not None and lease.id not in self.republished
                 if has_delay and one["lease"] < lease.number and one["t0"] < lease.t1 and not self.is_undone(one, lease.t1):
                     yield from self.too_early(lease, one["t0"], one["delay_ms"], one["how"])
 
@@ -327,10 +331,32 @@ class Checker:
             if one["out"] == "ok" and not one["hung"]:
                 ends.setdefault(one["id"], one["t1"])
 
+    def may_be_held(self, job):
+        """Whether a client may have hung up after the server had sent it this job: then its lease lasts.
+
+        Not if no client was waiting when the lease was granted, but for the time that the server needs to see that one is gone. Nor if it was
+        a large answer that the client did not read: no system takes all of it.
+        """
+        if job["lease_ends"] is None or job["queue"] != "hung-up":
+            return False
+        calls = [one for one in self.lease_calls if one["queues"] == ["hung-up"] and one["out"] == "unknown"]
+        # The clock of Redis may have been set since.
+        granted, steps = {job["lease_ends"] - HANG_UP_TTR}, 0
+        for one in reversed(self.faults):
+            steps += one["step"]
+            granted.add(job["lease_ends"] - HANG_UP_TTR + steps * 1_000 * MS)
+        return any(one["t0"] - SEEN <= at <= self.seen_gone(one) for one in calls for at in granted)
+
+    def seen_gone(self, call):
+        """Until when the server may not know that a client has hung up."""
+        hide = ("partition of clients and a server", "loss of packets", "stop of a server")
+        ends = [one["t1"] for one in self.faults if one["name"] in hide and one["t0"] < call["t1"] + SEEN and one["t1"] > call["t0"]]
+        return max([call["t1"], *ends]) + SEEN
+
     def idle(self):
         """A job was there at the end, and no worker got it."""
         for identity, one in self.left.items():
-            if one["state"] != "dead":
+            if one["state"] != "dead" and not self.may_be_held(one):
                 yield f"{identity} of {one['queue']}: still {one['state']} when workers had found nothing more"
 
     def unnamed(self):
@@ -348,4 +374,4 @@ class Checker:
 
 def epoch(text):
     """Unix seconds of an ISO 8601 time in UTC."""
-    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
+    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) + float(f"0{text[19:-1]}")

@@ -35,8 +35,9 @@ class History:
     def heartbeat(self, at, identity, number):
         return self.add("heartbeat", at, who="w", id=identity, lease=number, ttr_ms=TTR_MS)
 
-    def left(self, identity, state="dead", queue="plain"):
-        self.records.append({"op": "left", "who": "faults", "id": identity, "queue": queue, "state": state})
+    def left(self, identity, state="dead", queue="plain", lease_ends=None):
+        ends = lease_ends and lease_ends * MS
+        self.records.append({"op": "left", "who": "faults", "id": identity, "queue": queue, "state": state, "lease_ends": ends})
         return self
 
     def push(self, at, identity, n=0, out="ok"):
@@ -210,6 +211,22 @@ class Judgement(unittest.TestCase):
 
     def test_a_loss_that_no_log_names(self):
         self.expect(History().fault(0, "empty store", lost_from=0, named=False), "unnamed")
+
+    def test_a_lease_of_a_client_that_had_gone_before(self):
+        def history(granted):
+            asked = History().publish(0, "a", queue="hung-up").no_lease(100, queue="hung-up")
+            return asked.left("a", state="leased", queue="hung-up", lease_ends=granted + 600_000)
+
+        # Its answer may have been on its way.
+        self.expect(history(100))
+        self.expect(history(1_000), "idle")
+        # By a clock that was set ahead since.
+        self.expect(history(3_100).fault(2_000, "clock jump", step=-3))
+
+    def test_a_lease_of_a_client_that_did_not_read(self):
+        history = History().publish(0, "a", queue="bulky").no_lease(100, queue="bulky")
+        history.left("a", state="leased", queue="bulky", lease_ends=600_100)
+        self.expect(history, "idle")
 
     def test_a_fault_without_effect(self):
         self.expect(History().fault(0, "loss of packets", effect=""), "ineffective")

@@ -141,6 +141,7 @@ class StoreFaults(Faults):
         return {
             **super().kinds(),
             "kill of Redis": self.kill_redis,
+            "stop of Redis": self.stop_redis,
             "full memory": self.fill_memory,
             "full disk": self.fill_disk,
             "full disk that ends Redis": self.fill_disk_of_always,
@@ -157,6 +158,15 @@ class StoreFaults(Faults):
         time.sleep(self.random.uniform(0, SHORT))
         self.redis.start()
         return f"signal {ended}" if ended == 9 else ""
+
+    def stop_redis(self):
+        """What clients have asked for that hang up meanwhile is granted afterwards."""
+        self.redis.pause()
+        wait_until("the stop", lambda: self.redis.state() == "T")
+        is_up = self.redis.is_up()
+        self.pause()
+        self.redis.resume()
+        return "" if is_up else "no answer"
 
     def fill_memory(self):
         self.redis.call("CONFIG", "SET", "maxmemory", "1")

@@ -11,7 +11,7 @@ Fields of all: `who` (process and thread), `op`, `t0` and `t1` (monotonic ns: be
 - fault: `name`, `effect` (what shows that it took effect; empty = nothing did), `step`: seconds by which the clock of Redis was set,
   `lost_from`: what was answered from then on until the end of the fault may be undone (null = nothing), `keeps_publishes`: but no publish;
   `named`: whether a log names the loss, if one must
-- left: `id`, `state` at the end of the run
+- left: `id`, `queue`, `state` at the end of the run, `lease_ends`: monotonic ns, by the clock of Redis at the end of the run (null = no lease)
 """
 
 import json

@@ -44,7 +44,7 @@ describe('the judge from outside', () => {
         ['lagging', 20_000, 6],
       ]
     : [
-        ['redis', 20_000, 12],
+        ['redis', 20_000, 13],
         ['losses', 4_000, 4],
       ];
 

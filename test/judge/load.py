@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import socket
 import threading
 import time
 from multiprocessing import Event, Process
@@ -33,11 +34,15 @@ PATIENCE_S = 3.0
 SHARES = {"plain": 26, "sure": 20, "wire": 14, "delayed": 14, "limited": 8, "dying": 8, "pushed": 6, "hung-up": 4}
 SETTINGS = {"strict": {"order": "strict"}, "limited": {"max_running": MAX_RUNNING}, "pushed": {"push": {"target": "receiver"}}}
 CRON_QUEUE = "cron"
-QUEUES = [*SHARES, "strict", "parts", "callback", CRON_QUEUE]
+QUEUES = [*SHARES, "strict", "parts", "callback", "bulky", CRON_QUEUE]
+#: Workers leave these alone until the end: they are for clients that hang up, each of which finds jobs at once.
+SPARED = ("hung-up", "bulky")
+#: So many jobs of a producer have a payload of so many bytes. Together they are more than a system takes for a client that does not read.
+BULKY, BULKY_BYTES = 100, 60_000
 #: Workers lease from these: the others are pushed, or leased by lmstfy's API.
-LEASED = [queue for queue in QUEUES if queue not in ("wire", "pushed")]
+LEASED = [queue for queue in QUEUES if queue not in ("wire", "pushed", *SPARED)]
 #: Jobs of these queues have few tries; all others as many as a long run may need.
-TRIES = {"dying": 2, "hung-up": 1}
+TRIES = {"dying": 2, "hung-up": 1, "bulky": 1}
 MANY_TRIES = 1_000
 
 
@@ -76,6 +81,8 @@ class Run:
         #: Set: workers acknowledge whatever they get, so that the queues get empty.
         self.drains = Event()
         self.ends = Event()
+        #: Set while no fault is under way, nor about to begin: then a server can undo whatever a client left.
+        self.is_calm = Event()
         #: Set: the server refused a call as malformed.
         self.has_mistake = Event()
 
@@ -134,6 +141,8 @@ class Producer(Caller):
                 self.sure(n, "strict", {"concurrency_key": f"{self.who}-{n % (KEYS // 2)}"})
             elif self.number == 1 and n < FEW:
                 self.batch(n)
+            elif self.number == 3 and n < BULKY:
+                self.sure(n, "bulky", {})
             elif self.run.is_bulk and self.random.random() < SHARE_OF_BULK:
                 n += self.many(n, min(BULK, jobs - n))
                 continue
@@ -164,7 +173,8 @@ class Producer(Caller):
             self.sure(n, "callback", {"depends_on": ids})
 
     def fields(self, n, queue, more):
-        return {"queue": queue, "data": {"p": self.who, "n": n}, "tries": TRIES.get(queue, MANY_TRIES), **more}
+        data = {"p": self.who, "n": n, **({"more": "x" * BULKY_BYTES} if queue == "bulky" else {})}
+        return {"queue": queue, "data": data, "tries": TRIES.get(queue, MANY_TRIES), **more}
 
     def note(self, answer, n, queue, identity, attempt, more):
         about = {"n": n, "queue": queue, "id": identity, "attempt": attempt, "tries": TRIES.get(queue, MANY_TRIES)}
@@ -213,20 +223,21 @@ class Worker(Caller):
                 self.lease_wire()
             elif kind < 0.15 and not self.run.drains.is_set():
                 self.hang_up()
+            elif kind < 0.17 and self.run.is_calm.is_set():
+                self.leave_unread()
             else:
                 self.lease()
         self.history.close()
 
     def lease(self):
-        queues = self.random.sample(LEASED, len(LEASED))
+        names = [*LEASED, *(SPARED if self.run.drains.is_set() else [])]
+        queues = self.random.sample(names, len(names))
         most = BULK if self.run.is_bulk else 5
         count = 1 if self.random.random() < 0.7 else self.random.randint(2, most)
         request = {"queues": queues, "ttr_ms": TTR_MS, "wait_ms": 300, "count": count}
         answer = self.native("POST", "leases", request)
         jobs = answer.json()["jobs"] if answer.outcome == "ok" else []
-        leased = [
-            {**{name: job[name] for name in ("id", "lease", "queue", "published_at")}, "body": job["data"]} for job in jobs
-        ]
+        leased = [kept_of(job) for job in jobs]
         self.history.write("lease", answer, queues=queues, ttr_ms=TTR_MS, jobs=leased)
         if answer.outcome == "unknown":
             time.sleep(0.05)
@@ -268,17 +279,36 @@ class Worker(Caller):
         client = Client(self.run.token)
         address = self.random.choice(self.run.addresses)
         request = {"queues": ["hung-up"], "ttr_ms": HANG_UP_TTR_MS, "wait_ms": 5_000}
-        patience = self.random.uniform(0.001, 0.05)
+        # About as long as an answer takes.
+        patience = self.random.uniform(0.001, 0.02)
         answer = client.call(address, "POST", f"/v1/{NAMESPACE}/leases", request, timeout=patience)
         client.drop(address)
         jobs = answer.json().get("jobs", []) if answer.outcome == "ok" else []
         for job in jobs:
             # The answer was faster: now this client has it.
-            known = {**{name: job[name] for name in ("id", "lease", "queue", "published_at")}, "body": job["data"]}
+            known = kept_of(job)
             self.history.write("lease", answer, queues=["hung-up"], ttr_ms=HANG_UP_TTR_MS, jobs=[known])
             self.settle(known, "ack")
         if not jobs:
             self.history.write("lease", answer, queues=["hung-up"], ttr_ms=HANG_UP_TTR_MS, jobs=[])
+
+    def leave_unread(self):
+        """A client that does not read a large answer, and closes its connection: it has none of these jobs."""
+        host, port = self.random.choice(self.run.addresses)
+        body = json.dumps({"queues": ["bulky"], "ttr_ms": HANG_UP_TTR_MS, "count": BULKY})
+        head = f"POST /v1/{NAMESPACE}/leases HTTP/1.1\r\nHost: {host}\r\nX-Token: {self.run.token}\r\nContent-Length: {len(body)}\r\n"
+        began = time.monotonic_ns()
+        try:
+            with socket.socket() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+                connection.settimeout(PATIENCE_S)
+                connection.connect((host, port))
+                connection.sendall(f"{head}Content-Type: application/json\r\n\r\n{body}".encode())
+                time.sleep(self.random.uniform(0.05, 0.3))
+        except OSError:
+            pass
+        gone = Answer(began, time.monotonic_ns(), None, b"")
+        self.history.write("lease", gone, queues=["bulky"], ttr_ms=HANG_UP_TTR_MS, jobs=[])
 
     def handle(self, job):
         chance = 1.0 if self.run.drains.is_set() else self.random.random()
@@ -286,7 +316,7 @@ class Worker(Caller):
         time.sleep(self.random.uniform(0, 0.004))
         if queue == "dying" and chance < 0.5:
             self.settle(job, "fail") if chance < 0.1 else self.settle(job, "retry", delay_ms=100)
-        elif queue == "hung-up":
+        elif queue in SPARED:
             self.settle(job, "ack")
         elif chance < 0.03:
             return  # The lease expires.
@@ -313,6 +343,12 @@ class Worker(Caller):
             if answer.outcome != "unknown":
                 return
             time.sleep(0.1)
+
+
+def kept_of(job):
+    """What the history has of a leased job."""
+    body = {name: job["data"][name] for name in ("p", "n")} if isinstance(job["data"], dict) else job["data"]
+    return {**{name: job[name] for name in ("id", "lease", "queue", "published_at")}, "body": body}
 
 
 def left(address, token):

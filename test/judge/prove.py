@@ -29,7 +29,7 @@ def copy_tree(folder):
 
 
 def build(tree):
-    subprocess.run(["npm", "run", "build"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["npm", "run", "build"], cwd=tree, check=True, capture_output=True)
 
 
 def replace(tree, seeded):
@@ -53,7 +53,8 @@ def run_judge(tree, jobs):
         return False, [f"the run broke off: {(done.stderr or done.stdout).strip().splitlines()[-1]}"]
     for kept in re.findall(r"the history is in (\S+)", done.stdout):
         shutil.rmtree(kept, ignore_errors=True)
-    return done.returncode == 0, re.findall(r"^([a-z]+: \d+)$", done.stdout, re.M)
+    # With the first of each, which tells a true finding from a mistake of the judge.
+    return done.returncode == 0, re.findall(r"^([a-z]+: \d+\n  .*)$", done.stdout, re.M)
 
 
 def main():
@@ -71,7 +72,7 @@ def main():
         build(tree)
         for n in range(options.clean):
             is_sound, broken = run_judge(tree, options.jobs)
-            print(f"unchanged, run {n + 1}: {'sound' if is_sound else ', '.join(broken)}", flush=True)
+            print(f"unchanged, run {n + 1}: {'sound' if is_sound else '; '.join(broken)}", flush=True)
             missed += not is_sound
         for seeded in chosen:
             before = replace(tree, seeded)
@@ -80,7 +81,7 @@ def main():
                 is_sound, broken = run_judge(tree, options.jobs)
                 if not is_sound:
                     break
-            print(f"{seeded['id']}: {'MISSED' if is_sound else f'caught in run {n + 1}: ' + ', '.join(broken)}", flush=True)
+            print(f"{seeded['id']}: {'MISSED' if is_sound else f'caught in run {n + 1}: ' + '; '.join(broken)}", flush=True)
             missed += is_sound
             for file, text in before.items():
                 file.write_text(text)
