@@ -23,6 +23,8 @@ import { makeTokens, NAMESPACE, spawnServer } from './servers/test-server.mjs';
 const SIZES = { full: { jobs: 40_000, rounds: 5 }, quick: { jobs: 6_400, rounds: 1 } };
 const NAMESPACES = 64;
 const MASTERS = 4;
+/** For each master: a fourth of the load would make smaller batches, in which a job costs more. */
+const CONNECTIONS = 64;
 const LEAST = 3.2;
 const SLOTS = 16_384;
 
@@ -112,7 +114,7 @@ async function join(nodes) {
 
 /** Publishes, consumes and acknowledges. @returns microseconds per job: of each master, and of the server */
 async function playOn(load, { testServer, targets, nodes }, { jobs }) {
-  await load.connect(testServer);
+  await load.connect({ ...testServer, connections: CONNECTIONS * nodes.length });
   await load.spread('namespaces', targets);
   const before = { server: testServer.cpu().server, nodes: nodes.map((node) => node.cpu()) };
   for (const row of [publish('', jobs), consume('', jobs)])

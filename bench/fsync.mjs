@@ -1,19 +1,18 @@
 #!/usr/bin/env node
 /**
  * What an fsync before each answer costs (`appendfsync always`), beside one a second: publishes and cycles with 64 connections, where
- * many commands share an fsync, and with one, where each waits for its own. Both run in turns, and an fsync of this disk is measured
- * in the same run.
+ * many commands share an fsync, and with one, where each waits for its own. Both run in turns. What an fsync takes is measured in the same
+ * run and on the same Redis: by how much a bare SET is slower.
  *
  *     runFsync({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/fsync.mjs [--quick]`. Medians of the rounds. The temporary folder must be on a disk.
  */
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { startGenerator } from './load/generator.mjs';
 import { BODY, cycle, publish } from './load/workloads.mjs';
-import { temporaryFolder } from './measure/processes.mjs';
 import { median } from './measure/quantiles.mjs';
 import { runStandalone } from './scenarios/standalone.mjs';
 import { medianOf } from './scenarios/throughput.mjs';
@@ -38,9 +37,11 @@ export async function runFsync({ program, redis, workers, quick, log }) {
   const load = startGenerator();
   const measured = [];
   try {
-    const syncs = [medianSync(size.syncs)];
+    /** @type {Record<string, number[]>} */
+    const sets = { everysec: [], always: [] };
     for (let round = 0; round <= size.rounds; round++) {
       for (const [aof, server] of round % 2 === 0 ? servers : servers.toReversed()) {
+        sets[aof]?.push(await medianSet(server.redisPort ?? 0, size.syncs));
         await load.connect(server);
         for (const row of workloadsOf(size)) {
           const one = await load.measure(server, row);
@@ -48,10 +49,9 @@ export async function runFsync({ program, redis, workers, quick, log }) {
           if (round > 0) measured.push({ ...one, key: `${one.key} ${aof}` });
         }
       }
-      syncs.push(medianSync(size.syncs));
       log(`round ${round} of ${size.rounds}`);
     }
-    return { rows: rowsOf(measured, median(syncs)) };
+    return { rows: rowsOf(measured, median(sets.always) - median(sets.everysec)) };
   } finally {
     await load.stop();
     await Promise.all(servers.map(([, server]) => server.stop()));
@@ -68,17 +68,17 @@ function workloadsOf({ jobs, cycles, lone }) {
   ];
 }
 
-/** An append of a job and its fdatasync, in milliseconds. */
-function medianSync(count) {
-  const file = openSync(join(temporaryFolder(), 'sync'), 'a');
+/** A SET of a job by one connection, in milliseconds. @param {number} port @param {number} count */
+async function medianSet(port, count) {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true);
   const times = [];
   for (let i = 0; i < count; i++) {
     const beganMs = performance.now();
-    writeSync(file, BODY);
-    fdatasyncSync(file);
+    socket.write(`SET bench ${String(BODY)}\r\n`);
+    await once(socket, 'data');
     times.push(performance.now() - beganMs);
   }
-  closeSync(file);
+  socket.destroy();
   return median(times);
 }
 

@@ -28,8 +28,8 @@ export function startGenerator() {
   const load = startLoad('generator-process.mjs');
   return {
     /** Sends all that follows to a testServer. @param {import('../servers/test-server.mjs').TestServer} testServer */
-    connect: ({ host = '127.0.0.1', port, token }) =>
-      load.call('connect', { host, port, token, count: CONNECTIONS }),
+    connect: ({ host = '127.0.0.1', port, token, connections: count = CONNECTIONS }) =>
+      load.call('connect', { host, port, token, count }),
 
     /** Names a list of targets, for workloads with that `spread`. @param {string} name @param {import('./requests.mjs').Target[]} targets */
     spread: (name, targets) => load.call('spread', { name, targets }),
