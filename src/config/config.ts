@@ -199,7 +199,7 @@ export class TokensConfig extends RedisTarget {}
 /** Data of the embedded Redis on this machine. */
 export class DataConfig {
   @Text() dir = 'data';
-  @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
+  @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'always';
   @WholeNumber(0, MAX_QUOTA_BYTES) max_memory_bytes = 0;
 }
 

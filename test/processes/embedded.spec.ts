@@ -116,7 +116,7 @@ describe('the embedded Redis', () => {
     expect(redis.adopted).toBe(false);
     expect(['appendonly', 'appendfsync', 'maxmemory-policy', 'port', 'save'].map(value)).toEqual([
       'yes',
-      'everysec',
+      'always',
       'noeviction',
       '0',
       '',

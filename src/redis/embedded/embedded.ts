@@ -28,7 +28,7 @@ const STOP_MS = 30_000;
 export interface EmbeddedRedisOptions {
   readonly pool: string;
   readonly dataDir: string;
-  /** When the AOF is synced to disk; `everysec` by default. Set on an adopted Redis too. */
+  /** When the AOF is synced to disk; `always` by default. Set on an adopted Redis too. */
   readonly appendfsync?: 'everysec' | 'always';
   /** Limit of its data in bytes; 0 or left out: none is set. Set on an adopted Redis too. */
   readonly maxMemoryBytes?: number;
@@ -76,7 +76,7 @@ export class EmbeddedRedis {
     const dir = join(resolve(options.dataDir), options.pool);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const real = realpathSync(dir);
-    const { log, appendfsync = 'everysec', maxMemoryBytes = 0 } = options;
+    const { log, appendfsync = 'always', maxMemoryBytes = 0 } = options;
     const lock = OwnerLock.take(real);
     const redis = new EmbeddedRedis(
       real,

@@ -132,7 +132,7 @@ function redisArguments(dir: string, socketPath: string): string[] {
     unixsocketperm: '700',
     dir,
     appendonly: 'yes',
-    appendfsync: 'everysec',
+    appendfsync: 'always',
     'maxmemory-policy': 'noeviction',
     save: '',
     daemonize: 'no',
