@@ -85,6 +85,7 @@ export class RedisPool {
   private readonly floor: LeaseFloor;
   private readonly losses: LossDetector;
   private readonly client: Client;
+  /** All that the pool has opened. */
   private readonly connections = new Set<Client>();
   /** Connections, and nodes of a Cluster, whose set-up Redis refused last, and why. */
   private readonly refused = new Map<Client | string, string>();

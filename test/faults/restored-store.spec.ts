@@ -340,6 +340,9 @@ describe('a deposed master that still answers', () => {
     const proxy = await TcpProxy.start(deposed!.port);
     const admins = [deposed, successor].map((one) => new Redis(one!.port, '127.0.0.1', { protocol: 2 }));
     const pools: RedisPool[] = [];
+    // One for commands and one for wake-ups: no call is cut off any more.
+    const connectedTo = (admin: Redis): Promise<unknown> =>
+      waitFor(async () => String(await admin.client('LIST')).match(/name=pumphouse/g)?.length === 2, 10_000);
     const connect = async (url: string, ns?: string): Promise<EngineFixture> => {
       const pool = await RedisPool.connect('default', testPoolOptions({ url }), silentLog);
       pools.push(pool);
@@ -354,13 +357,13 @@ describe('a deposed master that still answers', () => {
       // One connection of the server goes to the successor, and the others stay.
       proxy.targetPort = successor!.port;
       await admins[0]!.client('KILL', 'TYPE', 'PUBSUB');
-      await waitFor(async () => String(await admins[1]!.client('LIST')).includes('pumphouse'), 10_000);
+      await connectedTo(admins[1]!);
       await waitFor(() => f.pool.status.up, 10_000);
       const granted = [...(await leaseAll(f))];
       // And back again.
       proxy.targetPort = deposed!.port;
       await admins[1]!.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-      await waitFor(() => !f.pool.status.up);
+      await connectedTo(admins[0]!);
       await waitFor(() => f.pool.status.up, 10_000);
       granted.push(...(await leaseAll(f)));
       for (const { port } of [deposed!, successor!]) {
