@@ -43,10 +43,7 @@ describe('the judge from outside', () => {
         ['cluster', 100_000, 36],
         ['lagging', 20_000, 6],
       ]
-    : [
-        ['redis', 20_000, 13],
-        ['losses', 4_000, 4],
-      ];
+    : [['redis', 20_000, 13]];
 
   (canPlay ? it : it.skip).each(stores)(
     'finds nothing wrong with three servers on %s',
