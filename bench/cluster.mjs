@@ -11,7 +11,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { startGenerator } from './load/generator.mjs';
+import { CONNECTIONS, startGenerator } from './load/generator.mjs';
 import { ack, consume, publish } from './load/workloads.mjs';
 import { median } from './measure/quantiles.mjs';
 import { cpuSeconds, stop, until } from './measure/processes.mjs';
@@ -23,8 +23,6 @@ import { makeTokens, NAMESPACE, spawnServer } from './servers/test-server.mjs';
 const SIZES = { full: { jobs: 40_000, rounds: 5 }, quick: { jobs: 6_400, rounds: 1 } };
 const NAMESPACES = 64;
 const MASTERS = 4;
-/** For each master: a fourth of the load would make smaller batches, in which a job costs more. */
-const CONNECTIONS = 64;
 const LEAST = 3.2;
 const SLOTS = 16_384;
 
@@ -114,6 +112,7 @@ async function join(nodes) {
 
 /** Publishes, consumes and acknowledges. @returns microseconds per job: of each master, and of the server */
 async function playOn(load, { testServer, targets, nodes }, { jobs }) {
+  // The usual number for each master: with less load the batches are smaller, and a job costs more.
   await load.connect({ ...testServer, connections: CONNECTIONS * nodes.length });
   await load.spread('namespaces', targets);
   const before = { server: testServer.cpu().server, nodes: nodes.map((node) => node.cpu()) };

@@ -1,8 +1,11 @@
+import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { QueueError } from '../domain/errors.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
 import { faultOf, isStateOfRedis, type RedisFault, toQueueError, unavailable } from './errors.js';
+import type { Arg } from './scripts/script.js';
+import type { Send } from './set-up.js';
 
 /** First and longest pause before a call is retried, in milliseconds. */
 const FIRST_PAUSE_MS = 10;
@@ -55,6 +58,11 @@ export class Calls {
         await sleep(pauseMs);
       }
     }
+  }
+
+  /** Sends commands over a connection, each once. */
+  over(connection: Redis): Send {
+    return (...args) => this.attempt(() => connection.call(...(args as [string, ...Arg[]])));
   }
 
   /** Sends once. @throws {QueueError} `pool_unavailable` when the time is over; or the error of `send` */

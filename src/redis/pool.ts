@@ -37,7 +37,7 @@ import {
   ScriptCaller,
 } from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
-import { type Admit, LOADS, type Send, SetUpError } from './set-up.js';
+import { type Admit, LOADS, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -363,7 +363,7 @@ export class RedisPool {
   private async checkRights(): Promise<void> {
     const { client } = this;
     for (const node of isCluster(client) ? client.nodes('master') : [client]) {
-      const send: Send = (...args) => this.calls.attempt(() => node.call(...(args as [string, ...Arg[]])));
+      const send = this.calls.over(node);
       try {
         await requireRights(send, this.rights());
       } catch (error) {

@@ -4,7 +4,6 @@ import type { Calls, RedisClock } from '../calls.js';
 import type { LeaseFloor } from '../lease-floor.js';
 import type { LossDetector } from '../loss-detector.js';
 import { parseInfo } from '../parse-info.js';
-import type { Arg } from '../scripts/script.js';
 
 /** The masters of a Cluster: each is probed separately, and one that does not answer only loses its own connection. */
 export class ClusterNodes {
@@ -80,10 +79,7 @@ export class ClusterNodes {
       this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
       const facts = parseInfo(String(await this.calls.attempt(() => node.call('INFO', 'replication'))));
       if (!this.floor.knows(facts)) throw new Error(`the data of ${owner} has another history`);
-      await this.losses.probe(
-        (...args) => this.calls.attempt(() => node.call(...(args as [string, ...Arg[]]))),
-        owner,
-      );
+      await this.losses.probe(this.calls.over(node), owner);
     } catch (error) {
       /* guard: silent-node-is-disconnected-alone */ /* guard: silent-node-is-disconnected */ node.disconnect();
       throw error;
