@@ -46,6 +46,24 @@ it('a recurring job makes a job for each slot in time, with and without consumer
   });
 });
 
+it('a recurring job that is removed and set again makes jobs that no earlier lease ends', async () => {
+  const leaseFirst = async () => {
+    await set(SECOND);
+    await pass(1);
+    const [job] = await f.lease('q');
+    return job!;
+  };
+  const late = await leaseFirst();
+  await f.engine.ack(f.ns, 'q', late.id, late.lease);
+  await recurrings().remove(f.ns, 'r');
+  const present = await leaseFirst();
+
+  expect([late.id, present.id]).toEqual(['r-1', 'r-1']);
+  expect(present.lease).toBeGreaterThan(late.lease);
+  expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
+  expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
+});
+
 it('a recurring job makes jobs that name it and their due time', async () => {
   const template = { queue: 'q', body: Buffer.from([0, 255]), contentType: 'a/b', type: 't', tags: ['g'] };
   await set(SECOND, { template: { ...template, priority: 3, tries: 7, ttrMs: 9, retentionMs: 60_000 } });

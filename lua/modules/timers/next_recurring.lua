@@ -76,6 +76,9 @@ function spawn_next(id, recurring, slot)
     take_own_key(id, recurring)
   end
   local options = cjson.decode(recurring.options)
+  -- Stored options have no id, and look minted. A job with this id may have been there before.
+  -- guard: slot-lease-from-clock
+  options.minted = nil
   options.needs = dependencies.ids_in(recurring.needs)
   local reason = spawn(id, child, recurring, options, slot)
   if reason then
