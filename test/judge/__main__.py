@@ -92,6 +92,8 @@ def play(options, folder):
     store = make_store(network, folder)
     settings = store.settings()
     servers = [Server(network.host(f"server{i}", 21 + i), f"{folder}/server{i}", options.tree, settings) for i in range(SERVERS)]
+    for server in servers:
+        server.host.limit_unsent(load.BULKY_BYTES // 2)
     receiver = Process(network.host("receiver", 31), f"{folder}/receiver")
     try:
         store.start()

@@ -335,11 +335,13 @@ class Checker:
         """Whether a client may have hung up after the server had sent it this job: then its lease lasts.
 
         Not if no client was waiting when the lease was granted, but for the time that the server needs to see that one is gone. Nor if it was
-        a large answer that the client did not read: no system takes all of it.
+        a large answer that the client did not read, because no system takes all of it, unless a fault kept the server from undoing it.
         """
-        if job["lease_ends"] is None or job["queue"] != "hung-up":
+        if job["lease_ends"] is None or job["queue"] not in ("hung-up", "bulky"):
             return False
-        calls = [one for one in self.lease_calls if one["queues"] == ["hung-up"] and one["out"] == "unknown"]
+        calls = [one for one in self.lease_calls if one["queues"] == [job["queue"]] and one["out"] == "unknown"]
+        if job["queue"] == "bulky":
+            calls = [one for one in calls if any(fault["t0"] < one["t1"] + SEEN and fault["t1"] > one["t0"] for fault in self.faults)]
         # The clock of Redis may have been set since.
         granted, steps = {job["lease_ends"] - HANG_UP_TTR}, 0
         for one in reversed(self.faults):

@@ -227,6 +227,7 @@ class Judgement(unittest.TestCase):
         history = History().publish(0, "a", queue="bulky").no_lease(100, queue="bulky")
         history.left("a", state="leased", queue="bulky", lease_ends=600_100)
         self.expect(history, "idle")
+        self.expect(history.fault(50, "kill of a server", until=150))
 
     def test_a_fault_without_effect(self):
         self.expect(History().fault(0, "loss of packets", effect=""), "ineffective")

@@ -50,6 +50,10 @@ class Host:
         """What stands before a command that runs on this host."""
         return ["ip", "netns", "exec", self.name]
 
+    def limit_unsent(self, most):
+        """The system takes at most so many bytes of a connection that its peer does not read."""
+        self.run("sh", "-c", f"echo 4096 {most // 2} {most} > /proc/sys/net/ipv4/tcp_wmem")
+
     def drop(self, peer, incoming=True, outgoing=True, percent=100):
         """Drops packets between this host and the address of a peer."""
         some = [] if percent == 100 else ["numgen", "random", "mod", "100", "<", str(percent)]

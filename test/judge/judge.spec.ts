@@ -43,7 +43,10 @@ describe('the judge from outside', () => {
         ['cluster', 100_000, 36],
         ['lagging', 20_000, 6],
       ]
-    : [['redis', 20_000, 13]];
+    : [
+        ['redis', 20_000, 13],
+        ['losses', 4_000, 4],
+      ];
 
   (canPlay ? it : it.skip).each(stores)(
     'finds nothing wrong with three servers on %s',

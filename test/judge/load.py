@@ -37,7 +37,7 @@ CRON_QUEUE = "cron"
 QUEUES = [*SHARES, "strict", "parts", "callback", "bulky", CRON_QUEUE]
 #: Workers leave these alone until the end: they are for clients that hang up, each of which finds jobs at once.
 SPARED = ("hung-up", "bulky")
-#: So many jobs of a producer have a payload of so many bytes. Together they are more than a system takes for a client that does not read.
+#: So many jobs of a producer have a payload of so many bytes. One is more than the system of a server takes for a client that does not read.
 BULKY, BULKY_BYTES = 100, 60_000
 #: Workers lease from these: the others are pushed, or leased by lmstfy's API.
 LEASED = [queue for queue in QUEUES if queue not in ("wire", "pushed", *SPARED)]
