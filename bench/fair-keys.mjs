@@ -27,6 +27,8 @@ const MANY = 100;
 /** Keys of the queue that becomes fair. */
 const KEYS_OF_SWITCH = 1_000;
 const MOST = { bytes: 300, idleBytes: 1, ratio: 1.3, commandMs: 5 };
+/** Commands of Redis that take less are not told apart, in ms. */
+const LOGGED_MS = 0.5;
 /** The scripts that move jobs, and leases meanwhile. */
 const IN_MOVE = /_order_fairly_|_extended_lease_/;
 /** Servers look at each queue once a minute. */
@@ -101,9 +103,9 @@ const switchRow = (key, name, { ms, commands, leases, p99 }) => ({
   ...{ key, name, unit: 'ms' },
   values: {
     ...{ ms, leases, 'p99 of a lease': p99 },
-    ...{ 'a command p50': commands.p50, p99: commands.p99, max: commands.max },
+    ...{ calls: commands.count, 'a call p99': commands.p99, max: commands.max },
   },
-  ...{ target: `p99 of commands ≤ ${MOST.commandMs}`, met: commands.p99 <= MOST.commandMs },
+  ...{ target: `p99 of calls ≤ ${MOST.commandMs}`, met: commands.p99 <= MOST.commandMs },
 });
 
 /** Publishes the jobs of a queue. */
@@ -185,22 +187,39 @@ async function bytesOfKeys(bench) {
 
 /** Makes a queue fair or not, and leases its jobs until the move has ended. */
 async function switchFair({ call, client, log }, fair) {
-  await client.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '200000');
+  // To log each command, also those within scripts, would cost more than they do.
+  await client.config(
+    'SET',
+    'slowlog-log-slower-than',
+    String(LOGGED_MS * 1_000),
+    'slowlog-max-len',
+    '200000',
+  );
   await client.slowlog('RESET');
   const times = [];
-  const beganMs = performance.now();
+  const [before, beganMs] = [await scriptCalls(client), performance.now()];
   await call('PATCH', 'queues/switch', { fair });
   do {
     times.push(await timeOf(() => call('POST', 'leases', { queues: ['switch'], ttr_ms: 3_600_000 })));
   } while (await isMoving(client));
   const ms = performance.now() - beganMs;
+  const calls = (await scriptCalls(client)) - before;
   const all = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 200_000));
   await client.config('SET', 'slowlog-log-slower-than', '-1');
-  const commands = quantiles(
-    all.filter(([, , , args]) => IN_MOVE.test(args.join(' '))).map(([, , us]) => us / 1_000),
-  );
+  const slow = all.filter(([, , , args]) => IN_MOVE.test(args.join(' '))).map(([, , us]) => us / 1_000);
+  // The calls that are not logged took less.
+  const commands = quantiles([...Array.from({ length: calls - slow.length }, () => LOGGED_MS), ...slow]);
   log(`fair ${fair}: ${(ms / 1_000).toFixed(1)} s`);
   return { ms, commands, leases: times.length, p99: quantiles(times).p99 };
+}
+
+/** How many scripts Redis has run. */
+async function scriptCalls(client) {
+  const facts = await client.info('commandstats');
+  return [...facts.matchAll(/^cmdstat_(?:fcall|evalsha?):calls=(\d+)/gm)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  );
 }
 
 /** Whether jobs of a queue are still to be moved to or from the lists of their keys. */
