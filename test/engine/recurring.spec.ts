@@ -60,8 +60,8 @@ it('a recurring job that is removed and set again makes jobs that no earlier lea
 
   expect([late.id, present.id]).toEqual(['r-1', 'r-1']);
   expect(present.lease).toBeGreaterThan(late.lease);
-  expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
-  expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
+  expect(await f.engine.ackMany(f.ns, [late])).toEqual(['lease_lost']);
+  expect(await f.engine.ackMany(f.ns, [present])).toEqual(['acked']);
 });
 
 it('a recurring job makes jobs that name it and their due time', async () => {

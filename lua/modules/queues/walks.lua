@@ -138,34 +138,28 @@ local function walk_on_back(key, at, id, n, number, kind, to)
 end
 
 -- Like walk_list. A place counts from the end of the list, where jobs come and tombstones are taken out: the reader looks for the id that was there on
--- both sides. If it is gone, the list is read from its end again: a job may come twice, but none is left out.
+-- both sides, from where it was. If it is gone, the list is read from its end again: a job may come twice, but none is left out. It is gone in each step
+-- while a sweep follows the jobs that leave the list from its end (queues/adoption).
+local FIRST_WINDOW, MOST_AWAY = 50, 5000
+
+local function find_entry(key, first, last, id)
+  local entries = redis.call("LRANGE", key, first, last)
+  for i = #entries, 1, -1 do
+    if string.sub(entries[i], 1, -2) == id then
+      return last - #entries + i
+    end
+  end
+end
+
 local function place_before(key, at, id)
-  -- Mostly nothing has come or gone since.
-  if string.sub(redis.call("LRANGE", key, at, at)[1] or "", 1, -2) == id then
-    return at - 1
+  local head, tail, window = at, at, FIRST_WINDOW
+  local found = find_entry(key, at, at, id)
+  while not found and at - head < MOST_AWAY do
+    local to = math.min(tail + window, -1)
+    found = tail < to and find_entry(key, tail + 1, to, id) or find_entry(key, head - window, head - 1, id)
+    head, tail, window = head - window, to, window * 2
   end
-  local first, last = at - MOST_BACK, at + MOST_BACK
-  for from = at, first, -LOOK_BACK do
-    local entries = redis.call("LRANGE", key, from - LOOK_BACK + 1, from)
-    for i = #entries, 1, -1 do
-      if string.sub(entries[i], 1, -2) == id then
-        return from - #entries + i - 1
-      end
-    end
-    if #entries < LOOK_BACK then
-      break
-    end
-  end
-  for from = at + 1, math.min(last, -1), LOOK_BACK do
-    local to = math.min(from + LOOK_BACK - 1, -1)
-    local entries = redis.call("LRANGE", key, from, to)
-    for i, entry in ipairs(entries) do
-      if string.sub(entry, 1, -2) == id then
-        return to - #entries + i - 1
-      end
-    end
-  end
-  return -1
+  return (found or 0) - 1
 end
 
 local function walk_list_back(key, at, id, n, number)
