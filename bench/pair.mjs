@@ -6,6 +6,8 @@
  *     --gate                  a verdict on each row; exits with 1 if the build costs more than it may (gate.mjs)
  *     --rounds N              measured rounds, 6 if left out
  *     --processes N           servers of each build, 3 if left out
+ *     --rows KEY,KEY          these rows only, each with those that fill its queue: `lone` is all rows with one connection. A row that was
+ *                             over its bound can be repeated with more rounds
  *     --redis PROGRAM         another program than redis-server
  *
  * First Redis's instructions are counted, on a Redis of their own: by `perf` where the processor has counters, else by callgrind.
@@ -41,9 +43,19 @@ const { values: flags } = parseArgs({
     gate: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '6' },
     processes: { type: 'string', default: '3' },
+    rows: { type: 'string' },
     redis: { type: 'string', default: 'redis-server' },
   },
 });
+
+const wantedRows = flags.rows?.split(',');
+
+/** @param {Parameters<typeof pairWorkloads>[0]} size */
+function rowsOf(size) {
+  const isWanted = (/** @type {string} */ key) =>
+    wantedRows?.some((name) => key === name || key.startsWith(`${name}-`)) ?? true;
+  return pairWorkloads(size).filter(({ key }) => isWanted(key));
+}
 
 /**
  * @typedef {import('./load/generator.mjs').Generator} Generator
@@ -105,7 +117,7 @@ async function runInTurns(load, servers, { name, rounds, rows }) {
 async function countInstructions(load, folder, counter) {
   const server = await startBuild(folder, counter);
   const batch = { connections: COUNTED_BATCH, hold: server.testServer.pids?.server };
-  const rows = pairWorkloads(COUNTED_SIZE).map((row) => ({ ...batch, ...row }));
+  const rows = rowsOf(COUNTED_SIZE).map((row) => ({ ...batch, ...row }));
   await runInTurns(load, [server], { name: `${counter}, ${folder}`, rounds: COUNTED_ROUNDS, rows });
   await server.testServer.stop();
   /** @type {Map<string, number>} */
@@ -118,7 +130,7 @@ async function countInstructions(load, folder, counter) {
 
 /** Medians over rounds, then over servers. @param {Server[]} servers @param {Map<string, number>} counts @returns {Cost[]} */
 function costsOf(servers, counts) {
-  return pairWorkloads(SIZE).map(({ key, name }) => {
+  return rowsOf(SIZE).map(({ key, name }) => {
     const medians = servers.map(({ measuredWorkloads }) =>
       medianOf(measuredWorkloads.filter((row) => row.key === key)),
     );
@@ -190,7 +202,7 @@ await cleaningUp(async () => {
   await runInTurns(load, servers, {
     name: 'CPU',
     rounds: Number(flags.rounds),
-    rows: pairWorkloads(SIZE),
+    rows: rowsOf(SIZE),
   });
   for (const { testServer } of servers) await testServer.stop();
   await load.stop();
