@@ -226,6 +226,8 @@ describe('`max_run_ms` of a job', () => {
       const found = (await f.find(job.id))!;
       expect(found).toMatchObject({ failure: { group: 'max_run_exceeded' }, crashes: 1 });
       expect(found.failure!.message).toContain('3000');
+      // A number that was never granted.
+      await expect(heartbeat({ ...job, lease: found.lease })).rejects.toMatchObject({ code: 'lease_lost' });
     });
 
     it('stays as it was when a lease was granted', async () => {

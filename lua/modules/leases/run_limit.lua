@@ -1,6 +1,6 @@
 -- max_run_ms: how long a job may run in one lease, whatever its heartbeats. The run counts from the grant of the lease, or from its begin.
 --- @requires core/call, extended/jobs, extended/settings
---- @exports limit_of, queue_limit_for, limit_lease, begin_run, run_end_of, within_run, is_run_over
+--- @exports limit_of, queue_limit_for, limit_lease, begin_run, end_run, run_end_of, within_run, is_run_over
 
 -- What holds for the present lease alone is in one field: its number, the limit in ms, and 1 if its handler has begun. So no other lease needs to clear it.
 local function of_lease(job)
@@ -29,6 +29,16 @@ end
 function limit_lease(job, queue_ms)
   if queue_ms then
     set_of_lease(job, queue_ms, "0")
+  end
+end
+
+-- The run is over: its holder loses the lease. No worker has the number that follows, so the run stays over for that one, too.
+function end_run(job)
+  local limit_ms, has_begun = of_lease(job)
+  -- guard: overrun-ends-the-lease-number
+  jobs.raise_lease(job)
+  if --[[ guard: number-after-a-run-is-refused ]] limit_ms then
+    set_of_lease(job, limit_ms, has_begun and "1" or "0")
   end
 end
 

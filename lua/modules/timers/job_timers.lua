@@ -36,8 +36,7 @@ local function time_out(job)
   if is_overrun then
     group, message = "max_run_exceeded", "it ran for longer than its max_run_ms, " .. text_of(run_limit.limit_of(job))
     last_message = message
-    -- guard: overrun-ends-the-lease-number
-    jobs.raise_lease(job)
+    run_limit.end_run(job)
   end
   if --[[ guard: late-run-keeps-its-start ]] not run_limit.limit_of(job) then -- A late heartbeat goes on with the same run.
     jobs.put(job, "leased", nil)

@@ -211,6 +211,13 @@ export const EXPIRED_LEASES = [
     test: '`max_run_ms` of a job › fails the job at the end of the run, under its retry policy',
   },
   {
+    id: 'number-after-a-run-is-refused',
+    name: 'max_run_ms: the number after the end of a run is refused, also with a limit of the queue',
+    off: 'false',
+    spec: MAX_RUN,
+    test: '`max_run_ms` of a job › a default of a queue › counts from the lease of a job that %s',
+  },
+  {
     id: 'late-run-keeps-its-start',
     name: 'max_run_ms: a late heartbeat does not begin another run',
     off: 'true',
