@@ -31,6 +31,8 @@ const (
 	// The first pause is drawn from the upper half of firstPause, each further one from that of twice as much, up to maxPause.
 	firstPause = 100 * time.Millisecond
 	maxPause   = 2 * time.Second
+	// With less time left no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear.
+	leastAttempt = 250 * time.Millisecond
 )
 
 // maxTimer is the longest time of a wait. Sums of longer ones would overflow.
@@ -100,7 +102,8 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 		}
 		pause := refused.retryAfter + upperJitter(firstPause, maxPause, attempt-1)
 		mayRepeat := refused.err.Retryable && (call.isRepeatable || refused.isNothingDone)
-		if !mayRepeat || attempt >= limits.Tries || time.Now().Add(pause).After(end) {
+		isOver := time.Now().Add(pause + leastAttempt).After(end)
+		if !mayRepeat || attempt >= limits.Tries || isOver {
 			return refused.err
 		}
 		if !sleep(ctx, pause) {

@@ -18,6 +18,8 @@ export const RETRY_LIMITS: RetryLimits = { tries: 20, withinMs: 10_000, attemptM
 /** The first pause is drawn from half of this … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
+/** With less time left no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear. */
+const LEAST_ATTEMPT_MS = 250;
 
 /** What the server has certainly not done when it refuses so. */
 const NOTHING_DONE = new Set([
@@ -128,7 +130,8 @@ export class ApiClient {
         outcome.error.retryable &&
         /* guard: only-repeatable-calls-are-repeated */ (call.isRepeatable ||
           /* guard: undone-calls-are-repeated */ outcome.isNothingDone);
-      if (!mayRepeat || attempt >= limits.tries || performance.now() + pauseMs >= lastMs) throw outcome.error;
+      const isOver = performance.now() + pauseMs + LEAST_ATTEMPT_MS >= lastMs;
+      if (!mayRepeat || attempt >= limits.tries || isOver) throw outcome.error;
       await sleep(pauseMs, call.signal ?? call.hurry);
     }
   }
