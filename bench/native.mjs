@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { runStandalone } from './scenarios/standalone.mjs';
 import { startGenerator } from './load/generator.mjs';
 import { ack, BATCH, BODY, BULK, consume, cycle, MANY, publish } from './load/workloads.mjs';
-import { NAMESPACE, startServer } from './servers/test-server.mjs';
+import { callsOn, NAMESPACE, startServer } from './servers/test-server.mjs';
 import { measureBare, medianOf } from './scenarios/throughput.mjs';
 
 const SIZES = {
@@ -24,6 +24,9 @@ const TTR_MS = 3_600_000;
 const WORKLOAD_MS = 120_000;
 /** What most jobs of a client library have. */
 const TYPED = { type: 'mail', tags: ['welcome'], retry: { kind: 'exponential', delay_ms: 1_000 } };
+
+/** A done job whose result others have. */
+const SOURCE = 'source-1';
 
 /** The most that a row may cost, as a multiple of E: server and Redis together, per job. @type {Record<string, number>} */
 const TARGETS = {
@@ -99,6 +102,16 @@ function byTypeRows(count, key, jobs) {
   ];
 }
 
+/** Publish, lease and ack of typed jobs with something more, beside those of typed jobs without. @param {string} key of the queue, too @param {string} what @param {object} fields @param {number} jobs */
+const flowRows = (key, what, fields, jobs) => [
+  call('/jobs', jobOf(key, { ...TYPED, ...fields }), jobs, {
+    key: `${key}-publish`,
+    name: `v1 publish, ${what}`,
+  }),
+  lease(key, jobs, { key: `${key}-lease`, name: `v1 lease, ${what}` }),
+  settle(jobs, { key: `${key}-ack`, name: `v1 ack, ${what}`, outcome: { result: { sent: true } } }),
+];
+
 /** @param {{ jobs: number, cycles: number, lone: number }} size */
 function workloadsOf({ jobs, cycles, lone }) {
   const many = jobs * 2;
@@ -141,7 +154,29 @@ function workloadsOf({ jobs, cycles, lone }) {
     }),
     lease('fair', jobs, { key: 'fair-lease', name: 'v1 lease, fair queue' }),
     settle(jobs, { key: 'fair-ack', name: 'v1 ack, fair queue' }),
+    ...flowRows('paused', 'another type of the queue is paused', {}, jobs),
+    ...flowRows('max-run', 'with max_run_ms', { max_run_ms: TTR_MS }, jobs),
+    ...flowRows('results', 'with the result of a dependency', { depends_on: [SOURCE] }, jobs),
+    call('/jobs', { jobs: Array(BULK).fill(jobOf('linger')) }, Math.ceil(many / BULK), {
+      ...{ key: 'linger-publish', name: `v1 publish of ${BULK}, per job, again`, per: BULK },
+    }),
+    lease('linger', Math.floor(many / MANY), {
+      ...{ key: 'linger-many', name: `v1 lease of ${MANY} that lingers, per job`, per: MANY },
+      with: { count: MANY, min: MANY, linger_ms: 50 },
+    }),
+    settle(Math.floor(many / BATCH), {
+      ...{
+        key: 'linger-acks',
+        name: `v1 acks of ${BATCH}, per job, again`,
+        requests: 'settleMany',
+        per: BATCH,
+      },
+    }),
     ...fewRows(1, lone),
+    nativeCycle('strict', lone, {
+      ...{ key: 'strict-cycle-1', name: 'v1 cycle, strict order of one key, 1 connection', connections: 1 },
+      job: JSON.stringify(jobOf('strict', { concurrency_key: 'one' })),
+    }),
     ...fewRows(8, cycles),
   ];
 }
@@ -199,15 +234,14 @@ async function loneStore(load, { lone }, { redisPort }) {
 
 /** @param {import('./servers/test-server.mjs').TestServer} testServer */
 async function setQueues({ port, token }) {
-  const headers = { 'X-Token': token, 'Content-Type': TYPE };
-  for (const [queue, settings] of Object.entries({
-    settings: { max_running: 1_000_000 },
-    fair: { fair: true },
-  })) {
-    const url = `http://127.0.0.1:${port}${PATH}/queues/${queue}`;
-    const { status } = await fetch(url, { method: 'PATCH', headers, body: JSON.stringify(settings) });
-    if (status >= 300) throw new Error(`no settings of ${queue}: status ${status}`);
-  }
+  const send = callsOn(port, token);
+  await send('PATCH', 'queues/settings', { max_running: 1_000_000 });
+  await send('PATCH', 'queues/fair', { fair: true });
+  await send('PATCH', 'queues/strict', { order: 'strict' });
+  await send('POST', 'queues/paused/pause', { type: 'other' });
+  await send('POST', 'jobs', { queue: 'source', id: SOURCE, data: 1, retention_ms: TTR_MS });
+  const { jobs } = await send('POST', 'leases', { queues: ['source'] });
+  await send('POST', `jobs/${SOURCE}/ack`, { lease: jobs[0].lease, result: { sent: true } });
 }
 
 /** @param {import('./load/generator.mjs').Measured} row @param {number} e @param {number} loneRate @returns {import('./report/target-table.mjs').Row} */

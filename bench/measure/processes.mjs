@@ -151,7 +151,7 @@ function tickSeconds(pid) {
 }
 
 /** A process and all that it started. @param {number} pid @returns {number[]} */
-function familyOf(pid) {
+export function familyOf(pid) {
   const parents = new Map();
   for (const entry of readdirSync('/proc')) {
     const fields = /^\d+$/.test(entry) ? statOf(Number(entry)) : null;

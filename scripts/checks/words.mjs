@@ -107,7 +107,8 @@ function main(folders) {
         join(folder, file),
       ),
     )
-    .filter((file) => /\.(ts|mjs|lua|sh|py|go)$/.test(file) && !LEFT_OUT.includes(file));
+    .filter((file) => /\.(ts|mjs|lua|sh|py|go)$/.test(file) && !/node_modules/.test(file))
+    .filter((file) => !LEFT_OUT.includes(file));
   let found = 0;
   for (const file of files) {
     const text = readFileSync(join(ROOT, file), 'utf8');
