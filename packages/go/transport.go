@@ -31,7 +31,7 @@ const (
 	// The first pause is drawn from the upper half of firstPause, each further one from that of twice as much, up to maxPause.
 	firstPause = 100 * time.Millisecond
 	maxPause   = 2 * time.Second
-	// With less time left no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear.
+	// With less time left, or less than an attempt may take, no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear.
 	leastAttempt = 250 * time.Millisecond
 )
 
@@ -102,7 +102,7 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 		}
 		pause := refused.retryAfter + upperJitter(firstPause, maxPause, attempt-1)
 		mayRepeat := refused.err.Retryable && (call.isRepeatable || refused.isNothingDone)
-		isOver := time.Now().Add(pause + leastAttempt).After(end)
+		isOver := time.Now().Add(pause + least(leastAttempt, limits.Attempt)).After(end)
 		if !mayRepeat || attempt >= limits.Tries || isOver {
 			return refused.err
 		}

@@ -18,7 +18,7 @@ export const RETRY_LIMITS: RetryLimits = { tries: 20, withinMs: 10_000, attemptM
 /** The first pause is drawn from half of this … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
-/** With less time left no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear. */
+/** With less time left, or less than an attempt may take, no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear. */
 const LEAST_ATTEMPT_MS = 250;
 
 /** What the server has certainly not done when it refuses so. */
@@ -130,7 +130,7 @@ export class ApiClient {
         outcome.error.retryable &&
         /* guard: only-repeatable-calls-are-repeated */ (call.isRepeatable ||
           /* guard: undone-calls-are-repeated */ outcome.isNothingDone);
-      const isOver = performance.now() + pauseMs + LEAST_ATTEMPT_MS >= lastMs;
+      const isOver = performance.now() + pauseMs + Math.min(LEAST_ATTEMPT_MS, limits.attemptMs) >= lastMs;
       if (!mayRepeat || attempt >= limits.tries || isOver) throw outcome.error;
       await sleep(pauseMs, call.signal ?? call.hurry);
     }

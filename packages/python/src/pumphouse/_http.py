@@ -26,7 +26,8 @@ T = TypeVar("T")
 # Seconds. The first pause is drawn from the upper half of FIRST_PAUSE, each further one from that of twice as much, up to MAX_PAUSE.
 FIRST_PAUSE = 0.1
 MAX_PAUSE = 2.0
-# With less time left no further attempt begins: its outcome might stay unknown, and that of the refusal before is clear. In seconds.
+# In seconds. With less time left, or less than an attempt may take, no further attempt begins: its outcome might stay unknown, and that of
+# the refusal before is clear.
 LEAST_ATTEMPT = 0.25
 # How long an answer may take after the client has closed its side of the connection, in seconds.
 HURRY = 1.0
@@ -370,7 +371,7 @@ class Api:
                 assert isinstance(reply, NoAnswer)
                 error = PumphouseError(reply.code, str(reply), retryable=True, attempts=attempt)
                 may_repeat = call.repeatable or not reply.is_sent
-            is_over = time.monotonic() + pause + LEAST_ATTEMPT >= end
+            is_over = time.monotonic() + pause + min(LEAST_ATTEMPT, limits.attempt_s) >= end
             if not may_repeat or attempt >= limits.tries or is_over:
                 raise error
             if (yield min(pause, MAX_WAIT)):
