@@ -1,5 +1,5 @@
 /** RabbitMQ: a quorum queue of one node, and publisher confirms. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../../scripts/setup/free-port.mjs';
 import { start as run } from '../../measure/processes.mjs';
@@ -21,8 +21,6 @@ const PREFETCH = 50;
 export async function start({ folder }) {
   const [port, distribution, epmd] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(join(folder, 'log'), { recursive: true });
-  if (!existsSync(join(folder, '.erlang.cookie')))
-    writeFileSync(join(folder, '.erlang.cookie'), 'PUMPHOUSEBENCHCOOKIE', { mode: 0o400 });
   writeFileSync(join(folder, 'enabled_plugins'), '[].\n');
   writeFileSync(join(folder, 'rabbitmq.conf'), `listeners.tcp.1 = 127.0.0.1:${port}\n`);
   const server = run('/usr/lib/rabbitmq/bin/rabbitmq-server', [], {
@@ -30,6 +28,7 @@ export async function start({ folder }) {
     env: {
       ...process.env,
       HOME: folder,
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-setcookie bench',
       ERL_EPMD_PORT: String(epmd),
       ERL_EPMD_ADDRESS: '127.0.0.1',
       RABBITMQ_NODENAME: 'bench@localhost',
@@ -48,7 +47,7 @@ export async function start({ folder }) {
 /** @param {{ port: number }} address */
 export async function open({ port }) {
   const { default: amqplib } = await import('amqplib');
-  const connection = await amqplib.connect(`amqp://guest:guest@127.0.0.1:${port}`);
+  const connection = await amqplib.connect(`amqp://guest:guest@127.0.0.1:${port}`, { noDelay: true });
   const channel = await connection.createConfirmChannel();
   await channel.assertQueue('jobs', { durable: true, arguments: { 'x-queue-type': 'quorum' } });
   const send = (queue, text) =>
