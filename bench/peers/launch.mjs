@@ -1,5 +1,5 @@
 /** How the stores of all queues are started, ended and measured. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { familyOf, start, stop, until } from '../measure/processes.mjs';
  *
  * @typedef {{ folder: string, mode: 'relaxed' | 'synced' }} Place
  * @typedef {ReturnType<typeof start>} Started
- * @typedef {{ address: object, processes: Started[], leftBehind?: string[][] }} Store leftBehind: commands that end what would outlive it
+ * @typedef {{ address: object, processes: Started[] }} Store
  */
 
 /** Waits until a port is open. @param {Started} started @param {number} port */
@@ -73,7 +73,7 @@ export async function startPostgres({ folder, mode }) {
 }
 
 /** Ends a store as a crash of all its processes would. @param {Store} store */
-export async function kill({ processes, leftBehind = [] }) {
+export async function kill({ processes }) {
   // Before the first one ends: then its children have another parent.
   const pids = processes.flatMap(({ pid }) => familyOf(pid));
   for (const pid of pids) {
@@ -85,7 +85,6 @@ export async function kill({ processes, leftBehind = [] }) {
   }
   await Promise.all(processes.map((one) => stop(one, 'SIGKILL')));
   while (pids.some((pid) => existsSync(`/proc/${pid}/fd/0`))) await sleep(10);
-  for (const [program = '', ...args] of leftBehind) spawnSync(program, args, { stdio: 'ignore' });
 }
 
 /** Bytes of memory of processes and their children; what several share is counted once. @param {Started[]} processes */

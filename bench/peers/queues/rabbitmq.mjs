@@ -23,6 +23,9 @@ export async function start({ folder }) {
   mkdirSync(join(folder, 'log'), { recursive: true });
   writeFileSync(join(folder, 'enabled_plugins'), '[].\n');
   writeFileSync(join(folder, 'rabbitmq.conf'), `listeners.tcp.1 = 127.0.0.1:${port}\n`);
+  // Else the server starts one that outlives it.
+  const names = run('epmd', ['-address', '127.0.0.1', '-port', String(epmd)]);
+  await connects(names, epmd);
   const server = run('/usr/lib/rabbitmq/bin/rabbitmq-server', [], {
     cwd: folder,
     env: {
@@ -41,7 +44,7 @@ export async function start({ folder }) {
     },
   });
   await connects(server, port);
-  return { address: { port }, processes: [server], leftBehind: [['epmd', '-port', String(epmd), '-kill']] };
+  return { address: { port }, processes: [server, names] };
 }
 
 /** @param {{ port: number }} address */
