@@ -40,7 +40,7 @@ const size = flags.quick ? QUICK : FULL;
 /** Where a file system of a test is mounted. @type {string | null} */
 let mounted = null;
 function unmount() {
-  if (mounted !== null) execFileSync('umount', [mounted]);
+  if (mounted !== null) execFileSync('umount', ['-l', mounted]);
   mounted = null;
 }
 // Before the folders are removed.
