@@ -120,8 +120,8 @@ class Checker:
         return any(one["t0"] <= end and one["t1"] >= begin for one in self.jumps)
 
     def during(self, begin, end, *names):
-        """Whether such a fault was in effect within this time."""
-        return any(one["name"] in names and one["t0"] < end and one["t1"] > begin for one in self.faults)
+        """Whether such a fault, or any if none is named, was in effect within this time."""
+        return any((not names or one["name"] in names) and one["t0"] < end and one["t1"] > begin for one in self.faults)
 
     def verdict(self):
         """{invariant: [what is wrong]}; all lists are empty if the run was sound."""
@@ -341,7 +341,7 @@ class Checker:
             return False
         calls = [one for one in self.lease_calls if one["queues"] == [job["queue"]] and one["out"] == "unknown"]
         if job["queue"] == "bulky":
-            calls = [one for one in calls if any(fault["t0"] < one["t1"] + SEEN and fault["t1"] > one["t0"] for fault in self.faults)]
+            calls = [one for one in calls if self.during(one["t0"], one["t1"] + SEEN)]
         # The clock of Redis may have been set since.
         granted, steps = {job["lease_ends"] - HANG_UP_TTR}, 0
         for one in reversed(self.faults):
