@@ -186,7 +186,7 @@ async function bytesOfKeys(bench) {
 }
 
 /** Makes a queue fair or not, and leases its jobs until the move has ended. */
-async function switchFair({ call, client, log }, fair) {
+async function switchFair({ call, store, client, log }, fair) {
   // To log each command, also those within scripts, would cost more than they do.
   await client.config(
     'SET',
@@ -197,13 +197,14 @@ async function switchFair({ call, client, log }, fair) {
   );
   await client.slowlog('RESET');
   const times = [];
-  const [before, beganMs] = [await scriptCalls(client), performance.now()];
+  const { scripts: before } = await store.calls();
+  const beganMs = performance.now();
   await call('PATCH', 'queues/switch', { fair });
   do {
     times.push(await timeOf(() => call('POST', 'leases', { queues: ['switch'], ttr_ms: 3_600_000 })));
   } while (await isMoving(client));
   const ms = performance.now() - beganMs;
-  const calls = (await scriptCalls(client)) - before;
+  const calls = (await store.calls()).scripts - before;
   const all = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 200_000));
   await client.config('SET', 'slowlog-log-slower-than', '-1');
   const slow = all.filter(([, , , args]) => IN_MOVE.test(args.join(' '))).map(([, , us]) => us / 1_000);
@@ -211,15 +212,6 @@ async function switchFair({ call, client, log }, fair) {
   const commands = quantiles([...Array.from({ length: calls - slow.length }, () => LOGGED_MS), ...slow]);
   log(`fair ${fair}: ${(ms / 1_000).toFixed(1)} s`);
   return { ms, commands, leases: times.length, p99: quantiles(times).p99 };
-}
-
-/** How many scripts Redis has run. */
-async function scriptCalls(client) {
-  const facts = await client.info('commandstats');
-  return [...facts.matchAll(/^cmdstat_(?:fcall|evalsha?):calls=(\d+)/gm)].reduce(
-    (sum, [, n]) => sum + Number(n),
-    0,
-  );
 }
 
 /** Whether jobs of a queue are still to be moved to or from the lists of their keys. */

@@ -5,6 +5,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../scripts/setup/free-port.mjs';
+import { redisArguments } from '../servers/redis.mjs';
 import { familyOf, start, stop, until } from '../measure/processes.mjs';
 
 /**
@@ -25,12 +26,15 @@ export function connects(started, port) {
   return until(started, attempt);
 }
 
-/** @param {string} folder @param {number} port @param {Place['mode']} mode */
-export function redisArguments(folder, port, mode) {
-  const sync = mode === 'synced' ? 'always' : 'everysec';
-  const quiet = ['--save', '', '--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'];
-  const aof = ['--appendonly', 'yes', '--appendfsync', sync];
-  return ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...aof, ...quiet];
+/** A Redis with AOF. @param {Place} place */
+export async function startRedis({ folder, mode }) {
+  const port = await freePort();
+  const redis = start(
+    'redis-server',
+    redisArguments(folder, port, mode === 'synced' ? 'always' : 'everysec'),
+  );
+  await connects(redis, port);
+  return { port, redis };
 }
 
 const BIN = '/usr/lib/postgresql/15/bin';

@@ -34,7 +34,11 @@ export async function startRedis(program, aof, counts) {
   const folder = temporaryFolder();
   const port = await freePort();
   const counter = counts && counterOf(counts, folder);
-  const [command = program, ...args] = [...(counter?.prefix ?? []), program, ...settings(folder, port, aof)];
+  const [command = program, ...args] = [
+    ...(counter?.prefix ?? []),
+    program,
+    ...redisArguments(folder, port, aof),
+  ];
   // What Redis does by itself, ten times a second, would be several percent of a count, and more where the machine is slow.
   if (counter) args.push('--hz', '1');
   const started = start(command, args);
@@ -63,7 +67,7 @@ export async function startClusterNode(program) {
     '--cluster-announce-ip',
     HOST,
   ];
-  const started = start(program, [...settings(folder, port, 'off'), ...cluster]);
+  const started = start(program, [...redisArguments(folder, port, 'off'), ...cluster]);
   await until(started, () => inlineCommand(port, 'PING'));
   return {
     ...{ port, busPort, folder, started, pid: started.pid },
@@ -73,7 +77,11 @@ export async function startClusterNode(program) {
 }
 
 /** Without rewrites of the AOF: when they fall is chance, and they would be counted in one row and not in the next. */
-function settings(/** @type {string} */ folder, /** @type {number} */ port, /** @type {string} */ aof) {
+export function redisArguments(
+  /** @type {string} */ folder,
+  /** @type {number} */ port,
+  /** @type {string} */ aof,
+) {
   const persistence = aof === 'off' ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', aof];
   const quiet = ['--save', '', '--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'];
   return ['--port', String(port), '--bind', HOST, '--dir', folder, ...persistence, ...quiet];

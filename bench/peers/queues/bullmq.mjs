@@ -1,7 +1,5 @@
 /** BullMQ on a Redis with AOF. */
-import { freePort } from '../../../scripts/setup/free-port.mjs';
-import { start as run } from '../../measure/processes.mjs';
-import { connects, redisArguments } from '../launch.mjs';
+import { startRedis } from '../launch.mjs';
 
 export const PROGRAMS = { 'redis-server': 'redis-server' };
 const COMMON = ['a worker with the concurrency of the row', 'removeOnComplete'];
@@ -11,11 +9,9 @@ export const MODES = {
 };
 
 /** @param {import('../launch.mjs').Place} place */
-export async function start({ folder, mode }) {
-  const port = await freePort();
-  const server = run('redis-server', redisArguments(folder, port, mode));
-  await connects(server, port);
-  return { address: { port }, processes: [server] };
+export async function start(place) {
+  const { port, redis } = await startRedis(place);
+  return { address: { port }, processes: [redis] };
 }
 
 /** @param {{ port: number }} address */

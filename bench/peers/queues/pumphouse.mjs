@@ -1,10 +1,7 @@
 /** Pumphouse on a Redis of its own, by its Node.js client. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { freePort } from '../../../scripts/setup/free-port.mjs';
-import { BUILT_SERVER, requestToken } from '../../servers/test-server.mjs';
-import { start as run, until } from '../../measure/processes.mjs';
-import { connects, redisArguments } from '../launch.mjs';
+import { BUILT_SERVER, NAMESPACE, requestToken, spawnServer } from '../../servers/test-server.mjs';
+import { until } from '../../measure/processes.mjs';
+import { connects, startRedis } from '../launch.mjs';
 
 export const PROGRAMS = { 'redis-server': 'redis-server' };
 const COMMON = [
@@ -15,33 +12,13 @@ export const MODES = {
   relaxed: ['appendfsync everysec', ...COMMON],
   synced: ['appendfsync always', ...COMMON],
 };
-const NAMESPACE = 'bench';
 const PUBLISHED_AT_ONCE = 64;
 
 /** @param {import('../launch.mjs').Place} place */
-export async function start({ folder, mode }) {
-  const [redisPort, port, adminPort] = [await freePort(), await freePort(), await freePort()];
-  const redis = run('redis-server', redisArguments(folder, redisPort, mode));
-  await connects(redis, redisPort);
-  const config = join(folder, 'pumphouse.toml');
-  writeFileSync(
-    config,
-    `[server]
-host = "127.0.0.1"
-port = ${port}
-[admin]
-host = "127.0.0.1"
-port = ${adminPort}
-[pools.default]
-url = "redis://127.0.0.1:${redisPort}"
-allow_unsafe = true
-[data]
-dir = "${join(folder, 'data')}"
-[log]
-level = "warn"
-`,
-  );
-  const server = run(process.execPath, [BUILT_SERVER, '-c', config]);
+export async function start(place) {
+  const { port: redisPort, redis } = await startRedis(place);
+  const store = { port: redisPort, folder: place.folder };
+  const { server, port, adminPort } = await spawnServer({ program: BUILT_SERVER, store, workers: 1 });
   const token = await until(server, () => requestToken(`http://127.0.0.1:${adminPort}`, NAMESPACE));
   await connects(server, port);
   return { address: { url: `http://127.0.0.1:${port}`, token }, processes: [server, redis] };
