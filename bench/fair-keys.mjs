@@ -27,8 +27,8 @@ const MANY = 100;
 /** Keys of the queue that becomes fair. */
 const KEYS_OF_SWITCH = 1_000;
 const MOST = { bytes: 300, idleBytes: 1, ratio: 1.3, commandMs: 5 };
-/** Commands of Redis that take less are not told apart, in ms. */
-const LOGGED_MS = 0.5;
+/** Commands of Redis that take less are left out, in ms. */
+const LOGGED_MS = 0.1;
 /** The scripts that move jobs, and leases meanwhile. */
 const IN_MOVE = /_order_fairly_|_extended_lease_/;
 /** Servers look at each queue once a minute. */
@@ -103,9 +103,9 @@ const switchRow = (key, name, { ms, commands, leases, p99 }) => ({
   ...{ key, name, unit: 'ms' },
   values: {
     ...{ ms, leases, 'p99 of a lease': p99 },
-    ...{ calls: commands.count, 'a call p99': commands.p99, max: commands.max },
+    ...{ 'a command p50': commands.p50, p99: commands.p99, max: commands.max },
   },
-  ...{ target: `p99 of calls ≤ ${MOST.commandMs}`, met: commands.p99 <= MOST.commandMs },
+  ...{ target: `p99 of commands ≤ ${MOST.commandMs}`, met: commands.p99 <= MOST.commandMs },
 });
 
 /** Publishes the jobs of a queue. */
@@ -186,30 +186,23 @@ async function bytesOfKeys(bench) {
 }
 
 /** Makes a queue fair or not, and leases its jobs until the move has ended. */
-async function switchFair({ call, store, client, log }, fair) {
-  // To log each command, also those within scripts, would cost more than they do.
-  await client.config(
-    'SET',
-    'slowlog-log-slower-than',
-    String(LOGGED_MS * 1_000),
-    'slowlog-max-len',
-    '200000',
-  );
+async function switchFair({ call, client, log }, fair) {
+  // Not all: commands within scripts are logged, too, and that would cost more than they do.
+  const logged = String(LOGGED_MS * 1_000);
+  await client.config('SET', 'slowlog-log-slower-than', logged, 'slowlog-max-len', '1000000');
   await client.slowlog('RESET');
   const times = [];
-  const { scripts: before } = await store.calls();
   const beganMs = performance.now();
   await call('PATCH', 'queues/switch', { fair });
   do {
     times.push(await timeOf(() => call('POST', 'leases', { queues: ['switch'], ttr_ms: 3_600_000 })));
   } while (await isMoving(client));
   const ms = performance.now() - beganMs;
-  const calls = (await store.calls()).scripts - before;
-  const all = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 200_000));
+  const all = /** @type {[number, number, number, string[]][]} */ (await client.slowlog('GET', 1_000_000));
   await client.config('SET', 'slowlog-log-slower-than', '-1');
-  const slow = all.filter(([, , , args]) => IN_MOVE.test(args.join(' '))).map(([, , us]) => us / 1_000);
-  // The calls that are not logged took less.
-  const commands = quantiles([...Array.from({ length: calls - slow.length }, () => LOGGED_MS), ...slow]);
+  const commands = quantiles(
+    all.filter(([, , , args]) => IN_MOVE.test(args.join(' '))).map(([, , us]) => us / 1_000),
+  );
   log(`fair ${fair}: ${(ms / 1_000).toFixed(1)} s`);
   return { ms, commands, leases: times.length, p99: quantiles(times).p99 };
 }
