@@ -3,6 +3,7 @@ import type {
   AckResult,
   IdempotencyRecord,
   LeasedJob,
+  LeaseOfJob,
   LeaseRequest,
   NewJob,
   PublishOptions,
@@ -31,9 +32,6 @@ import type { Workers } from './queues/workers.js';
 import type { Recurrings } from './recurring/recurring.js';
 import type { LeaseOperations } from './settle/lease-operations.js';
 import type { StatisticsReading } from './stats/statistics.js';
-
-/** A lease, by which it is taken back. */
-export type LeaseOfJob = Pick<LeasedJob, 'id' | 'lease' | 'receipt'>;
 
 /**
  * The queues of one pool: of one Redis (`PoolEngine`), or of two while the pool moves (`movingEngine`). Callers see no
@@ -109,7 +107,7 @@ export interface EngineCalls {
    * Gives back leases whose responses did not arrive: each job goes to the front of the ready list and its try is not
    * used. A job that has been settled or leased again since stays as it is.
    *
-   * @throws {QueueError} an error of the store; the jobs come back when their leases expire
+   * @throws {QueueError} an error of the store; the engine tries again until it succeeds, or the leases end
    */
   undo(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void>;
 

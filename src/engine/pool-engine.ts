@@ -5,6 +5,7 @@ import type {
   ImportedJob,
   ImportResult,
   LeasedJob,
+  LeaseOfJob,
   LeaseRequest,
   NewJob,
   PublishOptions,
@@ -13,7 +14,7 @@ import type { Durability } from '../domain/durability.js';
 import type { LoopStatus } from '../domain/loop.js';
 import type { RedisPool } from '../redis/pool.js';
 import { createComponents, type EngineOptions, type EngineComponents } from './components.js';
-import type { DeadLetterCalls, Engine, JobCalls, LeaseOfJob } from './engine.js';
+import type { DeadLetterCalls, Engine, JobCalls } from './engine.js';
 import type { Explainer } from './explain/explainer.js';
 import type { History } from './history/history.js';
 import type { EventFeed } from './events/feed.js';

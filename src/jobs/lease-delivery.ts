@@ -91,7 +91,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
     await Promise.all(this.undoing);
   }
 
-  /** Undoes leases whose response did not reach the client. If that fails, the jobs come back when their leases expire. */
+  /** Undoes leases whose response did not reach the client. */
   private undo({ pool, namespace }: Caller, jobs: readonly LeasedJob[]): void {
     const undo = this.engines
       .of(pool)
@@ -99,7 +99,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
       .catch((error: unknown) => {
         this.log.warn(
           { err: error, pool, namespace, jobs: jobs.length },
-          'undelivered leases were not undone',
+          'undelivered leases are not undone yet: it is tried again until they end',
         );
       })
       .finally(() => this.undoing.delete(undo));

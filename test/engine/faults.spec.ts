@@ -189,6 +189,25 @@ describe('connections', () => {
       throw new Error('no lease was undone');
     });
 
+    it.each(['away', 'silent'])('undoes leases later if Redis was %s, without using a try', async (state) => {
+      const { ns } = f;
+      await f.publish('q', { tries: 1 });
+      await f.put('q', { tries: 1, tags: ['extended'] });
+      const jobs = await f.lease('q', { count: 2, ttrMs: 600_000, confirms: true });
+      expect(jobs).toHaveLength(2);
+      if (state === 'away') await proxy.down();
+      else proxy.dropsReplies = true;
+      await expect(f.engine.undo(ns, jobs)).rejects.toMatchObject({ code: 'pool_unavailable' });
+      await sleep(500);
+      if (state === 'away') await proxy.up();
+      else proxy.dropsReplies = false;
+
+      await waitFor(async () => (await witness.engine.queues.counts(ns, ['q']))[0]?.ready === 2);
+      // The record of the leases is gone, too.
+      await waitFor(async () => (await witness.pool.read('EXISTS', f.pool.keys.namespace(ns).sending)) === 0);
+      expect(await f.lease('q', { count: 2 })).toMatchObject([{ triesLeft: 0 }, { triesLeft: 0 }]);
+    });
+
     it('keeps a long poll over an outage of 1.5 s, and gives it a job afterwards', async () => {
       const waiting = f.lease('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);

@@ -335,18 +335,21 @@ class Checker:
         """Whether a client may have hung up after the server had sent it this job: then its lease lasts.
 
         Not if no client was waiting when the lease was granted, but for the time that the server needs to see that one is gone. Nor if it was
-        a large answer that the client did not read, because no system takes all of it, unless a fault kept the server from undoing it.
+        a large answer that the client did not read, because no system takes all of it, unless the lease was granted during a fault. A fault
+        begins only when all earlier ones were undone.
         """
         if job["lease_ends"] is None or job["queue"] not in ("hung-up", "bulky"):
             return False
         calls = [one for one in self.lease_calls if one["queues"] == [job["queue"]] and one["out"] == "unknown"]
-        if job["queue"] == "bulky":
-            calls = [one for one in calls if self.during(one["t0"], one["t1"] + SEEN)]
         # The clock of Redis may have been set since.
         granted, steps = {job["lease_ends"] - HANG_UP_TTR}, 0
         for one in reversed(self.faults):
             steps += one["step"]
             granted.add(job["lease_ends"] - HANG_UP_TTR + steps * 1_000 * MS)
+        if job["queue"] == "bulky":
+            granted = {at for at in granted if self.during(at - SEEN, at + SEEN)}
+            # A slow server may serve such a call long after its client has gone.
+            return any(one["t0"] - SEEN <= at for one in calls for at in granted)
         return any(one["t0"] - SEEN <= at <= self.seen_gone(one) for one in calls for at in granted)
 
     def seen_gone(self, call):

@@ -227,7 +227,15 @@ class Judgement(unittest.TestCase):
         history = History().publish(0, "a", queue="bulky").no_lease(100, queue="bulky")
         history.left("a", state="leased", queue="bulky", lease_ends=600_100)
         self.expect(history, "idle")
+        # It is undone before a fault begins.
+        self.expect(history.fault(1_000, "kill of a server"), "idle")
         self.expect(history.fault(50, "kill of a server", until=150))
+
+    def test_a_lease_of_a_client_that_did_not_read_and_was_served_late(self):
+        history = History().publish(0, "a", queue="bulky").no_lease(100, queue="bulky")
+        history.left("a", state="leased", queue="bulky", lease_ends=602_000)
+        self.expect(history, "idle")
+        self.expect(history.fault(1_000, "stop of a server", until=2_100))
 
     def test_a_fault_without_effect(self):
         self.expect(History().fault(0, "loss of packets", effect=""), "ineffective")

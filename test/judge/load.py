@@ -366,6 +366,12 @@ def left(address, token):
     return found
 
 
+def are_undone(address, token):
+    """Whether no client has a job of those that do not read their answers; they never keep one."""
+    answer = Client(token).call(address, "GET", f"/v1/{NAMESPACE}/queues/bulky")
+    return answer.outcome == "ok" and answer.json()["counts"]["leased"] == 0
+
+
 def work_of(address, token):
     """How many jobs may still be worked on, in all queues; None: the server did not answer."""
     total = 0

@@ -107,6 +107,9 @@ export interface LeasedJob extends StoredJob {
   readonly extended?: ExtendedFacts;
 }
 
+/** A lease, by which it is taken back. */
+export type LeaseOfJob = Pick<LeasedJob, 'id' | 'lease' | 'receipt'>;
+
 /** What a lease on the extended path returns besides. */
 export interface ExtendedFacts {
   readonly priority: number;

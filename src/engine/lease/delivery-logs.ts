@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { QueueError } from '../../domain/errors.js';
 import { faultOf } from '../../redis/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
@@ -25,8 +26,16 @@ const MOST_LOST = 1_024;
 /** A batch is closed this long after its leases ended, in milliseconds; checked every `ENDED_EVERY` ticks. */
 const ENDED_MS = 10_000;
 const ENDED_EVERY = 40;
+/** Leases per server whose undo failed, and is tried again. */
+const MOST_NOT_UNDONE = 10_000;
 /** How much later than a call's timeout a script may start, in milliseconds: Redis's clock is only estimated. */
 const LATE_MARGIN_MS = 1_000;
+
+/** Leases whose response did not reach the client, and that could not be taken back yet. */
+interface FailedUndo {
+  readonly jobs: number;
+  readonly undo: () => Promise<void>;
+}
 
 /**
  * Keeps an entry in Redis for each batch of leases until its responses have left this server (lua/modules/jobs/deliveries.lua writes
@@ -41,6 +50,7 @@ export class DeliveryLogs {
   private ticks = 0;
   private isStopped = false;
   private readonly running = new Set<Promise<void>>();
+  private notUndone: FailedUndo[] = [];
 
   constructor(
     private readonly pool: RedisPool,
@@ -58,7 +68,7 @@ export class DeliveryLogs {
     this.loop = new Loop({
       ...{ name: 'delivery_log', pool: pool.name, timers, observer },
       run: () => Promise.resolve(this.tick()),
-      pauseMs: () => (this.logs.size === 0 ? null : TICK_MS),
+      pauseMs: () => (this.logs.size === 0 && this.notUndone.length === 0 ? null : TICK_MS),
     });
   }
 
@@ -78,6 +88,21 @@ export class DeliveryLogs {
     }
     log.lost.set(slot, { slot, sentMs: performance.now() });
     this.recover(log);
+  }
+
+  /**
+   * Tries an undo again that failed because Redis was away, refused writes or was full. An undo of leases that have ended
+   * changes nothing, and succeeds.
+   *
+   * @param jobs how many leases it takes back
+   */
+  undoLater(jobs: number, undo: () => Promise<void>, error: unknown): void {
+    const isTemporary = error instanceof QueueError;
+    const waiting = this.notUndone.reduce((sum, one) => sum + one.jobs, jobs);
+    if (!isTemporary || waiting > MOST_NOT_UNDONE || this.isStopped) return;
+    // guard: failed-undo-is-tried-again
+    this.notUndone.push({ jobs, undo });
+    this.loop.schedule(TICK_MS);
   }
 
   /** Removes all entries of delivered responses. Commands sent later on this connection run after the removal. */
@@ -119,6 +144,8 @@ export class DeliveryLogs {
       this.recover(log);
       if (log.isIdle) this.logs.delete(namespace);
     }
+    for (const { jobs, undo } of this.notUndone.splice(0))
+      this.track(undo().catch((error: unknown) => this.undoLater(jobs, undo, error)));
     return removed;
   }
 

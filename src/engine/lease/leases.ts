@@ -1,4 +1,4 @@
-import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
+import type { LeasedJob, LeaseOfJob, LeaseRequest } from '../../domain/job/job.js';
 import { TYPES_SINCE } from '../../domain/data-format.js';
 import { formatTooOld } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
@@ -157,7 +157,19 @@ export class Leases {
   }
 
   /** See `EngineCalls.undo`. */
-  async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
+  async undo(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void> {
+    // Without the jobs' data: it may be kept for long.
+    const leases = jobs.map(({ id, lease, receipt }) => ({ id, lease, receipt }));
+    const undo = (): Promise<void> => this.undoOnce(namespace, leases);
+    try {
+      await undo();
+    } catch (error) {
+      this.records.undoLater(leases.length, undo, error);
+      throw error;
+    }
+  }
+
+  private async undoOnce(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void> {
     const items = jobs.flatMap(({ id, lease }) => {
       const encoded = encodeId(id);
       return encoded ? [[encoded, lease]] : [];
@@ -482,7 +494,7 @@ export class Leases {
     if (count > 0) this.scheduleWakeup(namespace, firstMs);
   }
 
-  /** Gives jobs back in the background; if that fails, they come back when their leases expire. */
+  /** Gives jobs back in the background. */
   private giveBack(namespace: string, jobs: readonly LeasedJob[]): void {
     if (jobs.length === 0) return;
     this.underWay.begin();

@@ -1,5 +1,5 @@
-import type { LeasedJob, LeaseRequest } from '../../domain/job/job.js';
-import type { Engine, LeaseOfJob } from '../engine.js';
+import type { LeasedJob, LeaseOfJob, LeaseRequest } from '../../domain/job/job.js';
+import type { Engine } from '../engine.js';
 import { asError, isAway } from './marks.js';
 
 /** The calls of a pool that leasing needs. */
@@ -98,7 +98,7 @@ export class MovingLease {
     return [];
   }
 
-  /** Gives jobs back; if their pool is unavailable they come back when their leases expire. */
+  /** Gives jobs back; if their pool is unavailable, it does so when it is available again. */
   private async giveBack(namespace: string, jobs: readonly LeasedJob[]): Promise<void> {
     await this.undo(namespace, jobs).catch((error: unknown) => {
       if (!isAway(error)) throw error;
