@@ -20,7 +20,7 @@ import { kill, memoryOf } from './launch.mjs';
 
 const QUEUES = ['pumphouse', 'beanstalkd', 'rabbitmq', 'nats', 'bullmq', 'pg-boss', 'graphile-worker'];
 const CALLERS = [1, 8, 64];
-const FULL = { seconds: 3, consumeSeconds: 6, wakes: 200, late: 200, stored: 100_000, untilKillMs: 4_000 };
+const FULL = { seconds: 3, consumeSeconds: 6, wakes: 200, late: 200, stored: 1_000_000, untilKillMs: 4_000 };
 const QUICK = { seconds: 1, consumeSeconds: 2, wakes: 20, late: 20, stored: 5_000, untilKillMs: 1_500 };
 const [BULK, BULK_CALLERS, DELAY_MS, LOSS_CALLERS] = [64, 8, 1_000, 8];
 /** Bytes of the file system that a store loses power on. */
@@ -103,8 +103,10 @@ async function measure(queue, name, mode, execPath) {
       address: store.address,
       callers: Math.max(...CALLERS),
     });
-    await client.call('publish', { callers: 8, seconds: size.seconds / 3 });
-    await client.call('empty');
+    for (const command of ['publish', 'cycle']) {
+      await client.call(command, { callers: 8, seconds: size.seconds / 3 });
+      await client.call('empty');
+    }
     for (const callers of CALLERS) {
       const { seconds } = size;
       const total = await row(`publish, ${callers}`, 'publish', { callers, seconds });
