@@ -1,6 +1,7 @@
 import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { SomeJobs } from '../../src/contract/queue-settings.js';
 import type { LeaseRequest } from '../../src/domain/job/job.js';
+import { runTimers } from '../../src/redis/scripts/extended.js';
 import { EngineFixture } from './fixture.js';
 
 const PAUSER = { by: 'ops', note: 'provider is down' };
@@ -163,6 +164,37 @@ describe('pauses of some jobs', () => {
       await f.engine.settle.retry(f.ns, { ...job!, group: 'g', message: 'm', delayMs: 0 });
       expect(await leased()).toBe('');
       await resume({ concurrencyKey: 'a' });
+      expect(await leased()).toBe('a1');
+    });
+  });
+
+  describe('a queue whose held jobs are looked at, eight in each step', () => {
+    const step = (): Promise<unknown> => {
+      const args = { clock_ms: f.nowMs, deadline_ms: 0, limit: 8, quotas: '', checks_rights: '1' };
+      return f.pool.run(runTimers, f.pool.keys.namespace(f.ns), args);
+    };
+
+    it('calls those that were passed before their pause ended', async () => {
+      await pause({ concurrencyKey: 'a' }, 10_000);
+      await put('a1', byKey);
+      await set({ maxKept: 10 });
+      await step();
+      f.nowMs += 10_001;
+      for (let i = 0; i < 3; i++) await step();
+      expect(await leased()).toBe('a1');
+    });
+
+    it('passes none because another one is cancelled meanwhile', async () => {
+      await pause({ concurrencyKey: 'a' });
+      await pause({ concurrencyKey: 'b' });
+      for (const id of ['b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7', 'b8', 'a1']) {
+        await put(id, byKey);
+        f.nowMs += 1;
+      }
+      await f.engine.queues.resume(f.ns, 'q', { concurrencyKey: 'a' });
+      await step();
+      await f.engine.jobs.cancel(f.ns, 'b1');
+      for (let i = 0; i < 3; i++) await step();
       expect(await leased()).toBe('a1');
     });
   });

@@ -77,8 +77,8 @@ end
 -- Whether the queue becomes fair, or is fair no more: a timer then moves its ready jobs (queues/fair_order).
 local FAIR = { set = { flag = "on", first = "r" }, gone = { flag = "off", first = "Q" } }
 local fair
--- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
-local news, set, gone = {}, {}, { --[[ guard: change-reads-held-jobs-again ]] "seen" }
+-- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits. seen: of a pass of an older server.
+local news, set, gone = {}, {}, { --[[ guard: change-reads-held-jobs-again ]] "last_held", "seen" }
 for field, change in pairs(cjson.decode(changes)) do
   local value = value_of(field, change)
   if field == "fair" and value ~= nil and (value == false) == (redis.call("HGET", queue_key("i", number), "fair") == "on") then

@@ -26,24 +26,42 @@ local function end_pauses(number, what)
   end
 end
 
--- All keys of a queue, by the jobs that they hold, a few at a time: `from` is how many of those have been looked at.
+-- Where a walk over held jobs goes on. last: the score and the id of the job that it came to, nil = it begins. If that has left, at the first job of its
+-- score.
+local function place_after(held, last)
+  if not last then
+    return 0
+  end
+  local score, id = string.match(last, "^(%S+) (.*)$")
+  local rank = redis.call("ZRANK", held, id)
+  return rank and rank + 1 or redis.call("ZCOUNT", held, "-inf", "(" .. score)
+end
+
+-- All keys of a queue, by the jobs that they hold, a few at a time. By places in the zset it would pass over jobs when others leave.
 local function call_by_queue(number, what)
-  local from = tonumber(settings.settings_of(number).seen or 0)
-  local ids = redis.call("ZRANGE", touch(queue_key("h", number)), from, from + 7)
-  steps.use_steps(#ids)
-  for _, id in ipairs(ids) do
-    local job = jobs.job_of(id)
+  local held, set = touch(queue_key("h", number)), settings.settings_of(number)
+  -- A pause that has ended gives room to jobs that the walk has passed.
+  local last = --[[ guard: pause-end-reads-held-jobs-again ]] #set.ended == 0 and set.last_held
+  local from = place_after(held, last)
+  local found = redis.call("ZRANGE", held, from, from + 7, "WITHSCORES")
+  steps.use_steps(#found / 2)
+  for i = 1, #found, 2 do
+    local job = jobs.job_of(found[i])
     local key = job and job.x.ckey and concurrency_keys.concurrency_key_of(job)
     if key then
       slots.freed_keys[key.name] = key
     end
-    from = from + (key and concurrency_keys.room_of(key) > 0 and 0 or 1)
+    if not key or job.x.hold or concurrency_keys.room_of(key) <= 0 then
+      last = found[i + 1] .. " " .. found[i]
+    end
   end
-  if #ids > 0 then
-    write("HSET", queue_key("o", number), "seen", from)
-    set_timer(what, now_floor)
+  if #found > 0 and last then
+    write("HSET", queue_key("o", number), "last_held", last)
   else
-    free("HDEL", queue_key("o", number), "seen")
+    free("HDEL", queue_key("o", number), "last_held")
+  end
+  if #found > 0 then
+    set_timer(what, now_floor)
   end
 end
 

@@ -49,4 +49,11 @@ export const PAUSES = [
     spec: 'test/engine/data-format.spec.ts',
     test: 'data formats › a server › raises the format when it is told to, and not while a server of an older version is connected',
   },
+  {
+    id: 'pause-end-reads-held-jobs-again',
+    name: 'pauses: the walk over held jobs begins anew when one has ended',
+    off: { with: 'set.last_held' },
+    spec: SPEC,
+    test: `${PAUSE} › a queue whose held jobs are looked at, eight in each step › calls those that were passed before their pause ended`,
+  },
 ];

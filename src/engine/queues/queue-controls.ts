@@ -15,7 +15,7 @@ import type { ExtendedQueues } from './extended-queues.js';
 import { fieldOfPause, isPauseField, settingsIn, storedChange } from './stored-settings.js';
 
 /** Fields that are the state of limits. */
-const TRANSIENT = ['tat', 'seen'];
+const TRANSIENT = ['tat', 'last_held', 'seen'];
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
 /** Codes of lua/commands/extended/change_queue.lua. */
