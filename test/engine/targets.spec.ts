@@ -258,6 +258,16 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await f.audit()).toEqual([]);
   });
 
+  it('are passed once by the walk over held jobs after a change of their queue', async () => {
+    for (let i = 0; i < 10; i++) await publish(DEAD, `d${String(i)}`, 'k');
+    await breaker('open');
+    await lease();
+    await f.engine.queues.change(f.ns, 'q', { maxKept: 10 });
+    for (let i = 0; i < 5; i++) await pass(0);
+    expect(await f.pool.read('ZRANGEBYSCORE', `{${f.ns}}:timers`, '-inf', f.nowMs)).toEqual([]);
+    expect((await f.engine.queues.counts(f.ns, ['q']))[0]).toMatchObject({ held: 10 });
+  });
+
   it('are held while the breaker of the target is open and they have no URL, also simple ones', async () => {
     const own = (action: BreakerChange['action']): Promise<unknown> =>
       targets.changeBreaker(f.ns, changeOf('t', { action, tryMs: 6_000 }));

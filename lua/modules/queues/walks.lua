@@ -1,35 +1,6 @@
 -- Indexes of job lists, read in steps from their beginning or their end. A place is where the last step ended.
---- @requires core/call, core/header, jobs/schedule, queues/type_keys, extended/indexes
+--- @requires core/call, core/header, jobs/schedule, queues/ranks, queues/type_keys, extended/indexes
 --- @exports walk_index
-
--- Reads a zset from a place on, by score and then by member, byte by byte: a place keeps its meaning while members come and go.
-local function is_behind(one, other)
-  for i = 1, math.min(#one, #other) do
-    local a, b = string.byte(one, i), string.byte(other, i)
-    if a ~= b then
-      return a > b
-    end
-  end
-  return #one > #other
-end
-
--- The rank of the first member behind a place; at "" = the beginning, id "" = before all members of that score.
-local function rank_behind(key, at, id)
-  if at == "" then
-    return 0
-  end
-  local low = redis.call("ZCOUNT", key, "-inf", "(" .. at)
-  local high = --[[ guard: equal-scores-are-ordered-by-id ]] id == "" and low or redis.call("ZCOUNT", key, "-inf", at)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if is_behind(redis.call("ZRANGE", key, middle, middle)[1], id) then
-      high = middle
-    else
-      low = middle + 1
-    end
-  end
-  return low
-end
 
 -- The members from a rank to another one: the job (false if it is not in this index), its id, and the place.
 local function members_in(key, first, last, number, kind)
@@ -44,7 +15,7 @@ end
 
 -- Up to n members behind a place.
 local function walk_on(key, at, id, n, number, kind)
-  local rank = rank_behind(key, at, id)
+  local rank = ranks.rank_behind(key, at, id)
   return members_in(key, rank, rank + n - 1, number, kind)
 end
 
@@ -127,7 +98,7 @@ end
 
 -- Like walk_on; at "" = from the end, or from the last member whose score is at most `to`.
 local function walk_on_back(key, at, id, n, number, kind, to)
-  local rank = at == "" and redis.call("ZCOUNT", key, "-inf", to and text_of(to) or "+inf") or rank_behind(key, at, id)
+  local rank = at == "" and redis.call("ZCOUNT", key, "-inf", to and text_of(to) or "+inf") or ranks.rank_behind(key, at, id)
   if at ~= "" and rank > 0 and redis.call("ZRANGE", key, rank - 1, rank - 1)[1] == id then
     rank = rank - 1
   end
@@ -207,11 +178,11 @@ local MOST_TYPES = 50
 local function types_from(number, name, is_back)
   local found = {}
   for _, type in ipairs(redis.call("ZRANGE", type_keys.directory_key(number), 0, -1)) do
-    local is_wanted = name == "" or type ~= name and is_behind(type, name) == not is_back
+    local is_wanted = name == "" or type ~= name and ranks.is_behind(type, name) == not is_back
     local is_full = #found == MOST_TYPES
-    if is_wanted and (not is_full or is_behind(found[#found], type) == not is_back) then
+    if is_wanted and (not is_full or ranks.is_behind(found[#found], type) == not is_back) then
       local at = is_full and MOST_TYPES or #found + 1
-      while at > 1 and is_behind(found[at - 1], type) == not is_back do
+      while at > 1 and ranks.is_behind(found[at - 1], type) == not is_back do
         found[at], at = found[at - 1], at - 1
       end
       found[at] = type
@@ -254,7 +225,7 @@ local function some_keys(turns, cursor)
     names[#names + 1] = page[2][i]
   end
   table.sort(names, function(one, other)
-    return is_behind(other, one)
+    return ranks.is_behind(other, one)
   end)
   return page[1], names
 end
@@ -269,7 +240,7 @@ local function walk_fair_lists(turns, at, id, n, number, walk)
     for _, one in ipairs(names) do
       local key, is_last = turns .. ":" .. one, one == name -- queues/fair_keys
       redis.call("EXISTS", meta_key, key)
-      for _, place in ipairs(#found < n and (not name or not is_behind(name, one)) and walk(key, is_last and at or "", is_last and member or "", n - #found, number, "Q") or {}) do
+      for _, place in ipairs(#found < n and (not name or not ranks.is_behind(name, one)) and walk(key, is_last and at or "", is_last and member or "", n - #found, number, "Q") or {}) do
         place[4] = cursor .. "\n" .. one .. "\n" .. place[2]
         found[#found + 1] = place
       end

@@ -1,5 +1,5 @@
 -- Timers of limits that allow more: the rate of a queue, a slot of a key, or the new settings of a queue.
---- @requires core/call, core/plan, extended/jobs, extended/settings, queues/pauses, limits/concurrency_keys, limits/slots, timers/steps
+--- @requires core/call, core/plan, extended/jobs, extended/settings, queues/pauses, queues/ranks, limits/concurrency_keys, limits/slots, timers/steps
 --- @exports start_by_rate, call_by_key
 
 -- The rate of a queue allows a job.
@@ -26,23 +26,12 @@ local function end_pauses(number, what)
   end
 end
 
--- Where a walk over held jobs goes on. last: the score and the id of the job that it came to, nil = it begins. If that has left, at the first job of its
--- score.
-local function place_after(held, last)
-  if not last then
-    return 0
-  end
-  local score, id = string.match(last, "^(%S+) (.*)$")
-  local rank = redis.call("ZRANK", held, id)
-  return rank and rank + 1 or redis.call("ZCOUNT", held, "-inf", "(" .. score)
-end
-
--- All keys of a queue, by the jobs that they hold, a few at a time. By places in the zset it would pass over jobs when others leave.
+-- All keys of a queue, by the jobs that they hold, a few at a time. last_held: the score and the id of the last one that was looked at.
 local function call_by_queue(number, what)
   local held, set = touch(queue_key("h", number)), settings.settings_of(number)
   -- A pause that has ended gives room to jobs that the walk has passed.
-  local last = --[[ guard: pause-end-reads-held-jobs-again ]] #set.ended == 0 and set.last_held
-  local from = place_after(held, last)
+  local last = --[[ guard: pause-end-reads-held-jobs-again ]] #set.ended == 0 and set.last_held or ""
+  local from = ranks.rank_behind(held, string.match(last, "^(%S*) ?(.*)$"))
   local found = redis.call("ZRANGE", held, from, from + 7, "WITHSCORES")
   steps.use_steps(#found / 2)
   for i = 1, #found, 2 do
@@ -51,17 +40,12 @@ local function call_by_queue(number, what)
     if key then
       slots.freed_keys[key.name] = key
     end
-    if not key or job.x.hold or concurrency_keys.room_of(key) <= 0 then
-      last = found[i + 1] .. " " .. found[i]
-    end
-  end
-  if #found > 0 and last then
-    write("HSET", queue_key("o", number), "last_held", last)
-  else
-    free("HDEL", queue_key("o", number), "last_held")
   end
   if #found > 0 then
+    write("HSET", queue_key("o", number), "last_held", found[#found] .. " " .. found[#found - 1])
     set_timer(what, now_floor)
+  else
+    free("HDEL", queue_key("o", number), "last_held")
   end
 end
 
