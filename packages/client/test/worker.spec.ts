@@ -134,6 +134,8 @@ describe('a worker of the client', () => {
           },
         },
       ]);
+      // The worker has seen the second refusal: its next request is without types.
+      await waitFor(() => namedTypes().at(-1) === undefined);
       proxy.rule = () => 'pass';
       passTime(601_000);
       await waitFor(() => namedTypes().filter((types) => types !== undefined).length >= 4);
