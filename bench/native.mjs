@@ -15,8 +15,8 @@ import { callsOn, NAMESPACE, startServer } from './servers/test-server.mjs';
 import { measureBare, medianOf } from './scenarios/throughput.mjs';
 
 const SIZES = {
-  full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, rounds: 5 },
-  quick: { jobs: 3_000, cycles: 1_000, lone: 500, bare: 10_000, rounds: 2 },
+  full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, rounds: 5, priced: 3_000, turns: 24 },
+  quick: { jobs: 3_000, cycles: 1_000, lone: 500, bare: 10_000, rounds: 2, priced: 1_000, turns: 4 },
 };
 const PATH = `/v1/${NAMESPACE}`;
 const TYPE = 'application/json';
@@ -37,6 +37,8 @@ const TARGETS = {
   ...{ 'one-type-lease': 5.4, 'many-types-lease': 5.4, 'fair-lease': 5.8 },
   ...{ 'cycle-8': 7.5, 'v1-cycle-8': 7.5 },
 };
+/** The most that a lease may cost, as a multiple of one of the same jobs from a plain queue. @type {Record<string, number>} */
+const PRICES = { 'one-type': 1.2, 'many-types': 1.2, fair: 1.3 };
 /** The least rate of a row with one connection, as a part of the bare server's rate with one. @type {Record<string, number>} */
 const RATES = { 'publish-1': 0.4, 'v1-publish-1': 0.4, 'cycle-1': 0.12, 'v1-cycle-1': 0.12 };
 
@@ -91,9 +93,12 @@ function fewRows(connections, total) {
   ];
 }
 
+/** The type of the jobs, and others before it. @param {number} count */
+const typesOf = (count) => [...Array.from({ length: count - 1 }, (_, i) => `type-${i}`), TYPED.type];
+
 /** The same typed jobs, leased by so many types; the round that warms up orders the queue by type. @param {number} count @param {string} key @param {number} jobs */
 function byTypeRows(count, key, jobs) {
-  const types = [...Array.from({ length: count - 1 }, (_, i) => `type-${i}`), TYPED.type];
+  const types = typesOf(count);
   const about = `v1, leased by ${count} type${count === 1 ? '' : 's'}:`;
   return [
     call('/jobs', jobOf(key, TYPED), jobs, { key: `${key}-publish`, name: `${about} publish` }),
@@ -181,6 +186,48 @@ function workloadsOf({ jobs, cycles, lone }) {
   ];
 }
 
+/**
+ * What a lease costs by type and in a fair queue, as a multiple of a plain one: the same jobs, in short turns, as what a machine
+ * does besides changes within a row.
+ *
+ * @param {import('./load/generator.mjs').Generator} load @param {import('./servers/test-server.mjs').TestServer} testServer @param {{ priced: number, turns: number }} size
+ */
+async function measurePrices(load, testServer, { priced, turns }) {
+  const kinds = [
+    { key: 'plain', name: 'v1 lease, plain queue, in turns', with: {} },
+    { key: 'one-type', name: 'v1 lease by 1 type, in turns', with: { types: typesOf(1) } },
+    { key: 'many-types', name: 'v1 lease by 16 types, in turns', with: { types: typesOf(16) } },
+    { key: 'fair', name: 'v1 lease, fair queue, in turns', with: {} },
+  ];
+  /** @type {import('./load/generator.mjs').Measured[]} */
+  const leases = [];
+  await load.connect(testServer);
+  for (let turn = 0; turn <= turns; turn++) {
+    for (let i = 0; i < kinds.length; i++) {
+      // Each of them comes first in some turns.
+      const { key, ...kind } = kinds[(turn + i) % kinds.length];
+      const queue = `price-${key}`;
+      await load.measure(testServer, call('/jobs', jobOf(queue, TYPED), priced, { key, name: 'fill' }));
+      const leased = await load.measure(testServer, lease(queue, priced, { key, ...kind }));
+      await load.measure(testServer, settle(priced, { key, name: 'empty' }));
+      if (turn > 0) leases.push(leased);
+    }
+  }
+  const medians = kinds.map(({ key }) => medianOf(leases.filter((row) => row.key === key)));
+  const sumOf = (/** @type {any} */ row) => row.server + row.redis;
+  return medians.map((row) => {
+    const price = sumOf(row) / sumOf(medians[0]);
+    const most = PRICES[row.key];
+    const { key, name, server, redis, rate, p50, p99 } = row;
+    return {
+      ...{ key: `price-${key}`, name, unit: 'us, per second, ms' },
+      values: { 'of plain': price, server, redis, rate, p50, p99 },
+      target: most === undefined ? '' : `≤ ${most} × plain`,
+      met: most === undefined ? null : price <= most,
+    };
+  });
+}
+
 /** @param {import('./scenarios/standalone.mjs').Options} options */
 export async function runNative({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
@@ -209,7 +256,8 @@ export async function runNative({ program, redis, workers, quick, log }) {
     const keys = new Set(measuredWorkloads.map(({ key }) => key));
     const rows = Array.from(keys, (key) => medianOf(measuredWorkloads.filter((row) => row.key === key)));
     rows.push(medianOf(bare.filter(({ key }) => key === 'store-1')));
-    return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
+    const prices = await measurePrices(load, testServer, size);
+    return { rows: [...rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)), ...prices] };
   } finally {
     await load.stop();
     await testServer.stop();
@@ -236,7 +284,7 @@ async function loneStore(load, { lone }, { redisPort }) {
 async function setQueues({ port, token }) {
   const send = callsOn(port, token);
   await send('PATCH', 'queues/settings', { max_running: 1_000_000 });
-  await send('PATCH', 'queues/fair', { fair: true });
+  for (const queue of ['fair', 'price-fair']) await send('PATCH', `queues/${queue}`, { fair: true });
   await send('PATCH', 'queues/strict', { order: 'strict' });
   await send('POST', 'queues/paused/pause', { type: 'other' });
   await send('POST', 'jobs', { queue: 'source', id: SOURCE, data: 1, retention_ms: TTR_MS });

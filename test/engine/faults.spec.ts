@@ -487,6 +487,17 @@ describe('how much a script reads', () => {
       expect(Math.max(...counts)).toBeLessThanOrEqual(16);
     });
 
+    it('are at most 16 after 8 short ones: lists of types', async () => {
+      await f.lease('q', { types: ['mail'] });
+      const job = (i: number) => ({ text: i < 8 ? 'short' : 'x'.repeat(60_000), type: 'mail' });
+      for (let i = 0; i < 60; i++) await f.put('q', job(i));
+      const [jobs, counts] = await readsDuring(() => f.lease('q', { count: 40, types: ['mail'] }));
+      expect(jobs).toHaveLength(40);
+      expect(counts[0]).toBe(8);
+      expect(Math.max(...counts)).toBeLessThanOrEqual(16);
+      expect(sumOf(counts)).toBeLessThanOrEqual(50);
+    });
+
     it('are at most 16 after 8 short ones: acknowledgements', async () => {
       const ids = await publish(8, 56);
       const acks = ids.map((id) => ({ queue: 'q', id }));

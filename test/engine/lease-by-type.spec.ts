@@ -37,6 +37,18 @@ describe('leases by type', () => {
     expect(await texts(undefined)).toEqual(['p1']);
   });
 
+  it('keep the order among requests of one moment, over many windows of each list', async () => {
+    await texts(['none']);
+    const types = ['mail', 'sms', null, 'push'];
+    const jobs = Array.from({ length: 60 }, (_, i) => ({ text: `${i}`, type: types[(i * 7) % 4] ?? null }));
+    await put(...jobs.map(({ text, type }) => [text, type] as const));
+    const ofThese = jobs.filter(({ type }) => type !== 'push').map(({ text }) => text);
+    const many = Array.from({ length: 17 }, (_, i) => `other-${i}`);
+    const leased = await Promise.all(ofThese.map(() => texts(['sms', ...many, null, 'mail'], 1)));
+    expect(leased.flat()).toEqual(ofThese);
+    expect(await texts(undefined)).toHaveLength(jobs.length - ofThese.length);
+  });
+
   it('take jobs without a type for null, simple and extended ones', async () => {
     await texts(['mail']);
     await put(['m1', 'mail'], ['x1', null, 1]);

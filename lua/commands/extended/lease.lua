@@ -101,14 +101,19 @@ local function has_room()
 end
 
 -- Those of the types of an item that a queue gives; false = none of them.
-local function allowed_types(types, paused)
-  local allowed = {}
-  for _, type in ipairs(types) do
-    if not paused[type] then
-      allowed[#allowed + 1], allowed[type] = type, true
+local function allowed_types(list, types, paused)
+  local allowed = list.allowed_of[types]
+  if allowed == nil then
+    allowed = {}
+    for _, type in ipairs(types) do
+      if not paused[type] then
+        allowed[#allowed + 1], allowed[type] = type, true
+      end
     end
+    allowed = #allowed > 0 and allowed
+    list.allowed_of[types] = allowed
   end
-  return #allowed > 0 and allowed
+  return allowed
 end
 
 -- Leases the share of an item from one queue.
@@ -117,8 +122,8 @@ local function take_from(queue, share, item, reply)
   local list, before, types = number and ready_list_reader.ready_list_of(number), item.found, item.types
   local pauses = number and settings.settings_of(number).pauses
   if pauses and --[[ guard: paused-type-is-passed ]] next(pauses.t) then
-    list.paused_types = pauses.t
-    types = types and allowed_types(types, pauses.t)
+    list.paused_types, list.allowed_of = pauses.t, list.allowed_of or {}
+    types = types and allowed_types(list, types, pauses.t)
     list = types ~= false and list
   end
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do

@@ -1,13 +1,11 @@
 -- Which fair key of a queue gives the next job (queues/fair_lists): the one with the lowest turn. A lease raises the turn of its key by a cost, which is lower
 -- for a higher weight. Jobs without a fair key, simple ones too, have a turn together: the common one. This is start-time fair queueing: a key that had no
 -- job begins at the turn of the key that was served last.
---- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, extended/jobs, extended/settings
+--- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, queues/zset_reader, extended/jobs, extended/settings
 --- @exports types_but, lowest_turn, take_turn_job, is_empty, charge, cost_of
 
 -- Of a lease with weight 1. Weights are at most 1,000, so that costs are whole numbers of at least 1,000.
 local COST = 1000000
--- Members that are read at once.
-local MOST_READ = 50
 
 -- key: nil = jobs without one.
 function cost_of(number, key)
@@ -49,24 +47,6 @@ function types_but(list, without)
   return types
 end
 
--- Members of a zset, with their scores, as they are read in steps.
-local function reader_of(key)
-  return { key = touch(key), members = {}, at = 1, read = 0 }
-end
-
-local function head_of(reader, wanted)
-  if reader.at > #reader.members and not reader.is_end then
-    local most = math.min(wanted, MOST_READ)
-    reader.members, reader.at = redis.call("ZRANGE", reader.key, reader.read, reader.read + most - 1, "WITHSCORES"), 1
-    reader.read, reader.is_end = reader.read + most, #reader.members < 2 * most
-  end
-  return reader.members[reader.at], tonumber(reader.members[reader.at + 1])
-end
-
-local function pass_head(reader)
-  reader.at = reader.at + 2
-end
-
 -- A job that this script has taken by another list.
 local function is_there(id)
   local job = jobs.known_jobs[id]
@@ -77,12 +57,12 @@ end
 local function reader_of_key(fair, key, wanted, types)
   local best, lowest
   for _, type in ipairs(types or { false }) do
-    local reader = key.readers[type] or reader_of(fair_keys.fair_list_key(fair.number, key.name, type))
+    local reader = key.readers[type] or zset_reader.open_reader(fair_keys.fair_list_key(fair.number, key.name, type))
     key.readers[type] = reader
-    local id, score = head_of(reader, wanted)
+    local id, score = zset_reader.read_head(reader, wanted)
     while id and not is_there(id) do
-      pass_head(reader)
-      id, score = head_of(reader, wanted)
+      zset_reader.pass_head(reader)
+      id, score = zset_reader.read_head(reader, wanted)
     end
     if id and (not best or score < lowest) then
       best, lowest = reader, score
@@ -126,20 +106,20 @@ function lowest_turn(list, wanted, types, most)
     end
   end
   for _, type in ipairs(types or { false }) do
-    local directory = fair.directories[type] or reader_of(fair_keys.turns_key(list.number, type or nil))
+    local directory = fair.directories[type] or zset_reader.open_reader(fair_keys.turns_key(list.number, type or nil))
     fair.directories[type] = directory
-    local name, turn = head_of(directory, wanted)
+    local name, turn = zset_reader.read_head(directory, wanted)
     while name and (not best or turn < best.turn or turn == best.turn and name < best.name) do
       if read >= most then
         return nil, read
       end
-      pass_head(directory)
+      zset_reader.pass_head(directory)
       read = read + 1
       local key = --[[ guard: paused-fair-key-is-passed ]] not fair.paused[name] and key_of(fair, name, turn, type)
       if key and is_before(key, best) and has_job(fair, key, wanted, types) then
         best = key
       end
-      name, turn = head_of(directory, wanted)
+      name, turn = zset_reader.read_head(directory, wanted)
     end
   end
   return best, read
@@ -148,9 +128,10 @@ end
 -- The next job of a key but the common one.
 function take_turn_job(list, key, wanted, types)
   local reader = reader_of_key(list.fair, key, wanted, types)
-  local id = head_of(reader, wanted)
-  pass_head(reader)
-  return jobs.job_of(id)
+  local id = zset_reader.read_head(reader, wanted)
+  local job = jobs.job_of(id, zset_reader.value_of_head(reader))
+  zset_reader.pass_head(reader)
+  return job
 end
 
 -- The common key has no job of these types.

@@ -61,8 +61,7 @@ local function next_in_order(list, wanted, types)
   local is_for_list = not is_paused and (not types or --[[ guard: types-leave-out-untyped-jobs ]] types[""])
   local job = is_for_list and not (head and is_before_list(list, head)) and next_in_list(list, wanted)
   if not job and head and looked < LOOK_LIMIT then
-    looked, job = looked + 1, jobs.job_of(head.id)
-    ready_heads.take_head(head)
+    looked, job = looked + 1, ready_heads.take_head(head)
   end
   return job or nil
 end

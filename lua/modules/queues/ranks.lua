@@ -2,7 +2,7 @@
 --- @requires core/call
 --- @exports is_behind, rank_behind
 
--- Whether a member comes after another one of its score: byte by byte, as a zset is ordered. A place keeps its meaning while members come and go.
+-- Whether a member comes after another one of its score: byte by byte, as a zset is ordered.
 function is_behind(one, other)
   for i = 1, math.min(#one, #other) do
     local a, b = string.byte(one, i), string.byte(other, i)
@@ -13,7 +13,8 @@ function is_behind(one, other)
   return #one > #other
 end
 
--- The rank of the first member behind a place; at "" = the beginning, id "" = before all members of that score.
+-- The rank of the first member behind a place; at "" = the beginning, id "" = before all members of that score. A place keeps
+-- its meaning while members come and go.
 function rank_behind(key, at, id)
   if at == "" then
     return 0

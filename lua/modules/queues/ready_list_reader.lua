@@ -1,5 +1,5 @@
 -- Ready lists as a script reads them from the head, and what it cuts off there: live entries that it took, stale ones, tombstones ("").
---- @requires core/call, core/header
+--- @requires core/call, core/header, jobs/value_windows
 --- @exports ready_lists, ready_list_of, read_window, stale_head, trim_ready_list
 
 -- In the order in which they were opened.
@@ -16,39 +16,15 @@ function ready_list_of(number)
   return list
 end
 
--- A list is read in windows, each with the values of its jobs. Bodies may be long, and what follows is not known: so a window is at most twice
--- as long as the last one that had jobs, and holds about half a megabyte of bodies like those.
-local FIRST_WINDOW, WINDOW_BYTES = 8, 524288
-local next_size, last_size, last_values, last_count = FIRST_WINDOW, 0, {}, 0
-
--- Sets next_size by the last window. Most scripts read one window, so this is done when there is a next one.
-local function measure()
-  local bytes, found = 0, 0
-  for i = 1, last_count do
-    local value = last_values[i + 1]
-    if value then
-      bytes, found = bytes + #value, found + 1
-    end
-  end
-  -- guard: stale-entries-measure-nothing
-  if found > 0 then
-    next_size = math.min(--[[ guard: list-windows-grow-by-two ]] math.max(last_size, FIRST_WINDOW) * 2, math.max(math.floor(WINDOW_BYTES * found / bytes), 1))
-  end
-end
-
--- Reads the values together: in a slot that is moving, a job that has not arrived ends the script. The marker stands in for a tombstone, and
--- before all others, so that values[i + 1] belongs to entry i.
+-- Reads a window of the list, with the values of its jobs. The marker stands in for a tombstone.
 function read_window(list, wanted)
-  measure()
-  last_size = math.min(wanted, next_size)
-  local window = redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + last_size - 1)
+  local window = redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + value_windows.window_size(wanted) - 1)
   local ids, keys, sub, prefix = {}, { meta_key }, string.sub, base .. "j"
   for i, entry in ipairs(window) do
     local id = sub(entry, 1, -2)
     ids[i], keys[i + 1] = id, entry == "" and meta_key or prefix .. id
   end
-  last_values, last_count = --[[ guard: lease-reads-jobs-together ]] redis.call("MGET", unpack(keys)), #window
-  list.window, list.ids, list.keys, list.values, list.at, list.size = window, ids, keys, last_values, 1, last_count
+  list.window, list.ids, list.keys, list.values, list.at, list.size = window, ids, keys, value_windows.read_job_values(keys), 1, #window
 end
 
 -- The head of a ready list up to its first live entry, of at most so many entries, as trim_ready_list takes it. Counts may be wrong, in a store

@@ -4,12 +4,14 @@
 --- @requires queues/fair_keys, queues/fair_lists, queues/adoption
 --- @exports types_of, order_queue, has_unordered, add_flags
 
--- The types of a request: a list, and each as a key; nil = any.
+-- The types of a request: a list, and each as a key; nil = any. Requests for the same types get the same table.
+local seen = {}
 function types_of(text)
-  if text == "" then
-    return nil
+  if text == "" or seen[text] then
+    return seen[text]
   end
   local types = {}
+  seen[text] = types
   for type in string.gmatch(text, "([^\n]*)\n") do
     types[#types + 1], types[type] = type, true
   end
@@ -36,11 +38,13 @@ function has_unordered(requested)
 end
 
 -- Before any job is read. Simple jobs have no type.
+local is_looked_at = {}
 function order_queue(name)
   local number = registry.find_queue(name)
-  if not number or being_ordered[number] or not registry.is_extended_queue[name] then
+  if not number or is_looked_at[name] or not registry.is_extended_queue[name] then
     return
   end
+  is_looked_at[name] = true
   local facts = touch(queue_key("i", number))
   local state
   if registry.is_by_type(number) then

@@ -6,7 +6,7 @@ import { Batcher, type ScriptRunner } from '../core/scripts.js';
 const RECORD_EVERY_MS = 10_000;
 /** Records are collected for this time, in milliseconds, so that many queues cost one script call. */
 const COLLECT_MS = 1_000;
-/** Number of queues, and types of them, that this process remembers. */
+/** Number of queues, types of them, and requests for types that this process remembers. */
 const MOST_REMEMBERED = 10_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
@@ -26,7 +26,7 @@ interface LeaseRequestRecord {
  * queue. Only a hint: a record that fails is made by a later request.
  */
 export class RequestedQueues {
-  /** Namespace → flag → when it was recorded last, Unix ms. */
+  /** Namespace → flag, or a whole request for types → when it was recorded last, Unix ms. */
   private readonly recorded = new Map<string, Map<string, number>>();
   private size = 0;
   private collected: LeaseRequestRecord[] = [];
@@ -49,14 +49,24 @@ export class RequestedQueues {
    */
   see(namespace: string, queues: readonly string[], worker = '', types?: LeaseRequest['types']): void {
     const nowMs = this.runner.now();
+    const isRecent = (flag: string): boolean =>
+      // Redis's clock may have been set back.
+      Math.abs(nowMs - this.recordedMs(namespace, flag)) < RECORD_EVERY_MS;
+    // Workers send the same request all the time: one look-up for all its queues and types.
+    const request = types === undefined ? undefined : `\n${queues.join()} ${types.join('\n')}`;
+    if (request !== undefined && isRecent(request)) return;
+    let oldestMs = nowMs;
     for (const queue of queues)
       for (const flag of flagsOf(queue, types)) {
-        // Redis's clock may have been set back.
-        if (Math.abs(nowMs - this.recordedMs(namespace, flag)) < RECORD_EVERY_MS) continue;
+        if (isRecent(flag)) {
+          oldestMs = Math.min(oldestMs, this.recordedMs(namespace, flag));
+          continue;
+        }
         this.remember(namespace, flag, nowMs);
         this.collected.push({ namespace, flag, worker });
         this.timer ??= setTimeout(() => void this.flush(), COLLECT_MS).unref();
       }
+    if (request !== undefined) this.remember(namespace, request, oldestMs);
   }
 
   /**
@@ -90,6 +100,11 @@ export class RequestedQueues {
     known.set(flag, nowMs);
   }
 
+  private forget(namespace: string): void {
+    this.size -= this.recorded.get(namespace)?.size ?? 0;
+    this.recorded.delete(namespace);
+  }
+
   /** Records now what has been collected. Resolves when it is recorded, or has failed. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
@@ -102,8 +117,8 @@ export class RequestedQueues {
       this.records.add(one.namespace, [one], RECORD_BYTES, {
         done: () => resolve(),
         failed: () => {
-          // The next request records it: the time stays as one that is long ago.
-          this.recorded.get(one.namespace)?.set(one.flag, 0);
+          // The next request records it.
+          this.forget(one.namespace);
           resolve();
         },
       });
