@@ -150,6 +150,8 @@ export function pairWorkloads({ native, lone, ...size }) {
     ...workloadsOf(size, { batchAck: true }),
     ...nativeWorkloads('v1', native),
     ...nativeWorkloads('extended', native, { fields: { type: 'bench' }, spread: EXTENDED }),
+    // Not by the simple script.
+    ...nativeWorkloads('priority', native, { fields: { priority: 1 }, spread: EXTENDED }),
     ...loneWorkloads(lone),
   ];
   return workloads.map((workload) => ({ ...workload, maxMs: PAIR_WORKLOAD_MS }));

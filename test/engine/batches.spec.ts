@@ -192,6 +192,25 @@ describe('batch ack', () => {
       expect(await f.keys()).toEqual([]);
     });
 
+    it('run in one script if this server has leased the jobs from an extended queue', async () => {
+      for (let i = 0; i < 4; i++) await f.put('typed', { type: 'mail' });
+      const [first, ...others] = await f.lease('typed', { count: 4 });
+      scripts.length = 0;
+      expect(await f.engine.ack(f.ns, 'typed', first!.id, first!.lease)).toBe(true);
+      expect(await f.engine.ackMany(f.ns, others.map(ackOf))).toEqual(['acked', 'acked', 'acked']);
+      expect(scripts).toEqual(['extended_settle', 'extended_settle']);
+    });
+
+    it('find a job that was leased from an extended queue, and is in a simple one since', async () => {
+      const id = await f.put('typed', { type: 'mail', id: 'order-1' });
+      const [job] = await f.lease('typed');
+      await f.engine.components.jobCanceller.remove(f.ns, id, { force: true });
+      expect(await f.engine.ackMany(f.ns, [ackOf(job!)])).toEqual(['not_found']);
+      await f.engine.jobs.publish(f.ns, [{ queue: 'simple', id, body: Buffer.from('x') }]);
+      expect(await f.engine.ack(f.ns, 'simple', id)).toBe(true);
+      expect(await f.engine.queues.counts(f.ns, ['simple'])).toMatchObject([{ ready: 0, leased: 0 }]);
+    });
+
     it('are all refused if they are more than a thousand', async () => {
       const leased = await lease('q', 1);
       const acks = new Array<Ack>(1_001).fill(ackOf(leased[0]!));

@@ -6,6 +6,7 @@ import { fieldsOf } from '../../src/contract/fields/field.js';
 import { insideName } from '../../src/contract/fields/wire.js';
 import { KeptOptions } from '../../src/contract/job/options.js';
 import { DefaultsFields, type QueueDefaults } from '../../src/contract/queue-settings.js';
+import { NO_LIMITS } from '../../src/domain/job/quotas.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
@@ -150,6 +151,91 @@ describe('a publish of extended jobs', () => {
     await f.engine.jobs.publish(f.ns, jobsOf({ type: 'mail', ...options }));
     expect(scripts).toContain(EXTENDED);
     expect(scripts).not.toContain(SIMPLE);
+  });
+
+  describe('calls of one moment', () => {
+    /** The results of calls that are made at once, each with its jobs; a code in place of one that is refused. */
+    const atOnce = (
+      ...calls: readonly (readonly Options[])[]
+    ): Promise<(readonly PublishedJob[] | string)[]> =>
+      Promise.all(
+        calls.map((options) =>
+          f.engine.jobs
+            .publish(f.ns, jobsOf(...options))
+            .catch((error: unknown) => (error as QueueError).code),
+        ),
+      );
+
+    it('share a script, and each gets what is its own', async () => {
+      await f.engine.jobs.publish(f.ns, jobsOf({ id: 'first', priority: 1 }));
+      scripts.length = 0;
+      const results = await atOnce(
+        [{ priority: 1 }, { priority: -1 }],
+        [{ priority: 0, dependsOn: ['first', 'none'] }],
+        [{ priority: 1, delayMs: 60_000 }],
+        [{ dependsOn: ['absent', 'first'] }, { id: 'chosen', priority: 2 }],
+      );
+      expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(1);
+      expect(results.map((all) => (typeof all === 'string' ? all : all.map(({ state }) => state)))).toEqual([
+        ['ready', 'ready'],
+        ['blocked'],
+        ['scheduled'],
+        ['blocked', 'ready'],
+      ]);
+      const missing = results.flatMap((all) =>
+        typeof all === 'string' ? [] : all.map(({ missingDependencies = [] }) => missingDependencies),
+      );
+      expect(missing).toEqual([[], [], ['none'], [], ['absent'], []]);
+      const ids = results.flatMap((all) => (typeof all === 'string' ? [] : all.map(({ id }) => id)));
+      expect(ids[5]).toBe('chosen');
+      for (const id of ids) expect(await f.find(id)).toMatchObject({ id });
+      const leased = (await f.lease('q', { count: 10 })).map(({ id }) => id);
+      expect(leased).toEqual([ids[1], 'first', ids[0], 'chosen']);
+    });
+
+    it('are stored each by itself if a job of one is refused', async () => {
+      await f.engine.jobs.publish(f.ns, jobsOf({ id: 'taken', priority: 1 }));
+      const results = await atOnce(
+        [{ priority: 1 }],
+        [{ id: 'taken', priority: 1 }, { priority: 5 }],
+        [{ id: 'same', priority: 1 }],
+        [{ id: 'same', priority: 1 }],
+        [{ dependsOn: ['absent'], onMissingDependency: 'refuse' }],
+        [{ priority: 2 }],
+      );
+      const what = results.map((all) =>
+        typeof all === 'string' ? all : all.map(({ state }) => state).join(),
+      );
+      expect(what).toEqual(['ready', 'job_exists', 'ready', 'job_exists', 'missing_dependency', 'ready']);
+      expect((await f.lease('q', { count: 10 })).map(({ extended }) => extended?.priority)).toEqual([
+        1, 1, 1, 2,
+      ]);
+    });
+
+    it('are stored as far as a quota has room', async () => {
+      const limited = await EngineFixture.withClock({ quotas: { ...NO_LIMITS, jobsPerQueue: 3 } });
+      const publish = (): Promise<string> =>
+        limited.engine.jobs.publish(limited.ns, jobsOf({ priority: 1 })).then(
+          () => 'stored',
+          (error: unknown) => (error as QueueError).code,
+        );
+      expect(await Promise.all([publish(), publish(), publish(), publish(), publish()])).toEqual([
+        ...['stored', 'stored', 'stored', 'queue_full', 'queue_full'],
+      ]);
+      await limited.close();
+    });
+
+    it('do not block one another in a cycle', async () => {
+      const results = await atOnce([{ id: 'a', dependsOn: ['b'] }], [{ id: 'b', dependsOn: ['a'] }]);
+      expect(results).toMatchObject([[{ state: 'ready' }], [{ state: 'blocked' }]]);
+    });
+
+    it('of which one has a unique key find the job that holds it', async () => {
+      const unique = { key: 'k', mode: 'existing' } as const;
+      const results = await atOnce([{ unique }], [{ unique }], [{ priority: 1 }]);
+      const [first, second] = results.map((all) => (typeof all === 'string' ? undefined : all[0]));
+      expect([first?.existing, second]).toEqual([false, { ...first, existing: true }]);
+    });
   });
 
   describe('a publish of simple jobs only, by the simple script', () => {
@@ -448,7 +534,7 @@ describe('a publish of extended jobs', () => {
       scripts.length = 0;
       const all = await Promise.all(calls.map((jobs) => f.engine.jobs.publish(f.ns, jobs)));
       expect(scripts.filter((name) => name === SIMPLE)).toHaveLength(1);
-      expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(2);
+      expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(1);
       for (const { id } of all.flat()) expect(await f.find(id)).toMatchObject({ retry });
       expect(await f.counts()).toMatchObject({ ready: 5, scheduled: 1 });
     });

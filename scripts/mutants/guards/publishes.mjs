@@ -25,6 +25,20 @@ export const PUBLISHES = [
     test: 'a publish of extended jobs › a publish of simple jobs only, by the simple script › is refused by a drained queue',
   },
   {
+    id: 'shared-refusal-is-no-answer',
+    name: 'extended publish: a job that is refused does not refuse those of other calls',
+    off: 'false',
+    spec: DEFAULTS,
+    test: 'a publish of extended jobs › calls of one moment › are stored each by itself if a job of one is refused',
+  },
+  {
+    id: 'shared-publish-makes-no-cycle',
+    name: 'extended publish: jobs of two calls do not depend on one another',
+    off: 'true',
+    spec: DEFAULTS,
+    test: 'a publish of extended jobs › calls of one moment › do not block one another in a cycle',
+  },
+  {
     id: 'quota-counts-each-queue',
     name: 'simple publish: a quota counts the jobs of each queue',
     off: 'false',

@@ -485,7 +485,8 @@ export class Leases {
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
-        this.durations.begin(job.id, nowMs, job.leaseEndsAtMs, job.elapsedMs);
+        const isExtended = job.extended !== undefined && this.extended.queues.hasAny(namespace, [job.queue]);
+        this.durations.begin(job.id, nowMs, job.leaseEndsAtMs, job.elapsedMs, isExtended);
         firstMs = Math.min(firstMs, job.leaseEndsAtMs);
         lastMs = Math.max(lastMs, job.leaseEndsAtMs);
       }

@@ -17,7 +17,8 @@ import {
   keyReused,
   nativeIdempotencyRecordOf,
 } from './idempotency-records.js';
-import { checkRetry, withIds } from './publisher.js';
+import { checkRetry, TAGS_WEIGHT, withIds } from './publisher.js';
+import { ALONE, type PublishReply, SharedPublishes } from './shared-publishes.js';
 import { isQuotaCode, type NamespaceQuotas, queueError } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
@@ -41,7 +42,9 @@ const KEY_TAKEN = 5;
 /** Not stored: the result is the job that holds its unique key. */
 const HELD = 6;
 const NOTHING = Buffer.alloc(0);
-const NO_RECORD: IdempotencyRecord = { digest: NOTHING, fingerprint: NOTHING, isNative: true };
+/** Approximate size in a batch, in bytes: of a job without its body, and of each dependency, which adds to two keys. */
+const JOB_WEIGHT = 500;
+const DEPENDENCY_WEIGHT = 500;
 
 /** Options of a publish on the extended path. */
 export interface ExtendedPublishOptions extends PublishOptions {
@@ -58,6 +61,8 @@ export interface PutJob extends PublishedJob {
 
 /** Stores jobs on the extended path. */
 export class ExtendedPublisher {
+  private readonly shared = new SharedPublishes((namespace, jobs) => this.argsFor(namespace, jobs));
+
   constructor(
     /** Runner with the connection path of a durability, or with the pool's own path. */
     private readonly runnerOf: (durability?: Durability) => ScriptRunner,
@@ -69,6 +74,10 @@ export class ExtendedPublisher {
     /** How long an idempotency key is kept, in milliseconds. */
     private readonly idempotencyTtlMs: number,
   ) {}
+
+  private argsFor(namespace: string, jobs: number): { readonly quotas: string } {
+    return { quotas: this.quotas.textOf(namespace, () => String(jobs)) };
+  }
 
   /** Redis's time, Unix ms. */
   get nowMs(): number {
@@ -108,14 +117,7 @@ export class ExtendedPublisher {
     });
     const record =
       options.idempotencyRecord ??
-      (idempotencyKey === undefined ? NO_RECORD : nativeIdempotencyRecordOf(idempotencyKey, jobs));
-    const args = {
-      quotas: this.quotas.textOf(namespace, () => String(jobs.length)),
-      replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING,
-      digest: record.digest,
-      fingerprint: record.fingerprint,
-      ttl_ms: options.idempotencyTtlMs ?? this.idempotencyTtlMs,
-    };
+      (idempotencyKey === undefined ? undefined : nativeIdempotencyRecordOf(idempotencyKey, jobs));
     const {
       codes,
       states,
@@ -123,9 +125,9 @@ export class ExtendedPublisher {
       missing,
       holders,
       idempotencyRecord: storedRecord,
-    } = await runner
-      .run(extendedPublish, namespace, args, items)
-      .catch((error: unknown) => Promise.reject(withIds(error, ids)));
+    } = await this.store(runner, namespace, { jobs, items }, options, record).catch((error: unknown) =>
+      Promise.reject(withIds(error, ids)),
+    );
     if (storedRecord === null) throw keyReused();
     if (storedRecord) {
       const stored = decodeIdempotencyRecord(storedRecord);
@@ -171,6 +173,32 @@ export class ExtendedPublisher {
       // Without a code for a held key, a holder is the job that was replaced.
       return inPlace === undefined ? one : { ...one, isReplaced: holders.length > 0 };
     });
+  }
+
+  /** Runs the script, with jobs of other calls if it may. */
+  private async store(
+    runner: ScriptRunner,
+    namespace: string,
+    { jobs, items }: { readonly jobs: readonly NewExtendedJob[]; readonly items: readonly Item[] },
+    { replaces, retryOf, inPlace, idempotencyTtlMs = this.idempotencyTtlMs }: ExtendedPublishOptions,
+    record: IdempotencyRecord | undefined,
+  ): Promise<PublishReply> {
+    const isAlone = [replaces, retryOf, inPlace, record].some((one) => one !== undefined);
+    if (!isAlone && jobs.every(mayShare)) {
+      const reply = await this.shared.store(runner, namespace, items, weightOf(jobs));
+      if (reply !== null) return reply;
+    }
+    return runner.run(
+      extendedPublish,
+      namespace,
+      {
+        ...ALONE,
+        ...this.argsFor(namespace, jobs.length),
+        ...(replaces !== undefined && { replaces: encodeId(replaces) ?? NOTHING }),
+        ...(record && { digest: record.digest, fingerprint: record.fingerprint, ttl_ms: idempotencyTtlMs }),
+      },
+      items,
+    );
   }
 
   /**
@@ -224,6 +252,28 @@ export class ExtendedPublisher {
       this.observer.published(namespace, queue, 1, delayMs > 0 || dueMs > 0 ? 1 : 0);
     }
   }
+}
+
+/**
+ * Whether the script of a job may have jobs of other calls. One with a unique key may stand for one of another call. Jobs
+ * whose ids were chosen could depend on one another in a cycle, which no two calls make one after the other.
+ */
+function mayShare({ unique, id, dependsOn = [] }: NewExtendedJob): boolean {
+  return (
+    unique === undefined &&
+    /* guard: shared-publish-makes-no-cycle */ (id === undefined || dependsOn.length === 0)
+  );
+}
+
+function weightOf(jobs: readonly NewExtendedJob[]): number {
+  let weight = 0;
+  for (const { body, tags, dependsOn = [] } of jobs)
+    weight +=
+      body.length +
+      JOB_WEIGHT +
+      dependsOn.length * DEPENDENCY_WEIGHT +
+      (tags?.join().length ?? 0) * TAGS_WEIGHT;
+  return weight;
 }
 
 function stateOrGone(code = 0): PublishedJob['state'] {

@@ -35,7 +35,7 @@ const ITEM_OVERHEAD = 100;
  * Batch weight of each character of a job's tags: a short tag, three commands of Redis, weighs 500 bytes. So the tags of
  * a batch take about a millisecond and a half of Redis at most.
  */
-const TAGS_WEIGHT = 128;
+export const TAGS_WEIGHT = 128;
 const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a longer ttl is practically unlimited. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;

@@ -75,20 +75,26 @@ export class Acks {
     if (!isJobId(id) || queue === '') return Promise.resolve(false);
     const ack = { queue, id, lease };
     return new Promise((resolve, reject) => {
+      const end = (result: AckResult = 'not_found'): void => {
+        if (result === 'lease_lost') {
+          this.extended.placesOf(namespace, [id]).then(([place = null]) => {
+            const state = place?.state ?? null;
+            reject(new LeaseLostError(/* guard: lost-ack-shows-state */ state));
+          }, reject);
+        } else resolve(result === 'acked');
+      };
+      const endExtended = (): void => {
+        this.ackExtended(namespace, [ack]).then(([result]) => end(result), reject);
+      };
+      if (this.durations.isExtended(id)) {
+        endExtended();
+        return;
+      }
       this.acks.add(namespace, [ack], ACK_BYTES, {
         done: (verdicts, first) => {
           const verdict = verdicts[first];
-          const end = (result: AckResult): void => {
-            if (result === 'lease_lost') {
-              this.extended.placesOf(namespace, [id]).then(([place = null]) => {
-                const state = place?.state ?? null;
-                reject(new LeaseLostError(/* guard: lost-ack-shows-state */ state));
-              }, reject);
-            } else resolve(result === 'acked');
-          };
-          if (verdict?.code === ACK.isExtended) {
-            this.ackExtended(namespace, [ack]).then(([result = 'not_found']) => end(result), reject);
-          } else end(this.judge(namespace, ack, verdict));
+          if (verdict?.code === ACK.isExtended) endExtended();
+          else end(this.judge(namespace, ack, verdict));
         },
         failed: reject,
       });
@@ -106,6 +112,8 @@ export class Acks {
   }
 
   private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    // For others of its batch the script would run twice, too.
+    if (acks.every(({ id }) => this.durations.isExtended(id))) return this.ackExtended(namespace, acks);
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void => {
         const judge = (ack: Ack, i: number): AckResult => this.judge(namespace, ack, verdicts[first + i]);

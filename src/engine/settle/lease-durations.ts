@@ -4,21 +4,24 @@ const PLACES = 65_536;
 const LETTERS = 43;
 
 /**
- * Remembers when leases of this process began, to report how long they ran. It is on the path of every job: a table of
+ * Remembers when leases of this process began, to report how long they ran, and of which queues they are. It is on the path of every job: a table of
  * fixed size, no allocation, no loop. Leases that are overwritten, or end in another process, are not reported.
  */
 export class LeaseDurations {
   private readonly idHashes = new Int32Array(PLACES);
   /** For each lease: when it began, when it expires, and when its job was published. */
   private readonly times = new Float64Array(3 * PLACES);
+  /** For each lease 1 if its queue is an extended one. */
+  private readonly extended = new Uint8Array(PLACES);
 
   /**
    * A lease begins. @param endsMs when it expires @param elapsedMs time since its job was published; all times from one
-   * clock
+   * clock @param isExtended its queue is an extended one
    */
-  begin(id: string, nowMs: number, endsMs: number, elapsedMs: number): void {
+  begin(id: string, nowMs: number, endsMs: number, elapsedMs: number, isExtended: boolean): void {
     const place = placeOf(id);
     this.idHashes[place] = markOf(id);
+    this.extended[place] = isExtended ? 1 : 0;
     this.times[3 * place] = nowMs;
     this.times[3 * place + 1] = endsMs;
     this.times[3 * place + 2] = nowMs - elapsedMs;
@@ -29,6 +32,12 @@ export class LeaseDurations {
     const place = placeOf(id);
     if (this.idHashes[place] !== markOf(id)) return null;
     return Math.max(nowMs - (this.times[3 * place + 2] ?? 0), 0);
+  }
+
+  /** Whether a job was leased from an extended queue; false if unknown. Only a hint: two ids may have one mark. */
+  isExtended(id: string): boolean {
+    const place = placeOf(id);
+    return this.extended[place] === 1 && this.idHashes[place] === markOf(id);
   }
 
   /**
