@@ -201,6 +201,16 @@ describe('batch ack', () => {
       expect(scripts).toEqual(['extended_settle', 'extended_settle']);
     });
 
+    it('register no namespace that was purged meanwhile', async () => {
+      await f.put('typed', { type: 'mail' });
+      await f.put('typed', { type: 'mail' });
+      const [first, second] = await f.lease('typed', { count: 2 });
+      await f.engine.purge.run(f.ns);
+      expect(await f.engine.ack(f.ns, 'typed', first!.id, first!.lease)).toBe(false);
+      expect(await f.engine.ackMany(f.ns, [ackOf(second!)])).toEqual(['not_found']);
+      expect(await redis.exists(`{${f.ns}}:meta`)).toBe(0);
+    });
+
     it('find a job that was leased from an extended queue, and is in a simple one since', async () => {
       const id = await f.put('typed', { type: 'mail', id: 'order-1' });
       const [job] = await f.lease('typed');

@@ -230,7 +230,24 @@ describe('a publish of extended jobs', () => {
       expect(results).toMatchObject([[{ state: 'ready' }], [{ state: 'blocked' }]]);
     });
 
-    it('of which one has a unique key find the job that holds it', async () => {
+    it('do not use up what a script has time for: dependencies', async () => {
+      await f.engine.jobs.publish(f.ns, jobsOf({ id: 'done', priority: 1, retentionMs: 60_000 }));
+      const [job] = await f.lease('q');
+      await f.engine.ack(f.ns, 'q', job!.id, job!.lease);
+      const results = await atOnce(...Array.from({ length: 64 }, () => [{ dependsOn: ['done'] }]));
+      expect(results).toMatchObject(results.map(() => [{ state: 'ready' }]));
+    });
+
+    it('do not use up what a script has time for: concurrency keys', async () => {
+      await f.engine.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const keys = Array.from({ length: 30 }, (_, i) => `k${String(i)}`);
+      for (const concurrencyKey of keys)
+        await f.engine.jobs.publish(f.ns, jobsOf({ concurrencyKey, priority: 5 }));
+      const results = await atOnce(...keys.map((concurrencyKey) => [{ concurrencyKey, priority: 0 }]));
+      expect(results).toMatchObject(results.map(() => [{ state: 'ready' }]));
+    });
+
+    it('find the job that holds their unique key', async () => {
       const unique = { key: 'k', mode: 'existing' } as const;
       const results = await atOnce([{ unique }], [{ unique }], [{ priority: 1 }]);
       const [first, second] = results.map((all) => (typeof all === 'string' ? undefined : all[0]));

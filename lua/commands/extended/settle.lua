@@ -25,8 +25,14 @@ end
 notify.watch_waiters(waiting)
 start_plan(due)
 
+-- A purged namespace has no jobs. It is not registered for an operation on one of them.
 if not registry.read_last_queue() then
-  return { 2, now_floor, 0 }
+  local none = --[[ guard: settle-registers-no-namespace ]] { 0, now_floor, 0 }
+  for _ = FIRST_ITEM, #ARGV, ITEM_SIZE do
+    local n = #none
+    none[n + 1], none[n + 2], none[n + 3], none[n + 4] = 0, 0, 0, ""
+  end
+  return none
 end
 
 -- A revoked lease ends as one that its holder gives back.

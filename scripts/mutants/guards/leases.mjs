@@ -14,6 +14,13 @@ const PROPERTIES = 'test/properties/simple-jobs.spec.ts';
  */
 export const LEASES = [
   {
+    id: 'settle-registers-no-namespace',
+    name: 'lease operations: a purged namespace stays purged',
+    off: { with: '{ 2, now_floor, 0 }' },
+    spec: BATCHES,
+    test: 'batch ack › many acknowledgements in one call › register no namespace that was purged meanwhile',
+  },
+  {
     id: 'undo-puts-the-job-back',
     name: 'undo: a job whose lease did not reach the client goes back to its ready list',
     off: 'false',

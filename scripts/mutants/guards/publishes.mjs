@@ -39,6 +39,20 @@ export const PUBLISHES = [
     test: 'a publish of extended jobs › calls of one moment › do not block one another in a cycle',
   },
   {
+    id: 'shared-publish-ties-all',
+    name: 'extended publish: calls that share a script tie no more jobs to dependencies than it has time for',
+    off: '1',
+    spec: DEFAULTS,
+    test: 'a publish of extended jobs › calls of one moment › do not use up what a script has time for: dependencies',
+  },
+  {
+    id: 'shared-publish-calls-all',
+    name: 'extended publish: calls that share a script call no more held jobs than it has time for',
+    off: '1',
+    spec: DEFAULTS,
+    test: 'a publish of extended jobs › calls of one moment › do not use up what a script has time for: concurrency keys',
+  },
+  {
     id: 'quota-counts-each-queue',
     name: 'simple publish: a quota counts the jobs of each queue',
     off: 'false',

@@ -161,6 +161,13 @@ export const READY_LISTS = [
     test: 'how much a script reads › the values that a script reads at once › are at most 16 after 8 short ones: ready list',
   },
   {
+    id: 'values-of-each-list-double',
+    name: 'lists of types and fair keys: the first job of each is read alone',
+    off: { with: '50' },
+    spec: READS,
+    test: 'how much a script reads › the values that a script reads at once › are one of each fair key that gives one job',
+  },
+  {
     id: 'stale-entries-measure-nothing',
     name: 'ready lists: stale entries say nothing about the size of the jobs behind them',
     off: { replace: 'next_size = WINDOW_BYTES\n$&' },

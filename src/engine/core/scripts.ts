@@ -13,6 +13,9 @@ import type { EngineObserver } from './observer.js';
 const MAX_ITEMS = 64;
 const MAX_BYTES = 262_144;
 
+/** Weight of something of which a script may have so many. */
+export const weightOfOne = (most: number): number => Math.ceil(MAX_BYTES / most);
+
 /** Receives the outcome of a call. Plain functions: settling one promise per item cost a tenth of a publish. */
 export interface Callbacks<R> {
   /**

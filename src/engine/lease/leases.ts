@@ -485,7 +485,7 @@ export class Leases {
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
-        const isExtended = job.extended !== undefined && this.extended.queues.hasAny(namespace, [job.queue]);
+        const isExtended = this.isOfExtendedQueue(namespace, job);
         this.durations.begin(job.id, nowMs, job.leaseEndsAtMs, job.elapsedMs, isExtended);
         firstMs = Math.min(firstMs, job.leaseEndsAtMs);
         lastMs = Math.max(lastMs, job.leaseEndsAtMs);
@@ -493,6 +493,15 @@ export class Leases {
     }
     batch?.leased(count, calls, lastMs);
     if (count > 0) this.scheduleWakeup(namespace, firstMs);
+  }
+
+  /** Whether a leased job is known to be of an extended queue: one with a type is in no other. */
+  private isOfExtendedQueue(namespace: string, { queue, extended }: LeasedJob): boolean {
+    if (extended === undefined) return false;
+    if (this.extended.queues.hasAny(namespace, [queue])) return true;
+    if (extended.type === null) return false;
+    this.extended.queues.add(namespace, [queue]);
+    return true;
   }
 
   /** Gives jobs back in the background. */

@@ -20,7 +20,7 @@ import {
 import { checkRetry, TAGS_WEIGHT, withIds } from './publisher.js';
 import { ALONE, type PublishReply, SharedPublishes } from './shared-publishes.js';
 import { isQuotaCode, type NamespaceQuotas, queueError } from '../core/quotas.js';
-import type { ScriptRunner } from '../core/scripts.js';
+import { type ScriptRunner, weightOfOne } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 import { checkExtendedJobs } from './extended-checks.js';
@@ -42,9 +42,15 @@ const KEY_TAKEN = 5;
 /** Not stored: the result is the job that holds its unique key. */
 const HELD = 6;
 const NOTHING = Buffer.alloc(0);
-/** Approximate size in a batch, in bytes: of a job without its body, and of each dependency, which adds to two keys. */
+/** Approximate size of a job in a batch without its body, in bytes. */
 const JOB_WEIGHT = 500;
-const DEPENDENCY_WEIGHT = 500;
+/**
+ * A script ties jobs to so many dependencies at once (`ties_left` of lua/modules/extended/dependencies.lua), and gives so many
+ * held jobs a slot (`calls_left` of lua/modules/limits/held_jobs.lua); a timer does the rest. Calls that share a script must not
+ * use up what another one needs.
+ */
+const DEPENDENCY_WEIGHT = /* guard: shared-publish-ties-all */ weightOfOne(40);
+const KEY_WEIGHT = /* guard: shared-publish-calls-all */ weightOfOne(24);
 
 /** Options of a publish on the extended path. */
 export interface ExtendedPublishOptions extends PublishOptions {
@@ -267,11 +273,12 @@ function mayShare({ unique, id, dependsOn = [] }: NewExtendedJob): boolean {
 
 function weightOf(jobs: readonly NewExtendedJob[]): number {
   let weight = 0;
-  for (const { body, tags, dependsOn = [] } of jobs)
+  for (const { body, tags, dependsOn = [], concurrencyKey } of jobs)
     weight +=
       body.length +
       JOB_WEIGHT +
       dependsOn.length * DEPENDENCY_WEIGHT +
+      (concurrencyKey === undefined ? 0 : KEY_WEIGHT) +
       (tags?.join().length ?? 0) * TAGS_WEIGHT;
   return weight;
 }

@@ -8,6 +8,8 @@ const RECORD_EVERY_MS = 10_000;
 const COLLECT_MS = 1_000;
 /** Number of queues, types of them, and requests for types that this process remembers. */
 const MOST_REMEMBERED = 10_000;
+/** A longer request for types is not remembered as a whole, in characters. */
+const LONGEST_REQUEST = 1_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
 
@@ -66,7 +68,8 @@ export class RequestedQueues {
         this.collected.push({ namespace, flag, worker });
         this.timer ??= setTimeout(() => void this.flush(), COLLECT_MS).unref();
       }
-    if (request !== undefined) this.remember(namespace, request, oldestMs);
+    if (request !== undefined && request.length <= LONGEST_REQUEST)
+      this.remember(namespace, request, oldestMs);
   }
 
   /**
