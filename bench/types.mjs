@@ -45,6 +45,7 @@ export async function runTypes({ program, redis, workers, quick, log }) {
     const woken = await wakeUps(call, callOther, size);
     const fair = await fairWaits(call, size);
     const strict = await strictWaits(call, size);
+    const memory = await typeMemory(call, store, size);
     return {
       rows: [
         rowOf('type-alone', 'publish and lease by type, a queue without other jobs', alone, '', null),
@@ -68,6 +69,13 @@ export async function runTypes({ program, redis, workers, quick, log }) {
           { ms: orderMs },
           '',
           null,
+        ),
+        rowOf(
+          'type-memory',
+          `a ready job with a type, of ${size.jobs}: bytes of Redis in a queue that is leased by type, and in another one`,
+          memory,
+          '≤ 1.2 × the other one',
+          memory.ordered <= 1.2 * memory.plain,
         ),
         rowOf(
           'fair-alone',
@@ -112,7 +120,10 @@ export async function runTypes({ program, redis, workers, quick, log }) {
   }
 }
 
-const rowOf = (key, name, values, target, met) => ({ key, name, values, unit: 'ms', target, met });
+const rowOf = (key, name, values, target, met) => ({
+  ...{ key, name, values, target, met },
+  unit: key === 'type-memory' ? 'B' : 'ms',
+});
 
 async function startOne(program, store, workers) {
   const { server, port, adminPort } = await spawnServer({ program, store, workers });
@@ -161,6 +172,18 @@ async function fill(call, job, jobs) {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, publisher));
+}
+
+/** Bytes of Redis for each job. */
+async function typeMemory(call, store, { jobs }) {
+  const bytesOf = async (queue) => {
+    const before = await store.usedMemory();
+    await fill(call, { queue, type: 'mail' }, jobs);
+    return ((await store.usedMemory()) - before) / jobs;
+  };
+  await call('POST', 'jobs', { queue: 'memory-ordered', type: 'mail' });
+  await call('POST', 'leases', { queues: ['memory-ordered'], types: ['sms'], wait_ms: 10 });
+  return { plain: await bytesOf('memory-plain'), ordered: await bytesOf('memory-ordered') };
 }
 
 /** From the publish of a job to the answer of the lease that has it. In a fair queue one of another key may have its turn before. */

@@ -128,6 +128,7 @@ export async function startBare(redisPort) {
   return {
     port,
     token: 'none',
+    pids: { server: server.pid, redis: 0 },
     cpu: () => ({ server: cpuSeconds(server.pid), redis: 0 }),
     usedMemory: () => Promise.resolve(0),
     calls: () => Promise.resolve({ commands: 0, scripts: 0 }),

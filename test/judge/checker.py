@@ -187,14 +187,15 @@ class Checker:
     def overlapping(self):
         """Two clients had the same job at one moment."""
         for identity, leases in self.of_job.items():
-            # A job that was stored a second time has numbers of its own.
+            # A job that was stored a second time has numbers of its own; so has one that was made again after a loss.
             has_order = identity not in self.republished and all(one.number is not None for one in leases)
             ordered = sorted(leases, key=lambda one: one.number if has_order else one.t1)
             for one, other in zip(ordered, ordered[1:]):
                 if one.number is not None and other.number == one.number:
                     yield f"{other}: this number was granted twice, to {one.who} too"
-                elif has_order and other.t1 < one.t0 and self.loss_of(one.record) is None:
-                    yield f"{other}: granted before the lower number {one.number}"
+                elif has_order and other.t1 < one.t0:
+                    if not self.is_undone(other.record, one.t1):
+                        yield f"{other}: granted before the lower number {one.number}"
                 # The later one was granted at its t1 at the latest.
                 elif other.t1 + TOLERANCE < one.surely_until and not self.jumped(one.t0, other.t1):
                     left = (one.surely_until - other.t1) / MS

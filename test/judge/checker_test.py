@@ -209,6 +209,16 @@ class Judgement(unittest.TestCase):
         # Its holder could end the other one.
         self.expect(history(90, number=1), "overlapping")
 
+    def test_a_lower_number_after_a_loss(self):
+        def leased(loss_at):
+            history = History().publish(0, "a").lease(100, "a", 9).settle(150, "a", 9, how="retry")
+            return history.fault(loss_at, "loss", until=loss_at + 10, lost_from=loss_at - 100).lease(400, "a", 3).settle(410, "a", 3)
+
+        # The job was made again.
+        self.expect(leased(200))
+        # The loss came when both leases had been granted.
+        self.expect(leased(450), "overlapping", "stale")
+
     def test_a_loss_that_no_log_names(self):
         self.expect(History().fault(0, "empty store", lost_from=0, named=False), "unnamed")
 
