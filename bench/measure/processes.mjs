@@ -98,15 +98,16 @@ export function held(pid, act) {
 }
 
 /**
- * Tries until it works, the process that it asks has ended, or 20 s are over.
+ * Tries until it works, the process that it asks has ended, or its time is over: 20 s unless another one is given.
  *
  * @template T
  * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
  * @param {() => Promise<T>} attempt
+ * @param {number} [patienceMs]
  * @returns {Promise<T>}
  */
-export async function until(started, attempt) {
-  const deadline = Date.now() + 20_000;
+export async function until(started, attempt, patienceMs = 20_000) {
+  const deadline = Date.now() + patienceMs;
   for (;;) {
     try {
       return await attempt();

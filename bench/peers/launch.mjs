@@ -16,6 +16,9 @@ import { familyOf, start, stop, until } from '../measure/processes.mjs';
  * @typedef {{ address: object, processes: Started[] }} Store
  */
 
+/** RabbitMQ may need half a minute. */
+const PATIENCE_MS = 120_000;
+
 /** Waits until a port is open. @param {Started} started @param {number} port */
 export function connects(started, port) {
   const attempt = () =>
@@ -23,7 +26,7 @@ export function connects(started, port) {
       const socket = net.connect(port, '127.0.0.1', () => resolve(socket.destroy()));
       socket.once('error', reject);
     });
-  return until(started, attempt);
+  return until(started, attempt, PATIENCE_MS);
 }
 
 /** A Redis with AOF. @param {Place} place */

@@ -258,6 +258,11 @@ await cleaningUp(async () => {
   const execPath = installClients();
   const about = machine('redis-server');
   const [rows, memories, lost] = [[], [], []];
+  const save = () => {
+    if (!flags.out) return;
+    mkdirSync(dirname(flags.out), { recursive: true });
+    writeFileSync(flags.out, `${JSON.stringify({ machine: about, rows, memories, lost }, null, 2)}\n`);
+  };
   for (const name of QUEUES.filter((one) => !flags.only || flags.only.split(',').includes(one))) {
     const queue = await import(`./queues/${name}.mjs`);
     const missing = Object.keys(queue.PROGRAMS).filter((program) => !isThere(program));
@@ -269,18 +274,22 @@ await cleaningUp(async () => {
     }
     for (const [mode, settings] of Object.entries(queue.MODES)) {
       console.log(`- ${name}, ${mode}: ${settings.join('; ')}`);
-      if (!flags['only-losses']) {
-        rows.push(...(await measure(queue, name, mode, execPath)));
-        if (mode === Object.keys(queue.MODES)[0]) memories.push(await memory(queue, name, mode, execPath));
+      try {
+        if (!flags['only-losses']) {
+          rows.push(...(await measure(queue, name, mode, execPath)));
+          if (mode === Object.keys(queue.MODES)[0]) memories.push(await memory(queue, name, mode, execPath));
+        }
+        if (!flags['no-losses']) lost.push(await losses(queue, name, mode, execPath));
+      } catch (error) {
+        // The others are measured all the same.
+        console.error(`${name}, ${mode}: ${error instanceof Error ? error.message : error}`);
+        process.exitCode = 1;
       }
-      if (!flags['no-losses']) lost.push(await losses(queue, name, mode, execPath));
+      save();
     }
   }
   console.log(`\n${about.cpu}, ${about.cores} cores; ${about.startedAt.slice(0, 16)}Z`);
   print(rows, memories, lost);
-  if (!flags.out) return;
-  mkdirSync(dirname(flags.out), { recursive: true });
-  writeFileSync(flags.out, `${JSON.stringify({ machine: about, rows, memories, lost }, null, 2)}\n`);
 });
 
 /** @param {string} program */
