@@ -363,6 +363,21 @@ describe('lease operations', () => {
       });
     });
 
+    it.each<[string, (lease: number) => object]>([
+      ['release', (number) => ({ lease: number })],
+      ['revoke', () => ({})],
+      ['retry', (number) => ({ lease: number, group: 'g', delay_ms: 0 })],
+    ])('is told that its job is held if another one of its key goes first: %s', async (verb, fields) => {
+      const queue = fresh();
+      await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
+      const { id } = await publish({ queue, tries: 3, concurrency_key: 'k' });
+      const { lease: number } = await leaseOne(queue);
+      await publish({ queue, concurrency_key: 'k' });
+      const { json } = await post(`jobs/${id}/${verb}`, fields(number));
+      expect(json).toMatchObject({ id, state: 'held', due_at: null });
+      expect(await find(id)).toMatchObject({ state: 'held' });
+    });
+
     it('fails its job, which is dead at once, with the error', async () => {
       const queue = fresh();
       await publish({ queue, tries: 9, type: 't' });

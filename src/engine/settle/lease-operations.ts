@@ -16,6 +16,7 @@ import type {
   LeaseRef,
   Release,
 } from '../../domain/job/extended-job.js';
+import type { JobState } from '../../domain/job/states.js';
 import type { ExtendedLease } from '../../contract/workers.js';
 import type { EngineObserver } from '../core/observer.js';
 import { verbMissing } from '../../domain/rights.js';
@@ -44,7 +45,7 @@ export type LeaseOperationResult =
 
 /** Where a job is after its lease holder has returned it. */
 export interface SettleOutcome {
-  readonly state: 'ready' | 'scheduled' | 'dead' | 'blocked' | 'cancelled';
+  readonly state: JobState;
   /** When it is due, Unix ms; null = not scheduled. */
   readonly dueAtMs: number | null;
   /** Leases that it may still get. */
@@ -56,7 +57,6 @@ const REFUSALS = [
 ];
 /** The path of the dependencies of a job that moves on. */
 const NEXT = 'next.dependsOn';
-const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /**
  * Operations of consumers on the jobs that they have leased. The lease number proves that the consumer is the lease
@@ -301,7 +301,11 @@ function resultOf({ code, facts }: Settled): LeaseOperationResult {
   return code === SETTLED.lost ? 'lease_lost' : 'done';
 }
 
+/** A job that is gone after such an operation was cancelled: nothing else ends it there. */
 function settleOutcomeOf({ state, atMs, facts }: Settled): SettleOutcome {
-  const now = ELSEWHERE.find((one) => one === state) ?? 'ready';
-  return { state: now, dueAtMs: now === 'scheduled' ? atMs : null, triesLeft: Number(facts['tries']) };
+  return {
+    state: state ?? 'cancelled',
+    dueAtMs: state === 'scheduled' ? atMs : null,
+    triesLeft: Number(facts['tries']),
+  };
 }

@@ -8,7 +8,7 @@ import {
   MAX_UINT32,
 } from '../../domain/limits.js';
 import { RELEASE_REASONS, type ReleaseReason } from '../../domain/job/extended-job.js';
-import { JOB_STATES } from '../../domain/job/states.js';
+import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
 import { join, pick } from '../../contract/fields/derived.js';
 import { Nullable, Optional } from '../../contract/fields/field.js';
 import {
@@ -89,7 +89,7 @@ export class AckManyResult {
   status!: string;
   @Optional()
   @Nullable()
-  @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', STATE_NAMES)
   state?: string | null;
 }
 
@@ -165,7 +165,7 @@ export class RetryFields extends join(FailureFields, LeaseFields) {
 /** The state of a job after a lease operation. */
 export class SettledAnswer {
   @JobId('The id of the job.') id!: string;
-  @OneOf('Its state.', ['ready', 'scheduled', 'dead', 'blocked', 'cancelled']) state!: string;
+  @OneOf('Its state.', STATE_NAMES) state!: JobState;
   @Nullable() @Moment('When it can be leased again; null = at once, or never.') due_at!: string | null;
   @Whole('How many leases it may still get.', 0, MAX_TRIES) tries_left!: number;
 }
