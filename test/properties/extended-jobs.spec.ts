@@ -18,7 +18,7 @@ let steps = 0;
 let isOver = false;
 
 async function compare(f: EngineFixture, redis: Redis, plan: Iterable<Command>): Promise<void> {
-  const pair = new Pair(f);
+  const pair = new Pair(f, redis);
   await pair.open();
   await fc.asyncModelRun(() => ({ model: pair.space, real: pair }), plan);
   steps += pair.steps;

@@ -1,4 +1,4 @@
-import { headsOf, orderByType } from './ready-list.js';
+import { headsOf } from './ready-list.js';
 import { hasSlot, holdAgain, mayStart } from './limits.js';
 import { type ModelJob, runEndMs } from './job.js';
 import type { Space } from './space.js';
@@ -22,7 +22,6 @@ const SHORTEST_RECORDED_MS = 1_000;
  */
 export function lease(space: Space, request: LeaseRequest, given: readonly string[]): void {
   const { queues, count, ttrMs, types, isUndelivered = false } = request;
-  if (types) for (const queue of queues) orderByType(space, queue);
   const left = [...given];
   for (const queue of queues) {
     let parked: ModelJob | undefined;

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Respawn } from '../../../src/domain/job/job-lists.js';
 import type { SettingsChange } from '../../../src/contract/queue-settings.js';
 import type { JobDetails } from '../../../src/contract/job/extended-job.js';
@@ -12,7 +13,7 @@ import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
 import { knownOf, seenOf } from './facts.js';
-import { mustList } from './ready-list.js';
+import { mustList, orderByType } from './ready-list.js';
 import { lease, type LeaseRequest } from './leases.js';
 import { callHeld } from './limits.js';
 import { acknowledge, revokeLease, settle, type Answer, type LeaseOperation } from './lease-operations.js';
@@ -46,7 +47,10 @@ export class Pair {
   private seen = new Map<string, JobDetails>();
   private isSeen = false;
 
-  constructor(readonly f: EngineFixture) {
+  constructor(
+    readonly f: EngineFixture,
+    private readonly redis: Redis,
+  ) {
     this.space = new Space(f.nowMs, (id) => this.seen.get(id)?.state ?? null);
   }
 
@@ -56,7 +60,7 @@ export class Pair {
     return this.f.engine;
   }
 
-  /** Makes both queues extended from the start; in one of them jobs of a key run one at a time. */
+  /** In one queue jobs of a key run one at a time, which makes it extended. The other one is simple at first. */
   async open(): Promise<void> {
     await this.control('a', { maxRunningPerKey: 1 });
     await this.control('b', {});
@@ -196,8 +200,10 @@ export class Pair {
     const { isUndelivered = false, ...options } = request;
     // A receipt that is never given stands for a server that was killed before its answer left.
     const confirms = isUndelivered ? { confirms: true } : {};
+    const ordered = options.types ? await this.extendedQueues() : [];
     const jobs = await this.engine.lease(this.ns, { ...options, ...confirms, waitMs: 0 });
     await this.read();
+    for (const queue of ordered) if (request.queues.includes(queue)) orderByType(this.space, queue);
     lease(
       this.space,
       request,
@@ -215,6 +221,12 @@ export class Pair {
       this.leases.push({ id, lease: number });
     }
     await this.drain();
+  }
+
+  /** A lease by type orders these queues only. In a simple one no job has a type. */
+  private async extendedQueues(): Promise<string[]> {
+    const numbers = await this.redis.hgetall(`{${this.ns}}:queues`);
+    return Object.keys(numbers).filter((queue) => Number(numbers[queue]) < 0);
   }
 
   async settle(
