@@ -12,15 +12,16 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { pause, startLoad } from './load/child-process.mjs';
+import { startLoad } from './load/child-process.mjs';
 import { startGenerator } from './load/generator.mjs';
 import { cycle, publish } from './load/workloads.mjs';
 import { machine } from './measure/processes.mjs';
-import { quantiles } from './measure/quantiles.mjs';
+import { quartiles } from './measure/quantiles.mjs';
+import { measureWakeUps } from './measure/wake-ups.mjs';
 import { markdown } from './report/tables.mjs';
 import { cleaningUp } from './scenarios/standalone.mjs';
 import { startRedis } from './servers/redis.mjs';
-import { NAMESPACE, startBare, startServer } from './servers/test-server.mjs';
+import { startBare, startServer } from './servers/test-server.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -39,7 +40,7 @@ const SIZE = flags.quick
 const CONNECTIONS = /** @type {const} */ ([1, 8, 64]);
 /** Long polls, each on its own queue. */
 const POLLS = [200, 1_000];
-const [PER_SECOND, WAIT_S, MAX_MS, IDLE_MS] = [50, 1_800, 120_000, 3_000];
+const [WARM_WAKES, MAX_MS] = [50, 120_000];
 
 /**
  * What this build must reach, as a multiple of the other one: at least that rate, at most that p50, p99 and CPU.
@@ -96,31 +97,14 @@ async function closedLoop(load, server, row) {
   return { rate, p50, p99, cpu: own + redis };
 }
 
-/** @param {TestServer} server @param {number} polls @returns {Promise<Figures>} */
+/** @param {TestServer} server @param {number} polls each on its own queue @returns {Promise<Figures>} */
 async function wakeUps(server, polls) {
   const load = startLoad('poll-process.mjs');
   pin(load.pid, 1);
   try {
-    const to = {
-      port: server.port,
-      token: server.token,
-      path: `/api/${NAMESPACE}/light-${polls}-`,
-      queues: polls,
-    };
-    await load.call('open', { ...to, count: polls, waitS: WAIT_S });
-    const wake = (/** @type {number} */ count) => load.call('wake', { ...to, count, perSecond: PER_SECOND });
-    const used = () => {
-      const { server: own, redis } = server.cpu();
-      return own + redis;
-    };
-    await wake(PER_SECOND);
-    const beforeIdle = used();
-    await pause(IDLE_MS);
-    const idlePerMs = (used() - beforeIdle) / IDLE_MS;
-    const [before, beganMs] = [used(), performance.now()];
-    const { p50, p99 } = await wake(SIZE.wakes);
-    const cpu = used() - before - idlePerMs * (performance.now() - beganMs);
-    return { rate: NaN, p50, p99, cpu: (cpu / SIZE.wakes) * 1e6 };
+    const row = { name: `light-${polls}`, polls, queues: polls, warm: WARM_WAKES, wakes: SIZE.wakes };
+    const { p50, p99, server: own, redis } = await measureWakeUps(server, load, row);
+    return { rate: NaN, p50, p99, cpu: own + redis };
   } finally {
     await load.stop();
   }
@@ -138,13 +122,6 @@ async function play(load, server, isFloor, keep) {
     keep(`cycle, ${connections}`, await closedLoop(load, server, whole));
   }
   for (const polls of isFloor ? [] : POLLS) keep(`wake-up, ${polls}`, await wakeUps(server, polls));
-}
-
-/** @param {number[]} values */
-function quartiles(values) {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (/** @type {number} */ part) => sorted[Math.floor(part * (sorted.length - 1))] ?? NaN;
-  return { low: at(0.25), median: quantiles(sorted).p50, high: at(0.75) };
 }
 
 /** @param {number} n */

@@ -17,3 +17,10 @@ export function median(values) {
   const half = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(half)] ?? NaN) + (sorted[Math.ceil(half)] ?? NaN)) / 2;
 }
+
+/** The middle half. @param {Iterable<number>} values */
+export function quartiles(values) {
+  const sorted = Float64Array.from(values).sort();
+  const at = (/** @type {number} */ part) => sorted[Math.floor(part * (sorted.length - 1))] ?? NaN;
+  return { low: at(0.25), median: median(sorted), high: at(0.75) };
+}

@@ -201,6 +201,25 @@ describe('batch ack', () => {
       expect(scripts).toEqual(['extended_settle', 'extended_settle']);
     });
 
+    it('run in one script if this server has leased the jobs by type only', async () => {
+      const other = new PoolEngine(f.pool);
+      try {
+        const job = { queue: 'typed', body: Buffer.from('x') };
+        await other.jobs.publish(f.ns, [
+          { ...job, type: 'mail' },
+          { ...job, tags: ['a'] },
+        ]);
+      } finally {
+        await other.stop();
+      }
+      const [first] = await f.lease('typed', { types: ['mail'] });
+      const [second] = await f.lease('typed', { types: [null] });
+      scripts.length = 0;
+      expect(await f.engine.ack(f.ns, 'typed', first!.id, first!.lease)).toBe(true);
+      expect(await f.engine.ackMany(f.ns, [ackOf(second!)])).toEqual(['acked']);
+      expect(scripts).toEqual(['extended_settle', 'extended_settle']);
+    });
+
     it('register no namespace that was purged meanwhile', async () => {
       await f.put('typed', { type: 'mail' });
       await f.put('typed', { type: 'mail' });

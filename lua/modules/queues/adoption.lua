@@ -4,7 +4,7 @@
 --- @exports begin_adoption, adopt_some
 
 -- Entries of the ready list, or members of a zset, in one script.
-local STEP = 32
+local STEP = 24
 
 -- Jobs that go to the front have lower steps than those that are taken over.
 function begin_adoption(number)
