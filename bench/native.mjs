@@ -34,7 +34,7 @@ const TARGETS = {
   ...{ 'v1-bulk': 0.7, 'v1-many': 0.8, 'v1-acks': 0.35 },
   ...{ 'settings-publish': 3, 'settings-lease': 3.5 },
   ...{ 'typed-publish': 4.5, 'typed-lease': 4.5, 'typed-ack': 4 },
-  ...{ 'one-type-lease': 5.4, 'many-types-lease': 5.4, 'fair-lease': 5.8 },
+  'fair-lease': 5.8,
   ...{ 'cycle-8': 7.5, 'v1-cycle-8': 7.5 },
 };
 /** The most that a lease may cost, as a multiple of one of the same jobs from a plain queue. @type {Record<string, number>} */
@@ -96,17 +96,6 @@ function fewRows(connections, total) {
 /** The type of the jobs, and others before it. @param {number} count */
 const typesOf = (count) => [...Array.from({ length: count - 1 }, (_, i) => `type-${i}`), TYPED.type];
 
-/** The same typed jobs, leased by so many types; the round that warms up orders the queue by type. @param {number} count @param {string} key @param {number} jobs */
-function byTypeRows(count, key, jobs) {
-  const types = typesOf(count);
-  const about = `v1, leased by ${count} type${count === 1 ? '' : 's'}:`;
-  return [
-    call('/jobs', jobOf(key, TYPED), jobs, { key: `${key}-publish`, name: `${about} publish` }),
-    lease(key, jobs, { key: `${key}-lease`, name: `${about} lease`, with: { types } }),
-    settle(jobs, { key: `${key}-ack`, name: `${about} ack`, outcome: { result: { sent: true } } }),
-  ];
-}
-
 /** Publish, lease and ack of typed jobs with something more, beside those of typed jobs without. @param {string} key of the queue, too @param {string} what @param {object} fields @param {number} jobs */
 const flowRows = (key, what, fields, jobs) => [
   call('/jobs', jobOf(key, { ...TYPED, ...fields }), jobs, {
@@ -151,8 +140,6 @@ function workloadsOf({ jobs, cycles, lone }) {
     }),
     lease('typed', jobs, { key: 'typed-lease', name: 'v1 lease, type + tag + retry' }),
     settle(jobs, { key: 'typed-ack', name: 'v1 ack with a result', outcome: { result: { sent: true } } }),
-    ...byTypeRows(1, 'one-type', jobs),
-    ...byTypeRows(16, 'many-types', jobs),
     call('/jobs', jobOf('fair', { fair_key: 'one' }), jobs, {
       key: 'fair-publish',
       name: 'v1 publish with a fair key, fair queue',

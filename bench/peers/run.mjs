@@ -208,50 +208,41 @@ async function losses(queue, name, mode, execPath) {
   }
 }
 
-/** @param {any[]} rows of one kind of work @param {any[]} columns [title, of a row] */
-function tableOf(rows, columns) {
-  return markdown({
-    header: ['queue', ...columns.map(([title]) => title)],
-    rows: rows.map((row) => [`${row.queue}, ${row.mode}`, ...columns.map(([, of]) => of(row))]),
-  });
-}
-
 const number = (/** @type {number | undefined} */ value, digits = 0) =>
   value === undefined || Number.isNaN(value)
     ? ''
     : value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits });
 
+/** Prints a table with a line for each queue, and a column for each work. @param {string} title @param {any[]} rows @param {(row: any) => string} cellOf */
+function printTable(title, rows, cellOf) {
+  const works = [...new Set(rows.map(({ work }) => work))];
+  const nameOf = (/** @type {any} */ { queue, mode }) => `${queue}, ${mode}`;
+  const lines = [...new Set(rows.map(nameOf))].map((name) => {
+    const cells = works.map((work) => rows.find((row) => nameOf(row) === name && row.work === work));
+    return [name, ...cells.map((row) => (row === undefined ? '' : cellOf(row)))];
+  });
+  console.log(`\n**${title}**\n`);
+  console.log(markdown({ header: ['queue', ...works], rows: lines }));
+}
+
 function print(/** @type {any[]} */ rows, /** @type {any[]} */ memories, /** @type {any[]} */ lost) {
-  const ms = (/** @type {'p50' | 'p99'} */ at) => [
-    `${at} ms`,
-    (/** @type {any} */ row) => number(row.latency?.[at], 2),
-  ];
-  for (const work of new Set(rows.map((row) => row.work))) {
-    console.log(`\n**${work}**\n`);
-    const costs = [
-      ['jobs/s', (/** @type {any} */ row) => number(row.rate)],
-      ['client us', (/** @type {any} */ row) => number(row.clientUs, 1)],
-      ['server and store us', (/** @type {any} */ row) => number(row.serverUs, 1)],
-    ];
-    const of = rows.filter((row) => row.work === work);
-    const columns = of.some(({ rate }) => rate !== undefined)
-      ? [...costs, ms('p50'), ms('p99')]
-      : [ms('p50'), ms('p99')];
-    console.log(tableOf(of, columns));
-  }
-  if (memories.length > 0) {
-    console.log('\n**Memory of a waiting job of 100 B**\n');
-    console.log(tableOf(memories, [['bytes', (row) => number(row.bytes)]]));
-  }
-  if (lost.length === 0) return;
-  console.log('\n**Confirmed jobs that were lost**\n');
-  console.log(
-    tableOf(lost, [
-      ['confirmed', (row) => number(row.confirmed)],
-      ['lost by kill -9', (row) => number(row.byKill)],
-      ['lost by a power cut', (row) => number(row.byPowerCut)],
-    ]),
+  const rates = rows.filter(({ rate }) => rate !== undefined);
+  printTable('Jobs per second', rates, ({ rate }) => number(rate));
+  printTable('µs of CPU of server and store per job', rates, ({ serverUs }) => number(serverUs));
+  printTable('µs of CPU of the client per job', rates, ({ clientUs }) => number(clientUs));
+  const inTime = rows.filter(({ latency, work }) => latency !== undefined && !/bulk|, 8$/.test(work));
+  printTable('p50 / p99, ms', inTime, ({ latency: { p50, p99 } }) => `${number(p50, 1)} / ${number(p99, 1)}`);
+  printTable(
+    'Bytes of memory of a waiting job of 100 B',
+    memories.map((one) => ({ ...one, work: 'bytes' })),
+    ({ bytes }) => number(bytes),
   );
+  const lossRows = lost.flatMap(({ queue, mode, confirmed, byKill, byPowerCut }) => [
+    { queue, mode, work: 'confirmed', count: confirmed },
+    { queue, mode, work: 'lost by kill -9', count: byKill },
+    { queue, mode, work: 'lost by a power cut', count: byPowerCut },
+  ]);
+  printTable('Confirmed jobs that were lost', lossRows, ({ count }) => number(count));
 }
 
 await cleaningUp(async () => {
