@@ -102,6 +102,9 @@ export class ExtendedLeaseAnswer {
     | 'lease_lost'
     | 'not_found';
   @Optional()
+  @Moment('For `extended`: the new end of this lease. The ttl or `max_run_ms` of its job may end it sooner.')
+  lease_ends_at?: string;
+  @Optional()
   @Nullable()
   @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
   state?: JobState | null;
@@ -112,7 +115,7 @@ export class ExtendedLeaseAnswer {
 }
 
 export class SessionHeartbeatAnswer {
-  @Moment('When the extended leases end; sooner if the ttl of the job ends before.') lease_ends_at!: string;
+  @Moment('When the extended leases end at the latest.') lease_ends_at!: string;
   @Parts('One for each lease, in order.', () => ExtendedLeaseAnswer, MAX_SESSION_LEASES)
   jobs!: readonly ExtendedLeaseAnswer[];
   @Flag('True: lease nothing more.') quiet!: boolean;

@@ -145,17 +145,30 @@ describe('worker sessions on the native API', () => {
     await given('POST', `jobs/${cancelled!.id}/cancel`, { grace_ms: 60_000 });
     await given('POST', `jobs/${revoked!.id}/revoke`);
     const leases = [...held(jobs), { id: simple!.id, lease: simple!.lease + 1 }, ...held([simple!])];
+    const extended = { status: 'extended', lease_ends_at: expect.any(String) };
     expect((await beat(id, leases, { info: INFO })).jobs).toEqual([
-      { id: simple!.id, status: 'extended', cancel_requested: false },
+      { id: simple!.id, ...extended, cancel_requested: false },
       { id: acked!.id, status: 'not_found', cancel_requested: false },
-      { id: cancelled!.id, status: 'extended', cancel_requested: true },
+      { id: cancelled!.id, ...extended, cancel_requested: true },
       {
         ...{ id: revoked!.id, status: 'lease_lost', state: 'ready', reason: 'revoked' },
         cancel_requested: false,
       },
       { id: simple!.id, status: 'lease_lost', state: 'leased', cancel_requested: false },
-      { id: simple!.id, status: 'extended', cancel_requested: false },
+      { id: simple!.id, ...extended, cancel_requested: false },
     ]);
+  });
+
+  it('are told of each lease when it ends: with its session, or sooner with the longest run of its job', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    await publish({ queue, max_run_ms: 5_000 });
+    await publish({ queue });
+    const jobs = await lease({ queues: [queue], count: 2, worker: id, ...TTR });
+    const answer = await beat(id, held(jobs), { info: INFO });
+    const stored = await Promise.all(jobs.map((job) => find(job.id)));
+    expect(answer.jobs).toMatchObject(stored.map((job) => ({ lease_ends_at: job['lease_ends_at'] })));
+    const [short, usual] = stored.map((job) => Date.parse(job['lease_ends_at'] as string));
+    expect(short).toBeLessThan(usual! - 10_000);
   });
 
   it('extend 1,000 leases at once', async () => {

@@ -72,7 +72,7 @@ describe('`max_run_ms` of a job', () => {
     await f.pass(4_000);
     expect(await heartbeat(job)).toMatchObject({ leaseEndsAtMs: endsMs });
     const [many] = await f.engine.settle.heartbeatMany(f.ns, [job], TTR_MS);
-    expect(many).toMatchObject({ status: 'extended' });
+    expect(many).toMatchObject({ status: 'extended', leaseEndsAtMs: endsMs });
     expect(await f.find(job.id)).toMatchObject({ leaseEndsAtMs: endsMs });
   });
 

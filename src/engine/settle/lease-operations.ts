@@ -176,7 +176,8 @@ export class LeaseOperations {
         status === 'lease_lost' && one !== undefined
           ? { state: one.state, ...(isRevoked && { reason: 'revoked' as const }) }
           : {};
-      return { id, status, ...lost, cancelRequested: one?.facts['cancel'] === true };
+      const ends = status === 'extended' && one !== undefined ? { leaseEndsAtMs: one.atMs } : {};
+      return { id, status, ...ends, ...lost, cancelRequested: one?.facts['cancel'] === true };
     });
   }
 
