@@ -174,6 +174,20 @@ describe('an update of a job', () => {
     expect((await f.lease()).map((job) => job.id)).toEqual([id]);
   });
 
+  it('asks for the due time with a new ttl if the job was to expire before, also after another change', async () => {
+    const id = await f.fixture.publish('q', { delayMs: 3_600_000, ttlMs: 60_000 });
+    const { jobUpdater } = f.components;
+    expect(await f.find(id)).toMatchObject({ state: 'scheduled', dueAtMs: null });
+    await jobUpdater.change(f.ns, id, { priority: 1 });
+    expect(await f.find(id)).toMatchObject({ state: 'scheduled', dueAtMs: null });
+    await expect(jobUpdater.change(f.ns, id, { ttlMs: 0 })).rejects.toMatchObject({ code: 'due_unknown' });
+    await jobUpdater.change(f.ns, id, { ttlMs: 0, delayMs: 3_600_000 });
+    await f.pass(3_599_999);
+    expect(await f.lease()).toEqual([]);
+    await f.pass(1);
+    expect((await f.lease()).map((job) => job.id)).toEqual([id]);
+  });
+
   it.each([
     ['a simple job', {}],
     ['an extended job', { type: 'old', priority: 2 }],

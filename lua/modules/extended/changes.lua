@@ -38,13 +38,13 @@ local function alter(job, wish, bytes)
 end
 
 -- When a job is due, as far as it is known. Returns nil for a simple job that is scheduled far ahead (only the list of its slot has the time)
--- and for one whose place is the end of its ttl because it expires before it is due.
+-- and for one whose place is the end of its ttl because it expired before it was due when it was simple.
 local function due_of(job)
   if job.state ~= SCHEDULED then
     return tonumber(job.x.due or 0)
   end
   local at = tonumber(redis.call("ZSCORE", queue_key(indexes.kind_of(job), job.queue), job.id) or nil)
-  return at and (at ~= job.expires or is_extended(job)) and at or nil
+  return at and --[[ guard: converted-due-time-is-unknown ]] at ~= job.expires and at or nil
 end
 
 -- Puts a job that left its place because of a change into the index where it belongs now. at: when it is due; was: its state before.

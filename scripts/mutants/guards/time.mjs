@@ -150,4 +150,18 @@ export const TIME = [
     spec: PUBLISHED,
     test: 'the publish time › the publish time of a job with a chosen id › is the present time when the clock was set back',
   },
+  {
+    id: 'converted-due-time-is-unknown',
+    name: 'changes: the expiry of a job is not taken for its due time',
+    off: 'true',
+    spec: 'test/engine/changes.spec.ts',
+    test: 'an update of a job › asks for the due time with a new ttl if the job was to expire before, also after another change',
+  },
+  {
+    id: 'expiry-is-no-due-time',
+    name: 'answers: the expiry of a simple job is not shown as its due time',
+    off: 'true',
+    spec: 'test/engine/changes.spec.ts',
+    test: 'an update of a job › asks for the due time with a new ttl if the job was to expire before, also after another change',
+  },
 ];

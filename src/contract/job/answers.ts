@@ -221,9 +221,9 @@ const MOST_ITEMS = 1_000;
 
 /** A job without its data and its timeline. */
 export class ListedJob extends JobFacts {
-  @Nullable() @Moment('When it can be leased; null also if it is scheduled far ahead.') due_at!:
-    | string
-    | null;
+  @Nullable()
+  @Moment('When it can be leased; null also if it is scheduled far ahead, or expires before.')
+  due_at!: string | null;
   @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
   @Nullable()
   @Label('The worker that has it leased; null also if that gave no name.', { max: MAX_LABEL })

@@ -38,7 +38,9 @@ export class ChangedAnswer {
   @OneOf('Its state; null if it is gone because of a failed dependency.', Object.keys(JOB_STATES))
   state!: string | null;
   @Nullable()
-  @Moment('When it can be leased; null = not scheduled, or far ahead and published without options.')
+  @Moment(
+    'When it can be leased; null = not scheduled, far ahead and published without options, or it expires before.',
+  )
   due_at!: string | null;
   @Optional()
   @JobIds(MISSING_DEPENDENCIES, { max: MAX_DEPENDENCIES })

@@ -63,6 +63,9 @@ export interface PublishedJob {
   readonly missingDependencies?: readonly string[];
 }
 
+/** The failure group of a job whose last lease expired. A simple job dies in no other way, and stores no group. */
+export const LEASE_EXPIRED = 'lease_expired';
+
 /** The last failure of a job. */
 export interface Failure {
   readonly group: string;

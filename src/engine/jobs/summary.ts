@@ -1,4 +1,4 @@
-import type { Failure, JobSummary } from '../../domain/job/extended-job.js';
+import { type Failure, type JobSummary, LEASE_EXPIRED } from '../../domain/job/extended-job.js';
 import { stateOf } from '../../domain/job/states.js';
 import { decodeHeader } from '../../redis/scripts/header.js';
 import { bytesAt } from '../../redis/scripts/script.js';
@@ -61,7 +61,8 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     // Before the first lease, the number in the header is only the start of the numbering.
     lease: attempts > 0 ? lease : 0,
     publishedAtMs: timeOrNull(number('put') || Math.min(publishedAtMs(id, header, nowMs), nowMs)),
-    dueAtMs: state === 'scheduled' ? when : null,
+    // A simple job that expires before it is due has its expiry there.
+    dueAtMs: state === 'scheduled' && /* guard: expiry-is-no-due-time */ when !== expires ? when : null,
     expiresAtMs: timeOrNull(expires),
     leaseEndsAtMs: state === 'leased' ? when : null,
     // The score of a cancelled job is below zero.
@@ -82,7 +83,7 @@ export function parsed(text: string | undefined): unknown {
 
 /** A dead job without a recorded failure is a simple one: it died when its last lease expired. */
 function expiredLease(atMs: number): Failure {
-  return { group: 'lease_expired', message: 'its last lease ran out', atMs, worker: null };
+  return { group: LEASE_EXPIRED, message: 'its last lease ran out', atMs, worker: null };
 }
 
 function failureOf(field: StoredFacts['field']): Failure | null {

@@ -58,9 +58,10 @@ function describe(space: Space, job: ModelJob, { ttlMs, tags, data, tries, type,
   if (data) replaceBody(job, data.body.toString());
 }
 
-/** True for a simple job that expires before it is due: its due time is not stored. */
-export function isDueUnknown(job: ModelJob): boolean {
-  return job.state === 'scheduled' && !job.isExtended && job.expiresMs > 0 && job.expiresMs <= job.atMs;
+/** True for a job that, when it was simple, expired before it was due: its due time is not stored. */
+export function isDueUnknown({ state, isExtended, expiresMs, atMs }: ModelJob): boolean {
+  if (state !== 'scheduled' || expiresMs === 0) return false;
+  return isExtended ? atMs === expiresMs : expiresMs <= atMs;
 }
 
 function retie(
