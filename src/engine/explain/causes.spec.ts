@@ -182,13 +182,19 @@ describe('the sentence about a failure', () => {
   const failure = { group: 'TypeError', message, atMs: NOW_MS, worker: null };
 
   it.each([
-    ['dead', 'failed: TypeError, TypeError: total is undefined. It runs'],
+    ['dead', 'It died, after attempt 1: TypeError, TypeError: total is undefined. It runs'],
     ['scheduled', 'failed with TypeError (TypeError: total is undefined); attempt 2'],
   ] as const)('has the first line of its message, and the facts have all of it: %s', (state, part) => {
     const found = causeOf({ state, failure, attempts: 1 });
     expect(found.message).toContain(part);
     expect(found.message).not.toContain('file:');
     expect(found.facts).toMatchObject({ failure_message: message });
+  });
+
+  it('says of a dead job that it had no attempt', () => {
+    const group = 'dependency_failed';
+    const found = causeOf({ state: 'dead', failure: { ...failure, group }, attempts: 0 });
+    expect(found.message).toContain('It died, before its first attempt: dependency_failed, TypeError');
   });
 
   it('has the first line of the answer that opened a breaker', () => {

@@ -35,10 +35,11 @@ function dead({ reasons, nowMs, remedies }: KnownJob): Cause | null {
   if (state !== 'dead') return null;
   const at = endedAtMs === null ? '' : ` at ${moment(endedAtMs, nowMs)}`;
   const group = failure?.group ?? null;
+  const after = attempts === 0 ? 'before its first attempt' : `after attempt ${String(attempts)}`;
   const why = failure === null ? '' : `: ${failure.group}, ${firstLine(failure.message)}`;
   return cause(
     'dead',
-    `The job is in the dead-letter queue of ${queue} since its attempt ${String(attempts)} failed${at}${why}. It runs again only if it is respawned.`,
+    `The job is in the dead-letter queue of ${queue}. It died${at}, ${after}${why}. It runs again only if it is respawned.`,
     {
       facts: { attempts, failure_group: group, failure_message: failure?.message ?? null },
       sinceMs: endedAtMs,
@@ -51,11 +52,11 @@ function dead({ reasons, nowMs, remedies }: KnownJob): Cause | null {
 
 function scheduled(known: KnownJob): Cause | null {
   const { reasons, nowMs, remedies } = known;
-  const { state, dueAtMs, id } = reasons.job;
+  const { state, dueAtMs, expiresAtMs, id } = reasons.job;
   if (state !== 'scheduled') return null;
   const due =
     dueAtMs === null
-      ? 'more than a minute from now; the exact time of a job far ahead is in no index'
+      ? `more than a minute from now${expiresAtMs === null ? '' : ', or only after its ttl has ended'}; the exact time is in no index`
       : `at ${moment(dueAtMs, nowMs)}`;
   const more = {
     facts: { due_at: isoTimeOrNull(dueAtMs) },
