@@ -3,7 +3,7 @@
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
 --- @requires queues/registry, queues/publish_order, queues/type_keys, queues/type_lists, queues/fair_lists
 --- @requires limits/at_ready, limits/retention, operations/undo_records, extended/readers
---- @exports leave, go, set_ready, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
+--- @exports leave, go, set_ready, return_job, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
 -- "revived" = the job was put back.
@@ -106,6 +106,14 @@ function set_ready(job)
   go(job, READY)
   if job.state == READY then
     timeline.log_event("ready", job)
+  end
+end
+
+-- Ends a lease: the job waits again, at once or from a time on, which the event `what` tells. If its cancel was requested, it is cancelled instead.
+function return_job(job, at, what, facts)
+  go(job, at and SCHEDULED or READY, at)
+  if --[[ guard: cancelled-is-not-given-back ]] job.state ~= CANCELLED then
+    timeline.log_event(what, job, facts)
   end
 end
 

@@ -47,8 +47,7 @@ function retry(job, options, data)
     return 1, 0, where(job)
   end
   local at = delay > 0 and now_ceil + delay
-  moves.go(job, at and SCHEDULED or READY, at)
-  timeline.log_event("retried", job, { group = options.group, message = message, worker = job.x.worker, due = at or nil })
+  moves.return_job(job, at, "retried", { group = options.group, message = message, worker = job.x.worker, due = at or nil })
   return 1, at, where(job)
 end
 

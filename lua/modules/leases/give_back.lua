@@ -35,8 +35,7 @@ function release(job, options)
     claims.handler_began(job)
   end
   local at = delay > 0 and now_ceil + delay
-  moves.go(job, at and SCHEDULED or READY, at)
-  timeline.log_event("released", job, { worker = worker, reason = options.reason, due = options.reason == "no_handler" and at or nil })
+  moves.return_job(job, at, "released", { worker = worker, reason = options.reason, due = options.reason == "no_handler" and at or nil })
   return 1, at, cjson.encode({ queue = registry.name_of(job.queue), tries = job.tries })
 end
 
@@ -46,11 +45,10 @@ function undo(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   -- guard: undone-job-is-held-first
   job.is_first = true
-  moves.go(job, READY)
+  moves.return_job(job, nil, "undone", { worker = job.x.worker })
   if --[[ guard: undone-lease-is-paid-back ]] registry.fairness_of(job.queue) then
     fair_lists.pay_back(job, fair_turns.cost_of(job.queue, fair_keys.fair_key_of(job)))
   end
-  timeline.log_event("undone", job, { worker = job.x.worker })
   return 1
 end
 

@@ -188,8 +188,10 @@ export class LeaseOperations {
   ): Promise<SettleOutcome> {
     const options = { delay_ms: delayMs, is_counted: isCounted, reason, worker };
     const one = await this.settleOne(namespace, 'release', { id, lease }, options);
-    this.observer.released(namespace, queueOf(one.facts), reason ?? 'other', 1);
-    return settleOutcomeOf(one);
+    const now = settleOutcomeOf(one);
+    if (now.state !== 'cancelled')
+      this.observer.released(namespace, queueOf(one.facts), reason ?? 'other', 1);
+    return now;
   }
 
   /**
