@@ -155,6 +155,13 @@ export class EngineFixture {
     if (this.pool.options.clusterNodes) return testKeys(pattern);
     return ((await this.pool.read('KEYS', pattern)) as string[]).sort();
   }
+
+  /** All that is stored for the namespace, by key. */
+  async stored(without?: RegExp): Promise<Record<string, unknown>> {
+    const keys = (await this.keys()).filter((key) => without?.test(key) !== true);
+    const dumps = await Promise.all(keys.map((key) => this.pool.read('DUMP', key)));
+    return Object.fromEntries(keys.map((key, i): [string, unknown] => [key, dumps[i]]));
+  }
 }
 
 export function newJob(job: Partial<NewJob> = {}): NewJob {

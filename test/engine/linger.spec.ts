@@ -20,11 +20,7 @@ describe('a lease request that lingers', () => {
   const dropFlags = (): Promise<unknown> => f.pool.read('DEL', f.pool.keys.namespace(f.ns).waiting);
   const texts = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ body }) => body.toString());
   /** All that is stored, but for the flags of servers that wait and the times of lease requests. */
-  const stored = async (): Promise<Record<string, unknown>> => {
-    const keys = (await f.keys()).filter((key) => !/\}:(?:waiting|requested.*)$/.test(key));
-    const dumps = await Promise.all(keys.map((key) => f.pool.read('DUMP', key)));
-    return Object.fromEntries(keys.map((key, i): [string, unknown] => [key, dumps[i]]));
-  };
+  const stored = () => f.stored(/\}:(?:waiting|requested.*)$/);
   /** Ends at once by its signal, after one fetch. */
   const fetchOnce = async (request: Partial<LeaseRequest>): Promise<void> => {
     const end = new AbortController();

@@ -1093,6 +1093,33 @@ describe('dead jobs', () => {
     expect(await extended.groups()).toEqual({});
   });
 
+  it('are counted by a dry run as a respawn would put them back, and nothing changes', async () => {
+    const unique = { key: 'k', mode: 'reject' } as const;
+    const ids = [
+      await dead('q', 'g', { unique }),
+      await dead('q', 'g', { unique }),
+      await dead('q', 'g', { unique: { key: 'held', mode: 'reject' } }),
+      await dead('q', 'g'),
+      await dead('p', 'g'),
+    ];
+    await extended.put('q', { unique: { key: 'held', mode: 'reject' } });
+    const { deadJobs } = extended.components;
+    const before = await f.stored();
+    for (const queue of [undefined, 'fresh']) {
+      const how = { ...RESET, ...(queue === undefined ? {} : { queue }) };
+      const dry = (selection: object) => deadJobs.respawnSelected(f.ns, { ...selection, dryRun: true }, how);
+      expect(await dry({ filter: {} })).toMatchObject({ done: 3 });
+      expect(await dry({ filter: { queue: 'q' } })).toMatchObject({ done: 2 });
+      expect(await dry({ filter: {}, limit: 2 })).toMatchObject({ done: 2 });
+      expect(await dry({ ids })).toMatchObject({ done: 3 });
+    }
+    expect(await deadJobs.deleteSelected(f.ns, { filter: {}, limit: 4, dryRun: true })).toMatchObject({
+      done: 4,
+    });
+    expect(await f.stored()).toEqual(before);
+    expect(await deadJobs.respawnSelected(f.ns, { ids }, RESET)).toMatchObject({ done: 3 });
+  });
+
   it('refuse a lease from before their death', async () => {
     const id = await extended.put('q', { tries: 1 });
     const [job] = await extended.lease('q', 1, 'w');

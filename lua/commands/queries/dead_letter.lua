@@ -4,7 +4,7 @@ Count dead jobs, put them back or delete them: those of an index that match a fi
 KEYS meta, queues, due, waiting, expiries
 ARGV clock_ms, deadline_ms, verb, queue, filter, options, at, id, limit, scan_limit
 ITEM id
-verb: text           count, respawn or delete
+verb: text           count, respawn, try (counts those that a respawn would put back now; changes nothing) or delete
 queue: text          whose dead jobs; "" = all dead jobs of the filter's group
 filter: text         JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
 options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue, no_push}; queue: where they go, left out = where they are; no_push: extended/own_url
@@ -33,7 +33,7 @@ if not registry.read_last_queue() then
 end
 
 -- Read.
-local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = dead_jobs.respawn, delete = dead_jobs.delete_dead }
+local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = dead_jobs.respawn, try = dead_jobs.respawn, delete = dead_jobs.delete_dead }
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and registry.find_queue(queue) or nil
 for i = FIRST_ITEM, #ARGV do
@@ -64,9 +64,9 @@ for _, place in ipairs(found) do
   end
 end
 
--- Write.
+-- Write, unless what was planned was only to be counted.
 table.insert(plan.early, registry.write_new_queues)
-local reply = { 0, now_floor, commit(expiries), looked, is_over and "" or at, is_over and "" or id }
+local reply = { 0, now_floor, --[[ guard: dry-respawn-writes-nothing ]] verb == "try" and 0 or commit(expiries), looked, is_over and "" or at, is_over and "" or id }
 for name, count in pairs(tally) do
   reply[#reply + 1], reply[#reply + 2] = name, count
 end

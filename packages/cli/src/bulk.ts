@@ -44,6 +44,11 @@ export function showOutcome(
   if (dryRun && jobs > 0) showDryRun(output);
 }
 
+/** Why a dead job was not deleted by its id. */
+export const NOT_DEAD = 'there is no such dead job';
+/** Why one was not respawned: the answer has only how many were. */
+export const NOT_RESPAWNED = `${NOT_DEAD}, or another job holds its unique key, or it has a push URL and the token lacks the permission push`;
+
 /** `1 of 2 jobs was not respawned`, `3 jobs were not deleted`. @param of how many there are, if they are not all */
 export function wereNot(jobs: number, done: string, of?: number): string {
   const many = of === undefined ? counted(jobs, 'job') : `${String(jobs)} of ${counted(of, 'job')}`;

@@ -5,6 +5,7 @@ import { TestApp } from '../../../test/support/app.js';
 import { Cli } from '../../../test/support/cli.js';
 import { waitFor } from '../../../test/support/redis.js';
 import { TestTerminal } from '../../../test/support/terminal.js';
+import { NOT_RESPAWNED } from './bulk.js';
 import { run } from './program.js';
 
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202e\r\nnext';
@@ -437,13 +438,13 @@ describe('pumphouse job, queue and dead', () => {
     expect(again).toEqual({
       code: 1,
       out: '{"jobs":0}\n',
-      err: `{"error":{"code":"refused","message":"2 of 2 jobs were not respawned, only dead jobs can be; ${one} is ready; unknown is gone","status":404}}\n`,
+      err: `{"error":{"code":"refused","message":"2 of 2 jobs were not respawned: ${NOT_RESPAWNED}; ${one} is ready; unknown is gone","status":404}}\n`,
     });
     const third = await dead(queue, 'a');
     const mixed = await cli.call('job', 'retry', one, third, 'unknown');
     expect(mixed).toEqual({
       ...{ code: 1, out: 'respawned 1 job\n' },
-      err: 'pumphouse: 2 of 3 jobs were not respawned, only dead jobs can be; unknown is gone\n',
+      err: `pumphouse: 2 of 3 jobs were not respawned: ${NOT_RESPAWNED}; unknown is gone\n`,
     });
     await cli.call('job', 'move', `${queue}-b`, two);
     expect(await client.jobs.get(two)).toMatchObject({ state: 'ready', queue: `${queue}-b` });

@@ -20,7 +20,8 @@ const PATIENCE_MS = 500;
 const MAX_TIME_MS = 2 ** 46;
 const NOWHERE = Buffer.alloc(0);
 
-type Verb = 'count' | 'respawn' | 'delete';
+/** `try`: counts those that `respawn` would put back now. */
+type Verb = 'count' | 'respawn' | 'try' | 'delete';
 
 /** An operation on dead jobs, and the jobs that it applies to. */
 interface Order {
@@ -81,11 +82,6 @@ export class DeadJobs {
     return done;
   }
 
-  /** Counts those of the given jobs that are dead and match. */
-  countIds(namespace: string, ids: readonly string[], filter: DeadFilter = {}): Promise<number> {
-    return this.actOnIds(namespace, ids, { verb: 'count', filter, options: null });
-  }
-
   /** Respawns jobs by id; jobs that are not dead or do not match stay as they are. @returns how many were respawned */
   async respawnIds(
     namespace: string,
@@ -105,24 +101,22 @@ export class DeadJobs {
   /** Respawns selected jobs, or counts them. @throws as `respawn` */
   async respawnSelected(namespace: string, selection: DeadSelection, options: Respawn): Promise<DeadStep> {
     const { filter = {}, ids, dryRun, limit, cursor } = selection;
-    if (dryRun) return this.countSelected(namespace, selection);
-    if (ids === undefined) return this.respawn(namespace, filter, options, limit, cursor);
-    return { done: await this.respawnIds(namespace, ids, options, filter), cursor: null };
+    checkRespawn(namespace, options);
+    const order = { verb: dryRun ? 'try' : 'respawn', filter, options } as const;
+    if (ids === undefined) return this.act(namespace, order, limit, cursor);
+    return { done: await this.actOnIds(namespace, ids, order), cursor: null };
   }
 
   /** Deletes selected jobs, or counts them. */
   async deleteSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
     const { filter = {}, ids, dryRun, limit, cursor } = selection;
-    // guard: dry-run-changes-nothing
-    if (dryRun) return this.countSelected(namespace, selection);
-    if (ids === undefined) return this.delete(namespace, filter, limit, cursor);
-    return { done: await this.deleteIds(namespace, ids, filter), cursor: null };
-  }
-
-  private async countSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
-    const { filter = {}, ids, cursor } = selection;
-    if (ids === undefined) return this.count(namespace, filter, cursor);
-    return { done: await this.countIds(namespace, ids, filter), cursor: null };
+    const order = {
+      verb: /* guard: dry-run-changes-nothing */ dryRun ? 'count' : 'delete',
+      filter,
+      options: null,
+    } as const;
+    if (ids === undefined) return this.act(namespace, order, limit, cursor);
+    return { done: await this.actOnIds(namespace, ids, order), cursor: null };
   }
 
   private async actOnIds(namespace: string, ids: readonly string[], order: Order): Promise<number> {
@@ -139,7 +133,7 @@ export class DeadJobs {
     return done;
   }
 
-  private async act(namespace: string, order: Order, limit: number, cursor?: string): Promise<DeadStep> {
+  private async act(namespace: string, order: Order, limit = Infinity, cursor?: string): Promise<DeadStep> {
     const { verb, filter } = order;
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     const begun = await this.begin(namespace, filter, cursor);

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { pick } from '#src/contract/fields/derived';
 import { DeadFields, DeadFilterFields, RespawnFields } from '#src/contract/job/dead-jobs';
 import { NOT_FOUND, Refused } from '../admin-client.js';
-import { inParts, isDryRun, showOutcome, wereNot } from '../bulk.js';
+import { inParts, isDryRun, NOT_DEAD, NOT_RESPAWNED, showOutcome, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf } from '../flags.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
 import { operate, type OperationOptions, type Verb, withRate, withUndo } from '../operate.js';
@@ -178,6 +178,7 @@ async function byIds(
   const jobs = await inParts((part) => call({ dryRun, ...part }));
   showOutcome(session, verb, { jobs, dryRun });
   const { size } = new Set(options.id);
-  if (jobs < size)
-    throw new Refused(`${wereNot(size - jobs, verb[1], size)}: there is no such dead job`, NOT_FOUND);
+  if (jobs === size) return;
+  const why = verb === DELETED ? NOT_DEAD : NOT_RESPAWNED;
+  throw new Refused(`${wereNot(size - jobs, verb[1], size)}: ${why}`, NOT_FOUND);
 }

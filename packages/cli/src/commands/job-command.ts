@@ -16,7 +16,7 @@ import { JobFilterFields } from '#src/contract/job/job-filter';
 import { PublishFields, PublishQuery } from '#src/contract/job/options';
 import { DURABILITY_RULE, isDurability } from '#src/domain/durability';
 import { NOT_FOUND, Refused, Unreachable } from '../admin-client.js';
-import { changeEach, inParts, wereNot } from '../bulk.js';
+import { changeEach, inParts, NOT_RESPAWNED, wereNot } from '../bulk.js';
 import { FieldFlags, flagOf, JOB_TEXTS } from '../flags.js';
 import { argumentBytes, linesOf, textIn } from '../input.js';
 import { limitOption, showFirst } from '../list.js';
@@ -411,7 +411,7 @@ async function respawn({ client, isJson, out }: Session, ids: readonly string[])
   const known = [...states].filter(([, state]) => jobs === 0 || ENDS.has(state));
   const why = known.slice(0, SHOWN_STATES).map(([id, state]) => `${id} is ${state}`);
   throw new Refused(
-    [`${wereNot(missed, 'respawned', ids.length)}, only dead jobs can be`, ...why].join('; '),
+    [`${wereNot(missed, 'respawned', ids.length)}: ${NOT_RESPAWNED}`, ...why].join('; '),
     NOT_FOUND,
   );
 }
