@@ -60,6 +60,19 @@ describe('a job that kills its worker each time', () => {
     });
   });
 
+  it('is shown with the group of its failure if the native API failed it', async () => {
+    const id = await app.publish('failed');
+    const v1 = (path: string, json: object) =>
+      app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(json) });
+    const { json } = await v1('leases', { queues: ['failed'] });
+    const { lease } = (json as { jobs: { lease: number }[] }).jobs[0]!;
+    await v1(`jobs/${id}/fail`, { lease, group: 'größe: 2%' });
+    expect((await app.get(`failed/job/${id}`)).headers).toMatchObject({
+      'x-job-state': 'dead',
+      'x-job-dead-reason': encodeURI('größe: 2%'),
+    });
+  });
+
   it('is shown with state and attempts in headers before it dies', async () => {
     const id = await app.publish('living?tries=2');
     const state = async (): Promise<unknown> => {

@@ -85,4 +85,11 @@ export const LMSTFY = [
     spec: 'test/api/health.spec.ts',
     test: 'HTTP API for operations › probes › answer HEAD of %s as GET without a body, on both ports, with any Host header',
   },
+  {
+    id: 'dead-reason-is-a-header-value',
+    name: 'lmstfy: the group of a failure is encoded for its header',
+    off: 'unwrap',
+    spec: 'test/api/poison.spec.ts',
+    test: 'a job that kills its worker each time › is shown with the group of its failure if the native API failed it',
+  },
 ];

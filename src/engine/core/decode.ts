@@ -18,6 +18,8 @@ import { elapsedSince, hasPublishTime, publishedAtMs, timeOrNull } from './publi
 /** A job that was read without a lease. */
 export interface PeekedJob extends StoredJob {
   readonly state: JobState;
+  /** The group of its last failure; left out = it has none. */
+  readonly failureGroup?: string;
 }
 
 /** What decoding needs to know of the requests that share one item of a lease script. */

@@ -45,7 +45,10 @@ export class QueueInspector {
     if (!encoded) return null;
     const { raw, nowMs } = await this.runner.run(scripts.peekJob, namespace, { queue, id: encoded });
     const value = bytesAt(raw, 2);
-    return value.length === 0 ? null : decodeJob(queue, encoded, value, bytesAt(raw, 3), nowMs);
+    if (value.length === 0) return null;
+    const group = bytesAt(raw, 4).toString();
+    const job = decodeJob(queue, encoded, value, bytesAt(raw, 3), nowMs);
+    return group === '' ? job : { ...job, failureGroup: group };
   }
 
   /** Counts the jobs per state. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { Config, type LmstfyConfig } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
+import { LEASE_EXPIRED } from '../../domain/job/extended-job.js';
 import type { LeasedJob, NewJob, StoredJob } from '../../domain/job/job.js';
 import {
   MAX_ATTRIBUTE_KEY,
@@ -188,10 +189,11 @@ export function peekedJson(namespace: string, job: StoredJob): string {
  *
  * @returns names and values in turn
  */
-export function lifeHeaders({ state, attempts }: PeekedJob): string[] {
+export function lifeHeaders({ state, attempts, failureGroup = LEASE_EXPIRED }: PeekedJob): string[] {
   const headers = ['X-Job-State', state, 'X-Job-Attempts', String(attempts)];
-  // A simple job dies in one way only: its last lease expired without an ack.
-  return state === 'dead' ? [...headers, 'X-Job-Dead-Reason', 'lease_expired'] : headers;
+  return state === 'dead'
+    ? [...headers, 'X-Job-Dead-Reason', /* guard: dead-reason-is-a-header-value */ encodeURI(failureGroup)]
+    : headers;
 }
 
 function jobJson(namespace: string, job: StoredJob, msg: string, tries: number): string {
