@@ -65,6 +65,20 @@ describe('publish', () => {
       expect(extendedQueues.hasAny(app.namespace, [queue])).toBe(false);
     });
 
+    it.each([
+      ['a simple job', {}],
+      ['an extended job', { type: 'mail' }],
+    ])('answers a repetition with X-Job-ID with the state of the job now: %s', async (_what, options) => {
+      const job = { queue: fresh(), ...options };
+      const { id } = await publish({ ...job, retention_ms: 60_000 });
+      const again = async () => (await post('jobs', job, { headers: { 'X-Job-ID': id } })).json;
+      expect(await again()).toEqual({ id, state: 'ready', existing: false });
+      const { lease: number } = await leaseOne(job.queue);
+      expect(await again()).toEqual({ id, state: 'leased', existing: false });
+      await given('POST', `jobs/${id}/ack`, { lease: number });
+      expect(await again()).toEqual({ id, state: 'done', existing: false });
+    });
+
     it('stores all options of a job', async () => {
       const queue = fresh();
       const job = {

@@ -723,6 +723,23 @@ describe('permissions by queue', () => {
       }
     });
 
+    it('is answered as a new job to a publish with its id in X-Job-ID', async () => {
+      for (const [state, id] of Object.entries(foreign)) {
+        for (const [job, shown] of [
+          [{}, 'ready'],
+          [{ type: 't' }, 'ready'],
+          [{ type: 't', delay_ms: 60_000 }, 'scheduled'],
+        ] as const) {
+          const answer = await mine('POST', 'jobs', { queue: 'mine', ...job }, { 'X-Job-ID': id });
+          expect([state, answer.status, answer.json]).toEqual([
+            state,
+            201,
+            { id, state: shown, existing: false },
+          ]);
+        }
+      }
+    });
+
     it('is answered as a removed job to a waiting publish with its id in X-Job-ID', async () => {
       for (const [state, id] of Object.entries(foreign)) {
         const args = performance.now();
@@ -730,7 +747,7 @@ describe('permissions by queue', () => {
         expect({ state, status: answer.status, json: answer.json }).toEqual({
           ...{ state, status: 200 },
           json: {
-            ...{ id, state: null, existing: true, published_at: null, tries: null },
+            ...{ id, state: null, existing: false, published_at: null, tries: null },
             ...{ result: null, failure: null },
           },
         });

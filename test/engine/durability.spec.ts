@@ -135,7 +135,7 @@ describe('durability', () => {
       process.kill(replicas[0]!.pid, 'SIGCONT');
       const { jobIds } = refused as { jobIds: string[] };
       const again = await waitFor(() => put({ retryOf: jobIds }));
-      expect(again).toMatchObject([{ id: jobIds[0], existing: true }]);
+      expect(again).toMatchObject([{ id: jobIds[0], state: 'ready', existing: false }]);
       expect(await f.engine.queues.size(f.ns, 'rich')).toBe(3);
     });
 

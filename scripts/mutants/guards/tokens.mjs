@@ -156,4 +156,11 @@ export const TOKENS = [
     spec: 'test/api/comparison.spec.ts',
     test: 'the comparison of secrets › finds a token by its digest, and compares it once',
   },
+  {
+    id: 'retry-hides-other-queues',
+    name: 'publish: X-Job-ID tells nothing of a job in another queue',
+    off: 'true',
+    spec: 'test/api/permissions.spec.ts',
+    test: "permissions by queue › T50: a job in a queue outside the token's queues › is answered as a new job to a publish with its id in X-Job-ID",
+  },
 ];

@@ -17,9 +17,9 @@ export interface InPlace {
  * Encodes a job's options as lua/commands/extended/publish.lua reads them: its arguments, and in `x` the fields of the job's
  * hash.
  *
- * @param api the API that publishes it: it decides what becomes of an expired lease
+ * @param replaces the id of the job that it replaces, over lmstfy's API: that decides what becomes of an expired lease
  */
-export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPlace?: InPlace): string {
+export function optionsText(job: NewExtendedJob, replaces?: string, inPlace?: InPlace): string {
   return JSON.stringify({
     queue: job.queue,
     delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
@@ -28,7 +28,7 @@ export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPla
     tries: job.tries,
     priority: job.priority,
     minted: job.id === undefined ? true : undefined,
-    lmstfy: api === 'lmstfy' ? true : undefined,
+    replaces,
     unique: job.unique && {
       mode: job.unique.mode,
       window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),

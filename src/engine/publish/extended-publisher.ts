@@ -114,12 +114,7 @@ export class ExtendedPublisher {
     const ids = named.map(({ id }) => id ?? this.minter.mint(runner.now()));
     const items = named.map((job, i): Item => {
       const id = encodeId(ids[i] ?? '') ?? NOTHING;
-      return [
-        optionsText(job, replaces === undefined ? 'native' : 'lmstfy', inPlace),
-        id,
-        job.body,
-        packIds(job.dependsOn ?? []),
-      ];
+      return [optionsText(job, replaces, inPlace), id, job.body, packIds(job.dependsOn ?? [])];
     });
     const record =
       options.idempotencyRecord ??
@@ -141,8 +136,9 @@ export class ExtendedPublisher {
       if (isReplay(named, ids, storedIds)) options.onReplay?.();
       return stored;
     }
-    // The earlier attempt stored all of them atomically, or none: jobs that do not exist any more were done meanwhile.
-    if (retryOf && codes.includes(TAKEN)) return ids.map((id) => ({ id, state: 'gone', existing: true }));
+    // The earlier attempt stored all of them atomically, or none.
+    if (retryOf && codes.includes(TAKEN))
+      return ids.map((id, i) => ({ id, state: stateAtFirst(jobs[i], this), existing: false }));
     const held = heldBy(codes, holders);
     if (codes.some((code, i) => code === TAKEN && jobs[i]?.id === undefined)) {
       return this.storedBefore(
@@ -258,6 +254,16 @@ export class ExtendedPublisher {
       this.observer.published(namespace, queue, 1, delayMs > 0 || dueMs > 0 ? 1 : 0);
     }
   }
+}
+
+/** The state of a new job, as far as its options tell it. */
+export function stateAtFirst(
+  job: NewExtendedJob | undefined,
+  { nowMs }: { readonly nowMs: number },
+): 'blocked' | 'scheduled' | 'ready' {
+  if ((job?.dependsOn?.length ?? 0) > 0) return 'blocked';
+  const isLater = (job?.delayMs ?? 0) > 0 || (job?.dueMs !== undefined && job.dueMs > nowMs);
+  return isLater ? 'scheduled' : 'ready';
 }
 
 /**

@@ -6,7 +6,8 @@ import { DEFAULT_TRIES } from '../../domain/limits.js';
 import { checkExtendedJobs } from './extended-checks.js';
 import { fieldsOfJob, pathOf } from './stored-options.js';
 import { nativeIdempotencyRecordOf } from './idempotency-records.js';
-import type { ExtendedPublisher, ExtendedPublishOptions } from './extended-publisher.js';
+import { type ExtendedPublisher, type ExtendedPublishOptions, stateAtFirst } from './extended-publisher.js';
+import type { JobReader } from '../jobs/job-reader.js';
 
 /** The calls of an engine that store jobs on the simple path. */
 export interface SimplePublishing {
@@ -26,6 +27,7 @@ export interface SimplePublishing {
 export async function publishJobs(
   simple: SimplePublishing,
   extended: ExtendedPublisher,
+  reader: Pick<JobReader, 'placesOf'>,
   namespace: string,
   jobs: readonly NewExtendedJob[],
   given: ExtendedPublishOptions = {},
@@ -33,16 +35,31 @@ export async function publishJobs(
   const options = withNativeRecord(given, jobs);
   const converted = simpleJobsOf(jobs, options);
   const ids = converted && (await publishSimple(simple, namespace, converted, options));
-  if (!ids) return extended.publish(namespace, jobs, options);
-  return ids.map((id, i) => ({
-    id,
-    state: isScheduled(jobs[i], extended) ? 'scheduled' : 'ready',
-    existing: false,
-  }));
+  const published = ids
+    ? ids.map((id, i) => ({ id, state: stateAtFirst(jobs[i], extended), existing: false }))
+    : await extended.publish(namespace, jobs, options);
+  // The earlier attempt may have stored them, and workers may have them by now.
+  return options.retryOf === undefined ? published : statesNow(reader, namespace, jobs, published);
 }
 
-function isScheduled(job: NewExtendedJob | undefined, { nowMs }: { readonly nowMs: number }): boolean {
-  return (job?.delayMs ?? 0) > 0 || (job?.dueMs !== undefined && job.dueMs > nowMs);
+/** Of a job in another queue, which only has one of the ids, nothing is told: its answer is that of a new job. */
+async function statesNow(
+  reader: Pick<JobReader, 'placesOf'>,
+  namespace: string,
+  jobs: readonly NewExtendedJob[],
+  published: readonly PublishedJob[],
+): Promise<PublishedJob[]> {
+  const places = await reader.placesOf(
+    namespace,
+    published.map(({ id }) => id),
+  );
+  return published.map((one, i) => {
+    const place = places[i] ?? null;
+    if (place === null) return { ...one, state: 'gone' };
+    return /* guard: retry-hides-other-queues */ place.queue === jobs[i]?.queue
+      ? { ...one, state: place.state }
+      : one;
+  });
 }
 
 /** Under a key the same request gets the same answer, whatever path its jobs take. */

@@ -49,7 +49,7 @@ export function argsOf(
   const fields = {
     queue: template.queue,
     template: JSON.stringify(rest),
-    options: optionsText({ ...template, ...uniqueBy(id, overlap) }, 'native'),
+    options: optionsText({ ...template, ...uniqueBy(id, overlap) }),
     // Earlier servers know only `backlog`, in which 0 means as many as possible.
     backlog: Math.max(maxCatchUp, 1),
     skips_late: maxCatchUp === 0 ? '1' : '0',
