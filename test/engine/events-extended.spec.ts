@@ -1,5 +1,5 @@
 import { Listening } from './events-fixture.js';
-import { EngineFixture, type ExtendedJob } from './fixture.js';
+import { EngineFixture, type ExtendedJob, newJob } from './fixture.js';
 import { waitFor } from '../support/redis.js';
 
 /**
@@ -188,5 +188,55 @@ describe('events of the extended path', () => {
     expect(named(unnamed)).toEqual(['published -', 'leased w9', 'released w9', 'leased -', 'acked -']);
     expect(named(revoked)).toEqual(['published -', 'leased w10', 'released w10', 'acked -']);
     expect(named(simple)).toEqual(['published -', 'leased -', 'released -']);
+  });
+
+  it.each(['release', 'retry', 'undo'] as const)(
+    'tell of a job whose requested cancel takes effect at its %s only that it is cancelled',
+    async (verb) => {
+      const listening = await Listening.to(f.engine, f.ns);
+      const { leaseOperations: operations, jobCanceller } = f.engine.components;
+      const id = await put('q', { type: 'mail', tries: 20 });
+      const [job] = await f.lease('q', { worker: 'w' });
+      await jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+      const held = { id, lease: job!.lease };
+      if (verb === 'release')
+        expect(await operations.release(f.ns, held)).toMatchObject({ state: 'cancelled' });
+      if (verb === 'retry') await operations.retry(f.ns, { ...held, group: 'g', message: 'm' });
+      if (verb === 'undo') await f.engine.undo(f.ns, [job!]);
+      const names = ['published', 'leased', 'cancel_requested', 'cancelled'];
+      const { state, timeline } = (await f.engine.jobs.find(f.ns, id))!;
+      expect([state, timeline.map(({ what }) => what)]).toEqual(['cancelled', names]);
+      await f.publish('end');
+      expect(await listening.received(5)).toEqual([
+        ...names.map((name) => `${name} q ${id}`),
+        expect.stringMatching(/^published end /),
+      ]);
+    },
+  );
+
+  it('tell the delay of a publish, and the job that it replaces', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const dueMs = f.nowMs + 90_000;
+    const ids = [
+      await put('q', { type: 'mail', delayMs: 60_000 }),
+      await put('q', { type: 'mail', dueMs }),
+      await put('q', { type: 'mail', dueMs: f.nowMs - 1 }),
+      await f.publish('q', { dueMs }),
+    ];
+    const plain = newJob({ delayMs: 5_000 });
+    ids.push(await f.engine.republish(f.ns, 'q', ids[0]!, plain));
+    ids.push(await f.engine.republish(f.ns, 'q', ids[4]!, plain));
+    ids.push(await f.engine.republish(f.ns, 'q', 'not-there', newJob()));
+    await waitFor(() => listening.events.filter(({ name }) => name === 'published').length === ids.length);
+    const factsOf = (id: string) => {
+      const found = listening.events.find((event) => event.id === id && event.name === 'published');
+      return [found?.facts['delay_ms'], found?.facts['replaces']];
+    };
+    const none = [undefined, undefined];
+    const [later, dueLater, dueNow, simple, replaced, again, alone] = ids.map(factsOf);
+    expect([later, dueLater, dueNow]).toEqual([[60_000, undefined], [90_000, undefined], none]);
+    // By Redis's time, which goes on here.
+    expect(simple).toEqual([expect.closeTo(90_000, -4), undefined]);
+    expect([replaced, again, alone]).toEqual([[5_000, ids[0]], [5_000, ids[4]], none]);
   });
 });

@@ -8,8 +8,8 @@ quotas: text  "queues,jobs of a queue,bytes,keys,number of items": the most that
 digest: text  names the record of its idempotency key (jobs/idempotency), "" = it has none
 ttl_ms: text  how long the record lasts, ms
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue, no_push}, put, lmstfy, refuse_missing, x};
-put: extended/publish_in_place; lmstfy: published over that API; refuse_missing: all that it needs must be there; x: fields of the job's hash as they are
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue, no_push}, put, replaces, refuse_missing, x};
+put: extended/publish_in_place; replaces: the same id as shown, over lmstfy's API; refuse_missing: all that it needs must be there; x: fields of the job's hash as they are
 stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, missing, holder × codes 5 and 6 (or the id of a put that replaced a job), what there was × the first
 code 2 to 4 and 10}. Status 3: the key has a record: {3, now_ms, what was stored}, 4 that of another request.
@@ -99,6 +99,7 @@ local old = replaces ~= "" and jobs.job_of(replaces)
 if old and fresh[1] and old.queue == fresh[1].job.queue then
   moves.leave(old)
   moves.conclude(old, nil, "replaced", timeline.worker_facts(old))
+  fresh[1].job.replaces = fresh[1].options.replaces
 end
 for _, item in ipairs(fresh) do
   new_jobs.place_new(item.job, item.options)

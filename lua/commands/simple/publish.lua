@@ -14,7 +14,7 @@ which must be ready at once and have no ttl; and of a native job, for the defaul
 tries, 32 = it says a retention of 0; 64 = delay_ms is a due time, Unix ms; 128 = its call is stored as a whole (jobs/whole_calls). More: attributes
 as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
 Returns {status, now_ms, codes, record × calls with code 5, what there was × calls with codes 2 to 4 and 10}. Status 3: the job that it replaces is an
-extended one: use the extended path.
+extended one: use the extended path; 4: as 0, and the first item has replaced a job.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/call_quotas), 7 its
 queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults), or its call is stored as a
 whole or not at all (jobs/whole_calls); of a call with a key: 5 stored before, see its record, 6 the key was used for another request, 9 call again:
@@ -100,4 +100,4 @@ if write_records then
     return ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE + 1], publish.publish_kinds[ARGV[FIRST_ITEM - ITEM_SIZE + item * ITEM_SIZE]].due and SCHEDULED or READY
   end, keep)
 end
-return { 0, now_floor, table.concat(codes), unpack(stored) }
+return { --[[ guard: only-a-removed-job-is-replaced ]] old and codes[1] == "0" and 4 or 0, now_floor, table.concat(codes), unpack(stored) }

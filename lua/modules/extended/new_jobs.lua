@@ -9,7 +9,7 @@
 local DEFAULT_TRIES = 5
 function use_defaults(options)
   -- guard: republish-without-defaults
-  local defaults = not options.lmstfy and settings.settings_of(registry.number_of(options.queue)).defaults or {}
+  local defaults = not options.replaces and settings.settings_of(registry.number_of(options.queue)).defaults or {}
   local x = options.x or {}
   options.ttl_ms = options.ttl_ms or defaults.ttlMs or 0
   options.tries = options.tries or defaults.tries or DEFAULT_TRIES
@@ -40,7 +40,7 @@ function new_job(options, id, body, expired)
   local lease, time_flags = first_lease(options.minted)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
-    id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + quota_room.counted_flag, priority = options.priority or 0,
+    id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.replaces and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + quota_room.counted_flag, priority = options.priority or 0,
     tries = options.tries, attempts = 0, lease = lease, queue = registry.number_of(options.queue), entry = --[[ guard: entry-zero-for-far-slots ]] 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
@@ -63,7 +63,12 @@ function place_new(job, options)
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
+  if at > now_floor or job.replaces then
+    local delay = options.delay_ms > 0 and options.delay_ms or at - now_floor
+    job.event_facts = { delay_ms = --[[ guard: published-event-tells-delay ]] delay > 0 and delay or nil, replaces = job.replaces }
+  end
   timeline.log_event("published", job, { queue = options.queue })
+  job.event_facts = nil
   jobs.put(job, "due", at > now_floor and at or nil)
   local needs = --[[ guard: recurring-jobs-have-dependencies ]] options.needs or {}
   if #needs == 0 or not dependencies.wait_for(job, needs) then

@@ -162,4 +162,25 @@ export const EVENTS = [
     spec: 'test/engine/events-extended.spec.ts',
     test: 'events of the extended path › report the deletion of a queue once, and no refused one',
   },
+  {
+    id: 'cancelled-is-not-given-back',
+    name: 'events: a job that is cancelled when its lease ends is not said to wait again',
+    off: 'true',
+    spec: 'test/engine/events-extended.spec.ts',
+    test: 'events of the extended path › tell of a job whose requested cancel takes effect at its %s only that it is cancelled',
+  },
+  {
+    id: 'published-event-tells-delay',
+    name: 'events: published says the delay of an extended job',
+    off: 'false',
+    spec: 'test/engine/events-extended.spec.ts',
+    test: 'events of the extended path › tell the delay of a publish, and the job that it replaces',
+  },
+  {
+    id: 'only-a-removed-job-is-replaced',
+    name: 'events: published names only a job that was there as replaced',
+    off: 'true',
+    spec: 'test/engine/events-extended.spec.ts',
+    test: 'events of the extended path › tell the delay of a publish, and the job that it replaces',
+  },
 ];

@@ -87,20 +87,30 @@ export class EventWriter {
     this.isOn = isOn;
   }
 
-  /** Records events of stored jobs; the script itself writes those of extended ones. */
-  published(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
+  /**
+   * Records events of stored jobs; the script itself writes those of extended ones.
+   *
+   * @param replaces the id of the job that the first one has replaced
+   */
+  published(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    ids: readonly string[],
+    replaces?: string,
+  ): void {
     if (!this.received.has(namespace)) return;
-    jobs.forEach(({ delayMs, extended }, i) => {
+    const nowMs = this.pool.clock.now();
+    jobs.forEach(({ delayMs, dueMs, extended }, i) => {
       if (extended) return;
-      const facts = delayMs > 0 ? `{"delay_ms":${String(delayMs)}}` : '';
-      this.add(namespace, 'published', queue, encodeId(ids[i] ?? '') ?? NO_ID, facts);
+      const waitMs = dueMs === undefined ? delayMs : Math.ceil(dueMs - nowMs);
+      const facts = {
+        ...(waitMs > 0 && { delay_ms: waitMs }),
+        ...(replaces !== undefined && { replaces }),
+      };
+      const text = waitMs > 0 || replaces !== undefined ? JSON.stringify(facts) : '';
+      this.add(namespace, 'published', queue, encodeId(ids[i] ?? '') ?? NO_ID, text);
     });
-  }
-
-  /** Records the event of a job that replaced another one. */
-  replaced(namespace: string, queue: string, id: string, oldId: string): void {
-    if (!this.received.has(namespace)) return;
-    this.add(namespace, 'published', queue, encodeId(id) ?? NO_ID, JSON.stringify({ replaces: oldId }));
   }
 
   /** Records events of leased jobs: the results of the fetch requests of a batch. */

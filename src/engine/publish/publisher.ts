@@ -29,6 +29,8 @@ const OTHER_REQUEST = 6;
 const CALL_AGAIN = 9;
 /** Status of the script if the job to be replaced is an extended one: nothing has changed. */
 export const REPLACES_EXTENDED = 3;
+/** Status if all went well, and the first job has replaced another one. */
+const REPLACED = 4;
 /** Approximate size of a job in a batch without its body, in bytes. */
 const ITEM_OVERHEAD = 100;
 /**
@@ -41,9 +43,6 @@ const NOTHING = Buffer.alloc(0);
 const LONGEST_TTL_MS = 2 ** 46;
 /** Latest due time, Unix ms: it has 48 bits in the list of a far slot. */
 const LATEST_MS = 2 ** 48 - 1;
-
-/** The results if the job to be replaced is an extended one. */
-const REPLACES_AN_EXTENDED_JOB: readonly Result[] = [];
 
 /**
  * The result of an item: its code; of the first item of a call that was stored before with its idempotency key, what
@@ -101,7 +100,9 @@ export class Publisher {
     /** Unless it is `memory`, errors contain the ids of the jobs, so that the publish can be repeated with them. */
     private readonly durability: Durability,
   ) {
-    this.batcher = new Batcher((namespace, items, calls) => this.send(namespace, items, calls));
+    this.batcher = new Batcher((namespace, items, calls) =>
+      this.send(namespace, items, calls).then(({ results }) => results),
+    );
   }
 
   /**
@@ -188,16 +189,16 @@ export class Publisher {
     const { replaceExtended } = this.settings;
     const items = [item];
     const sent = this.send(namespace, items, [{ items, detail: undefined }], encodeId(oldId) ?? NOTHING);
-    const results = await (this.durability !== 'memory'
+    const { results, status } = await (this.durability !== 'memory'
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
-    if (results === REPLACES_AN_EXTENDED_JOB) {
+    if (status === REPLACES_EXTENDED) {
       await replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
     const refusal = this.refusalOf(namespace, results[0], job.id);
     if (refusal) throw refusal;
-    this.reportReplaced(namespace, queue, [job], id, oldId);
+    this.report(namespace, queue, [job], [id], status === REPLACED ? oldId : undefined);
     return id;
   }
 
@@ -228,7 +229,7 @@ export class Publisher {
     items: readonly Item[],
     calls: readonly BatchCall<Item, KeyedCall>[],
     replaces: Buffer = NOTHING,
-  ): Promise<readonly Result[]> {
+  ): Promise<{ readonly results: readonly Result[]; readonly status: number }> {
     const isKeyed = calls.some(({ detail }) => detail !== undefined);
     const args = {
       replaces,
@@ -238,8 +239,7 @@ export class Publisher {
       sizes: calls.length === items.length ? '' : sizesOf(calls),
     };
     const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
-    if (status === REPLACES_EXTENDED) return REPLACES_AN_EXTENDED_JOB;
-    return texts.length > 0 ? withRecords(codes, calls, texts) : codes;
+    return { results: texts.length > 0 ? withRecords(codes, calls, texts) : codes, status };
   }
 
   /** The error for the result of a job; undefined = the job is stored. */
@@ -292,13 +292,15 @@ export class Publisher {
     const { ids, items, weight } = this.itemsOf(queue, jobs);
     const detail = { record, ttlMs };
     let result: Result | undefined;
+    let replaced: string | undefined;
     if (replaces === undefined) {
       do result = await this.sendKeyed(namespace, { queue, jobs, items, weight }, detail);
       while (result === CALL_AGAIN);
     } else {
       const sent = await this.send(namespace, items, [{ items, detail }], encodeId(replaces) ?? NOTHING);
-      if (sent === REPLACES_AN_EXTENDED_JOB) throw replacesExtended();
-      [result] = sent;
+      if (sent.status === REPLACES_EXTENDED) throw replacesExtended();
+      [result] = sent.results;
+      if (sent.status === REPLACED) replaced = replaces;
     }
     if (Buffer.isBuffer(result)) {
       const stored = idsIn(result, record, jobs.length);
@@ -310,8 +312,7 @@ export class Publisher {
     const refusal =
       result === TAKEN && !first?.extended ? taken() : this.refusalOf(namespace, result, first?.id);
     if (refusal) throw refusal;
-    if (replaces === undefined) this.report(namespace, queue, jobs, ids);
-    else this.reportReplaced(namespace, queue, jobs, ids[0] ?? '', replaces);
+    this.report(namespace, queue, jobs, ids, replaced);
     return ids;
   }
 
@@ -342,19 +343,14 @@ export class Publisher {
         expectJob(namespace, job.whole?.queue ?? queue);
   }
 
-  private reportReplaced(
+  /** @param replaced the id of the job that the first one has replaced */
+  private report(
     namespace: string,
     queue: string,
     jobs: readonly NewJob[],
-    id: string,
-    oldId: string,
+    ids: readonly string[],
+    replaced?: string,
   ): void {
-    const { events } = this.settings;
-    this.count(namespace, queue, jobs);
-    if (events.isOn) events.replaced(namespace, queue, id, oldId);
-  }
-
-  private report(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
     if (jobs[0]?.whole !== undefined) {
       jobs.forEach(({ whole, ...job }, i) => {
         this.report(namespace, whole?.queue ?? queue, [job], ids.slice(i, i + 1));
@@ -363,7 +359,7 @@ export class Publisher {
     }
     const { events, rememberExtended } = this.settings;
     this.count(namespace, queue, jobs);
-    if (events.isOn) events.published(namespace, queue, jobs, ids);
+    if (events.isOn) events.published(namespace, queue, jobs, ids, replaced);
     if (jobs.some(({ extended }) => extended !== undefined)) rememberExtended(namespace, [queue]);
   }
 
