@@ -27,6 +27,7 @@ const WORKLOAD_MS = 15_000;
 export function startGenerator() {
   const load = startLoad('generator-process.mjs');
   return {
+    pid: load.pid,
     /** Sends all that follows to a testServer. @param {import('../servers/test-server.mjs').TestServer & { connections?: number }} testServer */
     connect: ({ host = '127.0.0.1', port, token, connections: count = CONNECTIONS }) =>
       load.call('connect', { host, port, token, count }),
