@@ -46,6 +46,13 @@ export const TIME = [
     test: 'the check of all queues each second › fetches for a request with a worker name although its queue may be empty',
   },
   {
+    id: 'newcomer-takes-more-jobs',
+    name: 're-check: a waiter fetches for itself if the one before takes jobs of some types only',
+    off: 'true',
+    spec: ROOM,
+    test: 'a new long-poll request › fetches when %s',
+  },
+  {
     id: 'newcomer-fetches-during-a-wake-up',
     name: 're-check: a waiter that comes while a wake-up is followed fetches for itself',
     off: { with: 'queues.length === 1 && oldest !== undefined && this.isSimple(namespace, request)' },

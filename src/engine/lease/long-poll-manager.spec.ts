@@ -464,6 +464,13 @@ describe('a new long-poll request', () => {
       },
     ],
     [
+      'the request that waits takes jobs of some types only',
+      {},
+      async (fixture: Fixture) => {
+        await idler(fixture, 1, { types: ['mail'] });
+      },
+    ],
+    [
       'the last fetch failed',
       {},
       async (fixture: Fixture) => {

@@ -299,13 +299,21 @@ export class LongPollManager {
     this.startTimer(waiter);
   }
 
-  /** True if an older waiter is registered for that queue and the queue was empty: a fetch would find nothing. */
+  /**
+   * True if an older waiter is registered for that queue and the queue was empty: a fetch would find nothing. One that takes only some of its jobs
+   * does not count: the others may be there.
+   */
   private isKnownEmpty({ namespace, request, queues }: Waiter): boolean {
     const [key = ''] = queues;
     const [oldest] = this.queues.get(key) ?? [];
     const isKnown = queues.length === 1 && this.empty.has(key) && !this.checking.has(key);
     // guard: newcomer-fetches-during-a-wake-up
-    return isKnown && oldest?.isFetching === false && this.isSimple(namespace, request);
+    return (
+      isKnown &&
+      oldest?.isFetching === false &&
+      this.isSimple(namespace, request) &&
+      /* guard: newcomer-takes-more-jobs */ this.isSimple(namespace, oldest.wholeRequest)
+    );
   }
 
   /**
