@@ -362,3 +362,28 @@ func TestADeleteWhoseFirstAnswerWasLostIsDone(t *testing.T) {
 	wantCode(t, newClient(t, pumphouse.Config{URL: answering(t, gone)}).DeleteQueue(ctx, "q"), "queue_not_found")
 	wantCode(t, newClient(t, pumphouse.Config{URL: answering(t, "", gone)}).Call(ctx, "DELETE", "queues/q", nil, nil), "queue_not_found")
 }
+
+func TestACancelWhoseFirstAnswerWasLostIsDone(t *testing.T) {
+	gone := httpAnswer(404, `{"code":"job_not_found"}`)
+	cancel := func(answers ...string) (*pumphouse.CancelledJob, error) {
+		client := newClient(t, pumphouse.Config{URL: answering(t, answers...)})
+		return client.CancelJob(ctx, "a", pumphouse.CancelOptions{})
+	}
+	want(t, *must[*pumphouse.CancelledJob](t)(cancel("", gone)), pumphouse.CancelledJob{ID: "a", Outcome: "already_cancelled"})
+	_, err := cancel(gone)
+	wantCode(t, err, "job_not_found")
+	page := httpAnswer(404, "no route")
+	_, err = cancel("", page)
+	wantCode(t, err, "http_404")
+	// A proxy that has no route deletes nothing.
+	wantCode(t, newClient(t, pumphouse.Config{URL: answering(t, "", page)}).DeleteQueue(ctx, "q"), "http_404")
+}
+
+func TestAPutWithoutAnAnswerIsNotTriedAgain(t *testing.T) {
+	stored := httpAnswer(201, `{"id":"a","state":"ready"}`)
+	_, err := newClient(t, pumphouse.Config{URL: answering(t, "", stored)}).PutJob(ctx, "a", pumphouse.NewJob{Queue: "q"})
+	wantCode(t, err, "network")
+	body := map[string]string{"queue": "q"}
+	err = newClient(t, pumphouse.Config{URL: answering(t, "", stored)}).Call(ctx, "PUT", "jobs/a", body, nil)
+	wantCode(t, err, "network")
+}

@@ -18,8 +18,10 @@ import (
 const (
 	// defaultTries are more than fit into the default time.
 	defaultTries = 20
-	// ownKeyTTL is longer than all retries of one call.
-	ownKeyTTL = 2 * time.Minute
+	// A key of the client's own counts for ownKeyMargin beyond the end of its call; leastOwnKeyTTL to maxKeyTTL in all.
+	ownKeyMargin   = time.Minute
+	leastOwnKeyTTL = 2 * time.Minute
+	maxKeyTTL      = 30 * 24 * time.Hour
 	// maxJobs is the number of jobs of one call of the API.
 	maxJobs = 64
 )
@@ -197,7 +199,7 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 		if options.ttl != 0 {
 			return errors.New("pumphouse: WithIdempotencyTTL: says how long the key of WithIdempotencyKey is kept: give both or neither")
 		}
-		options.ttl = ownKeyTTL
+		options.ttl = ownKeyTTL(c.limits, wait)
 	}
 	header := map[string]string{"Idempotency-Key": options.key}
 	if options.key == "" {
@@ -224,6 +226,16 @@ func (c *Client) publish(ctx context.Context, body any, wait time.Duration, opti
 	return c.send(ctx, publish, into)
 }
 
+// ownKeyTTL is how long a key counts that the client makes for one call: longer than the call may last.
+func ownKeyTTL(limits Limits, wait time.Duration) time.Duration {
+	// The sum of times that are not capped may overflow.
+	ttl := least(wait, maxEndWait) + capped(limits.Within) + capped(limits.Attempt) + ownKeyMargin
+	if ttl < leastOwnKeyTTL {
+		return leastOwnKeyTTL
+	}
+	return least(ttl, maxKeyTTL)
+}
+
 // publishedJobs is the answer to a publish of several jobs.
 type publishedJobs struct{ Jobs []PublishedJob }
 
@@ -248,10 +260,12 @@ func optionsOf(options []PublishOption) (o publishOptions) {
 }
 
 // Call is any other call of the v1 API: c.Call(ctx, "POST", "queues/mail/pause", nil, nil). The path is below /v1/NAMESPACE/, its
-// parts encoded. A body that is not nil is sent as JSON, and the answer is read into a value that is not nil. All but POST are
-// tried again after lost answers.
+// parts encoded. A body that is not nil is sent as JSON, and the answer is read into a value that is not nil. All but POST and a
+// PUT of a job are tried again after lost answers.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
-	call := call{method: method, path: path, isRepeatable: method != "POST"}
+	// A job that is put may be taken by a worker before it is put again.
+	isPut := method == "PUT" && strings.HasPrefix(path, "jobs/")
+	call := call{method: method, path: path, isRepeatable: method != "POST" && !isPut}
 	if body != nil {
 		text, err := encode(body)
 		if err != nil {

@@ -322,3 +322,49 @@ func TestAPublishSaysWhetherItWasReplayed(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyOfTheClientCountsLongerThanTheCall(t *testing.T) {
+	var ttl string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ttl = r.Header.Get("Idempotency-TTL-Ms")
+		fmt.Fprint(w, `{"id":"a","state":"ready"}`)
+	}))
+	defer server.Close()
+	for _, one := range []struct {
+		within, wait time.Duration
+		ttl          string
+	}{
+		{0, 0, "120000"},
+		{0, 2 * time.Minute, "195000"},
+		{0, 48 * time.Hour, "86475000"},
+		{10 * time.Minute, 0, "665000"},
+		{math.MaxInt64, 24 * time.Hour, "2233948647"},
+	} {
+		client := newClient(t, pumphouse.Config{URL: server.URL, Limits: pumphouse.Limits{Within: one.within}})
+		if _, err := client.PublishAndWait(ctx, pumphouse.NewJob{Queue: "q"}, one.wait); err != nil {
+			t.Fatal(err)
+		}
+		want(t, ttl, one.ttl)
+	}
+}
+
+func TestAWaitIsAsLongAgainAfterAConnectionThatBreaksLate(t *testing.T) {
+	wait := 800 * time.Millisecond
+	attempts := make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		attempts <- r.URL.RawQuery
+		time.Sleep(wait)
+		if len(attempts) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprint(w, `{"id":"a","state":"ready"}`)
+	}))
+	defer server.Close()
+	limits := pumphouse.Limits{Within: 700 * time.Millisecond, Attempt: 600 * time.Millisecond}
+	client := newClient(t, pumphouse.Config{URL: server.URL, Limits: limits})
+	ended, err := client.PublishAndWait(ctx, pumphouse.NewJob{Queue: "q"}, wait)
+	if err != nil || ended.ID != "a" {
+		t.Fatalf("it is %+v, %v", ended, err)
+	}
+	want(t, []any{len(attempts), <-attempts, <-attempts}, []any{2, "wait_ms=800", "wait_ms=800"})
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -30,6 +31,9 @@ func (e *Error) Error() string { return fmt.Sprintf("pumphouse: %s: %s", e.Code,
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// isOfProxy is true if a proxy in between has answered: its answer has no code of the API, and says nothing of the call.
+func (e *Error) isOfProxy() bool { return e.Code == "http_"+strconv.Itoa(e.Status) }
 
 // FieldError is a field of a request that the server refused, under its name in the API: delay_ms, where the message has Delay.
 type FieldError struct {

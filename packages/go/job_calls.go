@@ -2,6 +2,7 @@ package pumphouse
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 )
@@ -63,20 +64,20 @@ type PutOption func(*putOptions)
 
 type putOptions struct{ onlyNew bool }
 
-// OnlyNew replaces no job: the code of the error is job_exists if there is one. After a lost answer the call is not tried again.
+// OnlyNew replaces no job: the code of the error is job_exists if there is one.
 func OnlyNew() PutOption {
 	return func(o *putOptions) { o.onlyNew = true }
 }
 
-// PutJob stores a job under an id: a new one, or in the place of one that waits.
+// PutJob stores a job under an id: a new one, or in the place of one that waits. After a lost answer it is not tried again: a
+// worker may have taken the job, and the same call would store it once more.
 func (c *Client) PutJob(ctx context.Context, id string, job NewJob, options ...PutOption) (*PublishedJob, error) {
 	var chosen putOptions
 	for _, option := range options {
 		option(&chosen)
 	}
-	put := call{method: "PUT", path: pathOf("jobs", id), isRepeatable: !chosen.onlyNew}
+	put := call{method: "PUT", path: pathOf("jobs", id)}
 	if chosen.onlyNew {
-		// A job of an earlier attempt would be refused.
 		put.header = map[string]string{"If-None-Match": "*"}
 	}
 	return fetch[PublishedJob](ctx, c, put, job)
@@ -154,7 +155,13 @@ func (c *Client) CancelJob(ctx context.Context, id string, options CancelOptions
 	if options.Grace != nil {
 		m["grace_ms"] = roundedUp(*options.Grace)
 	}
-	return fetch[CancelledJob](ctx, c, postCall(pathOf("jobs", id, "cancel")), m)
+	cancelled, err := fetch[CancelledJob](ctx, c, postCall(pathOf("jobs", id, "cancel")), m)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == "job_not_found" && refused.Attempts > 1 {
+		// An earlier attempt, whose answer was lost, has cancelled it.
+		return &CancelledJob{ID: id, Outcome: "already_cancelled"}, nil
+	}
+	return cancelled, err
 }
 
 // RevokeJob ends the lease of a job, which goes back to its queue. After a lost answer it is not tried again. Codes of its errors

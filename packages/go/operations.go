@@ -172,7 +172,7 @@ func (c *Client) StartOperation(ctx context.Context, operation NewOperation) (*O
 	header := map[string]string{"Idempotency-Key": operation.IdempotencyKey}
 	if operation.IdempotencyKey == "" {
 		header["Idempotency-Key"] = randomHex(16)
-		header["Idempotency-TTL-Ms"] = strconv.FormatInt(ownKeyTTL.Milliseconds(), 10)
+		header["Idempotency-TTL-Ms"] = strconv.FormatInt(roundedUp(ownKeyTTL(c.limits, 0)), 10)
 	}
 	start := postCall("operations")
 	start.header = header

@@ -86,7 +86,12 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 	end, wait := time.Now().Add(limits.Within), call.wait
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		timeout := least(limits.Attempt+call.wait, end.Add(wait).Sub(began))
+		// The server waits anew in each attempt.
+		most := limits.Within
+		if call.wait <= 0 {
+			most = end.Sub(began)
+		}
+		timeout := call.wait + least(limits.Attempt, most)
 		refused := c.attempt(ctx, call, timeout, into)
 		if refused == nil {
 			return nil

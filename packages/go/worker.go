@@ -862,8 +862,16 @@ var (
 	isFinal   = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true, "missing_dependency": true}
 )
 
-// mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room.
-func mayPass(refused *Error) bool { return refused.Retryable || refused.Code == "store_full" }
+// mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room, a proxy finds its server.
+func mayPass(refused *Error) bool {
+	return refused.Retryable || refused.Code == "store_full" || isUnheard(refused)
+}
+
+// isUnheard is true if a proxy in between has refused a call that the server may take. A body that is too long for it stays so.
+func isUnheard(refused *Error) bool {
+	status := refused.Status
+	return refused.isOfProxy() && status >= 400 && status < 500 && status != http.StatusRequestEntityTooLarge
+}
 
 // isRefusal is true if the same call fails again: the server refuses what it says, or it cannot be sent. An answer of a proxy, or a
 // fault, says nothing of it; 507 is a quota.
@@ -873,7 +881,8 @@ func isRefusal(err error) bool {
 		return err != nil
 	}
 	isOver := refused.Code == "lease_lost" || refused.Code == "job_not_found"
-	isOfServer := refused.Status == 507 || refused.Status >= 400 && refused.Status < 500
+	isOfServer := (refused.Status == 507 || refused.Status >= 400 && refused.Status < 500) &&
+		(!refused.isOfProxy() || refused.Status == http.StatusRequestEntityTooLarge)
 	// guard: go-only-refusals-fail-jobs
 	return isOfServer && !mayPass(refused) && !isOver && refused.Status != 401
 }
@@ -916,6 +925,7 @@ func (w *Worker) reportOr(h *held, what string, m, older members) {
 
 // persist sends one operation, again and again until the lease would have ended.
 func (w *Worker) persist(h *held, operation func() error) error {
+	began := time.Now()
 	for pauses := 0; ; pauses++ {
 		err := operation()
 		w.mu.Lock()
@@ -923,6 +933,10 @@ func (w *Worker) persist(h *held, operation func() error) error {
 		w.mu.Unlock()
 		var refused *Error
 		if isOver || !errors.As(err, &refused) || !mayPass(refused) {
+			return err
+		}
+		// Heartbeats may keep the lease for ever, while a proxy refuses each outcome.
+		if isUnheard(refused) && time.Since(began) > w.options.TTR {
 			return err
 		}
 		w.warnOnce(h, "wait", "the outcome of a job waits until the server can store it", err)

@@ -43,6 +43,9 @@ describe('the output of the command line', () => {
 
   it('has the names of the API in JSON and in tables, and keeps those of data', () => {
     const job = { triesLeft: 2, retry: { delayMs: 1 }, data: { userId: 1 }, attributes: { shopName: 'a' } };
+    expect(json({ value: { userId: 1 }, fair: { weights: { bigShop: 2 } } })).toBe(
+      '{"value":{"userId":1},"fair":{"weights":{"bigShop":2}}}\n',
+    );
     expect(json([job])).toBe(
       '[{"tries_left":2,"retry":{"delay_ms":1},"data":{"userId":1},"attributes":{"shopName":"a"}}]\n',
     );

@@ -123,7 +123,15 @@ function base64Of(bytes: Uint8Array): string {
 }
 
 /** Values of these fields belong to the user: the names in them stay as they are. */
-const OPAQUE = new Set(['data', 'attributes', 'progress', 'failedDependencies', 'headers']);
+const OPAQUE = new Set([
+  'data',
+  'attributes',
+  'progress',
+  'failedDependencies',
+  'headers',
+  'value',
+  'weights',
+]);
 const CAMEL_CASE = /^[a-z][A-Za-z0-9]*$/;
 
 /** An answer of the client with the names of the API: `lease_ends_at` for `leaseEndsAt`. */

@@ -47,6 +47,11 @@ export function fieldsIn(errors: unknown): FieldError[] {
   return Array.isArray(errors) ? (errors as readonly FieldError[]).map(shownField) : [];
 }
 
+/** True if a proxy in between has answered: its answer has no code of the API, and says nothing of the call. */
+export function isOfProxy({ code, status }: PumphouseError): boolean {
+  return code === `http_${String(status)}`;
+}
+
 /** True if `error` is a `PumphouseError`, with one of these codes if any are given. */
 export function isPumphouseError(error: unknown, ...codes: string[]): error is PumphouseError {
   return error instanceof PumphouseError && (codes.length === 0 || codes.includes(error.code));

@@ -18,7 +18,7 @@ import type {
   SessionAnswer,
   SessionHeartbeat,
 } from './driver.js';
-import { isPumphouseError } from './errors.js';
+import { isOfProxy, isPumphouseError } from './errors.js';
 import { type JobSpan, jobSpans } from './json-spans.js';
 import { JobWithPayload, type LeasedPayload } from './leased-payload.js';
 import { isJsonType, newJobJson, type NewJob } from './producer/new-job.js';
@@ -53,7 +53,7 @@ export class HttpDriver implements JobDriver {
       jobs.length === 1 && only !== undefined
         ? newJobJson(only)
         : `{"jobs":[${jobs.map((job, i) => newJobJson(job, `jobs[${String(i)}]`)).join(',')}]}`;
-    const answer = await this.api.call({ ...publishCall(options), path: 'jobs', body });
+    const answer = await this.api.call({ ...this.publishCall(options, 0), path: 'jobs', body });
     const stored = fromWire(parseAnswer(answer)) as PublishedJob | { jobs: PublishedJob[] };
     const replayed = isReplayed(answer, options);
     return ('jobs' in stored ? stored.jobs : [stored]).map((job) => ({ ...job, replayed }));
@@ -62,7 +62,7 @@ export class HttpDriver implements JobDriver {
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
     const waitMs = wholeWait(Math.min(options.waitMs, MAX_END_WAIT_MS));
     const answer = await this.api.call({
-      ...publishCall(options),
+      ...this.publishCall(options, waitMs),
       path: 'jobs',
       // The server takes no wait of 0.
       query: { wait_ms: waitMs || undefined },
@@ -164,7 +164,8 @@ export class HttpDriver implements JobDriver {
     try {
       await this.settle(lease, 'release', { delay_ms: delayMs, reason, worker });
     } catch (error) {
-      if (reason === undefined || !isPumphouseError(error) || error.status !== 400) throw error;
+      const isRefused = isPumphouseError(error) && error.status === 400 && !isOfProxy(error);
+      if (reason === undefined || !isRefused) throw error;
       // A server that knows no reasons does not count them either.
       await this.settle(lease, 'release', { delay_ms: delayMs ?? OLD_UNHANDLED_MS });
     }
@@ -187,6 +188,22 @@ export class HttpDriver implements JobDriver {
       // A line that stands there twice does less harm than one that is missing.
       isRepeatable: true,
     });
+  }
+
+  private publishCall(options: PublishCall, waitMs: number) {
+    const { idempotencyKey, isOwnKey, durability, signal } = options;
+    // guard: own-key-outlasts-its-call
+    const ttlMs = isOwnKey === true ? this.api.ownKeyTtlMs(waitMs) : options.idempotencyTtlMs;
+    return {
+      method: 'POST',
+      headers: {
+        'idempotency-key': /* guard: attempts-share-a-key */ idempotencyKey,
+        ...(ttlMs === undefined ? {} : { 'idempotency-ttl-ms': String(ttlMs) }),
+        ...(durability === undefined ? {} : { 'x-durability': durability }),
+      },
+      signal,
+      isRepeatable: true,
+    } as const;
   }
 
   private async sessionHeartbeat(heartbeat: SessionHeartbeat): Promise<SessionAnswer> {
@@ -295,19 +312,6 @@ interface WireSessionAnswer {
   readonly jobs: readonly { readonly status: ExtendedLease['status']; readonly cancel_requested: boolean }[];
   readonly quiet: boolean;
   readonly stop: boolean;
-}
-
-function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: PublishCall) {
-  return {
-    method: 'POST',
-    headers: {
-      'idempotency-key': /* guard: attempts-share-a-key */ idempotencyKey,
-      ...(idempotencyTtlMs === undefined ? {} : { 'idempotency-ttl-ms': String(idempotencyTtlMs) }),
-      ...(durability === undefined ? {} : { 'x-durability': durability }),
-    },
-    signal,
-    isRepeatable: true,
-  } as const;
 }
 
 /** A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs. */

@@ -6,6 +6,8 @@ import type { Given } from './optional.js';
 /** Values of these fields belong to the user: their keys stay as they are. */
 export const OPAQUE: ReadonlySet<string> = new Set([
   ...['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies', 'headers', 'value'],
+  // Of fair keys.
+  'weights',
 ]);
 
 const snakeNames = new Map<string, string>();

@@ -205,6 +205,7 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
     return { first: items.map(({ data }) => data), all };
   },
   cancel: ({ id }: { id: string }) => client.jobs.cancel(id),
+  put: ({ id, job }: { id: string; job: WireJob }) => client.jobs.put(id, jobOf(job)),
   delete: ({ id, force = false }: { id: string; force?: boolean }) =>
     client.jobs.delete(id, { force }).then(() => ({})),
   set_variable: async ({ name, value }: { name: string; value: unknown }) => {

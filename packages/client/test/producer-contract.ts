@@ -321,7 +321,10 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
     });
 
     it('lists the fair keys of a queue, the largest first', async () => {
-      await pumphouse.queues.update(queue, { fair: { weights: { a: 2 } } });
+      const weights = { a: 2, bigShop: 3, big_shop: 4 };
+      const fair = { weights };
+      expect((await pumphouse.queues.update(queue, { fair })).fair).toMatchObject(fair);
+      expect((await pumphouse.queues.get(queue)).fair).toMatchObject(fair);
       await pumphouse.publishMany(['a', 'b', 'b'].map((fairKey) => ({ queue, fairKey })));
       const { keys, complete } = await pumphouse.queues.keys(queue, { limit: 1 });
       expect(keys).toMatchObject([{ key: 'b', ready: 2 }]);

@@ -33,6 +33,81 @@ describe('a client call that must not run twice', () => {
   });
 });
 
+describe('put() of the client', () => {
+  it('is not sent again after its answer was lost, because a worker may have taken the job', async () => {
+    const [queue, id] = [fresh(), fresh('job')];
+    proxy.next(`/${id}`, 'lose');
+    const error: unknown = await faulty.jobs.put(id, { queue }).catch((refused: unknown) => refused);
+    expect(error).toMatchObject({ code: 'network', retryable: true, attempts: 1 });
+    expect(proxy.of(`/${id}`)).toHaveLength(1);
+    expect((await client.jobs.get(id)).state).toBe('ready');
+  });
+
+  it('is sent again after 503 overloaded, because the server did not begin it', async () => {
+    const [queue, id] = [fresh(), fresh('job')];
+    proxy.next(`/${id}`, { status: 503 });
+    expect(await faulty.jobs.put(id, { queue })).toMatchObject({ id, state: 'ready' });
+    expect(proxy.of(`/${id}`)).toHaveLength(2);
+  });
+});
+
+describe('cancel() and delete() of the client', () => {
+  it('report a job as already cancelled if an attempt whose answer was lost has cancelled it', async () => {
+    const { id } = await client.publish({ queue: fresh() });
+    proxy.next('/cancel', 'lose');
+    expect(await faulty.jobs.cancel(id)).toEqual({ id, outcome: 'already_cancelled', revokedAt: null });
+    expect(proxy.of('/cancel')).toHaveLength(2);
+  });
+
+  it('fail if there is no such job at the first attempt', async () => {
+    for (const call of [client.jobs.cancel('none'), client.jobs.delete('none')])
+      await expect(call).rejects.toMatchObject({ code: 'job_not_found', attempts: 1 });
+  });
+
+  it('fail if a proxy answers 404 after an attempt that the server did not begin', async () => {
+    const { id } = await client.publish({ queue: fresh() });
+    for (const [path, call] of [
+      ['/cancel', () => faulty.jobs.cancel(id)],
+      [`/${id}`, () => faulty.jobs.delete(id)],
+    ] as const) {
+      proxy.next(path, { status: 503 }, { status: 404, text: '<h1>no route</h1>' });
+      await expect(call()).rejects.toMatchObject({ code: 'http_404', attempts: 2 });
+    }
+    expect((await client.jobs.get(id)).state).toBe('ready');
+  });
+});
+
+describe('the idempotency key of the library', () => {
+  const DAY_MS = 86_400_000;
+
+  it.each([
+    ['a publish', {}, undefined, 120_000],
+    ['a publish with more time for its retries', { withinMs: 600_000.5 }, undefined, 665_001],
+    ['a publish without a limit of time', { withinMs: Infinity }, undefined, 2_592_000_000],
+    ['publishAndWait() for two minutes', {}, 120_000, 195_000],
+    ['publishAndWait() for more than a day', {}, 2 * DAY_MS, DAY_MS + 75_000],
+  ])('counts longer than the call: %s', async (_, retry, waitMs, ttlMs) => {
+    const patient = clientOf({ url: proxy.url, retry });
+    proxy.rule = () => ({ status: 201, body: { id: 'a', state: 'ready', existing: false, result: null } });
+    const job = { queue: fresh() };
+    await (waitMs === undefined ? patient.publish(job) : patient.publishAndWait(job, { waitMs }));
+    expect(proxy.seen[0]!.headers['idempotency-ttl-ms']).toBe(String(ttlMs));
+    patient.close();
+  });
+});
+
+describe('publishAndWait() of a client whose connection breaks late in the wait', () => {
+  it('waits as long again in its next attempt, and returns the id of the job', async () => {
+    const hasty = clientOf({ url: proxy.url, retry: { withinMs: 1_500, attemptMs: 1_000 } });
+    proxy.next('/jobs', 'lose');
+    const ended = await hasty.publishAndWait({ queue: fresh() }, { waitMs: 2_000 });
+    expect(ended).toMatchObject({ id: expect.any(String) as string, state: 'ready', replayed: false });
+    const requests = proxy.of('/jobs');
+    expect([requests.length, new Set(requests.map(({ path }) => path)).size]).toEqual([2, 1]);
+    hasty.close();
+  });
+});
+
 describe('the Retry-After of an answer to the client', () => {
   it.each([
     ['in seconds', () => '1', 950],

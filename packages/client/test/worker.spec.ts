@@ -877,6 +877,53 @@ describe('settle calls of a client worker', () => {
     },
   );
 
+  it.each<[string, Handler, string, string]>([
+    ['an ack', () => 'sent', '/acks', 'done'],
+    ['a retry', () => Promise.reject(new Retry('no', { delayMs: 60_000 })), '/retry', 'scheduled'],
+    ['a fail', () => Promise.reject(new Fail('no', { group: 'smtp' })), '/fail', 'dead'],
+  ])(
+    'are repeated after 404, 403 and 401 of a proxy, with one warning for the job: %s',
+    async (_, handler, path, state) => {
+      const queue = fresh();
+      const { worker, log } = workerOf(queue, { through: faulty });
+      const { id } = await client.publish({ queue, retentionMs: 60_000 });
+      proxy.next(path, ...[404, 403, 401].map((status) => ({ status, text: '{"code":1}' })));
+      worker.handle(plain(queue), handler);
+      void worker.run();
+      await waitFor(() => proxy.of(path).length > 0 && worker.heldCount === 0);
+      expect(proxy.of(path)).toHaveLength(4);
+      const job = await client.jobs.get(id);
+      expect([job.state, job.failure?.group === 'invalid_outcome']).toEqual([state, false]);
+      const warning = 'the outcome of a job cannot be stored yet; the worker keeps the job and tries again';
+      expect(besidesFailures(log)).toEqual([warning]);
+      expect(log).toContainEqual({ message: warning, details: { id, queue, reason: 'http_404' } });
+    },
+  );
+
+  it('are repeated for the time of one lease only while a proxy refuses them', async () => {
+    const queue = fresh();
+    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 500 });
+    const { id } = await client.publish({ queue, tries: 1 });
+    proxy.rule = ({ path }) => (path.endsWith('/acks') ? { status: 403, text: 'no' } : 'pass');
+    worker.handle(plain(queue), () => 'sent');
+    void worker.run();
+    await waitFor(() => log.some(({ message }) => message.includes('could not be settled')), 10_000);
+    await waitFor(async () => (await client.jobs.get(id)).state === 'dead');
+    expect((await client.jobs.get(id)).failures).toBe(0);
+    expect(proxy.of('/fail')).toEqual([]);
+  });
+
+  it('fail the job if a proxy takes no body of its size', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty });
+    const { id } = await client.publish({ queue });
+    proxy.next('/acks', { status: 413, text: 'too large' });
+    worker.handle(plain(queue), () => 'sent');
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(id)).state === 'dead');
+    expect((await client.jobs.get(id)).failure?.group).toBe('invalid_outcome');
+  });
+
   it('lead to a warning for each job that is gone or has another lease', async () => {
     const queue = fresh();
     const [gone, released] = await client.publishMany([{ queue }, { queue }, { queue }]);

@@ -45,17 +45,32 @@ export async function repeat<T>(run: (attempt: number) => Promise<T>, signal?: A
   }
 }
 
-/** The same for a removal, for which it is right that an earlier attempt, whose answer was lost, has done it. */
-export function repeatRemoval(
+/**
+ * The same for a call that ends something: it is right that an earlier attempt, whose answer was lost, has done it. @param done what is
+ * answered then
+ */
+export function repeatEnd<T>(
+  missing: ErrorCode,
+  end: () => Promise<T>,
+  done: T,
+  signal?: AbortSignal,
+): Promise<T> {
+  return repeat(async (attempt) => {
+    try {
+      return await end();
+    } catch (error) {
+      if (attempt > 1 && error instanceof QueueError && error.code === missing) return done;
+      throw error;
+    }
+  }, signal);
+}
+
+export async function repeatRemoval(
   missing: ErrorCode,
   remove: () => Promise<unknown>,
   signal?: AbortSignal,
 ): Promise<void> {
-  return repeat(async (attempt) => {
-    await remove().catch((error: unknown) => {
-      if (attempt === 1 || !(error instanceof QueueError) || error.code !== missing) throw error;
-    });
-  }, signal);
+  await repeatEnd<unknown>(missing, remove, undefined, signal);
 }
 
 /** The items of all pages, from the one that `first` asks for. */

@@ -19,7 +19,7 @@ import type { Engine } from '#src/engine/engine';
 import { explainedJob } from '#src/engine/explain/explanations';
 import type { JobChange as EngineChange } from '#src/engine/jobs/job-updater';
 import { detailsOf, summaryOf } from './answers.js';
-import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+import { call, type CallOptions, itemsOf, repeat, repeatEnd, repeatRemoval } from './calls.js';
 import { explain } from './explain.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { dataOf, givenData } from './payload.js';
@@ -81,10 +81,12 @@ export class EngineJobs {
       ...request
     }: CallOptions & { readonly cascade?: boolean | undefined; readonly graceMs?: number | undefined } = {},
   ): Promise<CancelledJob> {
-    return repeat(async () => {
+    const cancel = async (): Promise<CancelledJob> => {
       const cancelled = await this.engine.jobs.cancel(this.namespace, id, givenOptions(request));
       return toShown(CancelledAnswer, { id, revokedAtMs: null, ...cancelled }) as CancelledJob;
-    }, signal);
+    };
+    const done: CancelledJob = { id, outcome: 'already_cancelled', revokedAt: null };
+    return repeatEnd('job_not_found', cancel, done, signal);
   }
 
   /** Deletes a job in any state but leased; with `force` a leased one, too. */
@@ -97,21 +99,22 @@ export class EngineJobs {
     return repeatRemoval('job_not_found', remove, signal);
   }
 
-  /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */
+  /**
+   * Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. It is not tried again: a worker
+   * may have taken the job, and the same call would store it once more.
+   */
   put(
     id: string,
     job: Omit<NewJob, 'id'>,
     { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean | undefined } = {},
   ): Promise<Omit<PublishedJob, 'replayed'>> {
-    const put = async (): Promise<Omit<PublishedJob, 'replayed'>> => {
+    return call(async () => {
       const stored = { ...engineJobOf(job), id };
       const { isReplaced: _isReplaced, ...published } = await this.engine.jobs.put(this.namespace, stored, {
         isOnlyNew: onlyNew,
       });
       return { ...published, id, existing: false };
-    };
-    // A job of an earlier attempt would be refused.
-    return onlyNew ? call(put, signal) : repeat(put, signal);
+    }, signal);
   }
 
   /** Says why a job does not run; assumes that a server pushes the jobs of its target. @throws {PumphouseError} `job_not_found` */

@@ -122,6 +122,10 @@ async def cancel(id: str) -> Fields:
     return asdict(await client.cancel_job(id))
 
 
+async def put(id: str, job: Fields) -> Fields:
+    return asdict(await client.put_job(id, job_of(job)))
+
+
 async def at_once(command: Callable[..., Any], **fields: Any) -> Any:
     return command(**fields)
 
@@ -133,6 +137,7 @@ COMMANDS: Dict[str, Callable[..., Awaitable[Any]]] = {
     "get": get,
     "list": list_jobs,
     "cancel": cancel,
+    "put": put,
     "delete": delete,
     "set_variable": set_variable,
     "delete_variable": delete_variable,

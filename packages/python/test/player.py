@@ -275,6 +275,7 @@ COMMANDS: Dict[str, Callable[..., Any]] = {
     "get": get,
     "list": list_jobs,
     "cancel": lambda id: asdict(client.cancel_job(id)),
+    "put": lambda id, job: asdict(client.put_job(id, job_of(job))),
     "delete": delete,
     "set_variable": set_variable,
     "delete_variable": delete_variable,

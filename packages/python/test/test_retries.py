@@ -1,13 +1,17 @@
 """How long a call is tried again, by the client for threads and by that for asyncio."""
 
 import asyncio
+import math
 import threading
 import time
 import unittest
-from typing import Callable, List
+from typing import Callable, Generator, List
+from unittest.mock import patch
 
 from pumphouse import Limits, NewJob, PublishedJob, Pumphouse, PumphouseError, aio
-from pumphouse._http import pause_after
+from pumphouse._calls import PublishOptions, publish_and_wait
+from pumphouse._http import Api, Attempt, NoAnswer, Reply, Server, Step, pause_after
+from pumphouse.jobs import CancelledJob, EndedJob
 
 from support import answering, free_port, http_answer
 
@@ -61,6 +65,73 @@ class Retries(unittest.TestCase):
         with self.assertRaises(PumphouseError) as caught:
             Pumphouse(f"http://127.0.0.1:{free_port()}", limits=limits).publish(NewJob("q"))
         self.assertEqual(caught.exception.attempts, 2)
+
+
+class LongWaits(unittest.TestCase):
+    """A publish that waits for the end of its job."""
+
+    def steps_of(self, wait_ms: float, limits: Limits) -> Generator[Step, Reply, EndedJob]:
+        api = Api(Server("http://127.0.0.1:1"), "ns", "token", limits)
+        return api.steps(publish_and_wait(NewJob("q"), wait_ms, PublishOptions(None, None, None)))
+
+    def test_has_a_key_that_counts_longer_than_the_call(self) -> None:
+        for wait_ms, limits, ttl_ms in [
+            (0, Limits(), 120_000),
+            (120_000, Limits(), 195_000),
+            (200_000_000, Limits(), 86_475_000),
+            (0, Limits(within_s=600.0005), 665_001),
+            (0, Limits(within_s=math.inf), 2_592_000_000),
+        ]:
+            attempt = next(self.steps_of(wait_ms, limits))
+            assert isinstance(attempt, Attempt)
+            self.assertEqual(attempt.headers["idempotency-ttl-ms"], str(ttl_ms))
+
+    def test_waits_as_long_again_after_a_connection_that_breaks_late(self) -> None:
+        now = [0.0]
+        with patch("pumphouse._http.time.monotonic", lambda: now[0]):
+            steps = self.steps_of(60_000, Limits())
+            first = next(steps)
+            now[0] = 58
+            pause = steps.send(NoAnswer("network", "it broke", True))
+            assert isinstance(first, Attempt) and isinstance(pause, float)
+            now[0] += pause
+            second = steps.send(False)
+            assert isinstance(second, Attempt)
+            self.assertEqual([first.timeout, second.timeout], [65, 65])
+            self.assertEqual(first.path, second.path)
+
+
+class Cancelled(unittest.TestCase):
+    """A cancel that finds no job."""
+
+    def test_is_done_if_an_earlier_attempt_whose_answer_was_lost_has_done_it(self) -> None:
+        gone = http_answer(404, '{"code":"job_not_found"}')
+        with answering(b"", gone) as url:
+            self.assertEqual(Pumphouse(url).cancel_job("a"), CancelledJob("a", "already_cancelled", None))
+        page = http_answer(404, "no route")
+        for answers, code in [((gone,), "job_not_found"), ((b"", page), "http_404")]:
+            with answering(*answers) as url, self.assertRaises(PumphouseError) as caught:
+                Pumphouse(url).cancel_job("a")
+            self.assertEqual(caught.exception.code, code)
+
+    def test_does_not_hide_that_a_proxy_has_no_route_for_a_delete(self) -> None:
+        with answering(b"", http_answer(404, '{"code":404}')) as url, self.assertRaises(PumphouseError) as caught:
+            Pumphouse(url).delete_job("a")
+        self.assertEqual(caught.exception.code, "http_404")
+
+
+class Puts(unittest.TestCase):
+    """A put without an answer."""
+
+    def test_is_not_tried_again_also_by_the_method_for_any_call(self) -> None:
+        puts: List[Callable[[Pumphouse], object]] = [
+            lambda client: client.put_job("a", NewJob("q")),
+            lambda client: client.call("PUT", "jobs/a", {"queue": "q"}),
+        ]
+        for put in puts:
+            with answering(b"", JOB) as url, self.assertRaises(PumphouseError) as caught:
+                put(Pumphouse(url))
+            self.assertEqual((caught.exception.code, caught.exception.attempts), ("network", 1))
 
 
 class Pauses(unittest.TestCase):

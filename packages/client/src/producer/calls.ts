@@ -1,5 +1,5 @@
 import { type ApiCall, type ApiClient, parseAnswer } from '../transport/api-client.js';
-import { isPumphouseError } from '../errors.js';
+import { isOfProxy, isPumphouseError } from '../errors.js';
 import { fromWire, toWire } from '../wire.js';
 import type { Page, PageOptions } from './answers.js';
 import { objectWith, payloadMembers, type JobPayload } from './new-job.js';
@@ -19,7 +19,7 @@ type Fields = Omit<ApiCall, 'isRepeatable' | 'signal' | 'body'> & {
 export class Calls {
   constructor(private readonly api: ApiClient) {}
 
-  /** GET, PUT and PATCH are as good twice as once. */
+  /** Unless `isRepeatable` says otherwise, GET, PUT and PATCH are as good twice as once. */
   async send<T>(fields: Fields, { signal }: CallOptions): Promise<T> {
     const { body, query, ...rest } = fields;
     const answer = await this.api.call({
@@ -38,7 +38,8 @@ export class Calls {
     try {
       await this.send({ method: 'DELETE', path, query }, options);
     } catch (error) {
-      if (!isPumphouseError(error) || error.status !== 404 || error.attempts === 1) throw error;
+      const isGone = isPumphouseError(error) && error.status === 404 && !isOfProxy(error);
+      if (!isGone || error.attempts === 1) throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { PublishedJob } from '../driver.js';
+import { isPumphouseError } from '../errors.js';
 import type {
   CancelledJob,
   ChangedJob,
@@ -40,7 +41,7 @@ export class Jobs {
   }
 
   /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
-  cancel(
+  async cancel(
     id: string,
     {
       signal,
@@ -51,7 +52,17 @@ export class Jobs {
     } = {},
   ): Promise<CancelledJob> {
     const call = { method: 'POST', path: `jobs/${part(id)}/cancel`, body, isRepeatable: true } as const;
-    return this.calls.send(call, signal ? { signal } : {});
+    try {
+      return await this.calls.send(call, signal ? { signal } : {});
+    } catch (error) {
+      // An earlier attempt, whose answer was lost, has cancelled it.
+      if (
+        isPumphouseError(error, 'job_not_found') /* guard: client-lost-cancel-is-done */ &&
+        error.attempts > 1
+      )
+        return { id, outcome: 'already_cancelled', revokedAt: null };
+      throw error;
+    }
   }
 
   /** Deletes a job in any state but leased; with `force` a leased one, too. */
@@ -62,7 +73,11 @@ export class Jobs {
     return this.calls.remove(`jobs/${part(id)}`, options, { force });
   }
 
-  /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */
+  /**
+   * Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. It is sent
+   * again only if the server has certainly done nothing: a worker may have taken the job, and the same call would store it
+   * once more.
+   */
   put(
     id: string,
     job: Omit<NewJob, 'id'>,
@@ -73,8 +88,8 @@ export class Jobs {
         method: 'PUT',
         path: `jobs/${part(id)}`,
         body: () => newJobJson(job),
-        // A job of an earlier attempt would be refused by `If-None-Match`.
-        ...(onlyNew ? { headers: { 'if-none-match': '*' }, isRepeatable: false } : {}),
+        ...(onlyNew ? { headers: { 'if-none-match': '*' } } : {}),
+        isRepeatable: /* guard: client-put-is-sent-once */ false,
       },
       options,
     );

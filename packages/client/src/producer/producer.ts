@@ -8,7 +8,7 @@ import type { JobOptions, NewJob } from './new-job.js';
 export interface PublishOptions {
   /**
    * A name for what is to happen once. It counts for the namespace, for as long as the server keeps it (a day). Left out:
-   * the library makes one that counts for two minutes, so that its own retries store nothing twice.
+   * the library makes one that outlasts the call, so that its own retries store nothing twice.
    */
   readonly idempotencyKey?: string | undefined;
   /** How long that key counts, 1,000 (a second) to 2,592,000,000 (30 days). */
@@ -42,7 +42,7 @@ export type PublishArgs<T, Options = PublishOptions> = T extends AnyJobDefinitio
     : [input: InputOf<T>, options?: JobOptions & Options]
   : [options?: Options];
 
-/** Longer than all retries of one call. */
+/** Longer than all retries of one call; the driver over HTTP counts them exactly. */
 const OWN_KEY_TTL_MS = 120_000;
 /** Jobs of one call of the API. */
 const MAX_JOBS = 64;

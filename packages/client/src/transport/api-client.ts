@@ -29,6 +29,10 @@ const NOTHING_DONE = new Set([
   'durability_unavailable',
   'pool_moving',
 ]);
+/** Milliseconds that a key of the library's own counts beyond the end of its call; and at least, and at most, in all. */
+const OWN_KEY_MARGIN_MS = 60_000;
+const LEAST_OWN_KEY_TTL_MS = 120_000;
+const MAX_KEY_TTL_MS = 2_592_000_000;
 /** 429 that waiting does not help. */
 const FINAL_REFUSALS = new Set(/* guard: client-final-refusals */ ['too_many_queues']);
 
@@ -99,6 +103,13 @@ export class ApiClient {
     return this.#options.limits.attemptMs;
   }
 
+  /** How long a key must count that this library makes for one call: a minute longer than the call may last. */
+  ownKeyTtlMs(waitMs: number): number {
+    const { withinMs, attemptMs } = this.#options.limits;
+    const ttlMs = Math.ceil(waitMs + withinMs + attemptMs + OWN_KEY_MARGIN_MS);
+    return Math.min(Math.max(ttlMs, LEAST_OWN_KEY_TTL_MS), MAX_KEY_TTL_MS);
+  }
+
   /** Bytes of an answer, and of an event, at most. */
   get maxAnswerBytes(): number {
     return this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
@@ -114,7 +125,9 @@ export class ApiClient {
     for (let attempt = 1; ; attempt++) {
       const sentMs = performance.now();
       const leftMs = endMs - sentMs;
-      const timeoutMs = Math.max(1, Math.min(limits.attemptMs + waitMs, leftMs));
+      // The server waits anew in each attempt.
+      const mostMs = waitMs > 0 ? limits.withinMs : leftMs;
+      const timeoutMs = waitMs + Math.max(1, Math.min(limits.attemptMs, mostMs));
       const queueMs = Math.max(1, leftMs);
       const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
       if (!(outcome instanceof Refusal)) {

@@ -1,7 +1,7 @@
 import type { AnyJobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
 import type { Ack, AckStatus, FailureReport, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
-import { isPumphouseError, PumphouseError } from '../errors.js';
+import { isOfProxy, isPumphouseError, PumphouseError } from '../errors.js';
 import { checkNames, definedOf } from '../optional.js';
 import { sleep, timerMs, wholeWait } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
@@ -112,6 +112,7 @@ const HOPELESS = [
 const NO_HANDLER = 'no_handler';
 /** The status of an answer, if Redis is full. */
 const NO_ROOM = 507;
+const TOO_LONG = 413;
 /** Statuses of an ack that the same ack gets again: the job fails. */
 const FINAL_STATUSES = [
   'namespace_full',
@@ -597,6 +598,7 @@ export class Worker {
 
   /** Sends one operation, again and again until the lease would have ended. */
   private async sendUntilOver(held: HeldJob, operation: () => Promise<void>): Promise<void> {
+    const begunMs = clock.nowMs();
     for (let pauses = 0; ; pauses++) {
       try {
         await operation();
@@ -610,7 +612,9 @@ export class Worker {
           this.warnGone(held);
           return;
         }
-        const isOver = clock.nowMs() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
+        // Heartbeats may keep the lease for ever, while a proxy refuses each outcome.
+        const sinceMs = isUnheard(error) ? Math.min(begunMs, held.confirmedMs) : held.confirmedMs;
+        const isOver = clock.nowMs() - sinceMs > this.options.ttrMs || this.atOnce.signal.aborted;
         if (isOver || !mayPass(error)) {
           const { id, queue } = held.job;
           this.logger.error('a job could not be settled; it comes again when its lease ends', {
@@ -684,9 +688,10 @@ export class Worker {
     }
   }
 
-  /** Once for each job: a full Redis may stay full for long. */
+  /** Once for each job: a full Redis may stay full for long, and a proxy may refuse for long. */
   private warnWaits(held: HeldJob, error: unknown): void {
-    if (!isPumphouseError(error) || !hasNoRoom(error) || held.hasWarnedOfWait) return;
+    const isWorthIt = isPumphouseError(error) && (hasNoRoom(error) || isUnheard(error));
+    if (!isWorthIt || held.hasWarnedOfWait) return;
     held.hasWarnedOfWait = true;
     const { id, queue } = held.job;
     this.logger.warn('the outcome of a job cannot be stored yet; the worker keeps the job and tries again', {
@@ -767,14 +772,24 @@ function isRefusal(error: unknown): boolean {
   // In process there is no status; 507 is a quota. An answer of a proxy, or a fault of the server, says nothing of the call.
   // guard: only-refusals-fail-jobs
   const isOfServer =
-    status === 0 ? error.code !== 'invalid_response' : status === NO_ROOM || (status >= 400 && status < 500);
+    status === 0
+      ? error.code !== 'invalid_response'
+      : (status === NO_ROOM || (status >= 400 && status < 500)) && (!isOfProxy(error) || status === TOO_LONG);
   const isOver = isPumphouseError(error, 'lease_lost', 'job_not_found');
   return isOfServer && !mayPass(error) && status !== 401 && !isOver;
 }
 
-/** True if the same call may succeed while the lease lasts: a full Redis gets room. */
+/** True if a proxy in between has refused a call that the server may take. A body that is too long for it stays so. */
+function isUnheard(error: unknown): boolean {
+  if (!isPumphouseError(error) || !isOfProxy(error)) return false;
+  const { status } = error;
+  // guard: client-proxy-refuses-no-outcome
+  return status >= 400 && status < 500 && status !== TOO_LONG;
+}
+
+/** True if the same call may succeed while the lease lasts: a full Redis gets room, a proxy finds its server. */
 function mayPass(error: unknown): boolean {
-  return isPumphouseError(error) && (error.retryable || error.code === 'store_full');
+  return isPumphouseError(error) && (error.retryable || error.code === 'store_full' || isUnheard(error));
 }
 
 /** True if Redis has an older data format, or the server is of an older version. */

@@ -399,6 +399,8 @@ func play(c command) (any, error) {
 		return fields{"first": first, "all": all}, err
 	case "cancel":
 		return client.CancelJob(ctx, with.ID, pumphouse.CancelOptions{})
+	case "put":
+		return client.PutJob(ctx, with.ID, with.Job.toNew())
 	case "delete":
 		var options []pumphouse.DeleteOption
 		if with.Force {

@@ -11,8 +11,6 @@ from .answers import Page
 from .jobs import EndedJob, NewJob, PublishedJob, from_wire, rounded_up, to_json
 from .outcomes import whole_delay
 
-# Longer than all retries of one call.
-OWN_KEY_TTL_MS = 120_000
 # Jobs of one call of the API.
 MAX_JOBS = 64
 # Longest wait for the end of a job that the server takes: a day.
@@ -70,14 +68,12 @@ def publish_call(
     if ttl_ms is not None and not key:
         raise ValueError("idempotency_ttl_ms: says how long an idempotency_key is kept: give both or neither")
     headers = {"idempotency-key": key or secrets.token_hex(16)}
-    if not key:
-        headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
-    elif ttl_ms is not None:
+    if ttl_ms is not None:
         headers["idempotency-ttl-ms"] = str(rounded_up("idempotency_ttl_ms", ttl_ms))
     if durability is not None:
         headers["x-durability"] = durability
     query = {"wait_ms": wait_ms} if wait_ms else None
-    return Call("POST", "jobs", read, body, True, query, headers, wait_ms)
+    return Call("POST", "jobs", read, body, True, query, headers, wait_ms, has_own_key=not key)
 
 
 def other(
@@ -90,7 +86,9 @@ def other(
     if not re.fullmatch("[!-~]+", path):
         raise ValueError(f"path: its parts must be encoded, as by urllib.parse.quote: {path!r}")
     text = None if body is None else to_json(body)
-    is_repeatable = method != "POST" if repeatable is None else repeatable
+    # A job that is put may be taken by a worker before it is put again.
+    is_safe = method != "POST" and not (method == "PUT" and path.startswith("jobs/"))
+    is_repeatable = is_safe if repeatable is None else repeatable
     return Call(method, path, answer_of, text, is_repeatable, query)
 
 
@@ -129,7 +127,7 @@ def get_call(kind: Type[T], path: str, query: Optional[Mapping[str, Any]] = None
 
 
 def delete_call(path: str, query: Optional[Mapping[str, Any]] = None) -> Call[None]:
-    return Call("DELETE", path, nothing, repeatable=True, query=query, removes=True)
+    return Call("DELETE", path, nothing, repeatable=True, query=query, when_gone=lambda: None)
 
 
 def part_of(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import random
 import selectors
@@ -18,7 +19,7 @@ from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from ._json import named
 from ._texts import broken_text, no_answer_text, no_connection_text, not_json_text, refusal_text
-from .errors import PumphouseError
+from .errors import PumphouseError, is_of_proxy
 from .jobs import moment_text
 
 T = TypeVar("T")
@@ -29,6 +30,10 @@ MAX_PAUSE = 2.0
 # In seconds. With less time left, or less than an attempt may take, no further attempt begins: its outcome might stay unknown, and that of
 # the refusal before is clear.
 LEAST_ATTEMPT = 0.25
+# How long a key of the client's own counts beyond the end of its call; and at least, and at most, in all; in milliseconds.
+OWN_KEY_MARGIN_MS = 60_000
+LEAST_OWN_KEY_TTL_MS = 120_000
+MAX_KEY_TTL_MS = 2_592_000_000
 # How long an answer may take after the client has closed its side of the connection, in seconds.
 HURRY = 1.0
 # Longest time of a wait, in seconds: operating systems count them in 32 bits of milliseconds.
@@ -311,8 +316,10 @@ class Call(Generic[T]):
     #: How long the server may wait before it answers.
     wait_ms: int = 0
     limits: Optional[Limits] = None
-    #: After it what it names is gone.
-    removes: bool = False
+    #: Its result if a later attempt finds that what it names is gone: an earlier one, whose answer was lost, has done it.
+    when_gone: Optional[Callable[[], T]] = None
+    #: Its idempotency key is the client's own, for the attempts of this call.
+    has_own_key: bool = False
 
 
 #: What a call does next: a request, or a pause in seconds. It gets the answer, or whether it is to end.
@@ -341,6 +348,8 @@ class Api:
         if call.body is not None:
             headers["content-type"] = "application/json"
         data = None if call.body is None else call.body.encode()
+        if call.has_own_key:
+            headers["idempotency-ttl-ms"] = str(own_key_ttl_ms(limits, call.wait_ms))
         path = self._base + call.path
         place = f"{self.server.origin}{self.server.path}{path}"
         path += query_text(call.query)
@@ -350,7 +359,9 @@ class Api:
         while True:
             attempt += 1
             began = time.monotonic()
-            timeout = max(0.001, min(limits.attempt_s + call.wait_ms / 1000, end + wait - began))
+            # The server waits anew in each attempt.
+            most = limits.within_s if call.wait_ms else end - began
+            timeout = call.wait_ms / 1000 + max(0.001, min(limits.attempt_s, most))
             pause = pause_after(attempt)
             reply = yield Attempt(call.method, path, headers, data, timeout)
             if isinstance(reply, Response) or (isinstance(reply, NoAnswer) and reply.is_sent):
@@ -360,9 +371,10 @@ class Api:
             if isinstance(reply, Response):
                 if reply.status < 300:
                     return self._result(call, reply, place, attempt)
-                if call.removes and reply.status == 404 and attempt > 1:
-                    return call.read(reply)  # An earlier attempt, whose answer was lost, has done it.
                 error = refusal_of(reply, f"{call.method} {place}", self.namespace, attempt)
+                is_gone = error.status == 404 and not is_of_proxy(error)
+                if call.when_gone is not None and is_gone and attempt > 1:
+                    return call.when_gone()
                 may_repeat = error.retryable and (
                     call.repeatable or error.status == 429 or error.code in NOTHING_DONE
                 )
@@ -385,6 +397,12 @@ class Api:
             raise PumphouseError(
                 "invalid_response", text, status=response.status, attempts=attempts
             ) from error
+
+
+def own_key_ttl_ms(limits: Limits, wait_ms: int) -> int:
+    """How long a key counts that the client makes for one call: a minute longer than the call may last."""
+    longest = wait_ms + (limits.within_s + limits.attempt_s) * 1000 + OWN_KEY_MARGIN_MS
+    return math.ceil(min(max(longest, LEAST_OWN_KEY_TTL_MS), MAX_KEY_TTL_MS))
 
 
 def pause_after(attempt: int) -> float:
@@ -442,8 +460,10 @@ def refusal_of(response: Response, place: str, namespace: str, attempts: int) ->
     except (ValueError, RecursionError):
         problem = None
     details: Dict[str, Any] = dict(problem) if isinstance(problem, dict) else {}
-    is_ours = "code" in details
-    code = str(details.pop("code", f"http_{response.status}"))
+    said = details.pop("code", None)
+    # A proxy may say a number.
+    is_ours = isinstance(said, str)
+    code = said if isinstance(said, str) else f"http_{response.status}"
     text = refusal_text(response, place, namespace, code if is_ours else None, details)
     details.pop("detail", None)
     details.pop("title", None)

@@ -64,15 +64,16 @@ def explain_job(job_id: str) -> Call[Explanation]:
 def put_job(job_id: str, job: NewJob, *, only_new: bool = False) -> Call[PublishedJob]:
     """Stores a job under an id: a new one, or in the place of one that waits.
 
+    It is not tried again after a lost answer: a worker may have taken the job, and the same call would store it once more.
+
     Args:
-        only_new: no job is replaced; without an answer it is not tried again.
+        only_new: no job is replaced.
 
     Raises:
         PumphouseError: ``job_exists``: it is leased or has ended, or ``only_new`` forbids to replace it.
     """
-    # A job of an earlier attempt would be refused by `If-None-Match`.
     headers = {"if-none-match": "*"} if only_new else None
-    return Call("PUT", path_of(job_id), reads(PublishedJob), job.to_json(), not only_new, headers=headers)
+    return Call("PUT", path_of(job_id), reads(PublishedJob), job.to_json(), headers=headers)
 
 
 def update_job(
@@ -117,7 +118,9 @@ def cancel_job(
     body: Dict[str, Any] = {"cascade": cascade}
     if grace_ms is not None:
         body["grace_ms"] = rounded_up("grace_ms", grace_ms)
-    return Call("POST", f"{path_of(job_id)}/cancel", reads(CancelledJob), to_json(body), True)
+    path = f"{path_of(job_id)}/cancel"
+    gone = CancelledJob(job_id, "already_cancelled", None)
+    return Call("POST", path, reads(CancelledJob), to_json(body), True, when_gone=lambda: gone)
 
 
 def revoke_job(job_id: str) -> Call[ChangedJob]:

@@ -4,7 +4,7 @@ import secrets
 import time
 from typing import Any, Dict, Iterator, Mapping, Optional
 
-from ._calls import OWN_KEY_TTL_MS, get_call, page_call, part_of, reads
+from ._calls import get_call, page_call, part_of, reads
 from ._http import Call
 from .answers import Page
 from .jobs import members_of, to_json
@@ -53,9 +53,8 @@ def start_operation(
     body: Dict[str, Any] = {"action": action, "filter": filter, "dry_run": dry_run}
     body.update(members_of({**change, "ttl_ms": ttl_ms, "undo_ms": undo_ms}))
     headers = {"idempotency-key": idempotency_key or secrets.token_hex(16)}
-    if idempotency_key is None:
-        headers["idempotency-ttl-ms"] = str(OWN_KEY_TTL_MS)
-    return Call("POST", "operations", reads(Operation), to_json(body), True, headers=headers)
+    own = not idempotency_key
+    return Call("POST", "operations", reads(Operation), to_json(body), True, headers=headers, has_own_key=own)
 
 
 def list_operations(*, limit: Optional[int] = None, cursor: Optional[str] = None) -> Call[Page[Operation]]:

@@ -197,7 +197,7 @@ class Pumphouse:
 
         Args:
             path: below ``/v1/NAMESPACE/``, its parts encoded.
-            repeatable: to do it twice is as to do it once; by default all but POST.
+            repeatable: to do it twice is as to do it once; by default all but POST and a PUT of a job.
 
         Returns:
             the JSON of the answer as it is.

@@ -68,3 +68,8 @@ class PumphouseError(Exception):
     def fields(self) -> List[FieldError]:
         """The fields that the server refused; [] if it names none."""
         return fields_in(self.details.get("errors"))
+
+
+def is_of_proxy(error: PumphouseError) -> bool:
+    """True if a proxy in between has answered: its answer has no code of the API, and says nothing of the call."""
+    return error.code == f"http_{error.status}"

@@ -21,7 +21,7 @@ from ._log import logger
 from ._pool import Pool
 from ._version import __version__
 from .client import Pumphouse
-from .errors import PumphouseError
+from .errors import PumphouseError, is_of_proxy
 from .jobs import Dependency, Job, leased_jobs, payload, to_json
 from .outcomes import (
     INVALID_OUTCOME,
@@ -80,6 +80,8 @@ HOPELESS = {
     "queue_not_allowed",
 }
 HOPELESS |= {"pool_not_found", "not_found"}
+# The status of an answer to a body that is too long.
+TOO_LONG = 413
 # Statuses of an acknowledgement that end the lease.
 SETTLED = {"acked", "moved", "not_found", "lease_lost"}
 # Statuses of an acknowledgement that the same one gets again: the job fails.
@@ -791,11 +793,14 @@ class Worker:
     def _persist(self, held: HeldJob, operation: Callable[[], T]) -> T:
         """Sends one operation, again and again until the lease would have ended."""
         pauses = 0
+        began = time.monotonic()
         while True:
             try:
                 return operation()
             except PumphouseError as error:
-                is_over = time.monotonic() - held.confirmed > self._ttr or self._is_aborting
+                # Heartbeats may keep the lease for ever, while a proxy refuses each outcome.
+                since = min(began, held.confirmed) if is_unheard(error) else held.confirmed
+                is_over = time.monotonic() - since > self._ttr or self._is_aborting
                 if is_over or not may_pass(error):
                     raise
                 held.warn_once("wait", "the outcome of a job waits until the server can store it: %s", error)
@@ -1034,7 +1039,9 @@ def is_refusal(error: PumphouseError) -> bool:
     An answer of a proxy, or a fault of the server, says nothing of it; 507 is a quota.
     """
     is_over = error.code in ("lease_lost", "job_not_found")
-    is_of_server = error.status == 507 or 400 <= error.status < 500
+    is_of_server = (error.status == 507 or 400 <= error.status < 500) and (
+        not is_of_proxy(error) or error.status == TOO_LONG
+    )
     # guard: python-only-refusals-fail-jobs
     return is_of_server and error.status != 401 and not (may_pass(error) or is_over)
 
@@ -1048,8 +1055,13 @@ def is_refusal_of_types(error: PumphouseError) -> bool:
 
 
 def may_pass(error: PumphouseError) -> bool:
-    """True if the same call may succeed while the lease lasts: a full Redis gets room."""
-    return error.retryable or error.code == "store_full"
+    """True if the same call may succeed while the lease lasts: a full Redis gets room, a proxy finds its server."""
+    return error.retryable or error.code == "store_full" or is_unheard(error)
+
+
+def is_unheard(error: PumphouseError) -> bool:
+    """True if a proxy in between has refused a call that the server may take. A body that is too long for it stays so."""
+    return is_of_proxy(error) and 400 <= error.status < 500 and error.status != TOO_LONG
 
 
 def warn_failed(job: Job, what: str, group: str) -> None:
