@@ -68,6 +68,39 @@ describe('an operation', () => {
   };
   const ALL = ['dead', 'done', 'leased', 'held', 'ready', 'urgent', 'scheduled', 'blocked', 'other'];
 
+  it.each([
+    ['cancel, of a queue', { action: 'cancel', filter: { queue: 'q' } }],
+    ['cancel, of a type', { action: 'cancel', filter: { type: 't' } }],
+    ['delete, of a queue', { action: 'delete', filter: { queue: 'q' } }],
+    ['move, of a queue', { action: 'move', filter: { queue: 'q' }, to: 'other' }],
+  ] as const)('acts on all jobs of a key that has room for one: %s', async (_what, operation) => {
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    for (let i = 0; i < 70; i++) await f.put(`k${String(i)}`, { type: 't', concurrencyKey: 'k' });
+    const ended = await run(operation);
+    expect(ended).toMatchObject({ state: 'done', matched: 70, done: 70, failed: 0, skipped: 0 });
+    expect(await f.counts('q')).toMatchObject({ ready: 0, held: 0 });
+  });
+
+  it('acts on jobs that became ready in their turn meanwhile, and not on those that failed meanwhile', async () => {
+    await f.put('due', { type: 't', delayMs: 300 });
+    await f.put('failed', { type: 't', retry: { kind: 'fixed', delayMs: 10 } });
+    await f.pass(200);
+    const started = await start({ action: 'cancel', filter: { type: 't' } });
+    await f.pass(1);
+    const [job] = await f.lease();
+    await f.components.leaseOperations.retry(f.ns, {
+      id: 'failed',
+      lease: job!.lease,
+      group: 'g',
+      message: 'm',
+    });
+    await f.pass(200);
+    expect(await states('due', 'failed')).toEqual(['ready', 'ready']);
+    await doSteps();
+    expect(refusals(await find(started))).toEqual({ changed: 1 });
+    expect(await states('due', 'failed')).toEqual([null, 'ready']);
+  });
+
   it('cancels waiting and leased jobs that match, and no other', async () => {
     await putAll();
     const ended = await run({ action: 'cancel', filter: { type: 't' }, graceMs: 0 });

@@ -276,6 +276,32 @@ describe('the undo of an operation', () => {
     expect(await f.fixture.engine.ack(f.ns, 'q', 'leased', leased!.lease)).toBe(true);
   });
 
+  it('takes it back from a job that is at its next step, which waits for another job', async () => {
+    await f.put('part', { queue: 'parts' });
+    await f.put('whole', KEPT);
+    const [leased] = await f.lease();
+    const id = await run({ action: 'cancel', filter: { queue: 'q' }, graceMs: 60_000 });
+    const next = { queue: 'q', dependsOn: ['part'] };
+    await f.components.leaseOperations.complete(f.ns, [{ id: 'whole', lease: leased!.lease, next }]);
+    expect(await stateOf('whole')).toBe('blocked');
+    expect(await undo(id)).toMatchObject({ restored: 1, failed: 0 });
+    await f.work('parts');
+    expect(await stateOf('whole')).toBe('ready');
+  });
+
+  it('brings jobs back to a queue that is fair no more, each for one worker', async () => {
+    await f.components.queueControls.change(f.ns, 'q', { fair: true });
+    const ids = ['a', 'b', 'c'];
+    for (const one of ids) await f.put(one, { type: 't', fairKey: 'k' });
+    const id = await run({ action: 'delete', filter: { type: 't' } });
+    await f.components.queueControls.change(f.ns, 'q', { fair: null });
+    await f.pass(1_000);
+    expect(await undo(id)).toMatchObject({ restored: 3, failed: 0 });
+    expect((await f.lease('q', 1)).map((job) => job.id)).toEqual(['a']);
+    expect((await f.lease()).map((job) => job.id)).toEqual(['b', 'c']);
+    expect(await f.lease()).toEqual([]);
+  });
+
   it('brings back what lost its lease at the end of the grace, and not what its worker has ended', async () => {
     for (const one of ['revoked', 'acked', 'given-back']) await f.put(one, { tries: 3, retentionMs: 1 });
     const jobs = await f.lease();

@@ -18,7 +18,7 @@ when the next step may be done, Unix ms. Next_ms: the earliest timer that was se
 Cost: O(scan_limit + limit log N).
 ]]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/filters, limits/store_room, extended/jobs, extended/indexes
+--- @requires core/call, core/header, core/plan, queues/notify, queues/ranks, queues/registry, jobs/filters, limits/store_room, extended/jobs, extended/indexes
 --- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions, operations/undo_keys, operations/undo_records
 
 use_namespace(meta, queues)
@@ -170,7 +170,7 @@ if record.name ~= "" then
 else
   for i = FIRST_ITEM, #ARGV do
     local name = ARGV[i]
-    if name > place.queue then
+    if place.queue == "" or ranks.is_behind(name, place.queue) then
       place.queue = name
       begin_source(1)
     end

@@ -1,7 +1,7 @@
 -- Events of extended jobs: each goes to the job's timeline, and to the clients that are subscribed to the namespace. The stream exists only while there
 -- are some (commands/simple/read_events). What a full Redis refuses is left out.
 --- @requires core/call, core/header, core/plan, queues/registry, jobs/events, extended/jobs, extended/settings
---- @exports worker_facts, emit_event, log_event, last_entry
+--- @exports worker_facts, emit_event, log_event, last_change
 
 -- A fact as JSON. Jobs of a batch share most of their facts.
 local known = {}
@@ -92,8 +92,16 @@ function log_event(what, job, facts)
   emit_event(what, job, facts)
 end
 
--- The last entry of the timeline as JSON; nil = the job has no history.
-function last_entry(job)
-  local n = job.x.hn
-  return n and job.x[place_of(text_of(n - 1))] or nil
+-- The last entry of the timeline, as JSON, that is no change of state by itself: such a job became ready, or was held, in its turn. nil = the job has no
+-- history.
+local IN_ITS_TURN = { ready = true, held = true }
+function last_change(job)
+  for n = (job.x.hn or 0) - 1, 0, -1 do
+    local entry = job.x[place_of(text_of(n))]
+    if not entry or tonumber(string.match(entry, '"n":(%d+)')) ~= n then
+      return nil -- It was overwritten by a newer one.
+    elseif --[[ guard: job-in-its-turn-is-unchanged ]] not IN_ITS_TURN[string.match(entry, '"what":"([^"]*)"')] then
+      return entry
+    end
+  end
 end

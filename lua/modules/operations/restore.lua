@@ -12,11 +12,12 @@ function start_restore(quotas)
   quota_room.start_quotas(quotas)
 end
 
--- The worker of a leased job was requested to stop, and has not done so: the job goes on as if it had not been.
+-- The worker of a leased job was requested to stop, and has not done so: the job goes on as if it had not been. It may be at its next step, which waits for
+-- others.
 local function withdraw_cancel(id, operation)
   local job = jobs.job_of(id)
   -- guard: undo-leaves-what-its-worker-ended
-  if not job or job.is_gone or job.state ~= LEASED or job.x.undo ~= operation or not job.x.cancel then
+  if not job or job.is_gone or job.state ~= LEASED and --[[ guard: undo-finds-the-next-step ]] job.state ~= BLOCKED or job.x.undo ~= operation or not job.x.cancel then
     return "ended"
   end
   remove_member(namespace_key("timers"), "G" .. id)
@@ -91,6 +92,9 @@ end
 local function go_ready(job, record)
   if record.at then
     job.stand = tonumber(record.at) - (job.priority + 0.5) * PLACES
+    -- The list that it came from may be none any more, if its queue is in another order by now.
+    -- guard: restored-job-stands-aside
+    jobs.put(job, "aside", job.priority == 0 and "1" or nil)
   elseif is_extended(job) then
     place_in_time(job)
   else

@@ -13,13 +13,13 @@ end
 
 -- died: its time of death if it is dead, Unix ms, or nil.
 function has_changed(job, created, died)
-  local last = timeline.last_entry(job)
+  local last = timeline.last_change(job)
   local at = last and tonumber(string.match(last, '"at":(%d+)')) or died or 0
   return --[[ guard: operation-leaves-changed-jobs ]] at > created
 end
 
 -- Whether the operation itself was the last to change the job: the walk may meet it again at its new place.
 function is_own_work(job, operation)
-  local last = timeline.last_entry(job)
+  local last = timeline.last_change(job)
   return last ~= nil and string.find(last, '"operation":"' .. operation .. '"', 1, true) ~= nil
 end

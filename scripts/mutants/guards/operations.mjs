@@ -204,4 +204,18 @@ export const OPERATIONS = [
     spec: API,
     test: `${OF_TOKEN} › is seen and stopped by its own token, and not by a token for other queues`,
   },
+  {
+    id: 'operation-reads-held-before-ready',
+    name: 'operations: jobs that the operation itself releases are found behind it',
+    off: { behind: 1 },
+    spec: 'test/engine/operations.spec.ts',
+    test: 'an operation › acts on all jobs of a key that has room for one: %s',
+  },
+  {
+    id: 'job-in-its-turn-is-unchanged',
+    name: 'operations: a job that became ready in its turn has not changed',
+    off: 'true',
+    spec: 'test/engine/operations.spec.ts',
+    test: 'an operation › acts on jobs that became ready in their turn meanwhile, and not on those that failed meanwhile',
+  },
 ];

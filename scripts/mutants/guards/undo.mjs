@@ -176,4 +176,18 @@ export const UNDO = [
     spec: 'test/api/undo.spec.ts',
     test: 'the undo of an operation over the native API › is refused to a token that may not use the queues any more',
   },
+  {
+    id: 'restored-job-stands-aside',
+    name: 'undo: a job of priority 0 in the zset of priorities is marked',
+    off: 'remove',
+    spec: 'test/engine/undo.spec.ts',
+    test: 'the undo of an operation › brings jobs back to a queue that is fair no more, each for one worker',
+  },
+  {
+    id: 'undo-finds-the-next-step',
+    name: 'undo: a request to cancel is taken back at the next step of a job, too',
+    off: 'true',
+    spec: 'test/engine/undo.spec.ts',
+    test: 'the undo of an operation › takes it back from a job that is at its next step, which waits for another job',
+  },
 ];

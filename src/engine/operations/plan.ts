@@ -63,8 +63,17 @@ const INDEXES: Readonly<Record<JobState, string>> = {
   done: 'z',
   cancelled: 'z',
 };
+/** Most jobs whose state changes meanwhile get into a later one, so that they are found there; also those that the operation itself releases. */
 const ORDER: readonly JobState[] = [
-  ...(['scheduled', 'ready', 'held', 'blocked', 'leased', 'dead', 'done', 'cancelled'] as const),
+  'blocked',
+  'scheduled',
+  // guard: operation-reads-held-before-ready
+  'held',
+  'ready',
+  'leased',
+  'dead',
+  'done',
+  'cancelled',
 ];
 
 /** The indexes that hold all jobs of a filter, as lua/commands/extended/start_operation.lua reads them. */

@@ -1,5 +1,5 @@
 import type { JobDetails } from '../../../src/contract/job/extended-job.js';
-import { isKept, seenDueMs } from './job.js';
+import { isKept, type ModelJob, seenDueMs } from './job.js';
 import type { Space } from './space.js';
 import { dependentsOf } from './waiting.js';
 
@@ -53,7 +53,7 @@ export function knownOf(space: Space, id: string): Facts {
     crashes: job.crashes,
     failures: job.failures,
     group: job.group,
-    dueAtMs: state === 'scheduled' ? seenDueMs(space.get(id)) : null,
+    dueAtMs: state === 'scheduled' ? shownDueMs(space.get(id)) : null,
     leaseEndsAtMs: state === 'leased' ? job.atMs : null,
     expiresAtMs: job.expiresMs === 0 ? null : job.expiresMs,
     cancelRequested: job.revokedAtMs > 0,
@@ -62,4 +62,10 @@ export function knownOf(space: Space, id: string): Facts {
     // An ended job has no dependents any more.
     dependents: (isKept(space.get(id)) ? [] : dependentsOf(space, id, job.born)).map((one) => one.id).sort(),
   };
+}
+
+/** Null if the job expires first: a simple one stores no other time then. */
+function shownDueMs(job: ModelJob): number | null {
+  const dueMs = seenDueMs(job);
+  return dueMs === job.expiresMs ? null : dueMs;
 }

@@ -119,6 +119,9 @@ export function step(
 /** Whether jobs are refused for these depends on the order in which they are met. */
 const ORDERED: ReadonlySet<string> = new Set(['has_dependents', 'unique_key_taken']);
 
+/** What is no change of a job: it became ready, or was held, in its turn. */
+const IN_ITS_TURN: ReadonlySet<string> = new Set(['ready', 'held']);
+
 /** When an operation has ended: jobs that it should have acted on. */
 export function missedBy(
   space: Space,
@@ -151,11 +154,12 @@ function verdictOf(
   const isExact = entries[0]?.what === 'published';
   const lateMs = job.publishedMs - createdMs;
   if (lateMs > (isExact ? 0 : SLACK_MS)) return undefined;
-  const last = entries.at(-1);
+  const last = entries.findLast(({ what }) => !IN_ITS_TURN.has(what));
   const changedMs = last?.atMs ?? (job.state === 'dead' ? job.atMs : 0);
   const hasChanged = changedMs > createdMs;
   const snapshot = before.get(job.born);
-  if (snapshot?.hasHistory === true && !hasChanged && snapshot.facts !== factsOf(job))
+  const isAsBefore = (entries.at(-1)?.atMs ?? 0) <= createdMs;
+  if (snapshot?.hasHistory === true && isAsBefore && !hasChanged && snapshot.facts !== factsOf(job))
     throw new Error(`${job.id} has changed, and its timeline does not tell it`);
   const isSure = lateMs <= 0;
   if (hasChanged) return { job, reason: 'changed', isSkipped: true, isSure };
