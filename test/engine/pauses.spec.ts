@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewExtendedJob } from '../../src/contract/job/extended-job.js';
 import type { SomeJobs } from '../../src/contract/queue-settings.js';
 import type { LeaseRequest } from '../../src/domain/job/job.js';
@@ -41,6 +42,19 @@ describe('pauses of some jobs', () => {
     }
     return found.join(' ');
   };
+
+  it('let the timers of a queue come to an end, whatever rate its keys have', async () => {
+    await set({ ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
+    await pause({ concurrencyKey: 'k' });
+    await put('k1 k2', byKey);
+    f.nowMs += 10;
+    const ended = await Promise.race([f.engine.pumpNow(f.ns), sleep(2_000, 'goes on', { ref: false })]);
+    await resume({ concurrencyKey: 'k' });
+    expect(ended).toBe(0);
+    expect(await leased()).toBe('k1');
+    await f.pass(1_000);
+    expect(await leased()).toBe('k2');
+  });
 
   describe('the pause of a type', () => {
     it.each([

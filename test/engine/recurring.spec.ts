@@ -475,6 +475,24 @@ it.each<[Partial<NewRecurring>, RegExp]>([
   expect((await recurrings().list(f.ns, 10)).items).toEqual([]);
 });
 
+it('a job that is replaced in the moment when it becomes ready gives its slot back', async () => {
+  await f.engine.queues.change(f.ns, 'q', { maxRunningPerKey: 1 });
+  const template = {
+    ...{ queue: 'q', body: Buffer.from('x'), concurrencyKey: 'k', tries: 5 },
+    retry: { kind: 'fixed', delayMs: 2 * SECOND } as const,
+  };
+  await set(10 * SECOND, { overlap: 'replace', template });
+  await pass(0);
+  const [job] = await f.lease('q');
+  await f.engine.settle.retry(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
+  // The servers are away: the retry and the next slot are due when they come back.
+  f.nowMs += 12 * SECOND;
+  await f.engine.pumpNow(f.ns);
+  expect(await get()).toMatchObject({ made: 2, skipped: 0 });
+  expect(await take()).toEqual(['r-2']);
+  expect(await f.audit()).toEqual([]);
+});
+
 describe('names of the jobs of a recurring job', () => {
   const FORMER = 'recurring:r';
   const OWN = `\u0001${FORMER}`;

@@ -4,10 +4,9 @@
 
 -- Waiting jobs that start to wait again, with other data. If several publishes of one script debounce a job, the last one counts.
 local debounced = {}
--- A job that is about to enter its ready list is in no index.
 local function take_out(job)
-  if not job.is_entering and not debounced[job] then
-    moves.leave(job)
+  if --[[ guard: entering-job-frees-its-slot ]] not debounced[job] then
+    moves.leave(job) -- Also a job that is about to enter its ready list: it has a slot.
   end
 end
 

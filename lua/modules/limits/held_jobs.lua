@@ -1,7 +1,7 @@
 -- Jobs that a limit of their concurrency key holds: made ready at the front of their ready list when the key has room, by priority, then in the order in which
 -- they were held.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
---- @requires limits/concurrency_keys, limits/slots
+--- @requires limits/concurrency_keys, limits/slots, queues/ranks
 --- @exports call_all_held
 
 local calls_left = 24 -- for one script, which has more to do
@@ -12,7 +12,7 @@ end
 
 local function is_before(one, other)
   local a, b = tonumber(one.x.place), tonumber(other.x.place)
-  return a < b or a == b and one.id < other.id
+  return a < b or a == b and ranks.is_behind(other.id, one.id)
 end
 
 -- Jobs that the store has as held, up to `count`; added to a list.
@@ -115,7 +115,7 @@ local function call_held(key)
   local set, what = settings.settings_of(key.number), "K" .. key.name
   if key.held > 0 and concurrency_keys.room_of(key) > 0 then
     set_timer(what, now_floor)
-  elseif key.held > 0 and set.krate and key.taken < (set.kmax or math.huge) and key.called < set.krate.burst then
+  elseif key.held > 0 and set.krate and --[[ guard: paused-key-has-no-rate-timer ]] not concurrency_keys.is_paused(key) and key.taken < (set.kmax or math.huge) and key.called < set.krate.burst then
     set_timer(what, rates.allowed_at(set.krate, key.tat, key.called + 1))
   end
 end

@@ -56,4 +56,11 @@ export const PAUSES = [
     spec: SPEC,
     test: `${PAUSE} › a queue whose held jobs are looked at, eight in each step › calls those that were passed before their pause ended`,
   },
+  {
+    id: 'paused-key-has-no-rate-timer',
+    name: 'pauses: the rate of a paused key sets no timer',
+    off: 'true',
+    spec: 'test/engine/pauses.spec.ts',
+    test: 'pauses of some jobs › let the timers of a queue come to an end, whatever rate its keys have',
+  },
 ];

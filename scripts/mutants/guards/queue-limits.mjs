@@ -226,4 +226,11 @@ export const QUEUE_LIMITS = [
     spec: CONTROLS,
     test: 'pause, resume and settings › a purge of a queue › removes jobs that change to another chosen state during the purge, and leaves jobs that are published during it',
   },
+  {
+    id: 'entering-job-frees-its-slot',
+    name: 'limits: a job that is replaced when it becomes ready frees its slot',
+    off: { with: 'not job.is_entering and not debounced[job]' },
+    spec: 'test/engine/recurring.spec.ts',
+    test: 'a job that is replaced in the moment when it becomes ready gives its slot back',
+  },
 ];

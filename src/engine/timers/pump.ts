@@ -154,6 +154,7 @@ export class Pump {
       // A server finds it by its sweep, and until then this process must not try again and again.
       if (steps.every((step) => step.isLeft && step.moved === 0))
         return { nextDueMs: nowMs + LEFT_MS, moved };
+      if (this.isStopped) return { nextDueMs, moved };
       if (nextDueMs === 0 || nextDueMs > nowMs) return { nextDueMs, moved };
     }
   }
