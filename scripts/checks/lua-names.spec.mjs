@@ -20,6 +20,20 @@ describe('names in Lua files', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('are compared byte by byte: Redis compares texts by the locale in which it was started', () => {
+    const wrong = ['commands', 'modules'].flatMap((folder) =>
+      filesIn(folder).flatMap((path) =>
+        read(join(folder, path))
+          .split('\n')
+          .filter((line) =>
+            /(?<!["\w-])(?:\w+\.)*(?:id|name|type|member) *[<>](?!")/u.test(line.replace(/--.*/u, '')),
+          )
+          .map((line) => `${folder}/${path}: ${line.trim()}`),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it.each([
     [
       'a function alone',

@@ -197,6 +197,22 @@ describe('dependencies', () => {
     expect(await f.put('a')).toBe('ready');
   });
 
+  it.each(['cancelled', 'purged'])(
+    'keep the id of a %s job in use until its dependents know it',
+    async (how) => {
+      await f.put('a');
+      await f.put('b', { dependsOn: ['a'] });
+      if (how === 'cancelled') await f.components.jobCanceller.cancel(f.ns, 'a', { cascade: true });
+      else await f.components.queuePurger.purge(f.ns, 'q', ['ready']);
+      const publish = (job: object) =>
+        f.fixture.engine.jobs.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), id: 'a', ...job }]);
+      for (const job of [{}, { type: 't' }, { priority: 1 }])
+        await expect(publish(job)).rejects.toMatchObject({ code: 'job_exists' });
+      await f.pump();
+      expect(await publish({})).toMatchObject([{ id: 'a', state: 'ready' }]);
+    },
+  );
+
   it('notice a deleted dead job, which can never be done', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });

@@ -126,6 +126,25 @@ describe('results of dependencies', () => {
     expect(await found('b')).toEqual([['a', 'done', null]]);
   });
 
+  it('do not protect those that nothing needs, however many are needed', async () => {
+    await f.components.queueControls.change(f.ns, 'q', { maxKept: 2 });
+    const needed = Array.from({ length: 150 }, (_none, i) => `n${String(i)}`);
+    for (const id of needed) await f.put(id, { retentionMs: DAY_MS });
+    await f.put('whole', { queue: 'wholes', dependsOn: needed });
+    for (let left = needed.length; left > 0; left -= 50) {
+      for (const job of await f.lease('q', 50)) await finish(job);
+    }
+    for (const id of ['x1', 'x2', 'x3', 'x4']) {
+      await f.put(id, { retentionMs: DAY_MS });
+      await f.pass(1);
+      await finishAs(id);
+    }
+    for (let i = 0; i < 5; i++) await f.pass(1);
+    expect(await states('n0', 'n149', 'x1', 'x2', 'x3', 'x4')).toEqual([
+      ...['done', 'done', null, null, 'done', 'done'],
+    ]);
+  });
+
   it('do not count among the jobs that a queue keeps', async () => {
     await f.components.queueControls.change(f.ns, 'q', { maxKept: 1 });
     for (const id of ['a', 'b']) {

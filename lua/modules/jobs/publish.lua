@@ -101,12 +101,25 @@ local function check_ids(args, first, codes)
   end
 end
 
+-- Code 1 also for the id of a job whose dependents have not been told of its end: they would take the new job for it.
+local function check_ended(chosen, args, first, codes)
+  local ids = {}
+  for n, item in ipairs(chosen) do
+    ids[n] = args[first + item * 3 - 2]
+  end
+  for n, outcome in ipairs(redis.call("HMGET", base .. ":ended", unpack(ids))) do
+    if --[[ guard: simple-id-taken-until-notified ]] outcome then
+      codes[chosen[n]] = "1"
+    end
+  end
+end
+
 -- Touches every key that write_publish will write, so that a slot that is moving ends the script before it changes anything.
 -- replaces: the id of a job that the first item replaces, if it is in the same queue; "" = none. counted_flag: COUNTED if the bytes count for a quota,
 -- else 0. Returns codes (1 = the id is in use), the keys of the jobs from place 2 on, and the header of the job that is replaced. All items are in one
 -- loop: a call for each of them would be a fiftieth of a publish.
 function plan_publish(args, first, replaces, counted_flag, due, expiries)
-  local prefix, by_text, taken, n = base .. "j", publish_kinds, {}, 0
+  local prefix, by_text, taken, chosen, n = base .. "j", publish_kinds, {}, {}, 0
   local keys, extras, codes = { meta_key }, { meta_key }, {}
   for i = first, #args, 3 do
     local kind, id = by_text[args[i]] or read_options(args[i], counted_flag, due, expiries), args[i + 1]
@@ -118,12 +131,15 @@ function plan_publish(args, first, replaces, counted_flag, due, expiries)
     -- A minted id occurs once in a batch.
     if not kind.minted then
       codes[n] = taken[id] and "1" or "0"
-      taken[id] = true
+      taken[id], chosen[#chosen + 1] = true, n
     end
   end
   redis.call("EXISTS", unpack(extras))
   if redis.call("EXISTS", unpack(keys)) > 1 then
     check_ids(args, first, codes)
+  end
+  if #chosen > 0 then
+    check_ended(chosen, args, first, codes)
   end
   local old = replaces ~= "" and codes[1] == "0" and read_job(replaces) or nil
   local is_elsewhere = old and not is_extended(old) and old.queue ~= by_text[args[first]].number

@@ -1,7 +1,7 @@
 -- Which fair key of a queue gives the next job (queues/fair_lists): the one with the lowest turn. A lease raises the turn of its key by a cost, which is lower
 -- for a higher weight. Jobs without a fair key, simple ones too, have a turn together: the common one. This is start-time fair queueing: a key that had no
 -- job begins at the turn of the key that was served last.
---- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, queues/zset_reader, extended/jobs, extended/settings
+--- @requires core/call, core/plan, queues/fair_keys, queues/fair_lists, queues/ranks, queues/zset_reader, extended/jobs, extended/settings
 --- @exports types_but, lowest_turn, take_turn_job, is_empty, charge, cost_of
 
 -- Of a lease with weight 1. Weights are at most 1,000, so that costs are whole numbers of at least 1,000.
@@ -79,7 +79,7 @@ local function has_job(fair, key, wanted, types)
 end
 
 local function is_before(key, other)
-  return not other or key.turn < other.turn or key.turn == other.turn and key.name < other.name
+  return not other or key.turn < other.turn or key.turn == other.turn and ranks.is_behind(other.name, key.name)
 end
 
 -- A key that a directory names. turn: as it stands there; in one of a type it may be too low.
@@ -109,7 +109,7 @@ function lowest_turn(list, wanted, types, most)
     local directory = fair.directories[type] or zset_reader.open_reader(fair_keys.turns_key(list.number, type or nil))
     fair.directories[type] = directory
     local name, turn = zset_reader.read_head(directory, wanted)
-    while name and (not best or turn < best.turn or turn == best.turn and name < best.name) do
+    while name and (not best or turn < best.turn or turn == best.turn and ranks.is_behind(best.name, name)) do
       if read >= most then
         return nil, read
       end

@@ -1,5 +1,5 @@
 -- The order of jobs by their publish time.
---- @requires core/call, core/header, queues/registry, queues/type_keys, queues/fair_lists, extended/jobs
+--- @requires core/call, core/header, queues/registry, queues/ranks, queues/type_keys, queues/fair_lists, extended/jobs
 --- @exports published_at, came_before, was_ready_before, rank_of
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
@@ -10,7 +10,7 @@ end
 -- Which of two jobs was published first.
 function came_before(one, other)
   local a, b = published_at(one), published_at(other)
-  return a < b or a == b and one.id < other.id
+  return a < b or a == b and ranks.is_behind(other.id, one.id)
 end
 
 -- Since when a job is ready, as far as it is known: of a simple job only the publish time is. An extended one that was ready at once has that time, too:
@@ -24,7 +24,7 @@ end
 -- Which of two jobs is ready for longer.
 function was_ready_before(one, other)
   local a, b = ready_since(one), ready_since(other)
-  return a < b or a == b and one.id < other.id
+  return a < b or a == b and ranks.is_behind(other.id, one.id)
 end
 
 -- The step of a job among those that are in a list, by publish time. Jobs with equal steps are ordered by id.
@@ -57,7 +57,7 @@ local function step_among(job, key, priority)
     return step - 1
   end
   -- Jobs with equal steps are ordered by id: minted ids by time, chosen ones before or behind them all.
-  return near and near.id > job.id and step + 1 or step
+  return near and ranks.is_behind(near.id, job.id) and step + 1 or step
 end
 
 -- The zset where a ready job has its place. type: its type then.
@@ -73,7 +73,7 @@ function rank_of(job, priority, type)
   local step = step_among(job, key, priority)
   for _, other in ipairs(ranked) do
     if other.key == key and other.priority == priority then
-      local is_lower = job.id < other.job.id
+      local is_lower = ranks.is_behind(other.job.id, job.id)
       if came_before(job, other.job) then
         step = math.min(step, is_lower and other.step or other.step - 1)
       else

@@ -36,34 +36,52 @@ local function forget_aged(what)
   end
 end
 
--- The ids of those that ended first, done and cancelled ones together: the scores of the latter are below zero.
-local function first_ended(key, count)
-  local done = redis.call("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, count)
-  local cancelled = --[[ guard: oldest-cancelled-jobs-go-first ]] redis.call("ZREVRANGEBYSCORE", key, "(0", "-inf", "WITHSCORES", "LIMIT", 0, count)
-  local ids, d, c = {}, 1, 1
+-- The ids of those that ended first behind a time, done and cancelled ones together: the scores of the latter are below zero. All that ended at the time of
+-- the last one are among them, so that the next step can go on behind it. Also returns that time.
+local function first_ended(key, behind, count)
+  local done = redis.call("ZRANGEBYSCORE", key, behind and "(" .. behind or 0, "+inf", "WITHSCORES", "LIMIT", 0, count)
+  local cancelled = --[[ guard: oldest-cancelled-jobs-go-first ]] redis.call("ZREVRANGEBYSCORE", key, "(" .. (behind and "-" .. behind or 0), "-inf", "WITHSCORES", "LIMIT", 0, count)
+  local ids, d, c, last = {}, 1, 1, nil
   while #ids < count and (done[d] or cancelled[c]) do
     if not cancelled[c] or done[d] and --[[ guard: retention-one-order ]] tonumber(done[d + 1]) <= -tonumber(cancelled[c + 1]) then
-      ids[#ids + 1], d = done[d], d + 2
+      ids[#ids + 1], last, d = done[d], tonumber(done[d + 1]), d + 2
     else
-      ids[#ids + 1], c = cancelled[c], c + 2
+      ids[#ids + 1], last, c = cancelled[c], -tonumber(cancelled[c + 1]), c + 2
     end
   end
-  return ids
+  if last then
+    local known = {}
+    for _, id in ipairs(ids) do
+      known[id] = true
+    end
+    for _, score in ipairs({ last, -last }) do
+      for _, id in ipairs(redis.call("ZRANGEBYSCORE", key, text_of(score), text_of(score))) do
+        ids[#ids + 1] = not known[id] and id or nil
+      end
+    end
+  end
+  return ids, last
 end
 
--- The timer stays until no more are left than allowed, but for those that dependents need.
+-- The timer stays until no more are left than allowed, but for those that dependents need: the next step goes on behind them. kept_to: the time when the
+-- last one ended that this walk has looked at, and how many of them are needed.
 local function forget_too_many(what, number)
-  local key, most, needed, gone = queue_key("z", number), retention.most_kept_in(number), 0, 0
-  local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps.steps_left)
-  for _, id in ipairs(too_many > 0 and first_ended(key, too_many) or {}) do
+  local key, info, most = queue_key("z", number), queue_key("i", number), retention.most_kept_in(number)
+  local behind, needed = string.match(redis.call("HGET", touch(info), "kept_to") or "", "^(%d+) (%d+)$")
+  needed = tonumber(needed or 0)
+  local too_many, ids, last = redis.call("ZCARD", touch(key)) - most - needed, {}, nil
+  if too_many > 0 then
+    ids, last = first_ended(key, behind, math.min(too_many, steps.steps_left))
+  end
+  for _, id in ipairs(ids) do
     steps.use_steps(1)
     local job = jobs.job_of(id)
     local is_here = is_kept(job) and job.queue == number
     -- guard: needed-result-outlives-count
     if is_here and readers.is_needed(job) then
-      needed = needed + 1
-    else
-      gone = gone + 1
+      needed, too_many = needed + 1, too_many - 1
+    elseif too_many > 0 then
+      too_many = too_many - 1
       if is_here then
         forget(job)
       end
@@ -71,8 +89,11 @@ local function forget_too_many(what, number)
     end
   end
   plan.lasts[#plan.lasts + 1] = function()
-    if gone == 0 or redis.call("ZCARD", key) <= most + needed then
+    if #ids == 0 or redis.call("ZCARD", key) <= most + needed then
       redis.call("ZREM", steps.timers_key, what)
+      redis.call("HDEL", info, "kept_to")
+    elseif needed > 0 then
+      redis.call("HSET", info, "kept_to", text_of(last) .. " " .. text_of(needed))
     end
   end
 end
