@@ -4,10 +4,8 @@ import { until } from '../../measure/processes.mjs';
 import { connects, startRedis } from '../launch.mjs';
 
 export const PROGRAMS = { 'redis-server': 'redis-server' };
-const COMMON = [
-  'one API process',
-  'a worker with the concurrency of the row, that leases as many jobs ahead',
-];
+export const WORKER = 'a worker with the concurrency of the row, that leases as many jobs ahead';
+const COMMON = ['one API process', 'each publish has an idempotency key, as the client makes one', WORKER];
 export const MODES = {
   relaxed: ['appendfsync everysec', ...COMMON],
   synced: ['appendfsync always', ...COMMON],
@@ -27,7 +25,11 @@ export async function start(place) {
 /** @param {{ url: string, token: string }} address */
 export async function open({ url, token }) {
   const { Pumphouse } = await import('@pumphouse/client');
-  const pumphouse = new Pumphouse({ url, namespace: NAMESPACE, token, retry: { tries: 1 } });
+  return clientOf(new Pumphouse({ url, namespace: NAMESPACE, token, retry: { tries: 1 } }));
+}
+
+/** What all have, by a producer of ours. @param {any} pumphouse */
+export function clientOf(pumphouse) {
   const job = (text) => ({ queue: 'jobs', data: text });
   return {
     publish: (text) => pumphouse.publish(job(text)),
