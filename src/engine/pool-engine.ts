@@ -108,7 +108,7 @@ export class PoolEngine implements Engine {
     const { extendedPublisher, jobReader, jobCanceller, jobUpdater, queueInspector, lists, tags, endWatch } =
       this.components;
     return {
-      publish: (...args) => publishJobs(this, extendedPublisher, jobReader, ...args),
+      publish: (...args) => publishJobs(this, extendedPublisher, jobReader.placesOf.bind(jobReader), ...args),
       ...bound(extendedPublisher, 'put'),
       ...bound(jobReader, 'find', 'placesOf'),
       ...bound(queueInspector, 'peekJob'),

@@ -1,13 +1,12 @@
 import { ExtendedPathError } from '../../domain/errors.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
-import type { PublishedJob } from '../../domain/job/extended-job.js';
+import type { JobPlace, PublishedJob } from '../../domain/job/extended-job.js';
 import type { LeftOut, NewJob, PublishOptions } from '../../domain/job/job.js';
 import { DEFAULT_TRIES } from '../../domain/limits.js';
 import { checkExtendedJobs } from './extended-checks.js';
 import { fieldsOfJob, pathOf } from './stored-options.js';
 import { nativeIdempotencyRecordOf } from './idempotency-records.js';
 import { type ExtendedPublisher, type ExtendedPublishOptions, stateAtFirst } from './extended-publisher.js';
-import type { JobReader } from '../jobs/job-reader.js';
 
 /** The calls of an engine that store jobs on the simple path. */
 export interface SimplePublishing {
@@ -20,6 +19,9 @@ export interface SimplePublishing {
   ): Promise<string[]>;
 }
 
+/** See `JobReader.placesOf`. */
+type PlacesOf = (namespace: string, ids: readonly string[]) => Promise<readonly (JobPlace | null)[]>;
+
 /**
  * Stores jobs of the native API: on the simple path, whose script is cheaper, if it can store them. See
  * `ExtendedPublisher.publish`.
@@ -27,7 +29,7 @@ export interface SimplePublishing {
 export async function publishJobs(
   simple: SimplePublishing,
   extended: ExtendedPublisher,
-  reader: Pick<JobReader, 'placesOf'>,
+  placesOf: PlacesOf,
   namespace: string,
   jobs: readonly NewExtendedJob[],
   given: ExtendedPublishOptions = {},
@@ -39,17 +41,17 @@ export async function publishJobs(
     ? ids.map((id, i) => ({ id, state: stateAtFirst(jobs[i], extended), existing: false }))
     : await extended.publish(namespace, jobs, options);
   // The earlier attempt may have stored them, and workers may have them by now.
-  return options.retryOf === undefined ? published : statesNow(reader, namespace, jobs, published);
+  return options.retryOf === undefined ? published : statesNow(placesOf, namespace, jobs, published);
 }
 
 /** Of a job in another queue, which only has one of the ids, nothing is told: its answer is that of a new job. */
 async function statesNow(
-  reader: Pick<JobReader, 'placesOf'>,
+  placesOf: PlacesOf,
   namespace: string,
   jobs: readonly NewExtendedJob[],
   published: readonly PublishedJob[],
 ): Promise<PublishedJob[]> {
-  const places = await reader.placesOf(
+  const places = await placesOf(
     namespace,
     published.map(({ id }) => id),
   );
