@@ -10,6 +10,9 @@ describe('the line of an operation', () => {
     expect(line('cancel', { queue: 'mail', state: ['ready', 'scheduled'], type: 'welcome' })).toBe(
       'job cancel --queue mail --state ready,scheduled --type welcome --yes',
     );
+    expect(line('delete', { queue: 'mail' }, { undoMs: 600_000 })).toBe(
+      'job rm --queue mail --undo 600s --yes',
+    );
     expect(line('move', { tag: 'eu' }, { to: 'mail-2' })).toBe('job move mail-2 --tag eu --yes');
   });
 

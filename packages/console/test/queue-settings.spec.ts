@@ -15,6 +15,8 @@ const QUEUE = {
     expired: 'back',
     index_tags: true,
     fair: true,
+    order: null,
+    on_dead: 'continue',
     defaults: {},
   },
 } as unknown as Queue;
@@ -25,6 +27,12 @@ describe('the form of the settings of a queue', () => {
   );
   const changed = (name: string, text: string) => () =>
     changesOf(new Map([...before, [name, text]]), before).get(name);
+
+  it('has the value that a queue has among the choices, so that a browser selects no other one', () => {
+    for (const { name, kind, choices = ['on', 'off'] } of SETTINGS)
+      if (kind === 'choice' || kind === 'flag')
+        expect([name, choices]).toEqual([name, expect.arrayContaining([before.get(name)])]);
+  });
 
   it('shows the values as text', () => {
     expect(Object.fromEntries(before)).toMatchObject({

@@ -31,7 +31,15 @@ const COMMANDS: Readonly<Record<ActionName, readonly string[]>> = {
 export function argsOf(
   action: ActionName,
   filter: Filter,
-  { to, rate }: { readonly to?: string | undefined; readonly rate?: number | undefined } = {},
+  {
+    to,
+    rate,
+    undoMs,
+  }: {
+    readonly to?: string | undefined;
+    readonly rate?: number | undefined;
+    readonly undoMs?: number | undefined;
+  } = {},
 ): string[] | null {
   const isDead = action === 'respawn';
   // The command is for dead jobs, which have no worker: with less of the filter it would do more.
@@ -45,6 +53,7 @@ export function argsOf(
     ...(to === undefined ? [] : [to]),
     ...(flags.length > 0 ? flags : ['--all']),
     ...(rate === undefined ? [] : ['--rate', String(rate)]),
+    ...(undoMs === undefined ? [] : ['--undo', `${String(undoMs / 1_000)}s`]),
     '--yes',
   ];
 }

@@ -90,8 +90,8 @@ export const SETTINGS: readonly Setting[] = [
     name: 'order',
     label: 'Order per key',
     kind: 'choice',
-    choices: ['strict'],
-    hint: 'strict: a job of a concurrency key waits until all earlier ones have ended; empty = it does not',
+    choices: ['', 'strict'],
+    hint: 'strict: a job of a concurrency key waits until all earlier ones have ended; none: it does not',
   },
   {
     name: 'on_dead',

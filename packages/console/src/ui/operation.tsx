@@ -110,7 +110,11 @@ export function startOperation(
       const body = { action, filter, rate_per_s: rateOf(fields), to: toOf(fields), ...undo };
       return { method: 'POST', path, body: JSON.stringify(body) };
     },
-    cli: (fields) => argsOf(action, filter, { to: toOf(fields), rate: rateOf(fields) }),
+    cli: (fields) =>
+      argsOf(action, filter, {
+        ...{ to: toOf(fields), rate: rateOf(fields) },
+        undoMs: hasUndo ? UNDO_MS : undefined,
+      }),
     done: ({ body }) => `Operation ${(body as Operation).id} has begun.`,
     after: () => go(hrefIn(place, ['operations'])),
   });

@@ -12,15 +12,19 @@ interface Entry {
   readonly action: string;
   readonly pool: string | null;
   readonly namespace: string | null;
-  readonly target: unknown;
-  readonly filter: unknown;
-  readonly count: number | null;
+  readonly target: Readonly<Record<string, unknown>>;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly counts: Readonly<Record<string, number>>;
   readonly status: number | null;
   readonly remote: string | null;
 }
 
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+const textOf = (facts: Readonly<Record<string, unknown>>): string =>
+  Object.keys(facts).length === 0 ? '' : JSON.stringify(facts);
+const countsText = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, number]) => `${name} ${count(number)}`)
+    .join(', ');
 const NAMES = ['account', 'action', 'namespace'] as const;
 
 /** Who changed what. */
@@ -57,7 +61,13 @@ export function AuditView() {
           </label>
         ))}
       </search>
-      {data?.entries.length === 0 && <Empty>No entry matches.</Empty>}
+      {data?.entries.length === 0 && (
+        <Empty>
+          {data.next === null
+            ? 'No entry matches.'
+            : 'None of the entries so far matches; there are older ones.'}
+        </Empty>
+      )}
       {data !== undefined && data.entries.length > 0 && (
         <Table label="Audit log">
           <thead>
@@ -90,11 +100,9 @@ export function AuditView() {
                   <Text>{entry.namespace ?? ''}</Text>
                 </td>
                 <td>
-                  <Text>
-                    {[textOf(entry.target), textOf(entry.filter)].filter((one) => one !== '').join(' ')}
-                  </Text>
+                  <Text>{[entry.target, entry.params].map(textOf).filter(Boolean).join(' ')}</Text>
                 </td>
-                <td class="num">{count(entry.count)}</td>
+                <td class="num">{countsText(entry.counts)}</td>
                 <td class={`num ${(entry.status ?? 0) >= 400 ? 'bad' : ''}`}>{entry.status ?? ''}</td>
                 <td>{entry.remote}</td>
               </tr>

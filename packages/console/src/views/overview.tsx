@@ -98,19 +98,16 @@ export function OverviewView() {
     <>
       <h1>Overview</h1>
       <Problem error={error} hasData={data !== undefined} />
-      {data !== undefined && (
+      {data !== undefined && <Pools pools={data.pools} />}
+      {data?.totals.queues === 0 && !isFiltered ? (
+        <FirstRun />
+      ) : (
         <>
-          <Pools pools={data.pools} />
-          {data.totals.queues === 0 && !isFiltered ? (
-            <FirstRun />
-          ) : (
-            <>
-              <TotalsRow totals={data.totals} />
-              <FilterBar />
-              <Queues data={data} sort={sort} isUp={isUp} onSort={onSort} />
-              <OverviewPages data={data} />
-            </>
-          )}
+          {data !== undefined && <TotalsRow totals={data.totals} />}
+          {/* Also while an answer is awaited: whoever types in it must not lose it. */}
+          <FilterBar />
+          {data !== undefined && <Queues data={data} sort={sort} isUp={isUp} onSort={onSort} />}
+          {data !== undefined && <OverviewPages data={data} />}
         </>
       )}
       <ShellLines lines={linesOf({ method: 'GET', path }, null, ['namespace', 'ls'])} />

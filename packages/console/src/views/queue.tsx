@@ -273,8 +273,8 @@ function editSettings(place: Place, { queue, raw }: Shown, onChange: () => void)
             {kind === 'choice' || kind === 'flag' ? (
               <select name={name}>
                 {(choices ?? ['on', 'off']).map((one) => (
-                  <option key={one} selected={before.get(name) === one}>
-                    {one}
+                  <option key={one} value={one} selected={before.get(name) === one}>
+                    {one === '' ? 'none' : one}
                   </option>
                 ))}
               </select>
@@ -488,6 +488,9 @@ function QueueWorkers({ place, queue }: Props) {
   return (
     <section aria-label="Workers of the queue">
       <h2>Workers</h2>
+      {data?.next_cursor != null && (
+        <p class="dim">Only the first 200 workers of the namespace are looked at here.</p>
+      )}
       {workers.length === 0 ? (
         <Empty>
           No worker session names this queue. Workers without sessions, as on the lmstfy API, are not listed.

@@ -132,7 +132,7 @@ whereThere('the console in a browser', () => {
           await dialog.getByRole('button', { name: /Save/ }).click();
           await dialog.waitFor({ state: 'hidden' });
           const queue = await call('GET', '/queues/mail');
-          expect(queue).toMatchObject({ max_running: 7, max_running_per_key: null });
+          expect(queue).toMatchObject({ max_running: 7, max_running_per_key: null, order: null });
         }),
       LIMIT_MS,
     );
