@@ -155,7 +155,7 @@ export class Admission {
     if (limits === null || kind === undefined || allowedBy(limits, kind) === 0) return undefined;
     const token = { digest: tokenId, text: parseToken(text).token, pool, namespace };
     return this.throttle.count(token, kind, limits).then((counted) => {
-      if (counted) refundUnlessServed(context, () => void this.throttle.refund(counted));
+      if (counted) refundUnlessServed(context, kind, () => void this.throttle.refund(counted));
     });
   }
 }

@@ -1,18 +1,35 @@
 import { isBroken, unwatchConnection, watchConnection } from '../http/request/connection.js';
 import type { RequestContext } from '../http/request/request-context.js';
 
-/** Calls `refund` once, unless the response is 200 or 201: only those count against the limit. */
-export function refundUnlessServed({ request, response }: RequestContext, refund: () => void): void {
+/** What counts: jobs or ids were answered; 202 = a publish that waited has stored its job. */
+const SERVED: ReadonlySet<number> = new Set([200, 201, 202]);
+
+/**
+ * Calls `refund` once, unless the request was served. A lease that does not reach its client is undone, so it does not count; a publish whose
+ * client has gone may be stored, so it counts.
+ */
+export function refundUnlessServed(
+  { request, response }: RequestContext,
+  kind: 'read' | 'write',
+  refund: () => void,
+): void {
+  const isServed = (): boolean => SERVED.has(response.statusCode);
+  if (/* guard: publish-of-a-gone-client-counts */ kind === 'write') {
+    response.once('close', () => {
+      if (!isServed()) refund();
+    });
+    return;
+  }
   const { socket } = request;
   let isSettled = false;
-  const settle = (isServed: boolean): void => {
-    if (!isSettled && !isServed) refund();
+  const settle = (hasServed: boolean): void => {
+    if (!isSettled && !hasServed) refund();
     isSettled = true;
   };
   const watcher = { connectionClosed: (): void => settle(false) };
   watchConnection(socket, watcher);
   response.once('finish', () => {
     unwatchConnection(socket, watcher);
-    settle(!isBroken(socket) && (response.statusCode === 200 || response.statusCode === 201));
+    settle(!isBroken(socket) && isServed());
   });
 }

@@ -109,6 +109,13 @@ describe('the audit log of the admin port', () => {
     expect(await newest()).toMatchObject({ params: { filter: { queue: 'mail', group: 'none' } } });
   });
 
+  it('has the pool that the prefix of a token names', async () => {
+    const namespace = randomNamespace();
+    await call('adam', 'DELETE', `/token/${namespace}/elsewhere:a-token`);
+    expect(await newest()).toMatchObject({ pool: 'elsewhere', namespace });
+    expect(await newest('pool=elsewhere')).toMatchObject({ namespace });
+  });
+
   it('has the fields of a body that begins with white space', async () => {
     const namespace = randomNamespace();
     const made = await call('adam', 'POST', `/token/${namespace}?description=limited`);

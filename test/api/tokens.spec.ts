@@ -217,6 +217,27 @@ describe('tokens', () => {
         expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
       });
 
+      it('count a publish that waits for the end of its job, also if its client disconnects', async () => {
+        const wait = (ms: number, own = token, signal?: AbortSignal) =>
+          fetch(`${servers[0]!.url}/v1/${namespace}/jobs?wait_ms=${String(ms)}`, {
+            ...{ method: 'POST', headers: { 'X-Token': own }, body: '{"queue":"q"}' },
+            ...(signal && { signal }),
+          });
+        await setLimit({ read: 0, write: 1, interval: 60 });
+        expect((await wait(1)).status).toBe(202);
+        expect((await wait(1)).status).toBe(429);
+
+        const other = await newToken();
+        await setLimit({ read: 0, write: 1, interval: 60 }, other);
+        const halt = new AbortController();
+        const gone = wait(20_000, other, halt.signal).catch(() => null);
+        const size = async (): Promise<unknown> => (await call(`${namespace}/q/size`)).body;
+        await waitFor(async () => ((await size()) as { size: number }).size === 2);
+        halt.abort();
+        await gone;
+        expect((await wait(1, other)).status).toBe(429);
+      });
+
       it('D19: do not count a long poll whose client disconnected', async () => {
         await setLimit({ read: 1, write: 0, interval: 60 });
         const halt = new AbortController();

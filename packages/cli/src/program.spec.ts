@@ -120,7 +120,16 @@ describe('the command line with an admin port', () => {
   it('escapes names in paths', async () => {
     answer = { status: 204, body: '' };
     expect(await call('token', 'rm', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
-    expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
+    expect(calls.map(({ request }) => request)).toEqual([
+      'GET /token/mail/pool%3Aa%2Fb%3Fc',
+      'DELETE /token/mail/pool%3Aa%2Fb%3Fc',
+    ]);
+  });
+
+  it.each(['token', 'limit'])('deletes nothing, and says so, if there is no such %s', async (command) => {
+    answer = { status: 404, body: 'null' };
+    const { code, out } = await call(command, 'rm', 'mail', 'T1', '--admin', url);
+    expect([code, out, calls.map(({ request }) => request.split(' ')[0])]).toEqual([1, '', ['GET']]);
   });
 
   it('prints the read and write limits of the API as consume and publish in JSON', async () => {

@@ -60,8 +60,8 @@ describe('cancel() and delete() of the client', () => {
   });
 
   it('fail if there is no such job at the first attempt', async () => {
-    for (const call of [client.jobs.cancel('none'), client.jobs.delete('none')])
-      await expect(call).rejects.toMatchObject({ code: 'job_not_found', attempts: 1 });
+    for (const call of [() => client.jobs.cancel('none'), () => client.jobs.delete('none')])
+      await expect(call()).rejects.toMatchObject({ code: 'job_not_found', attempts: 1 });
   });
 
   it('fail if a proxy answers 404 after an attempt that the server did not begin', async () => {

@@ -237,4 +237,11 @@ export const ACCOUNTS = [
     spec: AUDIT,
     test: `${LOG} › keeps as many entries as it may, and none that is too old`,
   },
+  {
+    id: 'audit-names-pool-of-token',
+    name: 'audit: the pool is the one that the prefix of a token names',
+    off: { with: 'DEFAULT_POOL' },
+    spec: AUDIT,
+    test: 'the audit log of the admin port › has the pool that the prefix of a token names',
+  },
 ];

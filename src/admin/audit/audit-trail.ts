@@ -45,7 +45,7 @@ export class AuditTrail {
 /** What the path and the query of a request to the admin port say. */
 export function factsOf(request: FastifyRequest, action: string, account: string | null): CallFacts {
   const { namespace = null, ...names } = (request.params ?? {}) as Record<string, string>;
-  const { pool = DEFAULT_POOL } = (request.query ?? {}) as Record<string, string>;
+  const { pool = poolOf(names) } = (request.query ?? {}) as Record<string, string>;
   const isOfPool = namespace !== null;
   return {
     account,
@@ -55,6 +55,11 @@ export function factsOf(request: FastifyRequest, action: string, account: string
     target: targetOf(names),
     remote: request.ip,
   };
+}
+
+/** The pool that the prefix of a token names. */
+function poolOf({ token }: Readonly<Record<string, string>>): string {
+  return token === undefined ? DEFAULT_POOL : /* guard: audit-names-pool-of-token */ parseToken(token).pool;
 }
 
 /** The names in a path. A token is a secret. */

@@ -91,6 +91,8 @@ function removeCommand(open: OpenSession): Command {
   return tokenCommand('rm', 'delete the limit of a token').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
+      // The server answers a deletion in the same way if there is no limit, as lmstfy does.
+      await admin.call({ method: 'GET', path: limitPath(namespace, token) });
       const answer = await admin.call({ method: 'DELETE', path: limitPath(namespace, token) });
       out(isJson ? json(answer) : 'deleted\n');
     },

@@ -151,6 +151,8 @@ function removeCommand(open: OpenSession): Command {
     .argument('<token>', 'with its prefix if it has one: pool:token')
     .action(async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
+      // The server answers a deletion in the same way if there is no such token, as lmstfy does.
+      await admin.call({ method: 'GET', path: ['token', namespace, token] });
       await admin.call({ method: 'DELETE', path: ['token', namespace, token] });
       out(isJson ? json({ deleted: true }) : 'deleted\n');
     });
