@@ -12,6 +12,22 @@ export const JOB_STATES = {
 export type JobState = keyof typeof JOB_STATES;
 /** Names of states in requests. */
 export const STATE_NAMES = Object.keys(JOB_STATES) as JobState[];
+/**
+ * The order in which the states of jobs are walked that are removed or moved. Jobs whose removal may release others come after those, and most
+ * jobs whose state changes meanwhile get into a later one, so that they are found there.
+ */
+export const WALK_ORDER: readonly JobState[] = [
+  // guard: purge-reads-blocked-first
+  'blocked',
+  'scheduled',
+  // guard: operation-reads-held-before-ready
+  'held',
+  'ready',
+  'leased',
+  'dead',
+  'done',
+  'cancelled',
+];
 /** States of simple jobs. */
 export type SimpleState = 'ready' | 'scheduled' | 'leased' | 'dead';
 

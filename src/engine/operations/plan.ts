@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../contract/fields/problems.js';
 import type { Action } from '../../contract/operations.js';
 import type { JobFilter } from '../../domain/job/job-lists.js';
-import type { JobState } from '../../domain/job/states.js';
+import { type JobState, WALK_ORDER } from '../../domain/job/states.js';
 import type { Verb } from '../../domain/rights.js';
 
 /** Jobs of an operation: all given conditions must hold. Times of death are Unix ms. */
@@ -63,24 +63,11 @@ const INDEXES: Readonly<Record<JobState, string>> = {
   done: 'z',
   cancelled: 'z',
 };
-/** Most jobs whose state changes meanwhile get into a later one, so that they are found there; also those that the operation itself releases. */
-const ORDER: readonly JobState[] = [
-  'blocked',
-  'scheduled',
-  // guard: operation-reads-held-before-ready
-  'held',
-  'ready',
-  'leased',
-  'dead',
-  'done',
-  'cancelled',
-];
-
 /** The indexes that hold all jobs of a filter, as lua/commands/extended/start_operation.lua reads them. */
 export function indexesText(states: readonly JobState[], filter: OperationFilter): string {
   const { queue, worker, group, tag, type } = filter;
   const letters = new Set(
-    ORDER.filter((state) => states.includes(state)).flatMap((state) => INDEXES[state].split('')),
+    WALK_ORDER.filter((state) => states.includes(state)).flatMap((state) => INDEXES[state].split('')),
   );
   // Only their own index knows the jobs of a worker.
   if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { JOB_STATES, type JobState } from '../../domain/job/states.js';
+import { JOB_STATES, type JobState, WALK_ORDER } from '../../domain/job/states.js';
 import { counts as countsScript } from '../../redis/scripts/simple.js';
 import { purgeState } from '../../redis/scripts/extended.js';
 import { integerAt } from '../../redis/scripts/script.js';
@@ -18,22 +18,6 @@ const COUNTED: Partial<Record<JobState, number>> = {
   blocked: 5,
   held: 6,
 };
-/**
- * Jobs whose removal may release others come after those. And most jobs whose state changes meanwhile get into a later one, so that they are
- * found there.
- */
-const ORDER: readonly JobState[] = [
-  // guard: purge-reads-blocked-first
-  'blocked',
-  'scheduled',
-  'held',
-  'ready',
-  'leased',
-  'dead',
-  'done',
-  'cancelled',
-];
-
 /** How many jobs were removed, or would be, by state. */
 export type Purged = Partial<Record<JobState, number>>;
 
@@ -77,7 +61,7 @@ export class QueuePurger {
     const removed: Purged = {};
     // Jobs that were counted in a state, and had left it when the purge came there: scheduled ones that got ready, for example.
     let moved = 0;
-    for (const state of ORDER) {
+    for (const state of WALK_ORDER) {
       const counted = there[state];
       if (counted === undefined) continue;
       const most = counted + moved;
