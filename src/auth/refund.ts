@@ -14,7 +14,7 @@ export function refundUnlessServed(
   refund: () => void,
 ): void {
   const isServed = (): boolean => SERVED.has(response.statusCode);
-  if (/* guard: publish-of-a-gone-client-counts */ kind === 'write') {
+  if (kind === 'write') {
     response.once('close', () => {
       if (!isServed()) refund();
     });

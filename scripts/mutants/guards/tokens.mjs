@@ -163,11 +163,4 @@ export const TOKENS = [
     spec: 'test/api/permissions.spec.ts',
     test: "permissions by queue › T50: a job in a queue outside the token's queues › is answered as a new job to a publish with its id in X-Job-ID",
   },
-  {
-    id: 'publish-of-a-gone-client-counts',
-    name: 'limits: a publish counts although its client has disconnected',
-    off: 'false',
-    spec: 'test/api/tokens.spec.ts',
-    test: 'tokens › two servers over the same Redis › limits of tokens on the queue API › count a publish that waits for the end of its job, also if its client disconnects',
-  },
 ];
