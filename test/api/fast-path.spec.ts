@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
 import { Engines } from '../../src/engine/engines.js';
@@ -525,6 +526,20 @@ describe('answers of the HTTP server', () => {
       'get no lease after they closed their sending side: %s %s %s',
       async (method, query, body, expected) => {
         await app.publish('half-closed?tries=1');
+        // Jobs are leased before the client closes its side, and the answer is written after that.
+        const closed = new Promise<void>((resolve) => {
+          const server: Server = app.server.api.app.getHttpServer();
+          server.once('connection', (socket) => socket.once('end', resolve));
+        });
+        const engine = app.server.api.app.get(Engines, { strict: false }).of('default');
+        const lease: Engine['lease'] = engine.lease.bind(engine);
+        Object.assign(engine, {
+          lease: async (...args: Parameters<Engine['lease']>) => {
+            const jobs = await lease(...args);
+            await closed;
+            return jobs;
+          },
+        });
         const path =
           method === 'GET' ? `/api/${app.namespace}/half-closed${query}` : `/v1/${app.namespace}/leases`;
         const connection = await app.openHalf();
@@ -533,6 +548,7 @@ describe('answers of the HTTP server', () => {
         );
 
         expect(await connection.untilClosed()).toMatch(expected);
+        Reflect.deleteProperty(engine, 'lease');
         await waitFor(async () => (await size('half-closed')) === 1);
         expect(await app.get('half-closed?ttr=600')).toMatchObject({ status: 200 });
         await app.delete('half-closed');
