@@ -225,8 +225,9 @@ type Worker struct {
 	ctx           context.Context // Of all its calls: they go on while it stops.
 
 	started, quieting, stopping, aborting, ended latch
-	// leaving: the shutdown waits for no outcome any more that the server cannot store yet.
+	// leaving: the last jobs are to be settled, since left. From then on a stop waits for one lease at most.
 	leaving latch
+	left    time.Time
 
 	mu sync.Mutex
 	// change is closed, and replaced, when a job is settled.
@@ -939,6 +940,12 @@ func (w *Worker) persist(h *held, operation func() error) error {
 		if isUnheard(refused) && time.Since(began) > w.options.TTR {
 			return err
 		}
+		// A stop waits for one lease more: by then another worker may do what this one cannot store.
+		// guard: go-stop-ends
+		if w.leaving.isSet() && time.Since(began) > w.options.TTR && time.Since(w.left) > w.options.TTR {
+			_ = w.post(w.ctx, "jobs/"+h.job.ID+"/release", members{"lease": h.job.Lease}, nil, nil)
+			return err
+		}
 		w.warnOnce(h, "wait", "the outcome of a job waits until the server can store it", err)
 		time.Sleep(jitter(firstLeasePause, maxLeasePause, pauses))
 	}
@@ -1155,6 +1162,7 @@ func (w *Worker) drain() {
 		}
 	}
 	w.mu.Unlock()
+	w.left = time.Now()
 	// guard: go-stops-in-a-full-store
 	w.leaving.set()
 	// Each operation ends by itself when the lease would have ended.

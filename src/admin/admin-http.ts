@@ -14,7 +14,7 @@ import type { Audit } from './audit/audit.js';
 import { BrowserRules } from './browser-rules.js';
 import { factsOf, type AuditTrail } from './audit/audit-trail.js';
 import type { AuditedCall } from './audit/audited-call.js';
-import { FORM_TYPE, isForm, objectIn, readForm } from './forms.js';
+import { type Fields, fieldsReadBy, FORM_TYPE, isForm, objectIn } from './forms.js';
 import { endWith, NativeClient } from './native-client.js';
 import type { PasswordVerdict } from './password-checks.js';
 import type { Sessions } from './sessions/sessions.js';
@@ -121,8 +121,10 @@ export class AdminHttp {
     const action = callOf(request);
     const { trail } = this.parts;
     if (actor === undefined || request.is404 || !trail.isActing(request.method, action)) return undefined;
-    const fields = [query, readForm(headers['content-type'], body), objectIn(body)];
-    return trail.begin(factsOf(request, action, actor.account), fields).then((call) => {
+    const fields = fieldsReadBy(action, {
+      ...{ query: query as Fields, contentType: headers['content-type'], body },
+    });
+    return trail.begin(factsOf(request, action, actor.account, fields), fields).then((call) => {
       request.audited = call;
       endWith(call, reply);
     });

@@ -22,6 +22,34 @@ export function readForm(contentType: string | undefined, body: unknown): Fields
   return fields;
 }
 
+/** Calls whose body is JSON: they read nothing else but the pool. All others read a form, or the query. */
+const [LIMIT, QUOTAS] = [/\/limit$/, /\/quotas$/];
+
+/**
+ * The fields of a request that its handler reads: the audit log has no others, as they have no effect.
+ *
+ * @param call its method and route
+ */
+export function fieldsReadBy(
+  call: string,
+  {
+    query,
+    contentType,
+    body,
+  }: { readonly query: Fields; readonly contentType: string | undefined; readonly body: unknown },
+): Readonly<Record<string, unknown>> {
+  // guard: audit-has-what-is-read
+  if (LIMIT.test(call)) {
+    const { interval, read, write } = lowerCased(objectIn(body) ?? {});
+    return { interval, read, write };
+  }
+  const { pool, ...others } = query;
+  if (QUOTAS.test(call)) return { pool, ...objectIn(body) };
+  const fields = { ...others, ...readForm(contentType, body) };
+  // The pool of a token is that of its prefix.
+  return call.includes('/:token') ? { ...fields, pool: undefined } : { pool, ...fields };
+}
+
 /**
  * Reads a limit's JSON.
  *
@@ -94,8 +122,12 @@ function parse(text: string): Record<string, unknown> {
   }
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw invalid();
-  // lmstfy's decoder ignores the case of field names.
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
+  return lowerCased(value);
+}
+
+/** lmstfy's decoder ignores the case of field names. */
+function lowerCased(given: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).map(([name, field]) => [name.toLowerCase(), field]));
 }
 
 function wholeNumber(value: unknown): number {

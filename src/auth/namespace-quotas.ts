@@ -52,7 +52,10 @@ export class NamespaceQuotas implements OnApplicationBootstrap, OnModuleDestroy 
     // What a server stores before it knows the quota is counted by the pass, so that the pass begins later.
     await sleep(KNOWN_MS);
     // guard: quotas-count-stored-bytes
-    await this.engineOf(tenant).recountBytes();
+    for (const pool of this.engines.chainOf(tenant.pool)) {
+      const { namespace } = tenant;
+      await this.engineOf({ pool, namespace }).recountBytes();
+    }
     await this.store.set(tenant, {});
   }
 
@@ -76,9 +79,13 @@ export class NamespaceQuotas implements OnApplicationBootstrap, OnModuleDestroy 
     const version = await this.store.version();
     if (version === this.version) return;
     const chosen = await this.store.all();
+    const names = this.engines.entries().map(([name]) => name);
     for (const [pool, engine] of this.engines.entries()) {
       // While a pool moves, the jobs of its namespaces are stored in the other one.
-      const pools = [pool, ...this.engines.movingTo(pool)];
+      const pools = [
+        pool,
+        ...names.filter((name) => name !== pool && this.engines.chainOf(name).includes(pool)),
+      ];
       engine.useQuotas(new Map(pools.flatMap((name) => [...(chosen.get(name) ?? [])])));
     }
     this.version = version;

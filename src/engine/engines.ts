@@ -50,9 +50,10 @@ export class Engines {
     return this.migrations.has(pool);
   }
 
-  /** The pools that are being moved to this one. */
-  movingTo(pool: string): string[] {
-    return [...this.migrations].flatMap(([from, to]) => (to === pool ? [from] : []));
+  /** A pool, and those that it is being moved to: one may be moving on. */
+  chainOf(pool: string): string[] {
+    const next = this.migrations.get(pool);
+    return [pool, ...(next === undefined ? [] : /* guard: moves-in-a-chain */ this.chainOf(next))];
   }
 
   /** Every engine with the name of its pool. */

@@ -21,6 +21,8 @@ export class EventStream implements EventListener, ConnectionWatcher {
   /** When the token was last known to be valid, in milliseconds of `performance.now`. */
   confirmedMs = performance.now();
   private hasBegun = false;
+  /** Where it began; '' = where the client asked for. */
+  private place = '';
   private lastWriteMs = performance.now();
   private readonly onDrain: (() => void)[] = [];
   /** The last text that waits to be written, because its sight is not known yet. */
@@ -56,7 +58,13 @@ export class EventStream implements EventListener, ConnectionWatcher {
     response.on('drain', () => this.notifyDrained());
     server.loadShedder.release(this.context);
     server.observer.answered(this.context, 200);
-    this.write(`retry: ${String(RETRY_MS)}\n\n`);
+    // A connection that breaks before the first event goes on from here.
+    const id = /* guard: stream-begins-with-its-place */ this.place === '' ? '' : `id: ${this.place}\n`;
+    this.write(`${id}retry: ${String(RETRY_MS)}\n\n`);
+  }
+
+  begins(place: string): void {
+    this.place = place;
   }
 
   take(events: readonly JobEvent[]): void {

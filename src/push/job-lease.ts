@@ -92,7 +92,7 @@ async function record(
   const { action, group, message, delayMs } = verdict;
   const delay = delayMs === undefined ? {} : { delayMs };
   // For as long as its own ttr says: so long the target has to acknowledge it.
-  if (action === 'keep') await engine.settle.heartbeat(namespace, { id, lease });
+  if (action === 'keep') await engine.settle.heartbeat(namespace, { id, lease }, { isOwnTtr: true });
   else if (action === 'release')
     // Only answers of the target count, not a breaker or a shutdown.
     await engine.settle.release(namespace, { id, lease, ...delay, isCounted: answer !== null });

@@ -44,6 +44,8 @@ interface Way {
 interface Watch {
   readonly counter: FailureCounter;
   readonly shared: SharedBreaker;
+  /** True: it was closed, but the store did not take that. The next answers are to close it there, too. */
+  isToClose: boolean;
 }
 
 export interface WorkerParts {
@@ -150,6 +152,7 @@ export class TargetWorker {
     const watch = this.watches.get(origin) ?? {
       counter: new FailureCounter(),
       shared: new SharedBreaker(engine.targets, namespace, name, /* guard: breaker-of-each-origin */ origin),
+      isToClose: false,
     };
     this.watches.set(origin, watch);
     return watch;
@@ -247,13 +250,18 @@ export class TargetWorker {
   ): Promise<ChangedBreaker> {
     const { breakerSettings: settings } = this.known.target;
     if (settings === null) return NOT_STORED;
-    const { shared } = this.watchOf(origin);
+    const watch = this.watchOf(origin);
+    const trial = { url: url.href, settings, tryMs: this.tryMs, answered };
     try {
-      const changed = await shared.change(action, { url: url.href, settings, tryMs: this.tryMs, answered });
+      const changed = await watch.shared.change(action, trial);
+      watch.isToClose = false;
       this.setBreaker(origin, changed.breaker);
       return changed;
     } catch (error) {
-      if (action === 'close') this.setBreaker(origin, null);
+      if (action === 'close') {
+        watch.isToClose = true;
+        this.setBreaker(origin, null);
+      }
       throw error;
     } finally {
       // A probe has ended.
@@ -338,9 +346,17 @@ export class TargetWorker {
     });
   }
 
-  /** What the outcome of a request says of its target. @param hasAnswer false if there was no answer at all */
-  private async judge(way: Way, verdict: Verdict, hasAnswer: boolean, isProbe: boolean): Promise<void> {
+  /**
+   * What the outcome of a request says of its target.
+   *
+   * @param hasAnswer false if there was no answer at all
+   * @param isTrial the breaker was open, and this request had the right to try
+   */
+  private async judge(way: Way, verdict: Verdict, hasAnswer: boolean, isTrial: boolean): Promise<void> {
     const { breakerSettings, url } = this.known.target;
+    const watch = this.watchOf(way.origin);
+    // guard: close-that-was-not-stored-is-stored-later
+    const isProbe = isTrial || watch.isToClose;
     // A probe that was cut off says nothing: another server takes over when its time is up.
     if (
       breakerSettings === null ||
@@ -350,7 +366,7 @@ export class TargetWorker {
     // The target has another URL by now, of which this says nothing.
     if (way.origin === '' && way.url.href !== new URL(url).href) return;
     const isHealthy = verdict.isHealthy ?? true;
-    const { counter } = this.watchOf(way.origin);
+    const { counter } = watch;
     const opens = counter.count(isHealthy, hasAnswer, performance.now(), breakerSettings);
     if (!isProbe && (!opens || breakerOf(this.known, way.origin) !== null)) return;
     counter.forget();

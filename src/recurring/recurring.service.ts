@@ -34,39 +34,38 @@ export class RecurringService {
    */
   async set(caller: Caller, recurring: NewRecurring): Promise<Recurring> {
     checkQueue(caller.rights, recurring.template.queue);
-    if (recurring.id !== undefined && isForSomeQueues(caller.rights)) {
-      const known = await this.of(caller).find(caller.namespace, recurring.id);
-      if (known && !isForQueue(caller.rights, known.template.queue))
-        throw notAllowed(caller.rights, `the recurring job ${recurring.id}`);
-    }
+    const check = ({ id, template }: Recurring): void => {
+      if (!isForQueue(caller.rights, template.queue))
+        throw notAllowed(caller.rights, `the recurring job ${id}`);
+    };
     await this.checkTemplate(caller, recurring);
     const template = /* guard: recurring-unique-keys-within-rights */ withinRights(
       caller.rights,
       recurring.template,
     );
-    return this.of(caller).set(caller.namespace, { ...recurring, template });
+    const replaced = /* guard: replaced-recurring-job-is-checked */ isForSomeQueues(caller.rights);
+    return this.of(caller).set(caller.namespace, { ...recurring, template }, replaced ? check : undefined);
   }
 
   /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or an error of the engine */
   async change(caller: Caller, id: string, change: RecurringChange): Promise<Recurring> {
-    const known = await this.get(caller, id);
     const { queue } = change.template ?? {};
-    // guard: recurring-push-url-changed
-    if (change.template) checkPushUrl(caller.rights, known.template);
-    if (queue !== undefined) {
-      checkQueue(caller.rights, queue);
-      await checkMove(caller, this.engines, known.template.queue, queue);
-    }
+    const check = async (known: Recurring): Promise<void> => {
+      checkSeen(caller, known);
+      // guard: recurring-push-url-changed
+      if (change.template) checkPushUrl(caller.rights, known.template);
+      if (queue !== undefined) await checkMove(caller, this.engines, known.template.queue, queue);
+    };
+    await this.get(caller, id);
+    if (queue !== undefined) checkQueue(caller.rights, queue);
     await this.checkTemplate(caller, change);
     const template = change.template && withinRights(caller.rights, change.template);
-    return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change);
+    return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change, check);
   }
 
   /** A recurring job for a queue that the caller may not use is reported as not found. @throws as `change` */
   async get(caller: Caller, id: string): Promise<Recurring> {
-    const recurring = await this.of(caller).find(caller.namespace, id);
-    if (recurring && isForQueue(caller.rights, recurring.template.queue)) return recurring;
-    throw notFound('recurring job', id);
+    return this.of(caller).get(caller.namespace, id, (known) => checkSeen(caller, known));
   }
 
   /**
@@ -86,9 +85,11 @@ export class RecurringService {
    *   a URL that they are pushed to; or as `change`
    */
   async run(caller: Caller, id: string): Promise<string> {
-    // guard: recurring-push-url-run
-    checkPushUrl(caller.rights, (await this.get(caller, id)).template);
-    return this.of(caller).run(caller.namespace, id);
+    return this.of(caller).run(caller.namespace, id, (known) => {
+      checkSeen(caller, known);
+      // guard: recurring-push-url-run
+      checkPushUrl(caller.rights, known.template);
+    });
   }
 
   /** The next slots, also while it is paused. @throws as `change` */
@@ -104,8 +105,8 @@ export class RecurringService {
 
   /** Removes a recurring job; jobs that it has published stay. @throws as `change` */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.get(caller, id);
-    await this.of(caller).remove(caller.namespace, id);
+    const isGone = await this.of(caller).remove(caller.namespace, id, (known) => checkSeen(caller, known));
+    if (!isGone) throw notFound('recurring job', id);
   }
 
   private async checkTemplate(
@@ -119,4 +120,9 @@ export class RecurringService {
   private of({ pool }: Caller): RecurringCalls {
     return this.engines.of(pool).recurring;
   }
+}
+
+/** @throws {QueueError} `recurring_not_found`: it is for a queue that the caller may not use */
+function checkSeen({ rights }: Caller, { id, template }: Recurring): void {
+  if (!isForQueue(rights, template.queue)) throw notFound('recurring job', id);
 }

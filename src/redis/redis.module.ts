@@ -52,13 +52,26 @@ class PoolCloser implements OnApplicationShutdown {
 export class RedisModule {
   static forRoot(pools: Readonly<Record<string, PoolOptions>>, log: Log): DynamicModule {
     const names = Object.keys(pools);
+    // An application that cannot be made runs no shutdown hooks: one pool that fails closes the others.
+    const opening: Promise<RedisPool>[] = [];
+    const open = async (name: string, options: PoolOptions): Promise<RedisPool> => {
+      const pool = RedisPool.connect(name, options, log);
+      opening.push(pool);
+      try {
+        return await pool;
+      } catch (error) {
+        // guard: failed-start-closes-all-pools
+        for (const one of opening) void one.then((opened) => opened.close()).catch(() => undefined);
+        throw error;
+      }
+    };
     return {
       module: RedisModule,
       global: true,
       providers: [
         ...Object.entries(pools).map(([name, options]) => ({
           provide: poolToken(name),
-          useFactory: () => RedisPool.connect(name, options, log),
+          useFactory: () => open(name, options),
         })),
         {
           provide: PoolRegistry,

@@ -33,6 +33,8 @@ interface Entry {
 
 const SAFE = ['GET', 'HEAD', 'OPTIONS'];
 
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
 describe('the audit log of the admin port', () => {
   let admin: Awaited<ReturnType<typeof startAdmin>>;
   let routes: Route[];
@@ -52,8 +54,14 @@ describe('the audit log of the admin port', () => {
   afterAll(() => admin.server.stop());
 
   const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
-  const call = (account: string, method: string, path: string, body?: string): Promise<Answer> =>
-    request(admin.url + path, { method, headers: basicOf(account), body });
+  const call = (
+    account: string,
+    method: string,
+    path: string,
+    body?: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    request(admin.url + path, { method, headers: { ...basicOf(account), ...headers }, body });
   const entries = async (query = '', account = 'adam'): Promise<readonly Entry[]> =>
     ((await call(account, 'GET', `/audit?${query}`)).body as { entries: readonly Entry[] }).entries;
   /** The newest entry, once it is complete. */
@@ -111,9 +119,24 @@ describe('the audit log of the admin port', () => {
 
   it('has the pool that the prefix of a token names', async () => {
     const namespace = randomNamespace();
-    await call('adam', 'DELETE', `/token/${namespace}/elsewhere:a-token`);
-    expect(await newest()).toMatchObject({ pool: 'elsewhere', namespace });
+    await call('adam', 'DELETE', `/token/${namespace}/elsewhere:a-token?pool=default`);
+    expect(await newest()).toMatchObject({ pool: 'elsewhere', namespace, params: {} });
     expect(await newest('pool=elsewhere')).toMatchObject({ namespace });
+    for (const form of ['token=elsewhere:a-chosen-token', 'pool=elsewhere']) {
+      await call('adam', 'POST', `/token/${namespace}?description=d`, form, FORM);
+      expect(await newest()).toMatchObject({ pool: 'elsewhere', namespace });
+    }
+  });
+
+  it('has no field that the call does not read', async () => {
+    const namespace = randomNamespace();
+    const rights = '{"verbs":"consume","expires":"90d"}';
+    const { body } = await call('adam', 'POST', `/token/${namespace}?description=whole`, rights, FORM);
+    expect((await newest()).params).toEqual({ description: 'whole' });
+    const { token } = body as { token: string };
+    const limit = '{"READ":1000000,"Interval":60,"note":"x"}';
+    await call('adam', 'PUT', `/token/${namespace}/${token}/limit?read=1&description=x`, limit);
+    expect((await newest()).params).toEqual({ read: 1_000_000, interval: 60 });
   });
 
   it('has the fields of a body that begins with white space', async () => {

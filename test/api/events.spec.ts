@@ -80,6 +80,15 @@ describe('the stream of events', () => {
     const second = await listen('', { 'Last-Event-ID': one!.place! });
     expect((await second.until(2)).map(({ data }) => data['id'])).toEqual(ids.slice(1));
 
+    // A client that has had no event yet goes on from the start of its stream.
+    const silent = await listen();
+    const [, start] = /^id: (\d+-\d+)\nretry: 1000\n\n/.exec(silent.body)!;
+    silent.cut();
+    ids.push(await app.publish('mail'));
+    const third = await listen('', { 'Last-Event-ID': start! });
+    expect((await third.until(1)).map(({ data }) => data['id'])).toEqual(ids.slice(3));
+    expect(third.body).toMatch(/^retry: /);
+
     const lost = await listen('', { 'Last-Event-ID': '1-1' });
     expect((await lost.until(1))[0]).toEqual({ place: undefined, data: { event: 'missed' } });
   });

@@ -270,6 +270,22 @@ describe('quotas of a namespace', () => {
       await waitFor(async () => (await publish(server, 'live')).status === 201, 5_000);
   });
 
+  it('apply in each pool to which theirs moves by way of another one', async () => {
+    const pool = (name: string, db: number, to?: string): Record<string, string> => ({
+      [`PUMPHOUSE_POOLS__${name}__URL`]: redisUrl,
+      [`PUMPHOUSE_POOLS__${name}__DB`]: String(db),
+      ...(to === undefined ? {} : { [`PUMPHOUSE_POOLS__${name}__MIGRATE_TO`]: to }),
+    });
+    const moving = await TestApp.start({
+      ...{ ...pool('DEFAULT', 1, 'second'), ...pool('SECOND', 2, 'third'), ...pool('THIRD', 3) },
+    });
+    const body = '{"max_jobs_per_queue":1}';
+    expect((await moving.admin('PUT', path(moving.namespace), { body })).status).toBe(200);
+    await moving.publish('q');
+    await waitFor(async () => (await moving.put('q')).status === 429, 5_000);
+    await moving.stop();
+  });
+
   it('count bytes that were stored before the quota was set, and refuse nothing with a quota of 0', async () => {
     // A pass for another namespace has ended, and does not count for this one.
     await set({ max_bytes_per_namespace: 10_000 }, other.namespace);

@@ -667,9 +667,12 @@ describe('sign-in by OpenID Connect', () => {
       expect(names.length).toBe(21);
     });
 
-    it('have operations, which stop an hour after the last check', async () => {
-      for (const id of ['a', 'b', 'c'])
-        await call('POST', '/v1/shop/jobs', { queue: 'mail', id, data: 1, delay_ms: 3_600_000 });
+    it.each([
+      ['an hour after the last check', -61 * MINUTE_MS],
+      ["where Redis's clock was set back by ten hours", 600 * MINUTE_MS],
+    ])('have operations, which stop %s', async (_when, checkedAfterMs) => {
+      for (let i = 0; i < 3; i++)
+        await call('POST', '/v1/shop/jobs', { queue: 'mail', data: 1, delay_ms: 3_600_000 });
       const operation = { action: 'cancel', filter: { queue: 'mail' }, rate_per_s: 1 };
       const { body } = await call('POST', '/v1/shop/operations', operation);
       const { id } = body as { id: string };
@@ -681,7 +684,7 @@ describe('sign-in by OpenID Connect', () => {
         'HSET',
         checkedKey('oidc:u-1'),
         '',
-        `${String(Date.now() - 61 * MINUTE_MS)} {"groups":["queue-admins"]}`,
+        `${String(Date.now() + checkedAfterMs)} {"groups":["queue-admins"]}`,
       );
       await waitFor(async () => (await found())['state'] !== 'running');
       expect(await found()).toMatchObject({ state: 'stopped', reason: 'rights_changed' });

@@ -8,6 +8,9 @@ import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../scripts/setup/free-port.mjs';
 import { AckLinks, type AckRef } from '../../src/push/ack-links.js';
 import { Seal } from '../../src/push/seal.js';
+import { QueueError } from '../../src/domain/errors.js';
+import { Engines } from '../../src/engine/engines.js';
+import type { PoolEngine } from '../../src/engine/pool-engine.js';
 import { PoolRegistry } from '../../src/redis/redis.module.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type AnswerCheck, answerCheck } from '../support/openapi.js';
@@ -742,6 +745,11 @@ describe('HTTP push', () => {
       expect(found.message).toContain(
         `The job is held: the circuit breaker of ${second.origin} is open because its requests failed (the last one: HTTP 503: no)`,
       );
+      // The answer may repeat data of jobs of other queues.
+      const limited = await app.admin('POST', `/token/${app.namespace}?description=d&queues=${queue}`);
+      const { token } = limited.json as { token: string };
+      const { json } = await call('GET', `jobs/${id}/explain`, undefined, token);
+      expect(json).toMatchObject({ facts: { last_answer: 'HTTP 503' } });
       second.respond = (response) => void response.end('ok');
       await doRemedy(found);
       await waitFor(() => second.of(id).length === 1, 10_000);
@@ -892,6 +900,27 @@ describe('HTTP push', () => {
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
       await redis.restore(log, 0, kept, 'REPLACE');
       await given('POST', `targets/${name}/resume`);
+    });
+
+    it('is closed in the store by a later answer, if the store did not take the first one', async () => {
+      const { queue, name } = await pushed();
+      const key = `{${app.namespace}}:targets`;
+      const [{ targets }] = app.server.api.app.get(Engines, { strict: false }).all() as [PoolEngine];
+      const change = targets.changeBreaker.bind(targets);
+      let refused = 0;
+      const spy = jest.spyOn(targets, 'changeBreaker').mockImplementation((namespace, one) => {
+        if (one.action !== 'close' || refused++ > 0) return change(namespace, one);
+        return Promise.reject(new QueueError('store_full', 'full'));
+      });
+      const breaker = { openUntilMs: Date.now() + 500, openings: 1, probeUntilMs: 0 };
+      await redis.hset(key, `b:${name}`, JSON.stringify(breaker));
+      await redis.hincrby(key, 'v', 1);
+      await publish(queue);
+      await waitFor(() => refused === 1, 10_000);
+      expect(await redis.hexists(key, `b:${name}`)).toBe(1);
+      await publish(queue);
+      await waitFor(async () => (await redis.hexists(key, `b:${name}`)) === 0, 5_000);
+      spy.mockRestore();
     });
 
     it('never opens while it is switched off', async () => {
@@ -1165,6 +1194,16 @@ describe('HTTP push', () => {
       expect(await job(id)).toMatchObject({ state: 'done', result: { data: { sum: 3 } } });
       expect(await follow(link)).toMatchObject({ status: 409, json: { code: 'lease_lost', state: 'done' } });
       expect(JSON.stringify(app.log)).not.toContain(link.split('=')[1]);
+    });
+
+    it('has as long as the ttr_ms of the job says, also in a namespace with shorter heartbeats', async () => {
+      const queue = await later(60_000);
+      await given('PUT', 'settings/heartbeat_ms', { value: 200 });
+      const id = await publish(queue, { tries: 1 });
+      await first(id);
+      await sleep(600);
+      expect(await job(id)).toMatchObject({ state: 'leased', attempts: 1 });
+      await given('DELETE', 'settings/heartbeat_ms');
     });
 
     it("may call the signed URL without a result, for a job of lmstfy's API", async () => {

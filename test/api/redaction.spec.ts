@@ -277,6 +277,25 @@ describe('places that a queue withholds', () => {
     });
   });
 
+  it('are withheld in the answer that opened the circuit breaker of a push target', async () => {
+    await redact(PATHS);
+    const url = 'https://hook.invalid/';
+    await byToken('PUT', 'targets/one', { url });
+    await publish('card');
+    await byToken('PATCH', 'queues/cards', { push: { target: 'one' } });
+    const [engine] = api.server.app.get(Engines, { strict: false }).all();
+    await engine!.targets.changeBreaker(namespace, {
+      ...{ target: 'one', origin: '', url, action: 'open', answered: 'HTTP 500: hidden-answer' },
+      ...{ openMs: 60_000, maxOpenMs: 60_000, tryMs: 5_000 },
+    });
+    for (const path of ['queues/cards/explain', 'jobs/card/explain']) {
+      expect((await by('adam', 'GET', path)).text).toContain('HTTP 500: hidden-answer');
+      const seen = (await by('olga', 'GET', path)).text;
+      expect(seen).toContain('(the last one: HTTP 500)');
+      expect(seen).not.toMatch(SECRET);
+    }
+  });
+
   it('are withheld in the answer to a publish of an operator that waits for the result', async () => {
     await redact(PATHS);
     const waiting = by('olga', 'POST', 'jobs?wait_ms=20000', { queue: 'cards', data: 1, id: 'awaited' });

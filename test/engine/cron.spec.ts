@@ -341,6 +341,17 @@ it('a cron schedule stores each slot once if slots of newer time zones overlap o
   expect((await recurrings()['known'](f.ns, 'r'))!.slots).toEqual(known!.slots);
 });
 
+it('a cron schedule adds no slot again that was served after it was computed', async () => {
+  await set('0 * * * *');
+  const { slots } = (await recurrings()['known'](f.ns, 'r'))!;
+  await f.pass(60 * MINUTE);
+  const known = await recurrings()['known'](f.ns, 'r');
+  const more = { slots, skipped: 0, isComplete: false, replaces: true };
+  expect(await recurrings()['storeSlots'](f.ns, known!, more)).toBe(true);
+  await f.pass(0);
+  expect(await get()).toMatchObject({ made: 1, nextAtMs: slots[1] });
+});
+
 it('a cron schedule computes its slots again if they are of an older time zone version, and not otherwise', async () => {
   await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
   expect(await recurrings().renew(f.ns)).toBe(0);

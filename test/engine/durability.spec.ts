@@ -241,6 +241,15 @@ describe('durability', () => {
       );
     });
 
+    it('is refused by a Redis that syncs nothing while it writes its AOF anew', async () => {
+      const args = ['--appendfsync', 'always', '--no-appendfsync-on-rewrite', 'yes'];
+      const pausing = await redis(...args, ...withoutWaitAof());
+      const f = await engineOn(pausing.url);
+      await expect(f.engine.publish(f.ns, 'q', newJob(), AOF)).rejects.toMatchObject({
+        code: 'durability_unavailable',
+      });
+    });
+
     it('waits for the disk of a Redis with WAITAOF', async () => {
       // Debian's Redis cannot (test/faults/waitaof.long.spec.ts asks one that can). This one has another command under that name: it
       // answers with what is under 1, the argument.

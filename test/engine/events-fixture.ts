@@ -9,12 +9,17 @@ export class Listening implements EventListener {
   /** How many events there were when something was said to be missing. */
   readonly gaps: number[] = [];
   isOver = false;
+  began = '';
   leave = (): void => undefined;
 
   static async to(engine: PoolEngine, namespace: string, after: string | null = null): Promise<Listening> {
     const listening = new Listening();
     listening.leave = await engine.events.subscribe(namespace, after, listening);
     return listening;
+  }
+
+  begins(place: string): void {
+    this.began = place;
   }
 
   take(events: readonly JobEvent[]): void {

@@ -134,6 +134,7 @@ async function fillNamespace(engine: PoolEngine, ns: string): Promise<void> {
   await components.targets.push(ns, 'simple', 'billing');
   await engine.lease(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
   const leave = await engine.events.subscribe(ns, null, {
+    begins: () => undefined,
     take: () => undefined,
     missed: () => undefined,
     hasRoom: () => Promise.resolve(),

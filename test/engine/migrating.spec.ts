@@ -356,6 +356,23 @@ describe("lmstfy's calls during a move", () => {
       await expect(publish(both, 'y', { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
       expect(await publish(both, 'y', { id: 'yours' })).toBe('yours');
       await expect(publish(both, 'z', { id: 'yours' })).rejects.toMatchObject({ code: 'job_exists' });
+      await expect(
+        both.publish(p.ns, 'q', newJob({ id: 'mine' }), { idempotencyKey: 'k' }),
+      ).rejects.toMatchObject({ code: 'job_exists' });
+    });
+
+    it('stores nothing again that an earlier attempt stored in the old pool', async () => {
+      const id = await publish(p.old, 'x');
+      const ids = await p.old.publishMany(p.ns, 'q', [newJob(), newJob()]);
+      const anew = await p.old.republish(p.ns, 'q', id, newJob());
+      expect(await both.publish(p.ns, 'q', newJob(), { retryOf: [ids[0]!] })).toBe(ids[0]);
+      expect(await both.publishMany(p.ns, 'q', [newJob(), newJob()], { retryOf: ids })).toEqual(ids);
+      expect(await both.republish(p.ns, 'q', id, newJob(), { retryOf: [anew] })).toBe(anew);
+      expect(await sizes()).toEqual([3, 0]);
+      // What the earlier attempt did not store is stored in the new pool.
+      const missing = '01JABCDEFGHJKMNPQRSTVWXYZ0';
+      expect(await both.publish(p.ns, 'q', newJob(), { retryOf: [missing] })).toBe(missing);
+      expect(await sizes()).toEqual([3, 1]);
     });
 
     it('T27: republishes a job into the new pool before it removes the former job from the old pool', async () => {
@@ -537,6 +554,22 @@ describe('native calls during a move', () => {
       await expect(put(both, { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
       await put(both, { id: 'other' });
       await expect(put(both, { id: 'other' })).rejects.toMatchObject({ code: 'job_exists' });
+      // Each of our clients sends an idempotency key with every publish.
+      const keyed = { idempotencyKey: 'of-the-client' };
+      await expect(both.jobs.publish(ns, [job({ id: 'mine' })], keyed)).rejects.toMatchObject({
+        code: 'job_exists',
+      });
+      expect(await next.jobs.find(ns, 'mine')).toBeNull();
+    });
+
+    it('stores nothing again that an earlier attempt stored in the old pool', async () => {
+      const wish = [job({ unique: { key: 'u', mode: 'existing' } })];
+      const stored = await old.jobs.publish(ns, wish);
+      expect(await both.jobs.publish(ns, wish, { retryOf: [stored[0]!.id] })).toEqual(stored);
+      expect(await sizes()).toEqual([1, 0]);
+      // What the earlier attempt did not store is stored in the new pool.
+      await both.jobs.publish(ns, [job()], { retryOf: ['01JABCDEFGHJKMNPQRSTVWXYZ0'] });
+      expect(await next.jobs.find(ns, '01JABCDEFGHJKMNPQRSTVWXYZ0')).not.toBeNull();
     });
 
     it('leases the jobs of the old pool first, and settles each job in its pool', async () => {

@@ -323,6 +323,115 @@ describe('a pool moved to another Redis', () => {
     }
   });
 
+  describe('a push target of both Redis servers', () => {
+    const change = (from: string | null, to: string | null) => (text: string | null) =>
+      text === from ? { value: to } : null;
+    const texts = async (): Promise<unknown[]> => [
+      (await old.targets.read(ns)).targets.get('t'),
+      (await next.targets.read(ns)).targets.get('t'),
+    ];
+    beforeEach(() => queues.targets.change(ns, 't', () => ({ value: '1' })));
+
+    it('is changed in the old one though it has the change in the new one', async () => {
+      await next.targets.change(ns, 't', () => ({ value: '2' }));
+      await queues.targets.change(ns, 't', change('1', '2'));
+      expect(await texts()).toEqual(['2', '2']);
+    });
+
+    it.each<[string, () => Promise<unknown>, unknown[]]>([
+      ['a change', () => queues.targets.change(ns, 't', () => ({ value: '3' })), ['3', '3']],
+      ['a removal', () => queues.targets.change(ns, 't', () => ({ value: null })), [undefined, undefined]],
+    ])('is the same in both after two changes at once: %s', async (_name, other, expected) => {
+      const { change: ofOld } = old.targets;
+      let isFirst = true;
+      jest.spyOn(old.targets, 'change').mockImplementation(async (...args) => {
+        if (isFirst) {
+          isFirst = false;
+          await other();
+        }
+        return ofOld.apply(old.targets, args);
+      });
+      const both = moveOf(old, next).queues;
+      await both.targets.change(ns, 't', () => ({ value: '2' }));
+      expect(await texts()).toEqual(expected);
+    });
+  });
+
+  describe('a removal while the record is copied', () => {
+    it.each<[string, () => Promise<unknown>, () => Promise<unknown>, () => Promise<unknown>]>([
+      [
+        'a target',
+        () => old.targets.change(ns, 't', () => ({ value: '1' })),
+        () => queues.targets.change(ns, 't', () => ({ value: null })),
+        async () => [(await old.targets.read(ns)).targets.size, (await next.targets.read(ns)).targets.size],
+      ],
+      [
+        'the push of a queue',
+        async () => {
+          await queues.targets.change(ns, 't', () => ({ value: '{}' }));
+          await old.targets.push(ns, 'q', 't');
+        },
+        () => queues.targets.push(ns, 'q', null),
+        async () => [(await old.targets.read(ns)).queues.size, (await next.targets.read(ns)).queues.size],
+      ],
+      [
+        'a setting of a queue',
+        async () => {
+          await old.publish(ns, 'q', newJob());
+          await queues.queues.change(ns, 'q', { maxRunning: 3 });
+        },
+        () => queues.queues.change(ns, 'q', { maxRunning: null }),
+        async () => {
+          const stored = async ({ components }: PoolEngine): Promise<number> =>
+            (await components.queueControls.settings(ns, ['q']))[0]?.maxRunning ?? 0;
+          return [await stored(old), await stored(next)];
+        },
+      ],
+    ])('is not undone by the copy: %s', async (_name, set, remove, sizes) => {
+      await set();
+      await mover.bring(ns);
+      // The round of another process comes between the two Redis servers.
+      const rounds = moveOf(old, next).mover;
+      const round = (): Promise<void> => rounds.bring(ns);
+      for (const [of, method] of [
+        [old.targets, 'change'],
+        [next.targets, 'change'],
+        [old.targets, 'push'],
+        [next.targets, 'push'],
+        [old.queues.stored, 'change'],
+        [next.queues.stored, 'change'],
+      ] as unknown as [Record<string, (...args: unknown[]) => Promise<unknown>>, string][]) {
+        const before = of[method]!.bind(of);
+        const spy = jest.spyOn(of, method).mockImplementation(async (...args) => {
+          spy.mockRestore();
+          const result = await before(...args);
+          await round();
+          return result;
+        });
+      }
+      ({ queues } = moveOf(old, next));
+      await remove();
+      expect(await sizes()).toEqual([0, 0]);
+    });
+  });
+
+  it('stores what a killed process left half stored: it ends, too', async () => {
+    await old.sessions.heartbeat(ns, 'session-1', { ttrMs: HOUR_MS, leases: [], info: { name: 'host-1' } });
+    const [session] = (await restsOf(clients[0], ns)).filter((rest) => rest.startsWith(':W:'));
+    const [of, to] = [`{${ns}}${session!}`, clients[1]];
+    const [[field, value]] = Object.entries(await clients[0].hgetall(of)) as [[string, string]];
+    await to.hset(of, field, value);
+    const set = `{${ns}}:imported`;
+    for (const client of clients) await client.sadd(set, 'a');
+    await clients[0].pexpire(set, HOUR_MS);
+    await mover.moveAll();
+    await mover.moveAll();
+
+    expect(await to.hgetall(of)).toMatchObject({ at: String(nowMs), ttr: String(HOUR_MS) });
+    for (const key of [of, set]) expect(await to.pttl(key)).toBeGreaterThan(0);
+    expect(await next.sessions.countSessions(ns)).toBe(1);
+  });
+
   it('changes and removes variables in both Redis servers, and overwrites no change', async () => {
     const { variables } = queues;
     await old.variables.set(ns, 'a', '1');

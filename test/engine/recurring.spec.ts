@@ -1,4 +1,5 @@
-import type { NewRecurring } from '../../src/contract/job/recurring.js';
+import type { NewRecurring, Recurring, RecurringChange } from '../../src/contract/job/recurring.js';
+import type { RecurringCheck } from '../../src/engine/recurring/recurring.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { tidy } from '../../src/redis/scripts/simple.js';
 import { Listening } from './events-fixture.js';
@@ -334,6 +335,54 @@ describe('a running recurring job', () => {
     ]);
 
     expect(await get()).toMatchObject({ maxCatchUp: 7, template: { type: 't' }, paused: true });
+  });
+
+  describe('checks what it changes', () => {
+    /** As an administrator does, between the check of another caller and its change. */
+    const moved = () =>
+      recurrings().set(f.ns, {
+        ...{ id: 'r', schedule: { everyMs: 3_600 * SECOND, offsetMs: 3_600 * SECOND } },
+        template: { queue: 'other', body: Buffer.from('secret') },
+      });
+    const refuse = ({ template }: Recurring): void => {
+      if (template.queue === 'other') throw new Error('not allowed');
+    };
+
+    it.each<[string, (check: RecurringCheck) => Promise<unknown>]>([
+      ['set', (check) => recurrings().set(f.ns, every(SECOND), check)],
+      ['change', (check) => recurrings().change(f.ns, 'r', { paused: true }, check)],
+      ['run', (check) => recurrings().run(f.ns, 'r', check)],
+      ['remove', (check) => recurrings().remove(f.ns, 'r', check)],
+    ])('though it has changed since: %s', async (_verb, call) => {
+      await set(60 * SECOND);
+      let isFirst = true;
+      const check = async (known: Recurring): Promise<void> => {
+        refuse(known);
+        if (isFirst) await moved();
+        isFirst = false;
+      };
+      await expect(call(check)).rejects.toThrow('not allowed');
+      expect(await get()).toMatchObject({ template: { queue: 'other' }, paused: false, made: 0 });
+    });
+
+    it.each<[string, boolean, RecurringChange | null]>([
+      ['a new one', false, null],
+      ['the answer of a change', true, { paused: false }],
+    ])('though another one is stored since: %s', async (_name, isThere, change) => {
+      if (isThere) await set(60 * SECOND);
+      const calls = recurrings() as unknown as { store(...args: unknown[]): Promise<number> };
+      const store = calls.store.bind(calls);
+      jest.spyOn(calls, 'store').mockImplementationOnce(async (...args) => {
+        const code = isThere ? await store(...args) : 0;
+        await moved();
+        return isThere ? code : store(...args);
+      });
+      const call = change
+        ? recurrings().change(f.ns, 'r', change, refuse)
+        : recurrings().set(f.ns, every(SECOND), refuse);
+      await expect(call).rejects.toThrow('not allowed');
+      expect(await get()).toMatchObject({ template: { queue: 'other' } });
+    });
   });
 
   it('is removed, and its jobs stay', async () => {

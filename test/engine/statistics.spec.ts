@@ -81,8 +81,8 @@ describe('statistics', () => {
 
     const small = new PoolEngine(f.pool, {
       clock: () => f.nowMs,
-      // One is q, and one is the other server.
-      stats: { historyDays: 1, maxQueues: 3 },
+      // One is q.
+      stats: { historyDays: 1, maxQueues: 2 },
     });
     for (const queue of ['r', 's', 't']) await small.publish(f.ns, queue, newJob());
     await small.stats.flush();
@@ -284,6 +284,32 @@ describe('statistics', () => {
     const named = own.reduce((sum, { retries }) => sum + retries, 0);
     expect(named).toBeLessThanOrEqual(6);
     expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
+  });
+
+  it('of servers that have started today take no place of a queue', async () => {
+    for (let i = 0; i < 5; i++) {
+      const engine = new PoolEngine(f.pool, {
+        clock: () => f.nowMs,
+        stats: { historyDays: 1, maxQueues: 3 },
+      });
+      for (const queue of ['q0', 'q1', 'q2']) engine.stats.of(f.ns, queue).retries += 1;
+      await engine.stats.flush();
+    }
+    const own = await Promise.all(['q0', 'q1', 'q2'].map((queue) => read(queue)));
+    expect(own.map(({ retries }) => retries)).toEqual([5, 5, 5]);
+  });
+
+  it('of a day that an older server has begun are bounded, too', async () => {
+    const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 2 } });
+    const count = async (queue: string): Promise<void> => {
+      engine.stats.of(f.ns, queue).retries += 1;
+      await engine.stats.flush();
+    };
+    await count('q0');
+    await f.pool.read('HDEL', f.pool.keys.day(f.ns, today()), ':queues');
+    for (const queue of ['q1', 'q2']) await count(queue);
+    expect((await read('q1')).retries).toBe(1);
+    expect((await read(OTHER_QUEUES)).retries).toBe(1);
   });
 
   it('are sent under one name for queues that Redis has reported as beyond the bound', async () => {

@@ -258,6 +258,19 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await f.audit()).toEqual([]);
   });
 
+  it('hold no job whose concurrency key has the text of an origin', async () => {
+    await f.engine.queues.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    await publish(DEAD, 'dead');
+    for (const id of ['a', 'b']) await publish(ALIVE, id, `push ${DEAD}`);
+    await breaker('open');
+    const [running, ...none] = await lease();
+    expect([running?.id, none]).toEqual(['a', []]);
+    for (let i = 0; i < 3; i++) await pass(2_000);
+    await f.engine.ack(f.ns, 'q', 'a', running!.lease);
+    expect(idsOf(await lease())).toContain('b');
+    expect(await f.audit()).toEqual([]);
+  });
+
   it('are passed once by the walk over held jobs after a change of their queue', async () => {
     for (let i = 0; i < 10; i++) await publish(DEAD, `d${String(i)}`, 'k');
     await breaker('open');

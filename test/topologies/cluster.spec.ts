@@ -243,6 +243,23 @@ describe("the list of a Cluster's namespaces", () => {
       await replica.redis.call('READONLY');
       expect(await replica.redis.sismember(LIST, ns)).toBe(1);
     });
+
+    it('is published to while another master has lost its replica', async () => {
+      const known = await elsewhere();
+      await waitFor(() => engine.publish(known, 'q', newJob()), 15_000);
+      const { owner } = await cluster.ownerOf(LIST);
+      let lost = randomNamespace();
+      while ((await cluster.ownerOf(`{${lost}}`)).owner !== owner) lost = randomNamespace();
+      process.kill(replica.server.pid, 'SIGSTOP');
+      await owner.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+      // As after ten seconds.
+      Reflect.get(pool, 'durable').doubt();
+      await engine.publish(known, 'q', newJob());
+      await expect(engine.publish(lost, 'q', newJob())).rejects.toMatchObject({
+        code: 'durability_unavailable',
+      });
+      process.kill(replica.server.pid, 'SIGCONT');
+    });
   });
 });
 

@@ -2,10 +2,12 @@
 Make a job of a recurring job now, outside of its schedule, also while it is paused.
 
 KEYS meta, queues, due, waiting, expiries
-ARGV clock_ms, deadline_ms, id, quotas
+ARGV clock_ms, deadline_ms, id, revision, quotas
+revision: text  the one that makes the job; "" = any
 quotas: text  as in extended/publish
 
-Returns {status, now_ms, reason, made, next_ms}. Reason: "" it is made, "missing" there is no such recurring job, or why there is no job: "quota",
+Returns {status, now_ms, reason, made, next_ms}. Reason: "" it is made, "missing" there is no such recurring job, "changed" it has another
+revision by now, or why there is no job: "quota",
 "unique_key", "overlap", "missing_dependency". Made: its number. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N).
 ]]
@@ -29,6 +31,8 @@ redis.call("EXISTS", meta, due, waiting, expiries)
 local definition = recurring.recurring_of(id)
 if not definition then
   return { 0, now_floor, "missing", 0, 0 }
+elseif revision ~= "" and --[[ guard: recurring-run-names-its-revision ]] redis.call("HGET", named_key("R", id), "revision") ~= revision then
+  return { 0, now_floor, "changed", 0, 0 }
 elseif --[[ guard: recurring-run-store-full ]] store_room.is_store_full() then
   return store_room.STORE_FULL
 end

@@ -3,7 +3,7 @@ Store a recurring job, or change it. It keeps its slots and its count unless its
 
 KEYS meta, due
 ARGV clock_ms, deadline_ms, id, revision, schedule, every_ms, first_ms, offset_ms, fields, body, needs, new_slots, complete, jitter, tzdata, most_bytes
-revision: text      the one that is changed; "" = any, also a new recurring job
+revision: text      the one that is changed; "" = any, also a new recurring job; "new" = there must be none
 schedule: text      JSON, as it was given
 every_ms: integer   between two slots; 0 = its slots are those of a cron expression
 first_ms: text      the first slot, Unix ms; "" = offset_ms from now
@@ -36,9 +36,10 @@ end
 -- Read.
 local key, all = named_key("R", id), namespace_key("schedules")
 local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted")
-redis.call("EXISTS", all)
+-- Together: a key of a slot that moves to another node is not taken for one that does not exist.
+redis.call("EXISTS", meta, key, all)
 recurring_timer.touch_recurring_timer(due)
-if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] known[1] ~= revision then
+if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] (known[1] or "new") ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
 end
 

@@ -42,6 +42,9 @@ elseif replaces ~= "1" and known_tzdata < tzdata then
   tzdata = known_tzdata
 end
 
+-- It may have been served since it was computed.
+local served = replaces == "1" and tonumber(last ~= "" and last or 0) or 0
+served = served <= now_floor and served or 0
 local all = {}
 for _, slot in ipairs(slots) do
   if replaces ~= "1" or slot <= now_floor then
@@ -51,7 +54,10 @@ end
 for _, slot in ipairs(cron_slots.slots_in(new_slots)) do
   -- guard: cron-slot-stored-once
   if slot > (all[#all] or 0) then
-    all[#all + 1] = slot
+    -- guard: served-slot-is-not-added-again
+    if slot > served then
+      all[#all + 1] = slot
+    end
   end
 end
 local runs = cron_slots.next_timer(id, all, tonumber(known[5] or "0"), complete == "1")

@@ -25,7 +25,7 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-local OTHERS = "*"
+local OTHERS, COUNT = "*", ":queues"
 local key, mark = statistics.day_key(day), ":" .. source
 
 -- Read.
@@ -34,7 +34,12 @@ local days = tonumber(redis.call("HGET", settings, "history_days") or default_da
 if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_purge(since_ms) or --[[ guard: statistics-batch-once ]] tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
   return { 0, now_floor }
 end
-local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
+local queues = tonumber(redis.call("HGET", key, COUNT) or 0)
+if queues == 0 then -- A new day, or one of an older server, which did not count them.
+  for _, field in ipairs(redis.call("HKEYS", key)) do
+    queues = queues + (field ~= OTHERS and string.sub(field, 1, 1) ~= ":" and 1 or 0)
+  end
+end
 local tallies, leased, reply = {}, {}, { 0, now_floor }
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local queue, more = ARGV[i], ARGV[i + 1]
@@ -42,17 +47,17 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   leased[queue] = (leased[queue] or 0) + tonumber(string.match(more, "^(%d+),") or 0)
   local known = tallies[queue] or redis.call("HGET", key, queue)
   -- guard: statistics-queues-bounded
-  if not known and queue ~= OTHERS and room <= 0 then
+  if not known and queue ~= OTHERS and queues >= most then
     reply[#reply + 1] = (i - 9) / 2
     queue = OTHERS
     known = tallies[queue] or redis.call("HGET", key, queue)
   end
-  room = (known or queue == OTHERS) and room or room - 1
+  queues = (known or queue == OTHERS) and queues or queues + 1
   tallies[queue] = known and statistics.merge_tallies(known, more) or more
 end
 
 -- Write.
-local fields = { mark, sequence }
+local fields = { mark, sequence, COUNT, queues }
 for queue, tally in pairs(tallies) do
   fields[#fields + 1] = queue
   fields[#fields + 1] = tally

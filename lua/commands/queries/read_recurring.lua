@@ -19,7 +19,8 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-redis.call("EXISTS", meta)
+-- Each key together with another one: so a key of a slot that moves to another node is not taken for one that does not exist.
+redis.call("EXISTS", meta, id == "" and namespace_key("schedules") or named_key("R", id))
 local MOST_BYTES = 4194304
 local ids, reply, bytes = { id }, { 0, now_floor, 0 }, 0
 if id == "" then
@@ -29,6 +30,8 @@ for n, one in ipairs(ids) do
   local fields = redis.call("HGETALL", named_key("R", one))
   if #fields > 0 then
     reply[#reply + 1], reply[#reply + 2] = one, fields
+  else
+    redis.call("EXISTS", meta, named_key("R", one))
   end
   for _, value in ipairs(fields) do
     bytes = bytes + #value

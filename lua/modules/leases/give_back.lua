@@ -63,7 +63,7 @@ local function progress_of(job, options)
 end
 
 function heartbeat(job, options, bytes)
-  local usual = settings.namespace_setting("heartbeat_ms", 0)
+  local usual = --[[ guard: own-ttr-beats-heartbeat-ms ]] options.own_ttr and 0 or settings.namespace_setting("heartbeat_ms", 0)
   local was_late, ends = job.state ~= LEASED, now_ceil + (options.ttr_ms or usual > 0 and usual or settings.own_ttr(job))
   -- guard: heartbeat-within-ttl
   ends = job.expires > 0 and math.min(ends, job.expires) or ends

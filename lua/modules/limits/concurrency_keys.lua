@@ -43,7 +43,8 @@ end
 
 -- The key among whose held jobs a held job is: its own, or that of an origin (limits/push_origins).
 function holding_key_of(job)
-  return job.x.hold and concurrency_key_named(job.queue .. ":" .. redis.sha1hex("push " .. job.x.hold), job.queue) or concurrency_key_of(job)
+  -- A concurrency key has no control characters, so no job's own key is that of an origin.
+  return job.x.hold and concurrency_key_named(job.queue .. ":" .. redis.sha1hex("push\n" .. job.x.hold), job.queue) or concurrency_key_of(job)
 end
 
 local function count(key, slot, change)

@@ -611,6 +611,20 @@ describe('events() of the client', () => {
     await expect(reading).rejects.toThrow();
   });
 
+  it('misses no event when the connection was cut before the first one', async () => {
+    const queue = fresh();
+    let opened = 0;
+    const stream = faulty.events({ queues: [queue], onOpen: () => opened++ });
+    const first = stream.next();
+    await waitFor(() => opened === 1);
+    proxy.rule = () => 'drop';
+    await proxy.cut();
+    const { id } = await client.publish({ queue });
+    proxy.rule = () => 'pass';
+    expect((await first).value).toMatchObject({ event: 'published', id });
+    await stream.return();
+  });
+
   it('ends with an error if the server refuses the token or a filter', async () => {
     const wrong = clientOf({ token: 'nonsense' });
     await expect(wrong.events().next()).rejects.toMatchObject({ code: 'token_invalid' });

@@ -86,6 +86,10 @@ class EventReader implements EventListener {
     return new Promise((resolve) => this.waiters.push(resolve));
   }
 
+  begins(place: string): void {
+    this.place = place;
+  }
+
   take(events: readonly JobEvent[]): void {
     if (this.isOver) return;
     const wanted = this.filter === null ? events : events.filter(this.filter);

@@ -240,8 +240,15 @@ export const ACCOUNTS = [
   {
     id: 'audit-names-pool-of-token',
     name: 'audit: the pool is the one that the prefix of a token names',
-    off: { with: 'DEFAULT_POOL' },
+    off: 'false',
     spec: AUDIT,
     test: 'the audit log of the admin port › has the pool that the prefix of a token names',
+  },
+  {
+    id: 'audit-has-what-is-read',
+    name: 'audit: it has no field that the call does not read',
+    off: 'false',
+    spec: AUDIT,
+    test: 'the audit log of the admin port › has no field that the call does not read',
   },
 ];

@@ -63,4 +63,11 @@ export const CLUSTER = [
     spec: NODES,
     test: 'failing nodes of a Cluster › the nodes of a Cluster › make the pool degraded if one does not answer, while the others serve at their usual speed',
   },
+  {
+    id: 'durability-of-the-master',
+    name: 'Cluster: what a master can do counts for its own namespaces only',
+    off: { with: 'undefined' },
+    spec: 'test/topologies/cluster.spec.ts',
+    test: "the list of a Cluster's namespaces › a namespace of a Cluster with durability replicated:1 › is published to while another master has lost its replica",
+  },
 ];

@@ -175,4 +175,28 @@ export const CRON_GUARDS = [
     spec: CRON,
     test: 'a pause of a cron schedule › makes no job for the slots within it, and keeps its note until the resume',
   },
+  {
+    id: 'served-slot-is-not-added-again',
+    name: 'cron: slots that are computed again have none that was served meanwhile',
+    off: 'true',
+    spec: 'test/engine/cron.spec.ts',
+    test: 'a cron schedule adds no slot again that was served after it was computed',
+  },
+  ...[
+    ['cron-few-nearest-days', 'few days with W', 'false'],
+    ['cron-search-is-bounded', 'a search for a day that does not exist ends soon', { with: "'*'" }],
+  ].map(([id, name, off]) => ({
+    id: String(id),
+    name: `cron: ${String(name)}`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: 'src/engine/recurring/cron.spec.ts',
+    test: 'the check of a cron expression › searches some years only for a slot of days that do not exist',
+  })),
+  {
+    id: 'each-change-of-the-clock-counts',
+    name: 'cron: between two slots each change of the clock counts',
+    off: { with: 'Infinity' },
+    spec: 'src/engine/recurring/cron.spec.ts',
+    test: 'slots of a cron expression › are for a past time those in each gap of the clock, too',
+  },
 ];

@@ -84,4 +84,11 @@ export const DURABLE = [
     spec: MASTER,
     test: 'the connection to a Redis › is opened again if the Redis became a replica',
   },
+  {
+    id: 'rewrite-pauses-fsync',
+    name: 'durability: a Redis that syncs nothing while it writes its AOF anew does not sync always',
+    off: 'true',
+    spec: 'test/engine/durability.spec.ts',
+    test: 'durability › durability aof › is refused by a Redis that syncs nothing while it writes its AOF anew',
+  },
 ];

@@ -183,4 +183,11 @@ export const EVENTS = [
     spec: 'test/engine/events-extended.spec.ts',
     test: 'events of the extended path › tell the delay of a publish, and the job that it replaces',
   },
+  {
+    id: 'stream-begins-with-its-place',
+    name: 'events: a stream begins with its place',
+    off: 'true',
+    spec: STREAM,
+    test: 'the stream of events › resumes after the last event id of the client',
+  },
 ];

@@ -56,4 +56,11 @@ export const EXPLAIN = [
     spec: SPEC,
     test: 'an explanation › remembers the lease requests of 10,000 queues at most',
   },
+  {
+    id: 'explain-hides-answers',
+    name: 'explain: an answer that opened a breaker is shown to those who see all data',
+    off: 'true',
+    spec: 'test/api/redaction.spec.ts',
+    test: 'places that a queue withholds › are withheld in the answer that opened the circuit breaker of a push target',
+  },
 ];

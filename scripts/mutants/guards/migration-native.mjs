@@ -28,6 +28,13 @@ export const NATIVE_MIGRATION = [
     test: 'native calls during a move › the native API while a pool moves › requires a chosen id to be free in both pools',
   },
   {
+    id: 'native-retry-is-known-in-the-old-pool',
+    name: 'native migration: a publish that is sent again counts in the pool that has stored it',
+    off: 'false',
+    spec: NATIVE,
+    test: 'native calls during a move › the native API while a pool moves › stores nothing again that an earlier attempt stored in the old pool',
+  },
+  {
     id: 'old-pool-knows-other-jobs',
     name: 'native migration: a job that the new pool does not know is sought in the old one',
     off: { with: '() => true' },

@@ -56,6 +56,13 @@ export const MIGRATION = [
     test: "lmstfy's calls during a move › a pool that moves to another Redis › refuses a chosen id that a job in either pool has",
   },
   {
+    id: 'retry-is-known-in-the-old-pool',
+    name: 'migration: a publish that is sent again counts in the pool that has stored it',
+    off: 'false',
+    spec: MIGRATING,
+    test: "lmstfy's calls during a move › a pool that moves to another Redis › stores nothing again that an earlier attempt stored in the old pool",
+  },
+  {
     id: 'migrating-no-circle',
     name: 'moving pools: pools cannot move in a circle',
     off: 'remove',
@@ -89,5 +96,12 @@ export const MIGRATION = [
     off: 'remove',
     spec: MIGRATING,
     test: "lmstfy's calls during a move › a pool that moves to another Redis › uses the record of an idempotency key in the old pool only if it is durable enough there",
+  },
+  {
+    id: 'moves-in-a-chain',
+    name: 'moving pools: the quotas of a pool hold in those to which it moves by way of another one',
+    off: { with: '[next]' },
+    spec: 'test/api/limits.spec.ts',
+    test: 'quotas of a namespace › apply in each pool to which theirs moves by way of another one',
   },
 ];

@@ -100,11 +100,18 @@ export const OIDC_GUARDS = [
     test: `${SESSIONS} › stay ended when a check was under way`,
   },
   {
+    id: 'check-age-by-a-clock-set-back',
+    name: 'OpenID Connect: a check in the future ends operations, too',
+    off: 'unwrap',
+    spec: OIDC,
+    test: `${SESSIONS} › have operations, which stop %s`,
+  },
+  {
     id: 'operation-ends-with-its-oidc-account',
     name: 'OpenID Connect: operations go on although the groups are not known any more',
     off: 'false',
     spec: OIDC,
-    test: `${SESSIONS} › have operations, which stop an hour after the last check`,
+    test: `${SESSIONS} › have operations, which stop %s`,
   },
   {
     id: 'stream-ends-with-its-role',

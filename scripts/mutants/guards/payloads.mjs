@@ -141,6 +141,13 @@ export const PAYLOADS = [
     ['client-stops-in-a-full-store', 'client: a stop waits for no room in Redis', 'remove'],
     ['python-stops-in-a-full-store', 'python: a stop waits for no room in Redis', 'remove'],
     ['go-stops-in-a-full-store', 'go: a stop waits for no room in Redis', 'remove'],
+    ['client-stop-ends', 'client: a stop ends while outcomes are refused for the time being', 'false'],
+    [
+      'python-stop-ends',
+      'python: a stop ends while outcomes are refused for the time being',
+      { replace: 'is_left = False' },
+    ],
+    ['go-stop-ends', 'go: a stop ends while outcomes are refused for the time being', 'false'],
     ['go-stop-sees-the-whole-stack', 'go: a handler may call stop at any depth', 'remove'],
     [
       'python-members-may-raise',

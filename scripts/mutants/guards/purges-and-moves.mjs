@@ -131,4 +131,32 @@ export const PURGES_AND_MOVES = [
     spec: MOVING_SPEC,
     test: 'a pool moved to another Redis › changes and removes settings of queues and targets in both Redis servers',
   },
+  {
+    id: 'old-pool-has-the-last-change',
+    name: 'move: two changes at once leave the same in both pools',
+    off: 'true',
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a push target of both Redis servers › is the same in both after two changes at once: %s',
+  },
+  ...[
+    ['target-ends-in-the-old-store-first', 'a target', 'remove'],
+    ['push-ends-in-the-old-store-first', 'the push of a queue', 'remove'],
+    ['setting-is-reset-in-the-old-store-first', 'a setting of a queue', { behind: 1 }],
+  ].map(([id, what, off]) => ({
+    id: String(id),
+    name: `move: ${String(what)} that is removed is not copied again`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a removal while the record is copied › is not undone by the copy: %s',
+  })),
+  ...[
+    ['copied-set-ends', 'a set', 'remove'],
+    ['half-stored-session-is-stored-again', 'a session', { with: "(await pool.read('EXISTS', key)) === 1" }],
+  ].map(([id, what, off]) => ({
+    id: String(id),
+    name: `move: ${String(what)} that a killed process has half stored ends`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › stores what a killed process left half stored: it ends, too',
+  })),
 ];

@@ -173,4 +173,18 @@ export const PUSH_TARGETS = [
     spec: ENGINE,
     test: `${ORIGINS} › are held while the breaker of their origin is open, until one try succeeds`,
   },
+  {
+    id: 'close-that-was-not-stored-is-stored-later',
+    name: 'push: a breaker whose end could not be stored is closed later',
+    off: { replace: 'const isProbe = isTrial;' },
+    spec: HTTP,
+    test: `${PUSH} › is closed in the store by a later answer, if the store did not take the first one`,
+  },
+  {
+    id: 'own-ttr-beats-heartbeat-ms',
+    name: 'push: a target that acknowledges later has the ttr of the job',
+    off: 'false',
+    spec: HTTP,
+    test: 'HTTP push › a target that acknowledges later › has as long as the ttr_ms of the job says, also in a namespace with shorter heartbeats',
+  },
 ];

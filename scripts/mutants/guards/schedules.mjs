@@ -78,6 +78,30 @@ export const SCHEDULES = [
     spec: RECURRING,
     test: 'a running recurring job › loses no change of two concurrent ones',
   },
+  ...[
+    ['recurring-removal-names-its-revision', 'a removal'],
+    ['recurring-run-names-its-revision', 'a run'],
+  ].map(([id, what]) => ({
+    id: String(id),
+    name: `recurring: ${String(what)} is for the recurring job that was checked`,
+    off: /** @type {const} */ ('false'),
+    spec: RECURRING,
+    test: 'a running recurring job › checks what it changes › though it has changed since: %s',
+  })),
+  {
+    id: 'recurring-answer-is-checked',
+    name: 'recurring: the answer shows only what the caller may see',
+    off: 'remove',
+    spec: RECURRING,
+    test: 'a running recurring job › checks what it changes › though another one is stored since: %s',
+  },
+  {
+    id: 'replaced-recurring-job-is-checked',
+    name: 'recurring: a token for some queues replaces no recurring job of others',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: "permissions by queue › T50: a job in a queue outside the token's queues › is not revealed by a recurring job that uses its id",
+  },
   {
     id: 'recurring-set-serves-once',
     name: 'recurring jobs: a slot that made its job is not repeated when the recurring job is set again',

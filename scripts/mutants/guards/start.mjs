@@ -83,4 +83,11 @@ export const START = [
     spec: 'src/health/indicators.spec.ts',
     test: 'the drain indicator of /readyz › is %s for %j',
   },
+  {
+    id: 'failed-start-closes-all-pools',
+    name: 'start: a pool that cannot be opened closes the others',
+    off: 'remove',
+    spec: 'test/api/failed-start.spec.ts',
+    test: 'a server that cannot open all of its pools leaves no connection to the others',
+  },
 ];

@@ -28,9 +28,9 @@ export class AuditTrail {
   }
 
   /** Stores the entry of a call. Does not fail. */
-  async begin(facts: CallFacts, fields: readonly unknown[] = []): Promise<AuditedCall> {
+  async begin(facts: CallFacts, fields: object = {}): Promise<AuditedCall> {
     const call = new AuditedCall(this.store, this.log, facts);
-    for (const one of fields) call.recordRequest(one);
+    call.recordRequest(fields);
     await call.begin();
     return call;
   }
@@ -42,10 +42,15 @@ export class AuditTrail {
   }
 }
 
-/** What the path and the query of a request to the admin port say. */
-export function factsOf(request: FastifyRequest, action: string, account: string | null): CallFacts {
+/** What a request to the admin port says. @param fields those that its handler reads */
+export function factsOf(
+  request: FastifyRequest,
+  action: string,
+  account: string | null,
+  fields: Readonly<Record<string, unknown>> = {},
+): CallFacts {
   const { namespace = null, ...names } = (request.params ?? {}) as Record<string, string>;
-  const { pool = poolOf(names) } = (request.query ?? {}) as Record<string, string>;
+  const pool = poolOf(names, fields);
   const isOfPool = namespace !== null;
   return {
     account,
@@ -57,9 +62,15 @@ export function factsOf(request: FastifyRequest, action: string, account: string
   };
 }
 
-/** The pool that the prefix of a token names. */
-function poolOf({ token }: Readonly<Record<string, string>>): string {
-  return token === undefined ? DEFAULT_POOL : /* guard: audit-names-pool-of-token */ parseToken(token).pool;
+/** The pool that the prefix of a token names, also of one that is to be created; or that the call names. */
+function poolOf(
+  names: Readonly<Record<string, string>>,
+  { pool, token: chosen }: Readonly<Record<string, unknown>>,
+): string {
+  const named = names[TOKEN] ?? (typeof chosen === 'string' && chosen.includes(':') ? chosen : undefined);
+  // guard: audit-names-pool-of-token
+  if (named !== undefined) return parseToken(named).pool;
+  return typeof pool === 'string' && pool !== '' ? pool : DEFAULT_POOL;
 }
 
 /** The names in a path. A token is a secret. */

@@ -38,6 +38,8 @@ const FIVE: readonly CronField[] = [
 const NICKNAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 const COUNT_RULE =
   'must have five fields (minute, hour, day of the month, month, day of the week), or six with the seconds first';
+/** Days with W in one expression: each costs the search for a slot a date for each day that it looks at. */
+const MAX_NEAREST = 4;
 /** Max characters of a part that are repeated. */
 const MAX_SHOWN = 40;
 
@@ -67,6 +69,9 @@ function fieldProblem(field: CronField, part: string): string | undefined {
   if (isDayOfMonth && part === 'lw') return undefined;
   // A plus before the day of the week: both days must match, instead of one of them.
   const list = field === DAY_OF_WEEK ? part.replace(/^\+/, '') : part;
+  // guard: cron-few-nearest-days
+  if (isDayOfMonth && list.split(',').filter((one) => one.endsWith('w')).length > MAX_NEAREST)
+    return `at most ${String(MAX_NEAREST)} days of the month with W; given: ${shown(part)}`;
   for (const one of list.replaceAll('?', '*').split(',')) {
     const problem = isDayOfMonth && one === 'l' ? undefined : elementProblem(field, one);
     if (problem !== undefined) return `${problem}; given: ${shown(part)}`;

@@ -218,8 +218,10 @@ export interface JobFailure extends LeaseRef {
 
 /** What a heartbeat says. */
 export interface HeartbeatOptions {
-  /** Duration of the lease from now; default: the job's own. */
+  /** Duration of the lease from now; default: `heartbeat_ms` of the namespace, or else the job's own. */
   readonly ttrMs?: number;
+  /** True: the job's own, whatever `heartbeat_ms` of the namespace says. */
+  readonly isOwnTtr?: boolean;
   /** JSON, or its `JsonText`. */
   readonly progress?: unknown;
   readonly data?: Buffer;

@@ -93,7 +93,7 @@ export class EventFeed {
       if (this.isStopped) throw shuttingDown();
       this.writer.onListening(namespace);
       channel.place ??= page.newest;
-      if (after === null) follower.place = page.newest;
+      if (after === null) follower.begin(page.newest);
       follower.isLive = after === null;
       if (!follower.isLive) void this.track(this.catchUp(channel, follower, page));
     } catch (error) {

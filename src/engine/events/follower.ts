@@ -2,6 +2,8 @@ import { comparePlaces, type JobEvent } from '../../domain/job/job-event.js';
 
 /** Receives the events of one namespace, in order. Calls are synchronous and must not throw. */
 export interface EventListener {
+  /** It has subscribed from now on, and not from a position: all later events follow this one. Called first. */
+  begins(place: string): void;
   take(events: readonly JobEvent[]): void;
   /** Events may be missing between the previous call and the next. */
   missed(): void;
@@ -22,6 +24,12 @@ export class Follower {
     /** Position of the last event that it received. */
     public place: string,
   ) {}
+
+  /** Sets the position of a listener that has none yet. */
+  begin(place: string): void {
+    this.place = place;
+    this.listener.begins(place);
+  }
 
   /** Delivers the events that the listener does not have yet. */
   give(events: readonly JobEvent[], place: string): void {

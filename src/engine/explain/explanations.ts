@@ -5,7 +5,14 @@ import { isJobId } from '../../domain/ids.js';
 import { cause, THIS_SERVER } from './cause.js';
 import { causesOfEnd, causesOfJob, causesOfQueue, causesOfRecurring, explanationOf } from './causes.js';
 import type { Explainer } from './explainer.js';
-import { isEnd, type JobEnd, type JobReasons, type QueueReasons, type ServerReasons } from './reasons.js';
+import {
+  type BreakerSeen,
+  isEnd,
+  type JobEnd,
+  type JobReasons,
+  type QueueReasons,
+  type ServerReasons,
+} from './reasons.js';
 
 /** Whose explanations, and how much of them may be shown. */
 export interface ExplainView {
@@ -27,7 +34,7 @@ export function explainedJob(view: ExplainView, id: string): Promise<Explanation
     if (found === null || /* guard: explain-checks-queue */ !maySee(view, queueNameOf(found)))
       throw jobNotFound(id);
     if (isEnd(found)) return causesOfEnd(found);
-    return causesOfJob(visibleJob(withoutMessage(view, found), isVisible), server);
+    return causesOfJob(withoutAnswers(view, visibleJob(withoutMessage(view, found), isVisible)), server);
   });
 }
 
@@ -39,18 +46,42 @@ function withoutMessage({ isRestricted = false }: ExplainView, reasons: JobReaso
   return { ...reasons, job: { ...job, failure: { ...job.failure, message: REDACTED } } };
 }
 
+/**
+ * The answer that opened the breaker of a target may repeat data of a job of any queue that is pushed to it: who may not see all of them sees its
+ * status only.
+ */
+function withoutAnswers(view: ExplainView, reasons: JobReasons): JobReasons {
+  const { origin, queue } = reasons;
+  return {
+    ...reasons,
+    queue: withoutAnswerOf(view, queue),
+    origin: origin && { ...origin, breaker: withoutBody(view, origin.breaker) },
+  };
+}
+
+function withoutAnswerOf(view: ExplainView, reasons: QueueReasons): QueueReasons {
+  const { target } = reasons;
+  if (!target?.breaker) return reasons;
+  return { ...reasons, target: { ...target, breaker: withoutBody(view, target.breaker) } };
+}
+
+function withoutBody({ isRestricted = false, isVisible }: ExplainView, breaker: BreakerSeen): BreakerSeen {
+  // guard: explain-hides-answers
+  if (!isRestricted && isVisible === null) return breaker;
+  const [status] = /^HTTP \d+/.exec(breaker.lastAnswer ?? '') ?? [];
+  return { ...breaker, lastAnswer: status ?? null };
+}
+
 function queueNameOf(found: JobReasons | JobEnd): string {
   return isEnd(found) ? found.queue : found.job.queue;
 }
 
 /** Why a queue gives no jobs. */
-export function explainedQueue(
-  { engine, server, isVisible, withinMs }: ExplainView,
-  queue: string,
-): Promise<Explanation> {
+export function explainedQueue(view: ExplainView, queue: string): Promise<Explanation> {
+  const { engine, server, isVisible, withinMs } = view;
   return explained(withinMs, async () => {
     const reasons = await engine.explain.queue(server.namespace, queue);
-    return causesOfQueue(visibleQueue(reasons, isVisible), server);
+    return causesOfQueue(withoutAnswerOf(view, visibleQueue(reasons, isVisible)), server);
   });
 }
 
@@ -61,7 +92,8 @@ export function explainedRecurring(view: ExplainView, id: string): Promise<Expla
     const reasons = await engine.explain.recurring(server.namespace, id);
     if (reasons === null || /* guard: explain-checks-recurring */ !maySee(view, reasons.queue.queue))
       throw notFound('recurring job', id);
-    return causesOfRecurring({ ...reasons, queue: visibleQueue(reasons.queue, isVisible) }, server);
+    const queue = withoutAnswerOf(view, visibleQueue(reasons.queue, isVisible));
+    return causesOfRecurring({ ...reasons, queue }, server);
   });
 }
 

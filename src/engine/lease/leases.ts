@@ -170,13 +170,14 @@ export class Leases {
   }
 
   private async undoOnce(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void> {
-    const items = jobs.flatMap(({ id, lease }) => {
-      const encoded = encodeId(id);
-      return encoded ? [[encoded, lease]] : [];
+    const known = jobs.flatMap((job) => {
+      const encoded = encodeId(job.id);
+      return encoded ? [{ job, item: [encoded, job.lease] }] : [];
     });
+    const items = known.map(({ item }) => item);
     const { codes } = await this.runner.run(undoScript, namespace, {}, items);
     const undone = codes.reduce((sum, code) => sum + (code === 1 ? 1 : 0), 0);
-    const extendedJobs = jobs.filter((_job, i) => codes[i] === EXTENDED);
+    const extendedJobs = known.flatMap(({ job }, i) => (codes[i] === EXTENDED ? [job] : []));
     if (extendedJobs.length > 0) await this.extended.settler.undo(namespace, extendedJobs);
     if (undone + extendedJobs.length > 0) this.observer.undone(namespace, undone + extendedJobs.length);
     // guard: undo-drops-record

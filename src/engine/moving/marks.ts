@@ -165,6 +165,26 @@ export function as<F>(call: F): Mark<F> {
   return () => call;
 }
 
+/**
+ * Makes the old pool have what the new one has. Two changes at once may reach the two pools in different orders: so the
+ * new one is read again after each write, until it has not changed meanwhile.
+ *
+ * @param read of the new pool
+ * @param write to the old pool
+ */
+export async function follow<T>(
+  read: () => Promise<T>,
+  write: (value: T) => Promise<unknown>,
+): Promise<void> {
+  for (let value = await read(); ;) {
+    await write(value);
+    const now = await read();
+    // guard: old-pool-has-the-last-change
+    if (now === value) return;
+    value = now;
+  }
+}
+
 /** The error of a call that is refused. @param what is refused */
 export function poolMoving(what: string): QueueError {
   return new QueueError(

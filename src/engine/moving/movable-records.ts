@@ -103,7 +103,9 @@ export class MovableRecords {
     let added = 0;
     for (let i = 0; i < items.length; i += PAGE)
       added += Number(await this.pool.read('SADD', key, ...items.slice(i, i + PAGE)));
-    if (added > 0) await this.pool.read('PEXPIRE', key, ttlMs);
+    // A process that was killed may have added all of it, and not have said when it ends.
+    // guard: copied-set-ends
+    await this.pool.read('PEXPIRE', key, ttlMs, ...(added > 0 ? [] : ['NX']));
     return added > 0;
   }
 
@@ -228,18 +230,19 @@ export class MovableRecords {
     const { pool } = this;
     const key = pool.keys.session(namespace, worker);
     const [at, ttr] = [Number(fields.get('at')), Number(fields.get('ttr'))];
-    const isHere = (await pool.read('EXISTS', key)) === 1;
+    // Its Redis TTL is set last: without one, a process was killed within this method.
+    const isHere = /* guard: half-stored-session-is-stored-again */ Number(await pool.read('PTTL', key)) >= 0;
     for (const [field, value] of fields)
       if (!isHere || field === 'quiet' || field === 'stop') await pool.read('HSETNX', key, field, value);
     if (isHere) return;
     await this.runner.register(namespace);
-    await pool.read('PEXPIRE', key, WORKER_AGE_MS + ttr);
     await pool.read('ZADD', pool.keys.single(namespace, 'workers'), 'GT', at, worker);
     const lostAtMs = at + ttr;
     if (lostAtMs > this.now())
       await pool.read('ZADD', pool.keys.single(namespace, 'sessions'), 'GT', lostAtMs, worker);
     await this.setTimer(namespace, 'W', at + WORKER_AGE_MS);
     await this.setTimer(namespace, 'H', lostAtMs);
+    await pool.read('PEXPIRE', key, WORKER_AGE_MS + ttr);
   }
 
   /** Removes a session without telling that it ended. */

@@ -1,6 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { jobExists } from '../../domain/errors.js';
-import type { NewJob, PublishOptions } from '../../domain/job/job.js';
 import type {
   DeadLetterCalls,
   Engine,
@@ -13,6 +11,7 @@ import type {
   VariableCalls,
 } from '../engine.js';
 import { Queues } from '../queues/queues.js';
+import type { SettingKey } from '../queues/known-settings.js';
 import type { StatisticsReading } from '../stats/statistics.js';
 import {
   as,
@@ -20,7 +19,7 @@ import {
   bothIfUp,
   brought,
   eachWhereItIs,
-  isAway,
+  follow,
   isFound,
   marked,
   type Marks,
@@ -34,7 +33,7 @@ import {
   union,
   whereItIs,
 } from './marks.js';
-import { movingJobs, movingSettle } from './moving-jobs.js';
+import { areInOld, earlierIds, movingJobs, movingSettle, refuseTaken } from './moving-jobs.js';
 import { MovingLease } from './moving-lease.js';
 import { movingRecurring, movingSessions, movingStoredQueues, movingTargets } from './moving-records.js';
 import { OldIdempotencyRecords } from './old-idempotency-records.js';
@@ -108,19 +107,23 @@ export function movingEngine(old: Engine, next: Engine, mover: MoverOfCalls = NO
 function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): Marks<EngineCalls> {
   const leasing = new MovingLease(old, next);
   return {
-    // To the new pool. A given id must be free in both; while the old pool is unavailable its jobs cannot be checked.
+    // To the new pool, unless an earlier attempt stored it in the old one. A given id must be free in both.
     publish: as(async (namespace, queue, job, options) => {
       const request = { kind: 'publish', queue, jobs: [job] } as const;
       const before = await records.idsOf(namespace, request, /* guard: migrating-key-known */ options);
       if (before?.[0] !== undefined) return before[0];
-      if (!isKeyed(options)) await refuseTaken(old, namespace, queue, job);
+      // guard: retry-is-known-in-the-old-pool
+      if (await areInOld(old, namespace, earlierIds(options)))
+        return old.publish(namespace, queue, job, options);
+      if (earlierIds(options) === undefined) await refuseTaken(old, namespace, [job]);
       return next.publish(namespace, queue, job, options);
     }),
     publishMany: as(async (namespace, queue, jobs, options) => {
       const before = await records.idsOf(namespace, { kind: 'publishMany', queue, jobs }, options);
-      return (
-        /* guard: migrating-key-known-many */ before ?? next.publishMany(namespace, queue, jobs, options)
-      );
+      // guard: migrating-key-known-many
+      if (before) return before;
+      const pool = (await areInOld(old, namespace, earlierIds(options))) ? old : next;
+      return pool.publishMany(namespace, queue, jobs, options);
     }),
     // Atomic if the old job is in the new pool. Otherwise the new job is stored before the old one is removed: for a
     // moment there are both, and never none.
@@ -129,6 +132,8 @@ function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): M
       const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
       const before = await records.idsOf(namespace, request, options);
       if (before?.[0] !== undefined) return before[0];
+      if (await areInOld(old, namespace, earlierIds(options)))
+        return old.republish(namespace, queue, oldId, job, options);
       // guard: republish-stores-first
       const id = await next.republish(namespace, queue, oldId, job, options);
       await old.ack(namespace, queue, oldId);
@@ -148,21 +153,6 @@ function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): M
   };
 }
 
-function isKeyed(options: PublishOptions | undefined): boolean {
-  return options?.idempotencyKey !== undefined || options?.idempotencyRecord !== undefined;
-}
-
-/** @throws {QueueError} `job_exists` */
-async function refuseTaken(old: Engine, namespace: string, queue: string, { id }: NewJob): Promise<void> {
-  if (id === undefined || !old.isUp) return;
-  const taken = await old.jobs.peekJob(namespace, queue, id).catch((error: unknown) => {
-    if (!isAway(error)) throw error;
-    return null;
-  });
-  // guard: id-is-free-in-both-pools
-  if (taken !== null) throw jobExists();
-}
-
 /** Settings are changed in both pools: the jobs of the old one need them, too. */
 function movingSettings({ old, next, mover }: Move): SettingCalls {
   return marked<SettingCalls>(old.settings, next.settings, {
@@ -170,7 +160,10 @@ function movingSettings({ old, next, mover }: Move): SettingCalls {
     chosen: brought(mover, toNew),
     set: (ofOld, ofNext) => async (namespace, key, value) => {
       await ofNext(namespace, key, value);
-      await ofOld(namespace, key, value);
+      await follow(
+        async () => (await next.settings.chosen(namespace))[key as SettingKey],
+        (now) => (now === undefined ? old.settings.unset(namespace, key) : ofOld(namespace, key, now)),
+      );
     },
     unset: (ofOld, ofNext) => async (namespace, key) => {
       // The old pool first: what is gone there is not copied again.
@@ -187,7 +180,10 @@ function movingVariables({ old, next, mover }: Move): VariableCalls {
     get: brought(mover, toNew),
     set: (ofOld, ofNext) => async (namespace, name, json) => {
       await ofNext(namespace, name, json);
-      await ofOld(namespace, name, json);
+      await follow(
+        async () => (await next.variables.list(namespace)).get(name),
+        (now) => (now === undefined ? old.variables.delete(namespace, name) : ofOld(namespace, name, now)),
+      );
     },
     delete: (ofOld, ofNext) => async (namespace, name) => {
       // The old pool first: what is gone there is not copied again.

@@ -1,6 +1,6 @@
 import { jobExists } from '../../domain/errors.js';
-import type { JobDetails, NewExtendedJob } from '../../contract/job/extended-job.js';
-import type { JobCalls, SettleCalls } from '../engine.js';
+import type { PublishOptions } from '../../domain/job/job.js';
+import type { Engine, JobCalls, SettleCalls } from '../engine.js';
 import {
   as,
   checked,
@@ -23,10 +23,13 @@ import type { OldIdempotencyRecords } from './old-idempotency-records.js';
  */
 export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords): JobCalls {
   return marked<JobCalls>(old.jobs, next.jobs, {
-    // To the new pool. Given ids must be free in both; while the old pool is unavailable its jobs cannot be checked.
+    // To the new pool, unless an earlier attempt stored them in the old one. Given ids must be free in both.
     publish: as(async (namespace, jobs, options) => {
       const before = await records.jobsOf(namespace, jobs, options);
       if (before) return before;
+      // guard: native-retry-is-known-in-the-old-pool
+      if (await areInOld(old, namespace, earlierIds(options)))
+        return old.jobs.publish(namespace, jobs, options);
       for (const job of jobs) {
         // guard: migrating-unique-waits
         refuse(job.unique !== undefined, 'unique');
@@ -34,8 +37,8 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
         // guard: migrating-dependencies-wait
         refuse((job.dependsOn ?? []).length > 0, 'depends_on');
       }
-      const isKeyed = options?.idempotencyKey !== undefined || options?.idempotencyRecord !== undefined;
-      if (!isKeyed && options?.retryOf === undefined) await refuseTaken(namespace, jobs);
+      // guard: native-id-is-free-in-both-pools
+      if (earlierIds(options) === undefined) await refuseTaken(old, namespace, jobs);
       return next.jobs.publish(namespace, jobs, options);
     }),
     // The job with the id may be in either pool, and cannot be replaced in one step.
@@ -67,7 +70,7 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
     log: whereItIs(),
     // The job was published now, or, with the same idempotency key, before the move began.
     waitForEnd: (ofOld, ofNext) => async (namespace, id, waitMs, signal) => {
-      const isOld = (await findOld(namespace, id)) !== null;
+      const isOld = await areInOld(old, namespace, [id]);
       return (isOld ? ofOld : ofNext)(namespace, id, waitMs, signal);
     },
     list: refused(),
@@ -82,22 +85,40 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
     track: refused(),
     untrack: refused(),
   });
+}
 
-  async function refuseTaken(namespace: string, jobs: readonly NewExtendedJob[]): Promise<void> {
-    const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    const taken = await Promise.all(ids.map((id) => findOld(namespace, id)));
-    // guard: native-id-is-free-in-both-pools
-    if (taken.some(isFound)) throw jobExists();
-  }
+/** The ids of an earlier attempt; an idempotency key counts in place of them. */
+export function earlierIds({ idempotencyKey, idempotencyRecord, retryOf }: PublishOptions = {}):
+  | readonly string[]
+  | undefined {
+  return idempotencyKey === undefined && idempotencyRecord === undefined ? retryOf : undefined;
+}
 
-  /** Finds a job in the old pool. While that pool is unavailable its jobs cannot be checked. */
-  async function findOld(namespace: string, id: string): Promise<JobDetails | null> {
-    if (!old.isUp) return null;
-    return old.jobs.find(namespace, id).catch((error: unknown) => {
-      if (!isAway(error)) throw error;
-      return null;
-    });
-  }
+/**
+ * True if the old pool has a job with one of the ids. While that pool is unavailable its jobs cannot be checked.
+ */
+export async function areInOld(
+  old: Engine,
+  namespace: string,
+  ids: readonly string[] = [],
+): Promise<boolean> {
+  if (ids.length === 0 || !old.isUp) return false;
+  const places = await old.jobs.placesOf(namespace, ids).catch((error: unknown) => {
+    if (!isAway(error)) throw error;
+    return [];
+  });
+  return places.some(isFound);
+}
+
+/** @throws {QueueError} `job_exists`: a job of the old pool has the chosen id of one of these */
+export async function refuseTaken(
+  old: Engine,
+  namespace: string,
+  jobs: readonly { readonly id?: string | undefined }[],
+): Promise<void> {
+  const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  // guard: id-is-free-in-both-pools
+  if (await areInOld(old, namespace, ids)) throw jobExists();
 }
 
 /** Each operation on a lease in the pool that has the job. */

@@ -6,12 +6,14 @@ import type { QueueCounts } from '../../domain/job/job.js';
 import type { WorkerFacts } from '../../contract/workers.js';
 import type { Engine, RecurringCalls, SessionCalls, SettleCalls, TargetCalls } from '../engine.js';
 import type { StoredQueues } from '../queues/queues.js';
+import type { TargetChange } from '../queues/targets.js';
 import type { RecurringPage } from '../recurring/recurring.js';
 import {
   both,
   bothIfUp,
   brought,
   type Call,
+  follow,
   isFound,
   type Mark,
   marked,
@@ -45,7 +47,7 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
     if (inOld) await ofOld(namespace, queue);
     if (inNext) await ofNext(namespace, queue);
   };
-  /** The new pool, which makes the queue, and the old one, if it has jobs of it. */
+  /** The old pool, if it has jobs of the queue, and the new one, which makes it. */
   const made =
     <A extends unknown[]>(): Mark<QueueCall<A, boolean>> =>
     (ofOld, ofNext) =>
@@ -53,8 +55,10 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
       if (!old.isUp) throw oldIsAway();
       await mover.bring(namespace);
       const wasInOld = await isIn(old, namespace, queue);
-      const isCreated = await ofNext(namespace, queue, ...rest);
+      // The old pool first: a setting that is reset there is not copied again.
+      // guard: setting-is-reset-in-the-old-store-first
       if (wasInOld) await ofOld(namespace, queue, ...rest);
+      const isCreated = await ofNext(namespace, queue, ...rest);
       return isCreated && !wasInOld;
     };
   return marked<StoredQueues>(old.queues.stored, next.queues.stored, {
@@ -133,27 +137,43 @@ export function movingTargets({ old, next, mover }: Move): TargetCalls {
     ),
     ofQueues: brought(mover, toNew),
     push: brought(mover, (ofOld, ofNext) => async (namespace, queue, target) => {
+      if (!old.isUp) throw oldIsAway();
+      // What is gone in the old pool is not copied again.
+      // guard: push-ends-in-the-old-store-first
+      if (target === null) await ofOld(namespace, queue, null);
       await ofNext(namespace, queue, target);
       // guard: queue-is-pushed-in-both-stores
-      await ofOld(namespace, queue, target);
+      await follow(
+        async () => (await next.targets.ofQueues(namespace, [queue]))[0] ?? null,
+        (now) => ofOld(namespace, queue, now),
+      );
     }),
     change: (ofOld, ofNext) => async (namespace, name, decide) => {
       if (!old.isUp) throw oldIsAway();
       await mover.bring(namespace);
-      const changes: ReturnType<typeof decide>[] = [];
+      const textIn = async ({ targets }: Engine): Promise<string | null> =>
+        (await targets.read(namespace)).targets.get(name) ?? null;
+      const setInOld = async (value: string | null, closes: TargetChange['closes']): Promise<void> => {
+        const { breakers } = await old.targets.read(namespace);
+        const own = new Map([...breakers.keys()].filter((one) => closes?.has(one)).map((one) => [one, {}]));
+        await ofOld(namespace, name, (text) =>
+          text === value && own.size === 0 ? null : { value, closes: own },
+        );
+      };
+      const first = decide(await textIn(next));
+      // guard: target-ends-in-the-old-store-first
+      if (first?.value === null) await setInOld(null, first.closes);
+      const changes: (TargetChange | null)[] = [];
       await ofNext(namespace, name, (text) => {
         const change = decide(text);
         changes.push(change);
         return change;
       });
-      const change = changes.at(-1) ?? null;
-      if (change === null) return;
-      const { value, closes } = change;
-      const { breakers } = await old.targets.read(namespace);
-      const own = [...breakers.keys()].filter((one) => one === name || one.startsWith(`${name} `));
-      const same = { value, ...(closes && { closes: new Map(own.map((one) => [one, {}])) }) };
       // guard: target-changes-in-both-stores
-      await ofOld(namespace, name, () => same);
+      await follow(
+        () => textIn(next),
+        (text) => setInOld(text, changes.at(-1)?.closes),
+      );
     },
   });
 }
@@ -171,11 +191,13 @@ export function movingRecurring({ old, next, mover }: Move): RecurringCalls {
     async (namespace, id, ...rest) =>
       ((await staysInOld(namespace, id)) ? ofOld : ofNext)(namespace, id, ...rest);
   return marked<RecurringCalls>(old.recurring, next.recurring, {
-    set: (ofOld, ofNext) => async (namespace, recurring) => {
-      const { id } = recurring;
-      const isOld = id !== undefined && (await staysInOld(namespace, id));
-      return (isOld ? ofOld : ofNext)(namespace, recurring);
-    },
+    set:
+      (ofOld, ofNext) =>
+      async (namespace, recurring, ...rest) => {
+        const { id } = recurring;
+        const isOld = id !== undefined && (await staysInOld(namespace, id));
+        return (isOld ? ofOld : ofNext)(namespace, recurring, ...rest);
+      },
     change: whereRecurringIs(),
     pause: whereRecurringIs(),
     resume: whereRecurringIs(),

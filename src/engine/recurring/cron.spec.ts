@@ -26,6 +26,11 @@ describe('slots of a cron expression', () => {
       ...['30 23 * * *', 'America/Scoresbysund', '2026-03-28T12:00Z'],
       ['2026-03-29T01:00', '2026-03-30T00:30', '2026-03-31T00:30'],
     ],
+    // A slot in a gap that reaches into the next day, where the next one is in another year, at the same offset.
+    [
+      ...['30 23 * 3 6', 'America/Nuuk', '2026-03-15T12:00Z'],
+      ['2026-03-22T01:30', '2026-03-29T01:00', '2027-03-07T01:30'],
+    ],
     ['0 9 L * *', 'UTC', '2026-01-31T10:00Z', ['2026-02-28T09:00', '2026-03-31T09:00']],
     ['0 9 * * FRI#2', 'UTC', '2026-03-28T12:00Z', ['2026-04-10T09:00', '2026-05-08T09:00']],
     ['0 9 15W * *', 'UTC', '2026-08-01T00:00Z', ['2026-08-14T09:00', '2026-09-15T09:00']],
@@ -50,6 +55,15 @@ describe('slots of a cron expression', () => {
     const schedule = of('0 0 * * *', 'UTC', { startAtMs, endAtMs });
     expect(slotsAfter(schedule, 0, 10)).toEqual([startAtMs, startAtMs + 24 * HOUR_MS]);
     expect(slotsPassed(schedule, 0, endAtMs, 1)).toEqual({ slots: [startAtMs + 24 * HOUR_MS], others: 1 });
+  });
+
+  it('are for a past time those in each gap of the clock, too', () => {
+    const schedule = of('30 23 28 3,9 *', 'America/Nuuk');
+    const [fromMs, toMs] = [Date.parse('2025-12-01T00:00Z'), Date.parse('2026-12-01T00:00Z')];
+    expect(slotsPassed(schedule, fromMs, toMs, 9).slots.map((at) => new Date(at).toISOString())).toEqual([
+      '2026-03-29T01:00:00.000Z',
+      '2026-09-29T00:30:00.000Z',
+    ]);
   });
 
   it('are for a past time the last ones that are asked for, and the earlier ones are counted, up to 1,000 in all', () => {
@@ -83,6 +97,15 @@ describe('the check of a cron expression', () => {
   it.each(['0 9 30 2 *', '0 0 31 4,6,9,11 *'])('refuses %j, which has no slot within ten years', (cron) =>
     expect(() => checkCron(of(cron), nowMs)).toThrow('within ten years'),
   );
+  it('searches some years only for a slot of days that do not exist', () => {
+    const made = jest.spyOn(Date, 'UTC');
+    expect(() => checkCron(of('0 0 1W,2W,3W,4W * +SUN'), nowMs)).toThrow('within ten years');
+    expect(made.mock.calls.length).toBeLessThan(40_000);
+    made.mockRestore();
+    expect(() => checkCron(of('0 0 1W,2W,3W,4W,5W * *'), nowMs)).toThrow('at most 4 days');
+    expect(() => checkCron(of('@hourly'), nowMs)).not.toThrow();
+    expect(() => checkCron(of('0 0 0 29 2 +SUN'), Date.parse('9996-01-01T00:00Z'))).toThrow('ten years');
+  });
   it.each(['Mars/Olympus', '', '+02:00', 'Europe', '0'])('refuses the time zone %j', (zone) =>
     expect(() => checkCron(of('* * * * *', zone), nowMs)).toThrow('schedule.timeZone'),
   );

@@ -8,7 +8,11 @@ import { MAX_CRON, MAX_JITTER_MS } from '../../domain/limits.js';
 export const TZDATA = process.versions.tz ?? '';
 
 /** A schedule without a slot for so long is taken for a mistake. */
-const SOON_MS = 10 * 366 * 86_400_000;
+const SOON_YEARS = 10;
+const SOON_MS = SOON_YEARS * 366 * 86_400_000;
+const LAST_YEAR = 9_999;
+/** Changes of the clock are farther apart: Morocco's two, before and after Ramadan, are five weeks. */
+const STEP_MS = 28 * 86_400_000;
 /** Slots that `passedBetween` looks at: about 75 ms of processor time. */
 const MOST_PASSED = 1_000;
 /** Schedules whose parsed form is kept. */
@@ -34,12 +38,31 @@ export function checkCron(schedule: CronSchedule, nowMs: number): void {
   if (startAtMs !== undefined && endAtMs !== undefined && startAtMs >= endAtMs)
     throw new ArgumentError('schedule.endAtMs', 'must be later than the start of the schedule');
   const fromMs = Math.max(nowMs, (startAtMs ?? 0) - 1);
-  const first = cronOf(schedule).nextRun(new Date(fromMs));
-  if (first === null || first.getTime() - fromMs > SOON_MS)
+  const firstMs = firstWithin(schedule, fromMs);
+  if (firstMs === undefined || firstMs - fromMs > SOON_MS)
     throw new ArgumentError(
       'schedule.cron',
       'must have a time within ten years, and has none: does such a day exist?',
     );
+}
+
+/**
+ * The first slot, if there is one in the years of which the rule speaks. Without years, croner would go through 400 of them for a day that does
+ * not exist, and hold up the process.
+ */
+function firstWithin({ cron, timeZone }: CronSchedule, fromMs: number): number | undefined {
+  const fields = cron.trim().split(/\s+/);
+  const year = new Date(fromMs).getUTCFullYear();
+  const years = `${String(year)}-${String(Math.min(year + SOON_YEARS + 1, LAST_YEAR))}`;
+  const whole = fields.length === 5 ? ['0', ...fields] : fields;
+  // A nickname has a slot each year.
+  const bounded =
+    fields.length === 1
+      ? cronOf({ cron, timeZone })
+      : new Cron([...whole, /* guard: cron-search-is-bounded */ years].join(' '), {
+          ...{ timezone: timeZone, paused: true, mode: '7-part' },
+        });
+  return bounded.nextRun(new Date(fromMs))?.getTime();
 }
 
 /** For what croner refuses and `cronProblem` does not: its own messages name fields and values of its inside. */
@@ -90,8 +113,12 @@ export function slotsPassed(
   if (untilMs <= fromMs) return { slots: [], others: 0 };
   const all = runsBetween(cronOf(schedule), fromMs, untilMs);
   for (let i = all.length; i >= 0; i--) {
-    const slot = leftOut(schedule, all[i - 1] ?? fromMs, all[i] ?? untilMs);
-    if (slot !== null) all.splice(i, 0, slot);
+    const untilNextMs = all[i] ?? untilMs;
+    let at = i;
+    for (let slot = leftOut(schedule, all[i - 1] ?? fromMs, untilNextMs); slot !== null;) {
+      all.splice(at++, 0, slot);
+      slot = leftOut(schedule, slot, untilNextMs);
+    }
   }
   const slots = all.slice(Math.max(all.length - most, 0));
   return { slots, others: all.length - slots.length };
@@ -118,9 +145,24 @@ export function isMoved(schedule: CronSchedule, slotMs: number): boolean {
 function leftOut(schedule: CronSchedule, fromMs: number, toMs: number): number | null {
   const { cron, timeZone } = schedule;
   if (!isFixedTime(cron) || toMs === Number.POSITIVE_INFINITY) return null;
-  const [before, after] = [offsetMs(timeZone, fromMs), offsetMs(timeZone, toMs)];
-  if (before >= after) return null;
-  let [low, high] = [fromMs, toMs];
+  let before = offsetMs(timeZone, fromMs);
+  for (let atMs = fromMs; atMs < toMs; atMs += /* guard: each-change-of-the-clock-counts */ STEP_MS) {
+    const untilMs = Math.min(atMs + STEP_MS, toMs);
+    const after = offsetMs(timeZone, untilMs);
+    const slot = before < after ? endOfGap(schedule, [atMs, before], [untilMs, after]) : null;
+    if (slot !== null && slot < toMs) return slot;
+    before = after;
+  }
+  return null;
+}
+
+/** The same for two times, with the offsets of the local time then, between which the clock is set forward once. */
+function endOfGap(
+  { cron, timeZone }: CronSchedule,
+  [fromMs, before]: readonly [number, number],
+  [untilMs, after]: readonly [number, number],
+): number | null {
+  let [low, high] = [fromMs, untilMs];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (offsetMs(timeZone, middle) === before) low = middle;
@@ -129,7 +171,7 @@ function leftOut(schedule: CronSchedule, fromMs: number, toMs: number): number |
   const wall = cronOf({ cron, timeZone: 'UTC' })
     .nextRun(new Date(high + before - 1))
     ?.getTime();
-  return wall !== undefined && wall < high + after && high < toMs ? high : null;
+  return wall !== undefined && wall < high + after ? high : null;
 }
 
 /** Seconds, minutes and hours have neither a wildcard nor a step. */

@@ -37,6 +37,10 @@ import {
 /** Codes of lua/commands/extended/set_recurring.lua. */
 const STORED = 0;
 const MISSING = 1;
+/** There must be none yet: see lua/commands/extended/set_recurring.lua. */
+const NEW = 'new';
+/** Code of lua/commands/extended/delete_recurring.lua. */
+const OTHER_REVISION = 2;
 const BEYOND_QUOTA = 3;
 /** Maximum number of attempts: each concurrent change of the same recurring job costs one. */
 const MOST_ATTEMPTS = 20;
@@ -67,6 +71,9 @@ export interface RecurringPage {
   readonly after: string | null;
 }
 
+/** Looks at a recurring job that is known before it is changed. @throws what the call throws then */
+export type RecurringCheck = (known: Recurring) => Promise<void> | void;
+
 /** Recurring jobs: the tick of the extended path creates a job for each slot of their schedules. */
 export class Recurrings {
   private readonly mint = ulidSource();
@@ -82,27 +89,34 @@ export class Recurrings {
    * Stores a recurring job. One with the same id is replaced: its counters continue, and its slots stay if the schedule
    * is the same.
    *
+   * @param check of the one that is replaced; no other one can come between. It is also called for the answer
    * @throws {QueueError} `invalid_argument`, `namespace_full`, or an error of the store
    */
-  async set(namespace: string, recurring: NewRecurring): Promise<Recurring> {
+  async set(namespace: string, recurring: NewRecurring, check?: RecurringCheck): Promise<Recurring> {
     const id = recurring.id ?? this.mint(this.runner.now());
-    await this.store(namespace, id, '', recurring);
-    return this.get(namespace, id);
+    return this.attempted(async () => {
+      const known = check && (await this.knownRenewed(namespace, id));
+      if (known) await check?.(known.recurring);
+      const revision = check === undefined ? '' : (known?.revision ?? NEW);
+      const code = await this.store(namespace, id, revision, recurring);
+      return code === STORED ? this.get(namespace, id, check) : undefined;
+    });
   }
 
   /**
    * Changes a recurring job.
    *
+   * @param check as for `set`
    * @throws {QueueError} `recurring_not_found`, `invalid_argument`, `namespace_full`, or an error of the store
    */
-  async change(namespace: string, id: string, change: RecurringChange): Promise<Recurring> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  change(namespace: string, id: string, change: RecurringChange, check?: RecurringCheck): Promise<Recurring> {
+    return this.attempted(async () => {
       const known = await this.read(namespace, id);
+      await check?.(known.recurring);
       const code = await this.store(namespace, id, known.revision, changed(known, change));
-      if (code === STORED) return this.get(namespace, id);
       if (code === MISSING) throw notFound('recurring job', id);
-    }
-    throw new QueueError('internal', 'the recurring job changed during every attempt');
+      return code === STORED ? this.get(namespace, id, check) : undefined;
+    });
   }
 
   /** Stops creating jobs until it is resumed. @param note why @throws as `change` */
@@ -118,16 +132,23 @@ export class Recurrings {
   /**
    * Makes a job now, outside of its schedule, also while it is paused.
    *
+   * @param check as for `set`
    * @returns the id of the job
    * @throws {QueueError} `recurring_not_found`; `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota;
    *   `missing_dependency`; or an error of the store
    */
-  async run(namespace: string, id: string): Promise<string> {
+  run(namespace: string, id: string, check?: RecurringCheck): Promise<string> {
     checkNames(namespace);
-    const args = { id, quotas: this.quotas.textOf(namespace) };
+    return this.attempted(async () => this.runOnce(namespace, id, await this.checked(namespace, id, check)));
+  }
+
+  /** @returns undefined: it has another revision by now */
+  private async runOnce(namespace: string, id: string, revision: string): Promise<string | undefined> {
+    const args = { id, revision, quotas: this.quotas.textOf(namespace) };
     const { raw } = await this.runner.run(runRecurring, namespace, args);
     const reason = bytesAt(raw, 2).toString();
     if (reason === 'missing') throw notFound('recurring job', id);
+    if (reason === 'changed') return undefined;
     if (reason === 'quota' && integerAt(raw, 3) > 0)
       throw this.quotas.errorOf(namespace, { code: integerAt(raw, 3), present: integerAt(raw, 4) });
     if (reason !== '') throw refusalOf(reason);
@@ -200,9 +221,12 @@ export class Recurrings {
     return (await this.knownRenewed(namespace, id))?.recurring ?? null;
   }
 
-  /** @throws {QueueError} `recurring_not_found` */
-  async get(namespace: string, id: string): Promise<Recurring> {
-    return (await this.read(namespace, id)).recurring;
+  /** @throws {QueueError} `recurring_not_found`; what `check` throws */
+  async get(namespace: string, id: string, check?: RecurringCheck): Promise<Recurring> {
+    const { recurring } = await this.read(namespace, id);
+    // guard: recurring-answer-is-checked
+    await check?.(recurring);
+    return recurring;
   }
 
   /**
@@ -238,12 +262,32 @@ export class Recurrings {
     return counts;
   }
 
-  /** Deletes a recurring job. Its jobs stay. @returns false if there was none */
-  async remove(namespace: string, id: string): Promise<boolean> {
+  /** Deletes a recurring job. Its jobs stay. @param check as for `set` @returns false if there was none */
+  async remove(namespace: string, id: string, check?: RecurringCheck): Promise<boolean> {
     checkNames(namespace);
     if (!isJobId(id)) return false;
-    const { raw } = await this.runner.run(deleteRecurring, namespace, { id });
-    return integerAt(raw, 2) === 1;
+    return this.attempted(async () => {
+      const revision = await this.checked(namespace, id, check);
+      const { raw } = await this.runner.run(deleteRecurring, namespace, { id, revision });
+      const code = integerAt(raw, 2);
+      return code === OTHER_REVISION ? undefined : code === 1;
+    });
+  }
+
+  /** The revision that was checked; '' = any, without a check, and if there is none. */
+  private async checked(namespace: string, id: string, check?: RecurringCheck): Promise<string> {
+    const known = check && (await this.known(namespace, id));
+    if (known) await check?.(known.recurring);
+    return known?.revision ?? '';
+  }
+
+  /** Tries until it gives a result: a recurring job may change between its check and its change. */
+  private async attempted<T>(once: () => Promise<T | undefined>): Promise<T> {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const result = await once();
+      if (result !== undefined) return result;
+    }
+    throw new QueueError('internal', 'the recurring job changed during every attempt');
   }
 
   /** Deletes all recurring jobs of the namespace. */

@@ -126,7 +126,7 @@ export class LeaseOperations {
   }
 
   /**
-   * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
+   * Extends the lease: from now for `ttrMs`, or the namespace's `heartbeat_ms`, or the job's own ttr. After the lease has expired this needs a free
    * concurrency slot, if the job has a limit. Progress is JSON, or its `JsonText`: beyond the
    * quota on bytes, or longer in a full Redis, it is left out. With `begin` the run of the lease counts from now on.
    *
@@ -136,10 +136,11 @@ export class LeaseOperations {
   async heartbeat(
     namespace: string,
     { id, lease }: LeaseRef,
-    { ttrMs, progress, data, begin, maxRunMs, withoutPush }: HeartbeatOptions & PushRights = {},
+    { ttrMs, isOwnTtr, progress, data, begin, maxRunMs, withoutPush }: HeartbeatOptions & PushRights = {},
   ): Promise<HeartbeatResult> {
     const options = {
       ttr_ms: ttrMs,
+      own_ttr: isOwnTtr === true ? true : undefined,
       progress: progress === undefined ? undefined : textOf(progress),
       has_data: data !== undefined,
       begin: begin === true ? true : undefined,

@@ -8,7 +8,7 @@ import type { Client } from '../connect.js';
 import { DurableConnection, MARK, type Proof } from './connection.js';
 import type { RedisFault } from '../errors.js';
 import type { LeaseFloor } from '../lease-floor.js';
-import { type Safety, safetyOf, shortfallOf } from './safety.js';
+import { leastOf, type Safety, safetyOf, shortfallOf } from './safety.js';
 import { type Arg, EncodedCommand, flatten, type Item, replyOf, type Script } from '../scripts/script.js';
 import type { ScriptText } from '../scripts/texts.js';
 
@@ -60,8 +60,9 @@ const USUAL_WAIT_MS = 500;
 export class DurablePaths {
   private readonly paths = new Map<Durability, DurablePath>();
   private readonly calls: Calls;
-  private known: { readonly safety: Safety; readonly atMs: number } | undefined;
-  private asking: Promise<Safety> | undefined;
+  /** By Redis, or master of a Cluster. */
+  private known = new WeakMap<Redis, { readonly safety: Safety; readonly atMs: number }>();
+  private readonly asking = new Map<Redis, Promise<Safety>>();
 
   constructor(private readonly parts: PoolParts) {
     this.calls = new Calls(parts.name, parts.options.commandTimeoutMs, parts.onFault);
@@ -81,20 +82,27 @@ export class DurablePaths {
   /**
    * Checks that a durability is available now.
    *
+   * @param key in a Cluster, only the master of its slot counts; left out: all of them
    * @returns what the Redis can do
    * @throws {QueueError} `durability_unavailable`: it is not; or the error of a call without a reply
    */
-  async require(durability: Durability): Promise<Safety> {
-    const { known } = this;
-    const believedMs =
-      known && shortfallOf(durability, known.safety) === undefined ? BELIEVED_MS : DOUBTED_MS;
-    if (known && performance.now() - known.atMs < believedMs) return this.demand(durability, known.safety);
-    return this.demand(durability, await this.checkSafety());
+  async require(durability: Durability, key?: string): Promise<Safety> {
+    const nodes = this.nodesFor(/* guard: durability-of-the-master */ key);
+    return this.demand(durability, leastOf(await Promise.all(nodes.map((one) => this.ask(durability, one)))));
   }
 
-  /** Discards the cached result. */
+  /** Discards the cached results. */
   doubt(): void {
-    this.known = undefined;
+    this.known = new WeakMap();
+  }
+
+  private nodesFor(key: string | undefined): Redis[] {
+    const { client } = this.parts;
+    if (!(client instanceof Cluster)) return [client];
+    if (key === undefined) return client.nodes('master');
+    const master = masterOf(client, key);
+    if (master === undefined) throw notReady();
+    return [master];
   }
 
   close(): void {
@@ -118,16 +126,22 @@ export class DurablePaths {
     throw error;
   }
 
-  /** Checks once for all callers. */
-  private async checkSafety(): Promise<Safety> {
-    this.asking ??= this.readSafety().finally(() => (this.asking = undefined));
-    return this.asking;
+  /** Asks once for all callers, and believes the answer for a while. */
+  private ask(durability: Durability, node: Redis): Promise<Safety> {
+    const known = this.known.get(node);
+    const believedMs =
+      known && shortfallOf(durability, known.safety) === undefined ? BELIEVED_MS : DOUBTED_MS;
+    if (known && performance.now() - known.atMs < believedMs) return Promise.resolve(known.safety);
+    const asking =
+      this.asking.get(node) ?? this.readSafety(node).finally(() => void this.asking.delete(node));
+    this.asking.set(node, asking);
+    return asking;
   }
 
-  private async readSafety(): Promise<Safety> {
+  private async readSafety(node: Redis): Promise<Safety> {
     const atMs = performance.now();
-    const safety = (await this.calls.attempt(() => safetyOf(this.parts.client))) as Safety;
-    this.known = { safety, atMs };
+    const safety = (await this.calls.attempt(() => safetyOf(node))) as Safety;
+    this.known.set(node, { safety, atMs });
     return safety;
   }
 }
@@ -188,10 +202,11 @@ class DurablePath implements ScriptPath {
 
   /** Chooses the connection again for each attempt: it may lead to another Redis by then. */
   private async send(name: string, args: readonly Arg[]): Promise<unknown> {
-    const { fsyncsAlways } = await this.paths.require(this.durability);
+    const key = String(args[1]);
+    const { fsyncsAlways } = await this.paths.require(this.durability, key);
     // Such a Redis answers after its disk has the write.
     if (this.durability === 'aof' && fsyncsAlways) return this.parts.call(name, args);
-    const client = this.nodeOf(String(args[1]));
+    const client = this.nodeOf(key);
     let connection = this.connections.get(client);
     if (!connection) {
       const { name: pool, options, scriptOf } = this.parts;
@@ -208,14 +223,10 @@ class DurablePath implements ScriptPath {
   private nodeOf(key: string): Redis {
     const client = this.open();
     if (!(client instanceof Cluster)) return client;
-    const [place] = client.slots[new EncodedCommand(Buffer.alloc(0), key).getSlot()] ?? [];
-    const node = client
-      .nodes('master')
-      .find(({ options: { host, port } }) => `${host ?? ''}:${String(port)}` === place);
+    const node = masterOf(client, key);
     if (node) return node;
-    // The slot map names a master that is gone. No reply would reveal that, so nothing is sent.
     this.renew();
-    throw new Error("Cluster isn't ready");
+    throw notReady();
   }
 
   private open(): Client {
@@ -225,6 +236,19 @@ class DurablePath implements ScriptPath {
     client.connect().catch(() => undefined);
     return (this.own = client);
   }
+}
+
+/** The master of the slot of a key; undefined: the slot map names one that is gone. */
+function masterOf(cluster: Cluster, key: string): Redis | undefined {
+  const [place] = cluster.slots[new EncodedCommand(Buffer.alloc(0), key).getSlot()] ?? [];
+  return cluster
+    .nodes('master')
+    .find(({ options: { host, port } }) => `${host ?? ''}:${String(port)}` === place);
+}
+
+/** No reply would reveal that a master is gone, so nothing is sent. The text is that of the driver. */
+function notReady(): Error {
+  return new Error("Cluster isn't ready");
 }
 
 function proofOf(

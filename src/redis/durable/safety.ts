@@ -1,9 +1,8 @@
-import { Cluster, type Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Durability, replicasOf } from '../../domain/durability.js';
-import type { Client } from '../connect.js';
 import { parseInfo } from '../parse-info.js';
 
-/** What a Redis can do now to keep a write safe; for a Cluster, what each of its masters can do. */
+/** What a Redis can do now to keep a write safe. */
 export interface Safety {
   /** It writes each command to its disk before it answers. */
   readonly fsyncsAlways: boolean;
@@ -13,10 +12,8 @@ export interface Safety {
   readonly replicas: number;
 }
 
-/** Asks a Redis how safe it can keep a write. */
-export async function safetyOf(client: Client): Promise<Safety> {
-  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-  const each = await Promise.all(nodes.map(safetyOfNode));
+/** What each of several can do. */
+export function leastOf(each: readonly Safety[]): Safety {
   return {
     fsyncsAlways: each.length > 0 && each.every(({ fsyncsAlways }) => fsyncsAlways),
     hasWaitAof: each.length > 0 && each.every(({ hasWaitAof }) => hasWaitAof),
@@ -37,11 +34,15 @@ export function shortfallOf(durability: Durability, safety: Safety): string | un
   return undefined;
 }
 
-async function safetyOfNode(node: Redis): Promise<Safety> {
-  const [info, fsync, [waitAof]] = await Promise.all([
+/** Asks a Redis, or a master of a Cluster, how safe it can keep a write. */
+export async function safetyOf(node: Redis): Promise<Safety> {
+  // The user may lack permission for this: then it counts as not set.
+  const setting = (name: string): Promise<unknown[]> =>
+    node.call('CONFIG', 'GET', name).catch(() => []) as Promise<unknown[]>;
+  const [info, fsync, pauses, [waitAof]] = await Promise.all([
     node.info(),
-    // The user may lack permission for this: then it counts as not set.
-    node.call('CONFIG', 'GET', 'appendfsync').catch(() => []) as Promise<unknown[]>,
+    setting('appendfsync'),
+    setting('no-appendfsync-on-rewrite'),
     node.call('COMMAND', 'INFO', 'WAITAOF').catch(() => []) as Promise<unknown[]>,
   ]);
   const facts = parseInfo(info);
@@ -50,7 +51,8 @@ async function safetyOfNode(node: Redis): Promise<Safety> {
     ([name, text]) => /^slave\d+$/.test(name) && text.includes('state=online'),
   );
   return {
-    fsyncsAlways: hasAof && fsync[1] === 'always',
+    // With the other one, Redis syncs nothing while it writes its AOF or its snapshot anew.
+    fsyncsAlways: hasAof && fsync[1] === 'always' && /* guard: rewrite-pauses-fsync */ pauses[1] !== 'yes',
     hasWaitAof: hasAof && Array.isArray(waitAof),
     replicas: replicas.length,
   };

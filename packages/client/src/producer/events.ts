@@ -74,8 +74,9 @@ export async function* eventsOf(
       options.onOpen?.();
       for await (const frame of framesOf(answer.chunks, connection, api.maxAnswerBytes)) {
         pauses = 0;
-        if (frame.data === undefined) continue;
+        // guard: events-go-on-from-their-start
         after = frame.id ?? after;
+        if (frame.data === undefined) continue;
         const event = parseAnswer({ text: frame.data, status: OK, place });
         yield { ...(fromWire(event) as JobEvent), place: frame.id ?? null };
       }
@@ -128,7 +129,7 @@ interface Frame {
   readonly data: string | undefined;
 }
 
-/** The frames of a stream of server-sent events, comments left out. */
+/** The frames of a stream of server-sent events. The first one has the place of its start, and no data. */
 async function* framesOf(
   chunks: AsyncIterable<Uint8Array>,
   connection: AbortController,

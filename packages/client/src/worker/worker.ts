@@ -149,8 +149,8 @@ export class Worker {
   private readonly stopping = new AbortController();
   /** Aborted: what is left is given back at once. */
   private readonly atOnce = new AbortController();
-  /** The shutdown waits for no outcome any more that the server cannot store yet. */
-  private isLeaving = false;
+  /** When the last jobs were to be settled, on the monotonic clock: from then on a stop waits for one lease at most. */
+  private leftMs = Infinity;
   private onChange: (() => void)[] = [];
   private running: Promise<void> | undefined;
   private readonly warnedTypes = new Set<string>();
@@ -573,7 +573,7 @@ export class Worker {
       } else if (status !== 'acked' && status !== 'moved') {
         // Redis is full, or a newer server says what this client does not know.
         // guard: client-waits-for-room
-        if (!this.isLeaving) throw notYet(status);
+        if (this.leftMs === Infinity) throw notYet(status);
         await this.driver.release(held.job, {});
       }
     });
@@ -614,9 +614,13 @@ export class Worker {
         }
         // Heartbeats may keep the lease for ever, while a proxy refuses each outcome.
         const sinceMs = isUnheard(error) ? Math.min(begunMs, held.confirmedMs) : held.confirmedMs;
-        const isOver = clock.nowMs() - sinceMs > this.options.ttrMs || this.atOnce.signal.aborted;
-        if (isOver || !mayPass(error)) {
+        const nowMs = clock.nowMs();
+        const isOver = nowMs - sinceMs > this.options.ttrMs || this.atOnce.signal.aborted;
+        // A stop waits for one lease more: by then another worker may do what this one cannot store.
+        const isLeft = nowMs - Math.max(begunMs, this.leftMs) > this.options.ttrMs;
+        if (isOver || /* guard: client-stop-ends */ isLeft || !mayPass(error)) {
           const { id, queue } = held.job;
+          if (isLeft && !isOver) await this.driver.release(held.job, {}).catch(() => undefined);
           this.logger.error('a job could not be settled; it comes again when its lease ends', {
             id,
             queue,
@@ -671,7 +675,7 @@ export class Worker {
     await this.empty(this.options.shutdownAbortMs);
     for (const held of this.held) if (held.state === 'running') void this.giveBack(held);
     // guard: client-stops-in-a-full-store
-    this.isLeaving = true;
+    this.leftMs = clock.nowMs();
     // Each operation ends by itself when the lease would have ended.
     await this.empty(Infinity, false);
   }

@@ -329,8 +329,8 @@ class Worker:
         self._is_aborting = False
         #: The number of the second stop signal.
         self._exit_signal = 0
-        # The shutdown waits for no outcome any more that the server cannot store yet.
-        self._is_leaving = False
+        #: When the last jobs were to be settled: from then on a stop waits for one lease at most.
+        self._left: Optional[float] = None
 
     def handle(
         self, type: Optional[str] = "*", *, queue: Optional[str] = None, max_run_ms: Optional[float] = None
@@ -745,7 +745,7 @@ class Worker:
         """
         status = self._acks.add(text)
         # guard: python-waits-for-room
-        if status in SETTLED or status in FINAL_STATUSES or self._is_leaving:
+        if status in SETTLED or status in FINAL_STATUSES or self._left is not None:
             return status
         raise PumphouseError(status, "the outcome cannot be stored now", status=507, retryable=True)
 
@@ -800,12 +800,26 @@ class Worker:
             except PumphouseError as error:
                 # Heartbeats may keep the lease for ever, while a proxy refuses each outcome.
                 since = min(began, held.confirmed) if is_unheard(error) else held.confirmed
-                is_over = time.monotonic() - since > self._ttr or self._is_aborting
-                if is_over or not may_pass(error):
+                now = time.monotonic()
+                is_over = now - since > self._ttr or self._is_aborting
+                # A stop waits for one lease more: by then another worker may do what this one cannot store.
+                # guard: python-stop-ends
+                is_left = self._left is not None and now - max(began, self._left) > self._ttr
+                if is_left and not is_over and may_pass(error):
+                    self._release_once(held)
+                if is_over or is_left or not may_pass(error):
                     raise
                 held.warn_once("wait", "the outcome of a job waits until the server can store it: %s", error)
             time.sleep(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
             pauses += 1
+
+    def _release_once(self, held: HeldJob) -> None:
+        job = held.job
+        call = Call("POST", f"jobs/{part_of(job.id)}/release", nothing, to_json({"lease": job.lease}), True)
+        try:
+            self._send(call)
+        except PumphouseError:
+            pass  # It comes again when its lease ends.
 
     def _give_back(self, held: HeldJob) -> None:
         """Releases a job whose handler has not begun, or is not waited for any longer."""
@@ -927,7 +941,7 @@ class Worker:
         for held in left:
             threading.Thread(target=self._give_back, args=(held,), daemon=True).start()
         # guard: python-stops-in-a-full-store
-        self._is_leaving = True
+        self._left = time.monotonic()
         # Each operation ends by itself when the lease would have ended.
         self._wait_until_empty(AT_ONCE if self._is_aborting else None, can_hurry=False)
 
