@@ -74,6 +74,8 @@ export const MAX_RETRY_DELAYS = 100;
 export const MAX_RETRY_GROUPS = 32;
 /** Most queues that one lease request may name. */
 export const MAX_LEASE_QUEUES = 64;
+/** Most queues that a consume of lmstfy's API may name. */
+export const MAX_CONSUME_QUEUES = 1_000;
 /** Most types that one lease request may name. */
 export const MAX_LEASE_TYPES = 64;
 /** Longest cron expression, in characters. */

@@ -35,10 +35,17 @@ export function serverContextOf(instance: FastifyInstance, parts: ServerContextP
     drain,
     maxUrlBytes: settings.max_url_bytes,
     maxJsonDepth: limits.max_json_depth,
-    errorsOf: (url) => (NATIVE.test(url) ? v1 : lmstfy),
+    errorsOf: (url) => (NATIVE.test(pathOf(url)) ? v1 : lmstfy),
     observer,
     loadShedder,
   };
   instance.decorate('serverContext', context);
   return context;
+}
+
+/** Some proxies send the whole URL (RFC 9112, 3.2.2). */
+function pathOf(url: string): string {
+  return url.startsWith('/')
+    ? url
+    : /* guard: absolute-form-has-its-errors */ url.replace(/^https?:\/\/[^/?]*/i, '');
 }

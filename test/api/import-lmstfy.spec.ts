@@ -2,8 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { importLmstfy, type ImportOptions } from '../../packages/cli/src/import/command.js';
+import { Tally } from '../../packages/cli/src/import/counts.js';
 import { ImportLock } from '../../packages/cli/src/import/lock.js';
 import { LmstfySource } from '../../packages/cli/src/import/source.js';
+import { importTokens } from '../../packages/cli/src/import/tokens.js';
+import { Transfer } from '../../packages/cli/src/import/transfer.js';
+import { tokenDigest } from '../../src/auth/credentials.js';
+import { TokenStore } from '../../src/auth/token-store.js';
 import type { PeekedJob } from '../../src/engine/core/decode.js';
 import type { Output } from '../../packages/cli/src/print.js';
 import { EngineFixture } from '../engine/fixture.js';
@@ -283,6 +288,40 @@ describe('pumphouse import-lmstfy', () => {
 
     expect(await following).toMatchObject({ ready: 15, delayed: 15, gone: 0 });
     expect(await lmstfy.redis.exists('pumphouse:import:lock')).toBe(0);
+  });
+
+  it('brings no token again that was deleted while it follows', async () => {
+    await lmstfy.token('default', ns, TOKEN, 'x');
+    const id = { pool: 'default', namespace: ns, token: TOKEN };
+    const store = new TokenStore(f.pool);
+    const source = await LmstfySource.open(redis.url);
+    const brought = new Set<string>();
+    const plan = { fromPool: 'default', pool: 'default', namespaces: new Set([ns]) };
+    const bring = () => importTokens(source, store, plan, new Tally(), brought);
+    await bring();
+    await lmstfy.limit('default', ns, TOKEN, { read: 1, write: 2, interval: 3 });
+    await bring();
+    const digest = tokenDigest('default', ns, TOKEN);
+    expect((await store.find(digest))?.limit).toMatchObject({ read: 1 });
+    await store.deleteLimit(id);
+    await bring();
+    expect((await store.find(digest))?.limit).toBeNull();
+    await store.delete(id);
+    await bring();
+    expect(await store.find(digest)).toBeNull();
+    source.close();
+  });
+
+  it('corrects times by the difference of the clocks', async () => {
+    const id = await lmstfy.publish(ns, 'q', { delayS: 600 });
+    const source = await LmstfySource.open(redis.url);
+    // The other Redis is a minute behind.
+    jest.spyOn(source, 'nowMs').mockResolvedValue(Date.now() - 60_000);
+    const transfer = new Transfer(source, f.engine, { namespaces: null, isStopped: true }, new Tally());
+    await transfer.copy();
+    const job = await f.engine.jobs.find(ns, id);
+    expect(Math.abs(job!.dueAtMs! - (Date.now() + 660_000))).toBeLessThan(5_000);
+    source.close();
   });
 
   it('refuses a second drain of the same Redis', async () => {

@@ -332,6 +332,20 @@ describe('permissions of tokens', () => {
       expect(await app.get('wait')).toMatchObject({ status: 200, json: { job_id: ids[0], remain_tries: 0 } });
     });
 
+    it('a publish that waits shows no result after its token was revoked', async () => {
+      const token = await make('verbs=publish,consume');
+      const path = `/v1/${app.namespace}/jobs?wait_ms=20000`;
+      const waiting = app.call('POST', path, { body: '{"queue":"asked"}', token });
+      await sleep(1_100);
+      await app.admin('DELETE', `/token/${app.namespace}/${token}`);
+      const leased = await app.call('POST', `/v1/${app.namespace}/leases`, { body: '{"queues":["asked"]}' });
+      const [{ id, lease }] = (leased.json as { jobs: [{ id: string; lease: number }] }).jobs;
+      const body = JSON.stringify({ lease, result: 'secret-result' });
+      expect((await app.call('POST', `/v1/${app.namespace}/jobs/${id}/ack`, { body })).status).toBe(200);
+      const { status, text } = await waiting;
+      expect([status, text.includes('secret-result')]).toEqual([401, false]);
+    });
+
     it('a long poll with a valid token leases its job', async () => {
       const token = await make('queues=keep');
       const poll = app.get('keep?timeout=20', { token });

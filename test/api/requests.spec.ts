@@ -342,6 +342,28 @@ describe('bad input', () => {
       },
     );
 
+    it.each(['http://some.example', ''])(
+      'get problem details from the native API, whatever the form of their URL: %s',
+      async (origin) => {
+        const connection = await app.open();
+        const path = `/%761/${app.namespace}/jobs/none/ack`.replace('%76', origin === '' ? '%76' : 'v');
+        const headers = { 'X-Token': app.token, 'Content-Length': '11' };
+        connection.write(`${head('POST', `${origin}${path}`, headers)}{"lease":1}`);
+        expect(await connection.until('"type":"about:blank"')).toContain('"code":"job_not_found"');
+        connection.cut();
+      },
+    );
+
+    it('are refused if they consume from more than 1,000 queues', async () => {
+      const queues = (count: number): string =>
+        Array.from({ length: count }, (_, i) => `q${String(i)}`).join();
+      expect(await app.get(queues(1_000))).toMatchObject({ status: 404 });
+      expect(await app.get(queues(1_001))).toMatchObject({
+        status: 400,
+        json: { error: 'invalid queue name(s)' },
+      });
+    });
+
     it('are not read behind a request with Connection: close', async () => {
       const connection = await app.open();
       connection.write(put('closing', 'Content-Length: 1', 'Connection: close') + 'x' + inner());

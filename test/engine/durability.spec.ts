@@ -241,7 +241,7 @@ describe('durability', () => {
       );
     });
 
-    it('is refused by a Redis that syncs nothing while it writes its AOF anew', async () => {
+    it('is refused by a Redis that syncs nothing while it rewrites its AOF', async () => {
       const args = ['--appendfsync', 'always', '--no-appendfsync-on-rewrite', 'yes'];
       const pausing = await redis(...args, ...withoutWaitAof());
       const f = await engineOn(pausing.url);

@@ -87,6 +87,32 @@ describe('the engine', () => {
     expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'dead', ttlLeftMs: 0 });
   });
 
+  it.each(['respawn', 'delete'] as const)(
+    'keeps the limit of a %s during which its queue becomes an extended one',
+    async (verb) => {
+      for (let i = 0; i < 8; i++)
+        await f.engine.publishMany(
+          f.ns,
+          'q',
+          Array.from({ length: 50 }, () => newJob()),
+        );
+      for (let i = 0; i < 4; i++) await f.lease('q', { count: 100, ttrMs: 0 });
+      await f.engine.pumpNow(f.ns);
+      const { deadLetter } = f.engine;
+      const run = f.pool.run.bind(f.pool);
+      const spy = jest.spyOn(f.pool, 'run').mockImplementationOnce(async (...args) => {
+        const reply = await run(...args);
+        await f.put('q', { id: 'extended', type: 't', delayMs: 60_000 });
+        return reply;
+      });
+      const done =
+        verb === 'delete' ? deadLetter.delete(f.ns, 'q', 300) : deadLetter.respawn(f.ns, 'q', 300, 0);
+      expect(await done).toBe(300);
+      expect((await deadLetter.head(f.ns, 'q')).size).toBe(100);
+      spy.mockRestore();
+    },
+  );
+
   it('respawns the oldest dead jobs with one try and a new ttl, and deletes others', async () => {
     for (const text of ['a', 'b', 'c']) await f.publish('q', { text });
     await f.lease('q', { count: 3, ttrMs: 0 });

@@ -342,14 +342,14 @@ describe('a pool moved to another Redis', () => {
       ['a change', () => queues.targets.change(ns, 't', () => ({ value: '3' })), ['3', '3']],
       ['a removal', () => queues.targets.change(ns, 't', () => ({ value: null })), [undefined, undefined]],
     ])('is the same in both after two changes at once: %s', async (_name, other, expected) => {
-      const { change: ofOld } = old.targets;
+      const ofOld = old.targets.change.bind(old.targets);
       let isFirst = true;
       jest.spyOn(old.targets, 'change').mockImplementation(async (...args) => {
         if (isFirst) {
           isFirst = false;
           await other();
         }
-        return ofOld.apply(old.targets, args);
+        return ofOld(...args);
       });
       const both = moveOf(old, next).queues;
       await both.targets.change(ns, 't', () => ({ value: '2' }));

@@ -286,7 +286,7 @@ describe('statistics', () => {
     expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
   });
 
-  it('of servers that have started today take no place of a queue', async () => {
+  it('take no place of a queue for each server that has started today', async () => {
     for (let i = 0; i < 5; i++) {
       const engine = new PoolEngine(f.pool, {
         clock: () => f.nowMs,
@@ -299,7 +299,7 @@ describe('statistics', () => {
     expect(own.map(({ retries }) => retries)).toEqual([5, 5, 5]);
   });
 
-  it('of a day that an older server has begun are bounded, too', async () => {
+  it('are bounded on a day that an older server has begun, too', async () => {
     const engine = new PoolEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 2 } });
     const count = async (queue: string): Promise<void> => {
       engine.stats.of(f.ns, queue).retries += 1;

@@ -14,6 +14,7 @@ import { createClient } from '../../src/redis/connect.js';
 import { Keys } from '../../src/redis/keys.js';
 import { LeaseFloor } from '../../src/redis/lease-floor.js';
 import { LossDetector } from '../../src/redis/loss-detector.js';
+import type { DurablePaths } from '../../src/redis/durable/paths.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { OwnTime } from '../support/own-time.js';
@@ -253,7 +254,7 @@ describe("the list of a Cluster's namespaces", () => {
       process.kill(replica.server.pid, 'SIGSTOP');
       await owner.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       // As after ten seconds.
-      Reflect.get(pool, 'durable').doubt();
+      (Reflect.get(pool, 'durable') as DurablePaths).doubt();
       await engine.publish(known, 'q', newJob());
       await expect(engine.publish(lost, 'q', newJob())).rejects.toMatchObject({
         code: 'durability_unavailable',

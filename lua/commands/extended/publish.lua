@@ -43,15 +43,24 @@ quota_room.start_quotas(quotas)
 
 -- Read.
 local codes, states, fresh, holders, stand_ins, stored, missing, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, {}, false, false
+local old -- The job that a republish replaces.
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   codes[n], options.needs = "1", ARGV[i + 3] ~= "" and dependencies.ids_in(ARGV[i + 3]) or {}
   new_jobs.use_defaults(options)
+  if n == 1 and replaces ~= "" then
+    old = jobs.job_of(replaces)
+    old = old and old.queue == registry.number_of(options.queue) and old or nil
+    if old then
+      -- guard: republish-frees-quota
+      unique_claims.free_room_of(old)
+    end
+  end
   local is_there = not options.minted or --[[ guard: resent-publish-finds-ids ]] redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
   local present = jobs.known_jobs[id] or is_there and jobs.job_of(id)
   -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
   local is_new = not new_jobs.is_taken(id, present, options.minted)
-  local is_replaced
+  local is_replaced, own_key
   if options.put and present and not is_new and not is_expired(present) then
     codes[n] = publish_in_place.keeps_place(present, options.put, registry.number_of(options.queue)) or "0"
     is_new, is_replaced = codes[n] == "0", true
@@ -60,12 +69,13 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     codes[n] = "7"
   elseif is_new then
     if is_replaced then
+      own_key = --[[ guard: put-keeps-its-window ]] present.state < DONE and present.x.unique or nil
       is_replaced, present = publish_in_place.take_place_of(present, options.queue), nil
     end
     codes[n] = "0"
     if options.unique then
       has_unique_keys = true
-      codes[n], holders[#holders + 1] = unique_claims.claim_key(options, id, body)
+      codes[n], holders[#holders + 1] = unique_claims.claim_key(options, id, body, own_key)
     end
     codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
     if codes[n] == "6" and quota_room.has_quotas and options.unique.mode ~= "existing" then
@@ -95,8 +105,7 @@ if refused then
   holders[#holders + 1] = select(2, quota_room.first_refusal())
   return { 0, now_floor, table.concat(codes), "", 0, all_missing, unpack(holders) }
 end
-local old = replaces ~= "" and jobs.job_of(replaces)
-if old and fresh[1] and old.queue == fresh[1].job.queue then
+if old and fresh[1] then
   moves.leave(old)
   moves.conclude(old, nil, "replaced", timeline.worker_facts(old))
   fresh[1].job.replaces = fresh[1].options.replaces

@@ -10,9 +10,13 @@ function why_kept(job, force, severs)
   elseif job.state == LEASED and not force then
     return 2
   end
-  local ids = not severs and job.state < DONE and dependents.dependents_of(job) or {} -- After its end, its dependents know how it ended.
+  -- After its end, its dependents know how it ended.
+  local is_needed, ids = false, {}
+  if not severs and job.state < DONE then
+    is_needed, ids = dependents.has_dependents(job)
+  end
   -- guard: needed-job-not-deleted
-  if #ids > 0 then
+  if is_needed then
     return 3, ids
   end
 end

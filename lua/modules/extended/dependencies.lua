@@ -74,10 +74,11 @@ function forget_needs(job)
   jobs.put(job, "waits", nil)
 end
 
--- How many there are, at most: they count for the quota on bytes (limits/beside_bytes).
-local function count_edges(job, ids)
-  if job.x.waits and job.flags >= COUNTED and --[[ guard: dependencies-count ]] #ids > 0 then
-    jobs.put(job, "edges", (job.x.edges or 0) + #ids)
+-- How many more there are, at most: they count for the quota on bytes (limits/beside_bytes).
+local function count_edges(job, change)
+  if (job.x.waits or change < 0) and job.flags >= COUNTED and --[[ guard: dependencies-count ]] change ~= 0 then
+    local edges = math.max((job.x.edges or 0) + change, 0)
+    jobs.put(job, "edges", edges > 0 and edges or nil)
   end
 end
 
@@ -184,7 +185,7 @@ end
 -- A new job waits for its dependencies. Returns false if it has none: then it continues.
 function wait_for(job, ids)
   local outcome = tie_all(job, ids)
-  count_edges(job, ids)
+  count_edges(job, #ids)
   if outcome then
     fail_dependent(job, outcome)
   elseif job.x.waits then
@@ -209,13 +210,13 @@ local function untie(job, id)
   free("SREM", named_key("v", id), job.id)
 end
 
--- The list of all dependencies, without some and with others.
+-- The list of all dependencies, without some and with others. Returns how many more there are.
 local function relist(job, more, less)
-  local list = job.x.deps or ""
+  local list, change = job.x.deps or "", 0
   for _, id in ipairs(less) do
     local at = dependency_list.place_in(list, id)
     if at then
-      list = dependency_list.with_letter(list, at, nil)
+      list, change = dependency_list.with_letter(list, at, nil), change - 1
       free("SREM", named_key("r", id), job.id)
       readers.look_soon(id)
     end
@@ -229,6 +230,7 @@ local function relist(job, more, less)
   end
   list = list .. dependency_list.open_list(added)
   jobs.put(job, "deps", list ~= "" and list or nil)
+  return change + #added
 end
 
 -- The job depends only on these from now on. The sets of dependents of the others are out of date then; their readers check.
@@ -255,8 +257,8 @@ function retie(job, wish, more, less)
     untie(job, id)
   end
   -- guard: changed-dependencies-in-list
-  relist(job, more, less)
+  local change = relist(job, more, less)
   local outcome = tie_all(job, more)
-  count_edges(job, more)
+  count_edges(job, --[[ guard: dependencies-count-once ]] change)
   return outcome
 end

@@ -1,8 +1,6 @@
 -- A publish that may take the place of the job that has its id. put: {only_new, own_queue: refuses a job of another queue as if its id were in use}.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/unique_claims, limits/quota_room, jobs/dependents
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/unique_claims, jobs/dependents
 --- @exports keeps_place, take_place_of
-
-local NO_ROOM_NEEDED = { [DONE] = true, [CANCELLED] = true }
 
 -- Why the job cannot be replaced, as a code of the command extended/publish; nil = it can. A dead job stays for the dead letter. What depends on the job
 -- would have to be told that it failed, and is told later: until then its id cannot be used again.
@@ -16,12 +14,9 @@ function keeps_place(job, put, number)
   end
 end
 
--- Returns whether the job was waiting: an ended one has nothing left to replace. Its room counts for the new one.
+-- Returns whether the job was waiting: an ended one has nothing left to replace.
 function take_place_of(job, queue)
-  -- guard: put-frees-quota
-  if quota_room.has_quotas then
-    quota_room.add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and jobs.body_bytes_of(job) + (job.x.beside or 0) or 0)
-  end
+  unique_claims.free_room_of(job)
   local waited = job.state < DONE
   if job.x.users and waited then -- Those that depended on it have gone: no job waits to be told of its end.
     jobs.put(job, "users", nil)

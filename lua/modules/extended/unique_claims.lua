@@ -1,11 +1,12 @@
 -- What happens to a new job whose unique key is held, and to the job that holds it. Of several jobs of one call, the first keeps the key.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves, extended/own_url
---- @exports conclude_replaced, claim_key, place_debounced
+--- @requires limits/quota_room
+--- @exports free_room_of, conclude_replaced, claim_key, place_debounced
 
 -- Waiting jobs that start to wait again, with other data. If several publishes of one script debounce a job, the last one counts.
 local debounced = {}
 local function take_out(job)
-  if --[[ guard: entering-job-frees-its-slot ]] not debounced[job] then
+  if --[[ guard: entering-job-frees-its-slot ]] not debounced[job] or --[[ guard: debounced-blocked-job-leaves ]] job.state == BLOCKED then
     moves.leave(job) -- Also a job that is about to enter its ready list: it has a slot.
   end
 end
@@ -36,6 +37,16 @@ function place_debounced()
   end
 end
 
+local NO_ROOM_NEEDED = { [DONE] = true, [CANCELLED] = true }
+
+-- The room of a job that goes counts for the new one.
+function free_room_of(job)
+  -- guard: put-frees-quota
+  if quota_room.has_quotas then
+    quota_room.add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and jobs.body_bytes_of(job) + (job.x.beside or 0) or 0)
+  end
+end
+
 -- A job ends because one of this queue takes its place.
 function conclude_replaced(job, queue)
   local from = registry.name_of(job.queue)
@@ -47,6 +58,8 @@ local function replace_holder(holder, options)
   if --[[ guard: unique-first-of-call ]] holder.is_new or --[[ guard: leased-job-is-not-replaced ]] holder.job and holder.job.state == LEASED then
     return "5"
   elseif holder.job then
+    -- guard: replaced-job-frees-quota
+    free_room_of(holder.job)
     take_out(holder.job)
     conclude_replaced(holder.job, options.queue)
   end
@@ -66,12 +79,13 @@ end
 local UNIQUE_MODES = { reject = "5", existing = "6" }
 
 -- Whether a new job gets its unique key: "0" it does; else a code as above, and with 5 and 6 the holder's id; ";" the caller may not change it.
-function claim_key(options, id, body)
+-- own_key: of the job with this id that it replaces.
+function claim_key(options, id, body, own_key)
   local unique, key = options.unique, options.x and options.x.unique
   local holder, code = unique and unique_keys.holder_of(key), "0"
   -- Also if the holder has the same id: it was another job, whose window still holds the key.
   -- guard: unique-window-holds-for-its-own-id
-  if holder then
+  if holder and not (own_key and own_key == key and holder.id == id) then
     local way = UNIQUE_MODES[unique.mode] or unique.mode == "replace" and replace_holder or debounce_holder
     -- A job that holds its key for a window may have ended: its state is not given either.
     local its = unique.own_queue and not holder.is_new and jobs.job_of(holder.id)

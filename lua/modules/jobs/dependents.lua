@@ -17,8 +17,9 @@ function dependents_of(job)
   return ids
 end
 
--- Whether any job depends on it. If there are more members than are looked at, one may be among the others.
+-- Whether any job depends on it, and some that do. If there are more members than are looked at, one may be among the others.
 function has_dependents(job)
-  local members = redis.call("SCARD", users_key(job.id)) + redis.call("SCARD", named_key("v", job.id))
-  return #dependents_of(job) > 0 or members > MOST_SHOWN * 2
+  local ids = dependents_of(job)
+  local members = job.x.users and redis.call("SCARD", users_key(job.id)) + redis.call("SCARD", named_key("v", job.id)) or 0
+  return #ids > 0 or --[[ guard: unseen-dependents-count ]] members > MOST_SHOWN * 2, ids
 end

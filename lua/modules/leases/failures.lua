@@ -42,11 +42,11 @@ function retry(job, options, data)
   local message = --[[ guard: message-within-quota ]] message_of(job, options)
   record_failure(job, options, message, data)
   local delay = options.delay_ms or retry_delay.delay_of(job, options.group)
-  if job.tries == 0 or not delay then
+  if --[[ guard: retried-cancelled-is-not-dead ]] not job.x.cancel and (job.tries == 0 or not delay) then
     dead_jobs.die(job, options.group, message, job.x.worker)
     return 1, 0, where(job)
   end
-  local at = delay > 0 and now_ceil + delay
+  local at = delay and delay > 0 and now_ceil + delay
   moves.return_job(job, at, "retried", { group = options.group, message = message, worker = job.x.worker, due = at or nil })
   return 1, at, where(job)
 end

@@ -22,6 +22,8 @@ function move_on(job, next, needs, facts)
   readers.let_go(job, true)
   jobs.put(job, "deps", #needs > 0 and --[[ guard: next-dependencies-in-list ]] dependency_list.open_list(needs) or nil)
   jobs.put(job, "results_of", next.results_of)
+  -- guard: next-step-counts-its-own-dependencies
+  jobs.put(job, "edges", nil)
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
   jobs.put(job, "due", at or nil)
   timeline.log_event("moved", job, { queue = next.queue, from = from, worker = worker })

@@ -21,10 +21,11 @@ function start_quotas(text)
 end
 
 -- What this script takes out of a queue, before it stores.
-local freed_room = {}
+local room, freed_room = {}, {}
 function add_room(number, jobs, bytes)
   bytes_room = bytes_room + bytes
   freed_room[number] = (freed_room[number] or 0) + jobs
+  room[number] = room[number] and room[number] + jobs
 end
 
 local refused_code, refused_present = 0, nil
@@ -57,7 +58,6 @@ function new_beside_bytes(options)
 end
 
 -- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
-local room = {}
 function room_for_job(number, bytes)
   if not has_quotas then
     return "0"

@@ -86,9 +86,9 @@ export const DURABLE = [
   },
   {
     id: 'rewrite-pauses-fsync',
-    name: 'durability: a Redis that syncs nothing while it writes its AOF anew does not sync always',
+    name: 'durability: a Redis that syncs nothing while it rewrites its AOF does not sync always',
     off: 'true',
     spec: 'test/engine/durability.spec.ts',
-    test: 'durability › durability aof › is refused by a Redis that syncs nothing while it writes its AOF anew',
+    test: 'durability › durability aof › is refused by a Redis that syncs nothing while it rewrites its AOF',
   },
 ];

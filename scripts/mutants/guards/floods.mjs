@@ -179,4 +179,31 @@ export const FLOODS = [
     spec: 'test/api/tls.spec.ts',
     test: 'certificate files › the TLS files of a listener › are loaded again when they change',
   },
+  {
+    id: 'body-bytes-of-a-token-are-bounded',
+    name: 'bounds: the bodies of one token leave room for those of others',
+    off: 'false',
+    spec: GATE,
+    test: 'the load shedder › limits the bytes of the bodies of one token, also of requests that free resources',
+  },
+  ...[
+    [
+      'consume-names-few-queues',
+      'bounds: a consume names few queues',
+      'are refused if they consume from more than 1,000 queues',
+      'false',
+    ],
+    [
+      'absolute-form-has-its-errors',
+      'errors: a whole URL in the first line selects the same errors as its path',
+      'get problem details from the native API, whatever the form of their URL: %s',
+      { with: 'url' },
+    ],
+  ].map(([id, name, test, off]) => ({
+    id: String(id),
+    name: String(name),
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: 'test/api/requests.spec.ts',
+    test: `bad input › malformed requests › ${String(test)}`,
+  })),
 ];

@@ -78,4 +78,14 @@ export const IMPORT = [
     spec: COMMAND,
     test: 'pumphouse import-lmstfy › keeps tokens and limits valid for clients',
   },
+  ...[
+    ['import-brings-no-token-again', 'false', 'brings no token again that was deleted while it follows'],
+    ['import-corrects-clocks', { with: '0' }, 'corrects times by the difference of the clocks'],
+  ].map(([id, off, test]) => ({
+    id: String(id),
+    name: `import: ${String(test)}`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: 'test/api/import-lmstfy.spec.ts',
+    test: `pumphouse import-lmstfy › ${String(test)}`,
+  })),
 ];

@@ -92,4 +92,18 @@ export const LMSTFY = [
     spec: 'test/api/poison.spec.ts',
     test: 'a job that kills its worker each time › is shown with the group of its failure if the native API failed it',
   },
+  ...[
+    ['respawn-counts-what-is-done', 'respawn'],
+    ['delete-counts-what-is-done', 'delete'],
+  ].map(([id, verb]) => ({
+    id: String(id),
+    name: `lmstfy: a ${String(verb)} of dead jobs keeps its limit when its queue becomes an extended one`,
+    off: {
+      replace: `const others = await this.extended.all(limit, (rest, cursor) =>
+          this.extended.${String(verb)}(namespace, { queue }, ${verb === 'respawn' ? 'options, ' : ''}rest, cursor),
+        );`,
+    },
+    spec: 'test/engine/engine.spec.ts',
+    test: 'the engine › keeps the limit of a %s during which its queue becomes an extended one',
+  })),
 ];

@@ -111,4 +111,67 @@ export const QUOTA = [
     spec: QUOTAS,
     test: `${KEPT} › remember the last 10,000 tracked jobs that ended`,
   },
+  ...[
+    [
+      'retried-cancelled-is-not-dead',
+      'a job that is retried is cancelled, if that was requested',
+      'true',
+      'is cancelled with its dependents, as requested, though its worker retries it after %s',
+    ],
+    [
+      'unseen-dependents-count',
+      'a dependent may be behind many former ones',
+      'false',
+      'is not cancelled or deleted alone if another one may depend on it, behind many that did',
+    ],
+    [
+      'replaced-job-frees-quota',
+      'the job that a publish replaces makes room for it',
+      'remove',
+      'takes the place of another one in a full queue and namespace',
+    ],
+    [
+      'republish-frees-quota',
+      'the job that a republish replaces makes room for it',
+      'remove',
+      'takes the place of another one in a full queue and namespace',
+    ],
+    [
+      'dependencies-count-once',
+      'dependencies that go, or are named again, do not count',
+      { with: '#more' },
+      'counts the dependencies that it has, and not those that it had',
+    ],
+    [
+      'debounced-blocked-job-leaves',
+      'a job that is debounced and replaced leaves its index',
+      'false',
+      'leaves no trace if it is debounced and replaced in one call while it waits for another',
+    ],
+    [
+      'put-keeps-its-window',
+      'a PUT that is repeated has its own unique key',
+      { with: 'nil' },
+      'replaces itself under the same id and unique key, though the key is held for a time',
+    ],
+    [
+      'retried-stand-in-is-named',
+      'a publish that is sent again names the job that stands for its own',
+      'false',
+      'is named as before when its publish is sent again and another job stands for it',
+    ],
+  ].map(([id, name, off, test]) => ({
+    id: String(id),
+    name: `jobs: ${String(name)}`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: 'test/engine/several-features.spec.ts',
+    test: `a job › ${String(test)}`,
+  })),
+  {
+    id: 'next-step-counts-its-own-dependencies',
+    name: 'quotas: the dependencies of a step do not count in the next one',
+    off: 'remove',
+    spec: 'test/engine/several-features.spec.ts',
+    test: 'a job › counts the dependencies that it has, and not those that it had',
+  },
 ];

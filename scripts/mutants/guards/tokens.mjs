@@ -163,4 +163,11 @@ export const TOKENS = [
     spec: 'test/api/permissions.spec.ts',
     test: "permissions by queue › T50: a job in a queue outside the token's queues › is answered as a new job to a publish with its id in X-Job-ID",
   },
+  {
+    id: 'publish-wait-checks-the-token-again',
+    name: 'tokens: a publish that waits is checked again before it shows the end of its job',
+    off: 'false',
+    spec: RIGHTS,
+    test: 'permissions of tokens › tokens with permissions › a publish that waits shows no result after its token was revoked',
+  },
 ];

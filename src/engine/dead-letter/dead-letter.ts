@@ -41,9 +41,12 @@ export class DeadLetter {
       });
       if (integerAt(raw, 0) === EXTENDED_QUEUE) {
         const options = { ttlMs, tries: 1 };
-        return this.extended.all(limit, (rest, cursor) =>
+        if (done > 0) this.observer.respawned(namespace, queue, done);
+        // guard: respawn-counts-what-is-done
+        const others = await this.extended.all(left, (rest, cursor) =>
           this.extended.respawn(namespace, { queue }, options, rest, cursor),
         );
+        return done + others;
       }
       done += integerAt(raw, 3);
       left -= step;
@@ -60,9 +63,11 @@ export class DeadLetter {
       const step = Math.min(left, STEP);
       const { raw } = await this.runner.run(deleteDead, namespace, { queue, limit: step });
       if (integerAt(raw, 0) === EXTENDED_QUEUE) {
-        return this.extended.all(limit, (rest, cursor) =>
+        // guard: delete-counts-what-is-done
+        const others = await this.extended.all(left, (rest, cursor) =>
           this.extended.delete(namespace, { queue }, rest, cursor),
         );
+        return done + others;
       }
       done += integerAt(raw, 2);
       left -= step;

@@ -136,10 +136,14 @@ export class ExtendedPublisher {
       if (isReplay(named, ids, storedIds)) options.onReplay?.();
       return stored;
     }
-    // The earlier attempt stored all of them atomically, or none.
-    if (retryOf && codes.includes(TAKEN))
-      return ids.map((id, i) => ({ id, state: stateAtFirst(jobs[i], this), existing: false }));
     const held = heldBy(codes, holders);
+    // The earlier attempt stored all of them atomically, or none; other jobs stood for some.
+    if (retryOf && codes.includes(TAKEN))
+      return ids.map((id, i) => ({
+        id: held[i] ?? id,
+        state: stateAtFirst(jobs[i], this),
+        existing: /* guard: retried-stand-in-is-named */ held[i] !== undefined,
+      }));
     if (codes.some((code, i) => code === TAKEN && jobs[i]?.id === undefined)) {
       return this.storedBefore(
         namespace,

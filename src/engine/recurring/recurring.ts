@@ -96,7 +96,7 @@ export class Recurrings {
     const id = recurring.id ?? this.mint(this.runner.now());
     return this.attempted(async () => {
       const known = check && (await this.knownRenewed(namespace, id));
-      if (known) await check?.(known.recurring);
+      if (known) await check(known.recurring);
       const revision = check === undefined ? '' : (known?.revision ?? NEW);
       const code = await this.store(namespace, id, revision, recurring);
       return code === STORED ? this.get(namespace, id, check) : undefined;
@@ -112,7 +112,7 @@ export class Recurrings {
   change(namespace: string, id: string, change: RecurringChange, check?: RecurringCheck): Promise<Recurring> {
     return this.attempted(async () => {
       const known = await this.read(namespace, id);
-      await check?.(known.recurring);
+      await check(known.recurring);
       const code = await this.store(namespace, id, known.revision, changed(known, change));
       if (code === MISSING) throw notFound('recurring job', id);
       return code === STORED ? this.get(namespace, id, check) : undefined;
@@ -277,7 +277,7 @@ export class Recurrings {
   /** The revision that was checked; '' = any, without a check, and if there is none. */
   private async checked(namespace: string, id: string, check?: RecurringCheck): Promise<string> {
     const known = check && (await this.known(namespace, id));
-    if (known) await check?.(known.recurring);
+    if (known) await check(known.recurring);
     return known?.revision ?? '';
   }
 

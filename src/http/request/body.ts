@@ -143,9 +143,13 @@ function takeBuffered(
   }
 }
 
+/** Chunks that are put together: a body of single bytes would take hundreds of times its length. */
+const TOGETHER = 256;
+
 function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer) => void): void {
   const { request } = context;
   const chunks: Buffer[] = [];
+  const last: Buffer[] = [];
   const isChunked = request.headers['transfer-encoding'] !== undefined;
   let size = 0;
   const stop = (): void => {
@@ -153,7 +157,8 @@ function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer)
   };
   const add = (chunk: Buffer): void => {
     size += chunk.length;
-    chunks.push(chunk);
+    last.push(chunk);
+    if (last.length === TOGETHER) chunks.push(Buffer.concat(last.splice(0)));
     try {
       if (size > limit.maxBytes) throw bodyTooLarge(limit);
       // guard: chunked-body-bytes-bounded
@@ -162,11 +167,13 @@ function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer)
       stop();
       request.pause();
       chunks.length = 0;
+      last.length = 0;
       context.fail(error);
     }
   };
   const end = (): void => {
     stop();
+    chunks.push(...last);
     try {
       take(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
     } catch (error) {

@@ -40,9 +40,11 @@ export function takeOver(reply: FastifyReply): RequestContext {
 function begin(request: FastifyRequest, reply: FastifyReply): RequestContext {
   const server = reply.server.serverContext;
   const params = request.params as RouteParams;
+  const route = request.is404 ? '' : (request.routeOptions.url ?? '');
   const context = new RequestContext(server, request.raw, reply.raw, request.id, {
-    errors: server.errorsOf(request.raw.url ?? ''),
-    route: request.is404 ? '' : (request.routeOptions.url ?? ''),
+    // A path may be written in several ways; its route is one.
+    errors: server.errorsOf(route || (request.raw.url ?? '')),
+    route,
     namespace: params?.namespace ?? '',
     queue: params?.queue ?? '',
     jobId: params?.id ?? params?.job_id ?? '',

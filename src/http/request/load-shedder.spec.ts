@@ -107,10 +107,10 @@ describe('the load shedder', () => {
 
   it('limits the bytes of bodies, keeps a quarter for requests that free resources, and admits one large body alone', () => {
     const { shedder, metrics, acquire } = shedderOf({});
-    const [one, other, first] = [acquire(), acquire(), acquire('a', true)];
+    const [one, other, first] = [acquire(), acquire('b'), acquire('c', true)];
     shedder.reserveBytes(one, 40);
     shedder.reserveBytes(other, 35);
-    expect(codeOf(() => shedder.reserveBytes(acquire(), 1))).toBe('overloaded');
+    expect(codeOf(() => shedder.reserveBytes(acquire('d'), 1))).toBe('overloaded');
     expect(codeOf(() => shedder.reserveBytes(other, 1))).toBe('overloaded');
     shedder.reserveBytes(first, 25);
     expect(codeOf(() => shedder.reserveBytes(first, 1))).toBe('overloaded');
@@ -122,8 +122,21 @@ describe('the load shedder', () => {
     const alone = acquire();
     shedder.reserveBytes(alone, 500);
     shedder.reserveBytes(alone, 500);
-    expect(codeOf(() => shedder.reserveBytes(acquire('a', true), 1))).toBe('overloaded');
+    expect(codeOf(() => shedder.reserveBytes(acquire('b', true), 1))).toBe('overloaded');
     shedder.release(alone);
     expect(metrics.bodyBytes.value).toBe(0);
+  });
+
+  it('limits the bytes of the bodies of one token, also of requests that free resources', () => {
+    const { shedder, metrics, acquire } = shedderOf({});
+    const own = [acquire('a', true), acquire('a', true)];
+    shedder.reserveBytes(own[0]!, 30);
+    shedder.reserveBytes(own[1]!, 20);
+    expect(codeOf(() => shedder.reserveBytes(acquire('a', true), 1))).toBe('overloaded');
+    expect(() => shedder.reserveBytes(acquire('b'), 25)).not.toThrow();
+
+    shedder.release(own[0]!);
+    expect(() => shedder.reserveBytes(acquire('a', true), 30)).not.toThrow();
+    expect(metrics.bodyBytes.value).toBe(75);
   });
 });

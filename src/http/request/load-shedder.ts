@@ -34,6 +34,8 @@ export interface Loading {
 
 /** Above this share of a limit, only requests with priority are admitted. */
 const USUAL_SHARE = 0.75;
+/** One token has this share of the bytes of bodies at most: it may announce them, and not send them for a while. */
+const TOKEN_SHARE = 0.5;
 
 /**
  * Limits the work in progress of one process: a flood is rejected at once instead of being served too late, and takes
@@ -44,6 +46,7 @@ export class LoadShedder {
   private readonly maxUsualBytes: number;
   private waiters = 0;
   private readonly waitersOf = new Map<string, number>();
+  private readonly bytesOf = new Map<string, number>();
 
   /** @param metrics stores the number of requests in flight, and counts rejections */
   constructor(
@@ -72,10 +75,10 @@ export class LoadShedder {
 
   /**
    * Counts bytes of a request's body, before they are read, until `release`. A body larger than the limit is admitted
-   * if there is no other.
+   * if there is no other, one larger than the share of its token if that has no other.
    *
-   * @throws {QueueError} `overloaded`: the bodies of requests in flight have reached the limit; `invalid_argument`: see
-   *   `park`
+   * @throws {QueueError} `overloaded`: the bodies of requests in flight, or those of this token, have reached the limit;
+   *   `invalid_argument`: see `park`
    */
   reserveBytes(context: Loading, bytes: number): void {
     checkUnderWay(context);
@@ -88,8 +91,18 @@ export class LoadShedder {
       refused.body_bytes.value += 1;
       throw new QueueError('overloaded', 'too many bytes of request bodies in progress');
     }
+    const tokenId = context.admitted?.tokenId ?? '';
+    const own = this.bytesOf.get(tokenId) ?? 0;
+    // guard: body-bytes-of-a-token-are-bounded
+    if (own > context.bodyBytes && own + bytes > most * TOKEN_SHARE) {
+      refused.body_bytes.value += 1;
+      throw new QueueError('overloaded', 'too many bytes of request bodies in progress', {
+        detail: `the bodies of requests of this token have ${String(own)} bytes, and may have half of what all have together (server.max_body_bytes_in_flight): repeat the request after Retry-After`,
+      });
+    }
     bodyBytes.value += bytes;
     context.bodyBytes += bytes;
+    this.bytesOf.set(tokenId, own + bytes);
   }
 
   /**
@@ -129,7 +142,14 @@ export class LoadShedder {
     context.load = 'none';
     // guard: body-bytes-released
     this.metrics.bodyBytes.value -= context.bodyBytes;
+    if (context.bodyBytes > 0) this.dropBytes(context.admitted?.tokenId ?? '', context.bodyBytes);
     context.bodyBytes = 0;
+  }
+
+  private dropBytes(tokenId: string, bytes: number): void {
+    const left = (this.bytesOf.get(tokenId) ?? 0) - bytes;
+    if (left > 0) this.bytesOf.set(tokenId, left);
+    else this.bytesOf.delete(tokenId);
   }
 
   private stopWaiting(tokenId: string): void {

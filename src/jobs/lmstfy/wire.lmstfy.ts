@@ -8,6 +8,7 @@ import {
   MAX_ATTRIBUTE_KEY,
   MAX_ATTRIBUTE_VALUE,
   MAX_ATTRIBUTES,
+  MAX_CONSUME_QUEUES,
   MAX_LEASE_COUNT,
   MAX_TRIES,
   MAX_UINT32,
@@ -59,6 +60,11 @@ export function consumeParameters(list: string, query: Query, defaults: LmstfyCo
   if (count === undefined || count === 0) throw invalid('invalid count');
   const queues = list.includes(',') ? distinct(list) : [list];
   if (queues.length === 0) throw invalid('invalid queue name(s)');
+  // guard: consume-names-few-queues
+  if (queues.length > MAX_CONSUME_QUEUES)
+    throw new QueueError('invalid_argument', 'invalid queue name(s)', {
+      detail: `invalid queue name(s): at most ${String(MAX_CONSUME_QUEUES)} queues in one call`,
+    });
   return { ttrMs: ttrS * 1000, waitMs: timeoutS * 1000, count, queues };
 }
 

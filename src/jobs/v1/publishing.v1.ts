@@ -1,4 +1,7 @@
+import { performance } from 'node:perf_hooks';
 import { Injectable } from '@nestjs/common';
+import { Admission } from '../../auth/admission.js';
+import { VALID_MS } from '../../auth/token-cache.js';
 import { WithHeaders } from '../../http/answer/with-headers.js';
 import { Config } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
@@ -18,6 +21,7 @@ import { jsonOf } from '../../contract/json/body-json.js';
 import { answer } from '../../http/answer/answer.js';
 import { reply } from '../../http/answer/reply.js';
 import { Delivery } from '../delivery.js';
+import { FAST_ROUTES } from '../fast-routes.js';
 import {
   type PublishedAnswer,
   PublishFields,
@@ -37,6 +41,8 @@ import { extendedJobOf, publishRequestOf } from '../../contract/job/new-job.js';
 const KEPT_LONGER_MS = 60_000;
 const NO_KEY_RULE = 'must be left out: the id in the path makes a repeated PUT safe';
 const NO_HEADERS: readonly string[] = [];
+/** Who may read the end of a job. */
+const END_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
 /** Tells the audit log of the admin port where an account publishes, and how many jobs. */
@@ -53,6 +59,7 @@ export class V1Publishing {
     private readonly jobs: JobsService,
     private readonly config: Config,
     private readonly engines: Engines,
+    private readonly admission: Admission,
   ) {}
 
   /** Handles an admitted request context and makes sure that it is answered, now or later. */
@@ -128,20 +135,37 @@ export class V1Publishing {
       ...job,
       retentionMs: /* guard: awaited-result-kept */ Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS),
     };
-    const publish = async (): Promise<void> => {
-      const [published] = await this.jobs.publish(caller, [kept], options);
-      if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
-      const found = await this.jobs.waitForEnd(caller, published.id, waitMs, delivery.signal);
-      const hasEnded = found === null || ENDED.has(found.state);
-      const ended = endedAnswer(published, found, server.maxJsonDepth);
-      const seen = await seenBy(caller, this.engines, EndedAnswer, ended, found?.queue);
-      reply(context, hasEnded ? 200 : 202, seen, [
-        ...(hasEnded ? [] : locationOf(context, published)),
-        ...(options?.answerHeaders ?? NO_HEADERS),
-      ]);
-    };
+    const publishing = this.jobs.publish(caller, [kept], options);
     const done = (): void => delivery.done();
-    context.after(publish(), done, done);
+    const wait = { queue: job.queue, waitMs, signal: delivery.signal };
+    context.after(this.answerEnd(context, publishing, wait, options?.answerHeaders), done, done);
+  }
+
+  /** Waits without the job itself: the body of its request would stay in memory for as long. */
+  private async answerEnd(
+    context: RequestContext,
+    publishing: Promise<readonly PublishedJob[]>,
+    {
+      queue,
+      waitMs,
+      signal,
+    }: { readonly queue: string; readonly waitMs: number; readonly signal: AbortSignal },
+    answerHeaders: readonly string[] = NO_HEADERS,
+  ): Promise<void> {
+    const { caller, server, request } = context;
+    const [published] = await publishing;
+    if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
+    const found = await this.jobs.waitForEnd(caller, published.id, waitMs, signal);
+    const isLong = performance.now() - context.startedMs > VALID_MS;
+    // guard: publish-wait-checks-the-token-again
+    if (isLong) await this.admission.confirm({ caller, request, queue }, END_ACCESS);
+    const hasEnded = found === null || ENDED.has(found.state);
+    const ended = endedAnswer(published, found, server.maxJsonDepth);
+    const seen = await seenBy(caller, this.engines, EndedAnswer, ended, found?.queue);
+    reply(context, hasEnded ? 200 : 202, seen, [
+      ...(hasEnded ? [] : locationOf(context, published)),
+      ...answerHeaders,
+    ]);
   }
 }
 

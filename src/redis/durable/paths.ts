@@ -88,7 +88,10 @@ export class DurablePaths {
    */
   async require(durability: Durability, key?: string): Promise<Safety> {
     const nodes = this.nodesFor(/* guard: durability-of-the-master */ key);
-    return this.demand(durability, leastOf(await Promise.all(nodes.map((one) => this.ask(durability, one)))));
+    return this.demand(
+      durability,
+      leastOf(await Promise.all(nodes.map((one) => this.inspect(durability, one)))),
+    );
   }
 
   /** Discards the cached results. */
@@ -127,7 +130,7 @@ export class DurablePaths {
   }
 
   /** Asks once for all callers, and believes the answer for a while. */
-  private ask(durability: Durability, node: Redis): Promise<Safety> {
+  private inspect(durability: Durability, node: Redis): Promise<Safety> {
     const known = this.known.get(node);
     const believedMs =
       known && shortfallOf(durability, known.safety) === undefined ? BELIEVED_MS : DOUBTED_MS;

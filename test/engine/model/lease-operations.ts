@@ -140,8 +140,8 @@ function recordFailure(job: ModelJob, group: string): void {
 function retry(space: Space, job: ModelJob, group: string, delayMs?: number): void {
   recordFailure(job, group);
   const waitsMs = delayMs ?? delayOf(space, job, group);
-  if (job.triesLeft === 0 || waitsMs === null) die(space, job, group);
-  else goOn(space, job, after(space, waitsMs));
+  if (job.revokedAtMs === 0 && (job.triesLeft === 0 || waitsMs === null)) die(space, job, group);
+  else goOn(space, job, after(space, waitsMs ?? 0));
 }
 
 /** The policies of jobs that have none, by the API that published them. */

@@ -79,6 +79,7 @@ interface Target {
 
 class Run {
   private readonly tally = new Tally();
+  private readonly broughtTokens = new Set<string>();
   private readonly namespaces: ReadonlySet<string> | null;
 
   private constructor(
@@ -204,7 +205,8 @@ class Run {
   private async bringTokens(): Promise<void> {
     const { fromPool, pool } = this.options;
     const store = this.target && new TokenStore(this.target.tokens);
-    await importTokens(this.tokensSource, store, { fromPool, pool, namespaces: this.namespaces }, this.tally);
+    const plan = { fromPool, pool, namespaces: this.namespaces };
+    await importTokens(this.tokensSource, store, plan, this.tally, this.broughtTokens);
   }
 }
 

@@ -12,6 +12,8 @@ export interface Found extends Entry, QueueName {
   readonly atMs: number;
 }
 
+const LEAST_AHEAD_MS = 200;
+
 const COUNTED_AS: Readonly<Record<ImportedJob['state'], Counted>> = {
   ready: 'ready',
   scheduled: 'delayed',
@@ -47,17 +49,24 @@ export class JobStore {
    */
   async store(found: readonly Found[]): Promise<void> {
     const values = await this.source.values(found);
+    const aheadMs = await this.aheadMs();
     const byNamespace = new Map<string, ImportedJob[]>();
     found.forEach((job, i) => {
       const value = values[i] ?? null;
       if (value === null) this.tally.add(job.namespace, 'gone');
       else {
         const jobs = byNamespace.get(job.namespace) ?? [];
-        jobs.push(toJob(job, value));
+        jobs.push(toJob(job, value, aheadMs));
         byNamespace.set(job.namespace, jobs);
       }
     });
     for (const [namespace, jobs] of byNamespace) await this.import(namespace, jobs);
+  }
+
+  /** How far the clock of the target is ahead. What is less than a measurement can tell counts as none. */
+  private async aheadMs(): Promise<number> {
+    const aheadMs = this.engine.targets.now() - (await this.source.nowMs());
+    return Math.abs(aheadMs) < LEAST_AHEAD_MS ? 0 : /* guard: import-corrects-clocks */ aheadMs;
   }
 
   /** Removes the import records of jobs that the source no longer has: they cannot come again. */
@@ -90,7 +99,12 @@ export class JobStore {
   }
 }
 
-function toJob({ id, queue, state, tries, attempts, atMs }: Found, value: NonNullable<Value>): ImportedJob {
+/** @param aheadMs of the clock of the target */
+function toJob(
+  { id, queue, state, tries, attempts, atMs }: Found,
+  value: NonNullable<Value>,
+  aheadMs: number,
+): ImportedJob {
   const { body, attributes } = readPayload(id, value.bytes);
   const { ttlLeftMs } = value;
   return {
@@ -102,7 +116,7 @@ function toJob({ id, queue, state, tries, attempts, atMs }: Found, value: NonNul
     triesLeft: tries,
     attempts,
     ttlLeftMs,
-    atMs,
+    atMs: atMs === 0 ? 0 : Math.max(atMs + aheadMs, 0),
     attributes,
   };
 }

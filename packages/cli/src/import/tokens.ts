@@ -14,20 +14,29 @@ export interface TokenPlan {
 }
 
 /**
- * Imports tokens with their descriptions and limits, so that clients keep their tokens. Existing tokens are not changed.
+ * Imports tokens with their descriptions and limits, so that clients keep their tokens. Existing tokens are not changed, and what has been brought
+ * before is not brought again: it may have been deleted since.
  *
  * @param store null: all tokens are only counted
+ * @param brought what this run has brought; it is added to
  */
 export async function importTokens(
   source: LmstfySource,
   store: TokenStore | null,
   plan: TokenPlan,
   tally: Tally,
+  brought: Set<string>,
 ): Promise<void> {
   for await (const { namespace, token, description, limit } of tokensOf(source, plan)) {
     const id = { pool: plan.pool, namespace, token };
-    const known = (await store?.find(tokenDigest(id.pool, namespace, token))) ?? null;
-    const [isNew, isLimitNew] = [known === null, limit !== null && (known?.limit ?? null) === null];
+    const digest = tokenDigest(id.pool, namespace, token);
+    const known = (await store?.find(digest)) ?? null;
+    // guard: import-brings-no-token-again
+    if (known === null && brought.has(digest)) continue;
+    const isNew = known === null;
+    const isLimitNew = limit !== null && (known?.limit ?? null) === null && !brought.has(`${digest} limit`);
+    brought.add(digest);
+    if (limit !== null) brought.add(`${digest} limit`);
     if (isNew) tally.add(namespace, 'tokens');
     if (isLimitNew) tally.add(namespace, 'limits');
     if (store === null) continue;
