@@ -112,7 +112,7 @@ export class Recurrings {
   change(namespace: string, id: string, change: RecurringChange, check?: RecurringCheck): Promise<Recurring> {
     return this.attempted(async () => {
       const known = await this.read(namespace, id);
-      await check(known.recurring);
+      await check?.(known.recurring);
       const code = await this.store(namespace, id, known.revision, changed(known, change));
       if (code === MISSING) throw notFound('recurring job', id);
       return code === STORED ? this.get(namespace, id, check) : undefined;
