@@ -342,14 +342,17 @@ describe('bad input', () => {
       },
     );
 
-    it.each(['http://some.example', ''])(
+    it.each([
+      ['a whole URL', 'http://some.example/v1/NAMESPACE/jobs/none/ack', 'job_not_found'],
+      ['a whole URL of no call', 'http://some.example/v1/NAMESPACE/jobs/none/nothing', 'not_found'],
+      ['an escaped letter', '/%761/NAMESPACE/jobs/none/ack', 'job_not_found'],
+    ])(
       'get problem details from the native API, whatever the form of their URL: %s',
-      async (origin) => {
+      async (_form, url, code) => {
         const connection = await app.open();
-        const path = `/%761/${app.namespace}/jobs/none/ack`.replace('%76', origin === '' ? '%76' : 'v');
         const headers = { 'X-Token': app.token, 'Content-Length': '11' };
-        connection.write(`${head('POST', `${origin}${path}`, headers)}{"lease":1}`);
-        expect(await connection.until('"type":"about:blank"')).toContain('"code":"job_not_found"');
+        connection.write(`${head('POST', url.replace('NAMESPACE', app.namespace), headers)}{"lease":1}`);
+        expect(await connection.until('"type":"about:blank"')).toContain(`"code":"${code}"`);
         connection.cut();
       },
     );
