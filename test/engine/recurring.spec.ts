@@ -365,6 +365,19 @@ describe('a running recurring job', () => {
       expect(await get()).toMatchObject({ template: { queue: 'other' }, paused: false, made: 0 });
     });
 
+    it.each<[string, () => Promise<unknown>]>([
+      ['run', () => recurrings().run(f.ns, 'r', refuse)],
+      ['remove', () => recurrings().remove(f.ns, 'r', refuse)],
+    ])('though there was none at first: %s', async (_verb, call) => {
+      const calls = recurrings() as unknown as { known(): Promise<unknown> };
+      jest.spyOn(calls, 'known').mockImplementationOnce(async () => {
+        await moved();
+        return undefined;
+      });
+      await expect(call()).rejects.toThrow('not allowed');
+      expect(await get()).toMatchObject({ template: { queue: 'other' }, made: 0 });
+    });
+
     it.each<[string, boolean, RecurringChange | null]>([
       ['a new one', false, null],
       ['the answer of a change', true, { paused: false }],

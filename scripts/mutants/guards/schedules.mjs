@@ -89,6 +89,13 @@ export const SCHEDULES = [
     test: 'a running recurring job › checks what it changes › though it has changed since: %s',
   })),
   {
+    id: 'unknown-recurring-job-stays',
+    name: 'recurring: one that is made after the check is not removed',
+    off: { with: "''" },
+    spec: RECURRING,
+    test: 'a running recurring job › checks what it changes › though there was none at first: %s',
+  },
+  {
     id: 'recurring-answer-is-checked',
     name: 'recurring: the answer shows only what the caller may see',
     off: 'remove',

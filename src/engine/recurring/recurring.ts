@@ -274,11 +274,12 @@ export class Recurrings {
     });
   }
 
-  /** The revision that was checked; '' = any, without a check, and if there is none. */
+  /** The revision that was checked, `NEW` = there was none; '' = any, without a check. */
   private async checked(namespace: string, id: string, check?: RecurringCheck): Promise<string> {
-    const known = check && (await this.known(namespace, id));
+    if (check === undefined) return '';
+    const known = await this.known(namespace, id);
     if (known) await check(known.recurring);
-    return known?.revision ?? '';
+    return known?.revision ?? /* guard: unknown-recurring-job-stays */ NEW;
   }
 
   /** Tries until it gives a result: a recurring job may change between its check and its change. */
