@@ -80,6 +80,9 @@ export const FAST_ROUTES = {
 
 export type FastRouteName = keyof typeof FAST_ROUTES;
 
+/** What a token may do that gets jobs, or their ends, after a wait: the queues stood in the body, and are checked as a list. */
+export const CONFIRM_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
+
 /** The template of a route as the router spells it, so that metrics do not distinguish the two paths. */
 export function templateOf({ base, path }: FastPattern): string {
   return path === '' ? `/${base}` : `/${base}/${path}`;

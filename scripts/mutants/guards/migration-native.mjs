@@ -23,7 +23,7 @@ export const NATIVE_MIGRATION = [
   {
     id: 'native-id-is-free-in-both-pools',
     name: 'native migration: an id must be free in both pools',
-    off: 'false',
+    off: 'remove',
     spec: NATIVE,
     test: 'native calls during a move › the native API while a pool moves › requires a chosen id to be free in both pools',
   },

@@ -33,7 +33,7 @@ import {
   union,
   whereItIs,
 } from './marks.js';
-import { areInOld, earlierIds, movingJobs, movingSettle, refuseTaken } from './moving-jobs.js';
+import { isStoredInOld, movingJobs, movingSettle, refuseTaken } from './moving-jobs.js';
 import { MovingLease } from './moving-lease.js';
 import { movingRecurring, movingSessions, movingStoredQueues, movingTargets } from './moving-records.js';
 import { OldIdempotencyRecords } from './old-idempotency-records.js';
@@ -113,16 +113,15 @@ function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): M
       const before = await records.idsOf(namespace, request, /* guard: migrating-key-known */ options);
       if (before?.[0] !== undefined) return before[0];
       // guard: retry-is-known-in-the-old-pool
-      if (await areInOld(old, namespace, earlierIds(options)))
-        return old.publish(namespace, queue, job, options);
-      if (earlierIds(options) === undefined) await refuseTaken(old, namespace, [job]);
+      if (await isStoredInOld(old, namespace, options)) return old.publish(namespace, queue, job, options);
+      await refuseTaken(old, namespace, [job], options);
       return next.publish(namespace, queue, job, options);
     }),
     publishMany: as(async (namespace, queue, jobs, options) => {
       const before = await records.idsOf(namespace, { kind: 'publishMany', queue, jobs }, options);
       // guard: migrating-key-known-many
       if (before) return before;
-      const pool = (await areInOld(old, namespace, earlierIds(options))) ? old : next;
+      const pool = (await isStoredInOld(old, namespace, options)) ? old : next;
       return pool.publishMany(namespace, queue, jobs, options);
     }),
     // Atomic if the old job is in the new pool. Otherwise the new job is stored before the old one is removed: for a
@@ -132,7 +131,7 @@ function callMarks(old: Engine, next: Engine, records: OldIdempotencyRecords): M
       const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
       const before = await records.idsOf(namespace, request, options);
       if (before?.[0] !== undefined) return before[0];
-      if (await areInOld(old, namespace, earlierIds(options)))
+      if (await isStoredInOld(old, namespace, options))
         return old.republish(namespace, queue, oldId, job, options);
       // guard: republish-stores-first
       const id = await next.republish(namespace, queue, oldId, job, options);

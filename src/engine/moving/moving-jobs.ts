@@ -28,8 +28,7 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
       const before = await records.jobsOf(namespace, jobs, options);
       if (before) return before;
       // guard: native-retry-is-known-in-the-old-pool
-      if (await areInOld(old, namespace, earlierIds(options)))
-        return old.jobs.publish(namespace, jobs, options);
+      if (await isStoredInOld(old, namespace, options)) return old.jobs.publish(namespace, jobs, options);
       for (const job of jobs) {
         // guard: migrating-unique-waits
         refuse(job.unique !== undefined, 'unique');
@@ -38,7 +37,7 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
         refuse((job.dependsOn ?? []).length > 0, 'depends_on');
       }
       // guard: native-id-is-free-in-both-pools
-      if (earlierIds(options) === undefined) await refuseTaken(old, namespace, jobs);
+      await refuseTaken(old, namespace, jobs, options);
       return next.jobs.publish(namespace, jobs, options);
     }),
     // The job with the id may be in either pool, and cannot be replaced in one step.
@@ -87,38 +86,47 @@ export function movingJobs({ old, next }: Move, records: OldIdempotencyRecords):
   });
 }
 
+/** True if an earlier attempt, whose ids the options have, stored the jobs in the old pool. */
+export function isStoredInOld(
+  old: Engine,
+  namespace: string,
+  options: PublishOptions | undefined,
+): Promise<boolean> {
+  return areInOld(old, namespace, earlierIds(options));
+}
+
+/**
+ * An earlier attempt may have stored its ids in the new pool.
+ *
+ * @throws {QueueError} `job_exists`: a job of the old pool has the chosen id of one of these
+ */
+export async function refuseTaken(
+  old: Engine,
+  namespace: string,
+  jobs: readonly { readonly id?: string | undefined }[],
+  options: PublishOptions | undefined,
+): Promise<void> {
+  if (earlierIds(options) !== undefined) return;
+  const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  // guard: id-is-free-in-both-pools
+  if (await areInOld(old, namespace, ids)) throw jobExists();
+}
+
 /** The ids of an earlier attempt; an idempotency key counts in place of them. */
-export function earlierIds({ idempotencyKey, idempotencyRecord, retryOf }: PublishOptions = {}):
+function earlierIds({ idempotencyKey, idempotencyRecord, retryOf }: PublishOptions = {}):
   | readonly string[]
   | undefined {
   return idempotencyKey === undefined && idempotencyRecord === undefined ? retryOf : undefined;
 }
 
-/**
- * True if the old pool has a job with one of the ids. While that pool is unavailable its jobs cannot be checked.
- */
-export async function areInOld(
-  old: Engine,
-  namespace: string,
-  ids: readonly string[] = [],
-): Promise<boolean> {
+/** True if the old pool has a job with one of the ids. While that pool is unavailable its jobs cannot be checked. */
+async function areInOld(old: Engine, namespace: string, ids: readonly string[] = []): Promise<boolean> {
   if (ids.length === 0 || !old.isUp) return false;
   const places = await old.jobs.placesOf(namespace, ids).catch((error: unknown) => {
     if (!isAway(error)) throw error;
     return [];
   });
   return places.some(isFound);
-}
-
-/** @throws {QueueError} `job_exists`: a job of the old pool has the chosen id of one of these */
-export async function refuseTaken(
-  old: Engine,
-  namespace: string,
-  jobs: readonly { readonly id?: string | undefined }[],
-): Promise<void> {
-  const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
-  // guard: id-is-free-in-both-pools
-  if (await areInOld(old, namespace, ids)) throw jobExists();
 }
 
 /** Each operation on a lease in the pool that has the job. */

@@ -95,9 +95,7 @@ export class Recurrings {
   async set(namespace: string, recurring: NewRecurring, check?: RecurringCheck): Promise<Recurring> {
     const id = recurring.id ?? this.mint(this.runner.now());
     return this.attempted(async () => {
-      const known = check && (await this.knownRenewed(namespace, id));
-      if (known) await check(known.recurring);
-      const revision = check === undefined ? '' : (known?.revision ?? NEW);
+      const revision = await this.checked(namespace, id, check);
       const code = await this.store(namespace, id, revision, recurring);
       return code === STORED ? this.get(namespace, id, check) : undefined;
     });

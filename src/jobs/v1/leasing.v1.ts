@@ -8,14 +8,12 @@ import { refuseParameters } from '../../http/request/query-fields.js';
 import { readJson } from '../../http/request/json-body.js';
 import { answer } from '../../http/answer/answer.js';
 import { LeasesFields } from '../dto/leases.v1.js';
-import { FAST_ROUTES } from '../fast-routes.js';
+import { CONFIRM_ACCESS } from '../fast-routes.js';
 import { leasedJson } from './job-answers.v1.js';
 import { LeaseDelivery } from '../lease-delivery.js';
 
 /** Enough for the longest names of the maximal numbers of queues and types, also if JSON escapes each character. */
 const LIMIT = { maxBytes: 131_072 };
-/** The queues stand in the body; after a wait they are checked as a list. */
-const CONFIRM_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
 
 /** Leases jobs through the native API. A lease is undone if its response does not reach the client, as in lmstfy's API. */
 @Injectable()

@@ -21,7 +21,7 @@ import { jsonOf } from '../../contract/json/body-json.js';
 import { answer } from '../../http/answer/answer.js';
 import { reply } from '../../http/answer/reply.js';
 import { Delivery } from '../delivery.js';
-import { FAST_ROUTES } from '../fast-routes.js';
+import { CONFIRM_ACCESS } from '../fast-routes.js';
 import {
   type PublishedAnswer,
   PublishFields,
@@ -41,8 +41,6 @@ import { extendedJobOf, publishRequestOf } from '../../contract/job/new-job.js';
 const KEPT_LONGER_MS = 60_000;
 const NO_KEY_RULE = 'must be left out: the id in the path makes a repeated PUT safe';
 const NO_HEADERS: readonly string[] = [];
-/** Who may read the end of a job. */
-const END_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
 /** Tells the audit log of the admin port where an account publishes, and how many jobs. */
@@ -158,7 +156,7 @@ export class V1Publishing {
     const found = await this.jobs.waitForEnd(caller, published.id, waitMs, signal);
     const isLong = performance.now() - context.startedMs > VALID_MS;
     // guard: publish-wait-checks-the-token-again
-    if (isLong) await this.admission.confirm({ caller, request, queue }, END_ACCESS);
+    if (isLong) await this.admission.confirm({ caller, request, queue }, CONFIRM_ACCESS);
     const hasEnded = found === null || ENDED.has(found.state);
     const ended = endedAnswer(published, found, server.maxJsonDepth);
     const seen = await seenBy(caller, this.engines, EndedAnswer, ended, found?.queue);
