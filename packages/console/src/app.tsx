@@ -5,8 +5,8 @@ import { relative } from './lib/format.js';
 import { isLive, now, updatedAt, usePoll } from './lib/poll.js';
 import { NAMESPACE_PAGES, PAGES } from './lib/pages.js';
 import { DEFAULT_POOL, type Place } from './lib/place.js';
-import { go, href, hrefIn, place, route } from './lib/router.js';
-import { loadSession, session, signOut } from './lib/session.js';
+import { go, href, hrefIn, hrefOfQueues, place, route } from './lib/router.js';
+import { loadSession, type Session, session, signOut } from './lib/session.js';
 import { nextTheme, theme } from './lib/theme.js';
 import { ActionDialog } from './ui/action.jsx';
 import { toast, Toasts } from './ui/toasts.jsx';
@@ -63,7 +63,13 @@ function View() {
   );
 }
 
+/** Differs between accounts and between their roles: what one has read is not shown to another. */
+function readerOf({ account, role, namespaces }: Session): string {
+  return JSON.stringify([account, role, namespaces]);
+}
+
 export function App() {
+  const own = session.value;
   const [isHelp, setHelp] = useState(false);
   const [problem, setProblem] = useState('');
   useEffect(() => {
@@ -88,12 +94,12 @@ export function App() {
         <Nav />
         <main id="main" tabIndex={-1}>
           {needsSignIn.value && <SignIn />}
-          {problem !== '' && session.value === null && !needsSignIn.value && (
+          {problem !== '' && own === null && !needsSignIn.value && (
             <p class="problem" role="alert">
               {problem}
             </p>
           )}
-          <div hidden={needsSignIn.value}>{session.value !== null && <View />}</div>
+          <div hidden={needsSignIn.value}>{own !== null && <View key={readerOf(own)} />}</div>
         </main>
       </div>
       <ActionDialog />
@@ -173,8 +179,9 @@ async function allNamespaces(signal: AbortSignal): Promise<Place[]> {
 function Nav() {
   const { parts } = route.value;
   const here = place.value;
+  const own = session.value;
   const { data: known = [] } = usePoll(
-    session.value === null ? null : 'namespaces',
+    own === null ? null : `namespaces of ${readerOf(own)}`,
     allNamespaces,
     NAMESPACES_MS,
   );
@@ -213,14 +220,7 @@ function Nav() {
       </label>
       {here !== null && (
         <ul>
-          <Item
-            address={href([], {
-              namespace: here.namespace,
-              pool: here.pool === DEFAULT_POOL ? null : here.pool,
-            })}
-            label="Queues"
-            isOn={section === 'queues'}
-          />
+          <Item address={hrefOfQueues(here)} label="Queues" isOn={section === 'queues'} />
           {NAMESPACE_PAGES.map(([name, label]) => (
             <Item key={name} address={hrefIn(here, [name])} label={label} isOn={section === name} />
           ))}

@@ -63,4 +63,10 @@ describe('lines for the shell', () => {
     );
     expect(linesOf(call, null, null).cli).toBeNull();
   });
+
+  it('have a whole line as it is, with the quotes of the server', () => {
+    const line = "pumphouse queue resume mail --type 'sms' --namespace demo";
+    const call = { method: 'POST', path: '/v1/demo/queues/mail/resume', body: '{"type":"sms"}' };
+    expect(linesOf(call, { pool: 'default', namespace: 'demo' }, line).cli).toBe(line);
+  });
 });

@@ -59,7 +59,9 @@ describe('the form of quotas', () => {
   it('sends what has changed: an empty field is the default again', () => {
     const changes = quotaChanges(given({ ...before, max_jobs_per_queue: '' }), quotas);
     expect(changes).toEqual({ max_jobs_per_queue: null });
-    expect(quotaArgs('shop', changes).join(' ')).toBe('quota set shop --max-jobs-per-queue default');
+    const line = (pool: string): string => quotaArgs({ pool, namespace: 'shop' }, changes).join(' ');
+    expect(line('default')).toBe('quota set shop --max-jobs-per-queue default');
+    expect(line('eu')).toBe('quota set shop --pool eu --max-jobs-per-queue default');
     expect(quotaChanges(given({ ...before, max_queues_per_namespace: '0' }), quotas)).toEqual({
       max_queues_per_namespace: 0,
     });

@@ -25,8 +25,16 @@ export interface Reply<Body> {
 /** True: the server wants a sign-in before it answers. */
 export const needsSignIn = signal(false);
 
-/** Longest time that a call may take, in milliseconds: a purge answers after five seconds. */
+/** Longest time that most calls may take, in milliseconds: a purge answers after five seconds. */
 const LIMIT_MS = 20_000;
+
+/** What only some calls have. */
+interface More {
+  /** Longest time that it may take, in milliseconds. */
+  readonly limitMs?: number | undefined;
+  /** The server does the same call with the same key once. */
+  readonly idempotencyKey?: string | undefined;
+}
 
 /** The header that shows the server that this page made the request, and no other site. */
 const OWN_HEADER = 'X-Pumphouse-Console';
@@ -60,15 +68,16 @@ export async function call<Body>(
   made: Call,
   pool = DEFAULT_POOL,
   signal?: AbortSignal,
+  { limitMs = LIMIT_MS, idempotencyKey }: More = {},
 ): Promise<Reply<Body>> {
   const { url, headers, request } = requestOf(made, pool);
-  const limit = AbortSignal.timeout(LIMIT_MS);
+  const limit = AbortSignal.timeout(limitMs);
   let response: Response;
   let text: string;
   try {
     response = await fetch(url, {
       ...request,
-      headers,
+      headers: { ...headers, ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }) },
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
     });
     text = await response.text();
@@ -77,7 +86,7 @@ export async function call<Body>(
     throw new CallError(
       0,
       '',
-      limit.aborted ? 'the server did not answer within 20 s' : 'the server does not answer',
+      limit.aborted ? `the server did not answer within ${limitMs / 1_000} s` : 'the server does not answer',
     );
   }
   if (response.status === 401) needsSignIn.value = true;

@@ -69,20 +69,20 @@ export function curlOf({ method, path, body }: Call, secret?: string): string {
 /**
  * The lines of a call.
  *
- * @param args of `pumphouse`, before its namespace; null if there is no such command
+ * @param args of `pumphouse`, before its namespace; a text is the whole line; null: there is no such command
  * @param secret that is in the call and in `args`, and not shown
  */
 export function linesOf(
   call: Call,
   place: Place | null,
-  args: readonly string[] | null,
+  args: readonly string[] | string | null,
   secret?: string,
 ): Lines {
+  const curl = curlOf(call, secret);
+  if (args === null || typeof args === 'string') return { curl, cli: args };
   const where = place === null ? [] : ['--namespace', place.namespace];
-  const all = args === null ? null : ['pumphouse', ...args, ...where];
-  const cli =
-    all === null ? null : all.map((one) => (one === '' ? "''" : withoutSecret(one, secret))).join(' ');
-  return { curl: curlOf(call, secret), cli };
+  const all = ['pumphouse', ...args, ...where];
+  return { curl, cli: all.map((one) => (one === '' ? "''" : withoutSecret(one, secret))).join(' ') };
 }
 
 /** A query with the parameters that are set, in order; empty if none is. */

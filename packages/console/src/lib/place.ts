@@ -10,3 +10,8 @@ export const DEFAULT_POOL = 'default';
 export function v1({ namespace }: Place, path: string): string {
   return `/v1/${encodeURIComponent(namespace)}${path}`;
 }
+
+/** The pool as arguments of `pumphouse`, for commands without a token: none for the default one. */
+export function poolArgs({ pool }: Place): string[] {
+  return pool === DEFAULT_POOL ? [] : ['--pool', pool];
+}

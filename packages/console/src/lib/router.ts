@@ -51,6 +51,11 @@ export function hrefIn({ pool, namespace }: Place, parts: readonly string[], val
   return href(['n', namespace, ...parts], { ...values, pool: pool === DEFAULT_POOL ? null : pool });
 }
 
+/** The address of the queues of a namespace: the overview with them alone. */
+export function hrefOfQueues({ pool, namespace }: Place): string {
+  return href([], { namespace, pool: pool === DEFAULT_POOL ? null : pool });
+}
+
 /** Goes to an address of the page. */
 export function go(address: string): void {
   location.hash = address;

@@ -1,4 +1,5 @@
 import { queryOf, type Call } from './lines.js';
+import { type Place, poolArgs } from './place.js';
 
 /* The forms of tokens and quotas: what their fields mean, as calls of the admin port. */
 
@@ -108,10 +109,10 @@ export function quotaField({ value, default: usual }: Quota): string {
 }
 
 /** The same as arguments of `pumphouse`. */
-export function quotaArgs(namespace: string, changes: Readonly<Record<string, number | null>>): string[] {
+export function quotaArgs(place: Place, changes: Readonly<Record<string, number | null>>): string[] {
   const flags = Object.entries(changes).flatMap(([name, value]) => [
     `--${name.replaceAll('_', '-')}`,
     String(value ?? 'default'),
   ]);
-  return ['quota', 'set', namespace, ...flags];
+  return ['quota', 'set', place.namespace, ...poolArgs(place), ...flags];
 }

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, CallError, type Reply } from '../lib/api.js';
+import { idempotencyKeys } from '../lib/idempotency.js';
 import { type Call, linesOf } from '../lib/lines.js';
 import { DEFAULT_POOL, type Place } from '../lib/place.js';
 import { visible } from '../lib/raw-json.js';
@@ -19,8 +20,10 @@ export interface Action {
   readonly dryRun?: () => Promise<string>;
   /** The call by the fields of the form. @throws {Error} a field is wrong; its message says how */
   readonly call: (fields: ReadonlyMap<string, string>) => Call;
-  /** The arguments of `pumphouse`; null = the command line has no command for it. */
-  readonly cli: (fields: ReadonlyMap<string, string>) => readonly string[] | null;
+  /** Longest time that the call may take, in milliseconds; left out: as most calls. */
+  readonly limitMs?: number;
+  /** The arguments of `pumphouse`, or the whole line; null = the command line has no command for it. */
+  readonly cli: (fields: ReadonlyMap<string, string>) => readonly string[] | string | null;
   /** A token that the call names: its lines have a variable in its place. */
   readonly secret?: string;
   /** The form, with a `name` for each field. */
@@ -62,6 +65,7 @@ function Dialog({ action }: { action: Action }) {
   const [progress, setProgress] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [counted, setCounted] = useState('');
+  const [keyOf] = useState(idempotencyKeys);
   const isOpen = useRef(true);
   const pool = action.place?.pool ?? DEFAULT_POOL;
 
@@ -95,7 +99,10 @@ function Dialog({ action }: { action: Action }) {
       let next: Call | undefined = action.call(given);
       while (next !== undefined && isOpen.current) {
         const made: Call = next;
-        const reply: Reply<unknown> = await call(made, pool);
+        const reply: Reply<unknown> = await call(made, pool, undefined, {
+          limitMs: action.limitMs,
+          idempotencyKey: keyOf(made),
+        });
         setProgress(action.done(reply, given));
         next = action.more?.(reply, made);
         if (next === undefined) toast('done', action.done(reply, given));

@@ -1,3 +1,4 @@
+import { callCounter, remedyText } from '../lib/answers.js';
 import { call, CallError } from '../lib/api.js';
 import type { Call } from '../lib/lines.js';
 import type { Place } from '../lib/place.js';
@@ -67,12 +68,13 @@ function RemedyLine({ place, remedy, onChange }: { place: Place; remedy: Remedy;
   const title = `${remedy.about[0]?.toUpperCase() ?? ''}${remedy.about.slice(1)}`;
   const run = (): void => {
     if (found === undefined) return;
+    const { sum, more } = callCounter();
     act({
-      ...{ title, place, about: `The call: ${remedy.call}` },
+      ...{ title, place, about: `The call: ${remedy.call}`, more, after: onChange },
       call: () => found,
-      cli: () => (remedy.command === null ? null : argsOf(remedy.command)),
-      done: () => `Done: ${remedy.about}.`,
-      after: onChange,
+      // As the server has quoted it.
+      cli: () => remedy.command,
+      done: ({ body }) => remedyText(remedy.about, sum(body)),
     });
   };
   return (
@@ -87,15 +89,6 @@ function RemedyLine({ place, remedy, onChange }: { place: Place; remedy: Remedy;
       {remedy.command !== null && <CodeLine text={remedy.command} what="the pumphouse line" />}
     </div>
   );
-}
-
-/** Arguments of a printed command, without `pumphouse` and its namespace. Names in it need no quotes. */
-function argsOf(command: string): string[] {
-  return command
-    .replace(/^pumphouse /, '')
-    .replace(/ --namespace \S+$/, '')
-    .split(' ')
-    .map((one) => (one === "''" ? '' : one));
 }
 
 /** An explanation, or nothing if the job is gone or a server of an earlier version does not know the call. */

@@ -3,7 +3,7 @@ import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
 import { usePoll } from '../lib/poll.js';
 import { route, setQuery } from '../lib/router.js';
-import { Ago, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 interface Entry {
   readonly id: string;
@@ -110,7 +110,9 @@ export function AuditView() {
           </tbody>
         </Table>
       )}
-      {data?.next != null && <Pages next={data.next} />}
+      <Pages next={data?.next ?? null}>
+        <FirstPage />
+      </Pages>
       <ShellLines lines={linesOf({ method: 'GET', path }, null, null)} />
     </>
   );

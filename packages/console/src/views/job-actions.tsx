@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { copiedOptions } from '../lib/copy.js';
 import { type Place, v1 } from '../lib/place.js';
 import { isJson } from '../lib/raw-json.js';
 import { go, hrefIn } from '../lib/router.js';
@@ -221,38 +222,15 @@ function edit({ place, shown: { job, raw }, onChange }: Props): void {
   });
 }
 
-/** Options that a copy has, too. Ids, keys that only one job may have, and times do not come along. */
-const COPIED = [
-  ...[
-    'type',
-    'tags',
-    'attributes',
-    'priority',
-    'tries',
-    'retry',
-    'ttr_ms',
-    'max_run_ms',
-    'retention_ms',
-    'lease_grace_ms',
-  ],
-  'concurrency_key',
-  'fair_key',
-] as const;
-const IDLE = new Set(['null', '[]', '{}', undefined]);
-
 function copy({ place, shown: { job, raw } }: Props): void {
   const base64 = raw.get('data_base64');
+  const options = copiedOptions(raw);
   const bodyOf = (fields: ReadonlyMap<string, string>): string => {
-    const options = COPIED.filter((name) => !IDLE.has(raw.get(name))).map(
-      (name) => `"${name}":${raw.get(name) ?? 'null'}`,
-    );
-    const payload =
-      base64 === undefined
-        ? [`"data":${dataOf(fields)}`]
-        : [`"data_base64":${base64}`, `"content_type":${raw.get('content_type') ?? 'null'}`];
+    const payload = base64 === undefined ? `"data":${dataOf(fields)}` : `"data_base64":${base64}`;
     const queue = (fields.get('queue') ?? '').trim();
     if (queue === '') throw new Error('Name the queue.');
-    return `{"queue":${JSON.stringify(queue)},${[...payload, ...options].join(',')}}`;
+    const others = [...options].map(([name, json]) => `"${name}":${json}`);
+    return `{"queue":${JSON.stringify(queue)},${[payload, ...others].join(',')}}`;
   };
   act({
     ...{
@@ -274,7 +252,7 @@ function copy({ place, shown: { job, raw } }: Props): void {
     ),
     call: (fields) => ({ method: 'POST', path: v1(place, '/jobs'), body: bodyOf(fields) }),
     cli: (fields) =>
-      base64 === undefined && COPIED.every((name) => IDLE.has(raw.get(name)) || SIMPLE.has(name))
+      base64 === undefined && [...options.keys()].every((name) => SIMPLE.has(name))
         ? publishArgs(fields, job)
         : null,
     done: ({ body }) => `The copy is ${(body as { id: string }).id}.`,

@@ -4,7 +4,7 @@ import { linesOf } from '../lib/lines.js';
 import { type Place, v1 } from '../lib/place.js';
 import { now, usePoll } from '../lib/poll.js';
 import { rawMembers, visible } from '../lib/raw-json.js';
-import { href, hrefIn } from '../lib/router.js';
+import { hrefIn, hrefOfQueues } from '../lib/router.js';
 import { failuresOf, segmentsOf } from '../lib/timeline.js';
 import type { Job, Step } from '../lib/types.js';
 import { Bytes } from '../ui/bytes.jsx';
@@ -40,8 +40,7 @@ export function JobView({ place, id }: { place: Place; id: string }) {
   return (
     <>
       <p class="crumbs">
-        <a href={href([], { namespace: place.namespace })}>{place.namespace}</a> /{' '}
-        <a href={hrefIn(place, ['jobs'])}>jobs</a>
+        <a href={hrefOfQueues(place)}>{place.namespace}</a> / <a href={hrefIn(place, ['jobs'])}>jobs</a>
       </p>
       <h1 class="id">
         <Text>{id}</Text> {shown.data !== undefined && !isGone && <Badge state={shown.data.job.state} />}

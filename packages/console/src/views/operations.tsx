@@ -12,7 +12,7 @@ import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts
 
 /** What was done to many jobs at once: progress, stop, undo. */
 export function OperationsView({ place }: { place: Place }) {
-  const path = '/operations?limit=50';
+  const path = '/operations?limit=100';
   const { data, error, reload } = usePoll(
     'operations',
     (signal) => readIn<Page<Operation>>(place, path, signal),

@@ -16,6 +16,7 @@ import {
   ShellLines,
   SortHead,
   Table,
+  Text,
 } from '../ui/parts.jsx';
 import { Spark } from '../ui/spark.jsx';
 
@@ -77,6 +78,8 @@ const FILTERS = [
   ['ready', 'with ready jobs'],
   ['leased', 'running'],
 ] as const;
+/** Filters by a place, which links of other pages set. */
+const PLACE_FILTERS = ['namespace', 'pool'] as const;
 
 export function OverviewView() {
   const { query } = route.value;
@@ -110,7 +113,13 @@ export function OverviewView() {
           {data !== undefined && <OverviewPages data={data} />}
         </>
       )}
-      <ShellLines lines={linesOf({ method: 'GET', path }, null, ['namespace', 'ls'])} />
+      <ShellLines
+        lines={linesOf({ method: 'GET', path }, null, [
+          'namespace',
+          'ls',
+          ...(get('pool') === '' ? [] : ['--pool', get('pool')]),
+        ])}
+      />
     </>
   );
 }
@@ -174,9 +183,15 @@ const TYPING_MS = 250;
 function FilterBar() {
   const { query } = route.value;
   const only = (query.get('only') ?? '').split(',').filter(Boolean);
-  const [text, setText] = useState(query.get('match') ?? '');
+  const match = query.get('match') ?? '';
+  const [text, setText] = useState(match);
+  /** Set while what was typed last is no filter yet. */
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    // Text that is being typed stays: it is the next filter.
+    if (timer.current === undefined) setText(match);
+  }, [match]);
   const toggle = (name: string): void => {
     const next = only.includes(name) ? only.filter((one) => one !== name) : [...only, name];
     setQuery({ only: next.join(','), cursor: null });
@@ -192,7 +207,10 @@ function FilterBar() {
         onInput={({ currentTarget: { value } }) => {
           setText(value);
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => setQuery({ match: value, cursor: null }), TYPING_MS);
+          timer.current = setTimeout(() => {
+            timer.current = undefined;
+            setQuery({ match: value, cursor: null });
+          }, TYPING_MS);
         }}
       />
       {FILTERS.map(([name, label]) => (
@@ -204,6 +222,17 @@ function FilterBar() {
           onClick={() => toggle(name)}
         >
           {label}
+        </button>
+      ))}
+      {PLACE_FILTERS.filter((name) => query.get(name)).map((name) => (
+        <button
+          type="button"
+          class="chip on"
+          key={name}
+          onClick={() => setQuery({ [name]: null, cursor: null })}
+          aria-label={`Remove the filter ${name} ${query.get(name) ?? ''}`}
+        >
+          {name}: <Text>{query.get(name) ?? ''}</Text> <span aria-hidden="true">✕</span>
         </button>
       ))}
     </search>

@@ -105,7 +105,9 @@ export function pauseSome(
 ): void {
   const bodyOf = (fields: ReadonlyMap<string, string>): Record<string, unknown> => {
     const textOf = (name: string): string => (fields.get(name) ?? '').trim();
-    const [kind, key, note, minutes] = [textOf('kind'), textOf('key'), textOf('note'), textOf('minutes')];
+    const [kind, note, minutes] = [textOf('kind'), textOf('note'), textOf('minutes')];
+    // A key may begin or end with blanks.
+    const key = fields.get('key') ?? '';
     if (key === '' && kind !== 'type') throw new Error(`Name the ${NAMES[kind as Kind].toLowerCase()}.`);
     const forMs = Math.round(Number(minutes) * MINUTE_MS);
     if (minutes !== '' && !(forMs > 0)) throw new Error('Minutes must be a number above 0, or empty.');

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { callCounter, type Purged } from '../lib/answers.js';
 import { call, CallError, read, readIn } from '../lib/api.js';
 import { count, duration, rate } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
@@ -6,7 +7,7 @@ import { DEFAULT_POOL, type Place, v1 } from '../lib/place.js';
 import { type Polled, usePoll } from '../lib/poll.js';
 import { changesOf, fieldOf, SETTINGS } from '../lib/queue-settings.js';
 import { rawMembers } from '../lib/raw-json.js';
-import { href, hrefIn } from '../lib/router.js';
+import { hrefIn, hrefOfQueues } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import { type Page, type Queue, STATES, type Stats, type Worker } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
@@ -44,7 +45,7 @@ export function QueueView({ place, queue: name }: Props) {
   return (
     <>
       <p class="crumbs">
-        <a href={href([], { namespace: place.namespace })}>{place.namespace}</a> / queue
+        <a href={hrefOfQueues(place)}>{place.namespace}</a> / queue
       </p>
       <h1>
         <Text>{name}</Text>
@@ -201,11 +202,6 @@ function QueueActions({ place, shown, onChange }: { place: Place; shown: Shown; 
   );
 }
 
-interface Purged {
-  readonly jobs: Readonly<Record<string, number>>;
-  readonly complete: boolean;
-}
-const sumOf = ({ jobs }: Purged): number => Object.values(jobs).reduce((sum, one) => sum + one, 0);
 const perState = ({ jobs }: Purged): string =>
   Object.entries(jobs)
     .filter(([, jobs]) => jobs > 0)
@@ -214,11 +210,11 @@ const perState = ({ jobs }: Purged): string =>
 
 function purge(place: Place, queue: string, onChange: () => void): void {
   const path = v1(place, `/queues/${encodeURIComponent(queue)}/purge`);
-  let removed = 0;
+  const { sum, more } = callCounter();
   const states = (fields: ReadonlyMap<string, string>): string[] =>
     STATES.filter((state) => fields.get(state) === 'on');
   act({
-    ...{ title: `Purge ${queue}`, place, isDanger: true, after: onChange },
+    ...{ title: `Purge ${queue}`, place, isDanger: true, more, after: onChange },
     about: 'Deletes the jobs in the chosen states. It cannot be undone.',
     dryRun: async () => {
       const body = JSON.stringify({ states: STATES, dry_run: true });
@@ -239,12 +235,7 @@ function purge(place: Place, queue: string, onChange: () => void): void {
       return { method: 'POST', path, body: JSON.stringify({ states: states(fields) }) };
     },
     cli: (fields) => ['queue', 'purge', queue, '--state', states(fields).join(','), '--yes'],
-    done: ({ body }) => `${count(removed + sumOf(body as Purged))} jobs of ${queue} were deleted.`,
-    more: ({ body }, last) => {
-      if ((body as Purged).complete) return undefined;
-      removed += sumOf(body as Purged);
-      return last;
-    },
+    done: ({ body }) => `${count(sum(body))} jobs of ${queue} were deleted.`,
   });
 }
 

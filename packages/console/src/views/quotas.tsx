@@ -1,7 +1,7 @@
 import { read } from '../lib/api.js';
 import { count } from '../lib/format.js';
 import { linesOf, queryOf } from '../lib/lines.js';
-import { DEFAULT_POOL, type Place } from '../lib/place.js';
+import { DEFAULT_POOL, type Place, poolArgs } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { may } from '../lib/session.js';
 import { quotaArgs, quotaChanges, quotaField, type Quotas } from '../lib/token-forms.js';
@@ -51,12 +51,15 @@ export function QuotasSection({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      <ShellLines lines={linesOf({ method: 'GET', path }, null, ['quota', 'show', place.namespace])} />
+      <ShellLines
+        lines={linesOf({ method: 'GET', path }, null, ['quota', 'show', place.namespace, ...poolArgs(place)])}
+      />
     </section>
   );
 }
 
-function edit({ namespace }: Place, path: string, quotas: Quotas, onChange: () => void): void {
+function edit(place: Place, path: string, quotas: Quotas, onChange: () => void): void {
+  const { namespace } = place;
   act({
     ...{ title: `Save quotas of ${namespace}`, place: null, after: onChange },
     about: 'They hold on every server within a second. What is stored already stays.',
@@ -72,7 +75,7 @@ function edit({ namespace }: Place, path: string, quotas: Quotas, onChange: () =
       </div>
     ),
     call: (fields) => ({ method: 'PUT', path, body: JSON.stringify(quotaChanges(fields, quotas)) }),
-    cli: (fields) => quotaArgs(namespace, quotaChanges(fields, quotas)),
+    cli: (fields) => quotaArgs(place, quotaChanges(fields, quotas)),
     done: () => `The quotas of ${namespace} are saved.`,
   });
 }

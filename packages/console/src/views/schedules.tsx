@@ -9,7 +9,7 @@ import { sentenceOf } from '../lib/schedule.js';
 import { may } from '../lib/session.js';
 import type { Page, Recurring, Slot } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
-import { Ago, Badge, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Badge, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 /** Recurring jobs: when they run, what they made, what they skipped. */
 export function SchedulesView({ place }: { place: Place }) {
@@ -26,7 +26,7 @@ export function SchedulesView({ place }: { place: Place }) {
       <h1>Schedules</h1>
       {queue !== null && (
         <p>
-          <button type="button" class="chip on" onClick={() => setQuery({ queue: null })}>
+          <button type="button" class="chip on" onClick={() => setQuery({ queue: null, cursor: null })}>
             queue: {queue} <span aria-hidden="true">✕</span>
           </button>
         </p>
@@ -62,7 +62,9 @@ export function SchedulesView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
+      <Pages next={data?.next_cursor ?? null}>
+        <FirstPage />
+      </Pages>
       <ShellLines
         lines={linesOf({ method: 'GET', path: v1(place, path) }, place, [
           'recurring',
@@ -132,7 +134,7 @@ function ScheduleLine({
       {isOpen && (
         <tr>
           <td colSpan={7}>
-            <NextRuns place={place} id={id} />
+            <NextRuns place={place} id={id} queue={job.queue} />
           </td>
         </tr>
       )}
@@ -140,7 +142,7 @@ function ScheduleLine({
   );
 }
 
-function NextRuns({ place, id }: { place: Place; id: string }) {
+function NextRuns({ place, id, queue }: { place: Place; id: string; queue: string }) {
   const path = `/recurring/${encodeURIComponent(id)}/next?count=5`;
   const { data, error } = usePoll(
     `next ${id}`,
@@ -153,8 +155,7 @@ function NextRuns({ place, id }: { place: Place; id: string }) {
   return (
     <>
       <p>
-        The next {data.slots.length} runs.{' '}
-        <a href={hrefIn(place, ['jobs'], { queue: route.value.query.get('queue') })}>Its jobs</a> have ids
+        The next {data.slots.length} runs. <a href={hrefIn(place, ['jobs'], { queue })}>Its jobs</a> have ids
         that begin with <code>{id}-</code>.
       </p>
       <ul class="slots">

@@ -11,9 +11,12 @@ import type { Page, Target, TargetTest } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
 import { Ago, Badge, Empty, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
+/** A request to a target may take ten minutes, and the server some seconds more. */
+const TEST_LIMIT_MS = 610_000;
+
 /** Where the server pushes jobs to. */
 export function TargetsView({ place }: { place: Place }) {
-  const path = '/targets?limit=200';
+  const path = '/targets?limit=1000';
   const { data, error, reload } = usePoll('targets', (signal) => readIn<Page<Target>>(place, path, signal));
   const [test, setTest] = useState<{ name: string; answer: TargetTest } | null>(null);
   const isOff = error instanceof CallError && error.code === 'push_disabled';
@@ -122,7 +125,7 @@ function TargetLine(props: LineProps) {
       <td>
         {target.method}, at most {duration(target.timeout_ms)}
       </td>
-      <td class="buttons">{may('admin') && <TargetActions {...props} />}</td>
+      <td class="buttons">{may('operator') && <TargetActions {...props} />}</td>
     </tr>
   );
 }
@@ -142,6 +145,7 @@ function TargetActions({ place, target: { name, paused_at, breaker }, onChange, 
         title: `Test ${name}`,
         about: 'Sends one request with an empty job, and shows what comes back. No job changes.',
         place,
+        limitMs: TEST_LIMIT_MS,
       },
       call: () => ({ method: 'POST', path: path('test') }),
       cli: () => ['target', 'test', name],

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { CallError, read } from '../lib/api.js';
 import { linesOf, queryOf } from '../lib/lines.js';
-import { DEFAULT_POOL, type Place } from '../lib/place.js';
+import { DEFAULT_POOL, type Place, poolArgs } from '../lib/place.js';
 import { usePoll } from '../lib/poll.js';
 import { may } from '../lib/session.js';
 import { type Limiter, limiterText } from '../lib/token-forms.js';
@@ -72,7 +72,9 @@ export function TokensView({ place }: { place: Place }) {
       )}
       {data?.length === 0 && <Empty>No token: no program can use this namespace.</Empty>}
       {data !== undefined && data.length > 0 && <Tokens rows={data} onMade={setMade} onChange={reload} />}
-      <ShellLines lines={linesOf({ method: 'GET', path }, null, ['token', 'ls', place.namespace])} />
+      <ShellLines
+        lines={linesOf({ method: 'GET', path }, null, ['token', 'ls', place.namespace, ...poolArgs(place)])}
+      />
       <QuotasSection place={place} />
     </>
   );

@@ -7,7 +7,7 @@ import { hrefIn, route } from '../lib/router.js';
 import { may } from '../lib/session.js';
 import type { Page, Worker } from '../lib/types.js';
 import { act } from '../ui/action.jsx';
-import { Ago, Badge, Empty, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
+import { Ago, Badge, Empty, FirstPage, Pages, Problem, ShellLines, Table, Text } from '../ui/parts.jsx';
 
 /** The workers of a namespace, and what they have at hand. */
 export function WorkersView({ place }: { place: Place }) {
@@ -50,7 +50,9 @@ export function WorkersView({ place }: { place: Place }) {
           </tbody>
         </Table>
       )}
-      {data?.next_cursor != null && <Pages next={data.next_cursor} />}
+      <Pages next={data?.next_cursor ?? null}>
+        <FirstPage />
+      </Pages>
       <ShellLines lines={linesOf({ method: 'GET', path: v1(place, path) }, place, ['worker', 'ls'])} />
     </>
   );

@@ -205,4 +205,52 @@ whereThere('the console of a server with accounts', () => {
       }),
     LIMIT_MS,
   );
+
+  it(
+    'keeps what a view shows for the account that signs in again, and shows none of it to another one',
+    () =>
+      as('adam', '/n/shop/tokens', async (page) => {
+        const dialog = page.getByRole('dialog');
+        await page.getByRole('button', { name: 'Create a token' }).click();
+        await dialog.locator('[name=description]').fill('shown once');
+        await dialog.getByRole('button', { name: 'Create a token' }).click();
+        const made = page.getByLabel('The new token');
+        await made.waitFor();
+        const signInAfterTheEnd = async (account: string): Promise<void> => {
+          await at.app.admin('DELETE', '/accounts/adam/sessions', { headers: basicOf('adam') });
+          // The page reads at once when its updates go on.
+          for (const key of ['p', 'p']) await page.keyboard.press(key);
+          await page.getByLabel('Password').waitFor();
+          await signIn(page, account);
+        };
+        await signInAfterTheEnd('adam');
+        await made.waitFor();
+        await signInAfterTheEnd('olga');
+        await page.getByText('Tokens are for accounts with the role admin.').waitFor();
+        expect(await made.count()).toBe(0);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'lets an operator test, pause and resume a target, and no viewer',
+    async () => {
+      await at.call('PUT', '/targets/hooks', { url: 'https://hooks.example/in' });
+      await as('olga', '/n/shop/targets', async (page) => {
+        const row = page.getByRole('row').filter({ hasText: 'hooks' });
+        const dialog = page.getByRole('dialog');
+        await row.getByRole('button', { name: 'Test' }).waitFor();
+        for (const action of ['Pause', 'Resume']) {
+          await row.getByRole('button', { name: action }).click();
+          await dialog.getByRole('button', { name: `${action} hooks` }).click();
+        }
+        await row.getByRole('button', { name: 'Pause' }).waitFor();
+      });
+      await as('dana', '/n/shop/targets', async (page) => {
+        await page.getByRole('row').filter({ hasText: 'hooks' }).waitFor();
+        expect(await buttonsOf(page)).not.toContain('Pause');
+      });
+    },
+    LIMIT_MS,
+  );
 });
