@@ -272,6 +272,16 @@ describe('pumphouse import-lmstfy', () => {
     await here.close();
   });
 
+  it('imports nothing more after a signal, and continues when it is started again', async () => {
+    for (let i = 0; i < 10; i++) await lmstfy.publish(ns, 'q');
+    const ended = AbortSignal.abort(new Error('SIGINT: interrupted'));
+    for (const isDrain of [true, false])
+      await expect(run({ isDrain }, ended)).rejects.toThrow('SIGINT: interrupted');
+    expect(await lmstfy.redis.llen(`q/${ns}/q`)).toBe(10);
+    expect(await lmstfy.redis.exists('pumphouse:import:lock')).toBe(0);
+    expect(await run({ isDrain: true })).toMatchObject({ ready: 10 });
+  });
+
   it('follows a running lmstfy with --follow until it is stopped', async () => {
     const halt = new AbortController();
     const following = run({ isDrain: true, isFollow: true }, halt.signal);
@@ -317,7 +327,12 @@ describe('pumphouse import-lmstfy', () => {
     const source = await LmstfySource.open(redis.url);
     // The other Redis is a minute behind.
     jest.spyOn(source, 'nowMs').mockResolvedValue(Date.now() - 60_000);
-    const transfer = new Transfer(source, f.engine, { namespaces: null, isStopped: true }, new Tally());
+    const transfer = new Transfer(
+      source,
+      f.engine,
+      { namespaces: null, isStopped: true, signal: new AbortController().signal },
+      new Tally(),
+    );
     await transfer.copy();
     const job = await f.engine.jobs.find(ns, id);
     expect(Math.abs(job!.dueAtMs! - (Date.now() + 660_000))).toBeLessThan(5_000);

@@ -10,6 +10,9 @@ import { type RedisProcess, startRedis, testRedisUrl } from '../support/redis.js
 import { Audit } from './audit.js';
 import { EngineFixture, newJob } from './fixture.js';
 
+/** Ends no import. */
+const { signal: NEVER } = new AbortController();
+
 describe('import from lmstfy', () => {
   const ID = '01M7Z17XME660YPHBY512QCV';
 
@@ -211,7 +214,7 @@ describe('an import that is resumed', () => {
     /** @returns false if it was broken off */
     async function drain(engine: PoolEngine, breaker: Breaker): Promise<boolean> {
       const lock = await ImportLock.take(source);
-      const plan = { namespaces: null, isStopped: true };
+      const plan = { namespaces: null, isStopped: true, signal: NEVER };
       try {
         await new Transfer(breaker.over(source), breaker.over(engine), plan, new Tally()).drain(lock, true);
         return true;
@@ -279,7 +282,12 @@ describe('an import that is resumed', () => {
       });
       const tally = new Tally();
       const lock = await ImportLock.take(source);
-      await new Transfer(busy, f.engine, { namespaces: null, isStopped: false }, tally).drainAll(lock);
+      await new Transfer(
+        busy,
+        f.engine,
+        { namespaces: null, isStopped: false, signal: NEVER },
+        tally,
+      ).drainAll(lock);
       await lock.release();
 
       const counts = tally.entries()[0]?.[1];
@@ -287,6 +295,29 @@ describe('an import that is resumed', () => {
       expect(await f.engine.jobs.peekJob(f.ns, 'q', id)).toEqual(
         isMoved ? expect.objectContaining({ state: 'ready' }) : null,
       );
+      await f.close();
+    });
+
+    it('ends before its next batch after a signal, and leaves nothing half done', async () => {
+      const f = await EngineFixture.open();
+      await lmstfy.redis.flushall(); // its own Redis
+      for (let i = 0; i < 100; i++) await lmstfy.publish(f.ns, 'q', { body: String(i) });
+      const halt = new AbortController();
+      const halting = new Proxy(source, {
+        get: (target, name) => {
+          if (name !== 'take') return Reflect.get(target, name, target) as unknown;
+          return (...args: Parameters<LmstfySource['take']>) => {
+            halt.abort(new Error('SIGINT'));
+            return source.take(...args);
+          };
+        },
+      });
+      const lock = await ImportLock.take(source);
+      const plan = { namespaces: null, isStopped: false, signal: halt.signal };
+      const ended = new Transfer(halting, f.engine, plan, new Tally()).drainAll(lock);
+      await expect(ended).rejects.toThrow('SIGINT');
+      expect([await f.size('q'), await lmstfy.redis.llen(`q/${f.ns}/q`)]).toEqual([64, 36]);
+      await lock.release();
       await f.close();
     });
 
@@ -310,7 +341,12 @@ describe('an import that is resumed', () => {
           },
         });
       const copy = (most: number): Promise<void> =>
-        new Transfer(consumed(most), f.engine, { namespaces: null, isStopped: false }, new Tally()).copy();
+        new Transfer(
+          consumed(most),
+          f.engine,
+          { namespaces: null, isStopped: false, signal: NEVER },
+          new Tally(),
+        ).copy();
 
       await copy(1);
       expect(await f.size('q')).toBe(100);

@@ -72,15 +72,15 @@ export class AdminClient {
     const signal = AbortSignal.timeout(timeoutMs);
     const { status, text } = await this.send(request, signal).catch((error: unknown) => {
       const why = signal.aborted ? `no answer within ${String(timeoutMs / 1000)} s` : reasonOf(error);
-      throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, {
+      throw new Unreachable(`cannot reach the admin port at ${addressOf(url)}: ${why}`, {
         ...{ cause: error, hint: signal.aborted ? SLOW : NO_ANSWER },
       });
     });
     if (status < 300) return text === '' ? undefined : parse(text, url);
     const reason = errorIn(text) ?? `HTTP status ${String(status)}`;
     if (status === 404 && reason === API_NOT_FOUND)
-      throw new Unreachable(`${url.origin} is the API, and not the admin port`, { hint: NOT_ADMIN });
-    if (status >= 500) throw new Unreachable(`${url.origin} failed: ${reason}`);
+      throw new Unreachable(`${addressOf(url)} is the API, and not the admin port`, { hint: NOT_ADMIN });
+    if (status >= 500) throw new Unreachable(`${addressOf(url)} failed: ${reason}`);
     throw new Refused(status === 401 ? `${reason}: ${this.accountRule()}` : reason, status);
   }
 
@@ -95,7 +95,7 @@ export class AdminClient {
     signal: AbortSignal,
   ): Promise<{ status: number; text: string }> {
     const { url, account, tls } = this.target;
-    const address = new URL(path.map(encodeURIComponent).join('/'), `${url.origin}/`);
+    const address = new URL(path.map(encodeURIComponent).join('/'), `${addressOf(url)}/`);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.set(name, value);
     }
@@ -105,6 +105,11 @@ export class AdminClient {
     const body = json === undefined ? {} : { body: JSON.stringify(json) };
     return httpCall({ method, url: address, headers, tls, signal, ...body });
   }
+}
+
+/** Without credentials, and without a slash at its end. A proxy may serve the admin port under a path. */
+export function addressOf({ origin, pathname }: URL): string {
+  return `${origin}${/* guard: admin-port-under-a-path */ pathname.replace(/\/+$/, '')}`;
 }
 
 function reasonOf(error: unknown): string {
@@ -117,7 +122,7 @@ function parse(text: string, url: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Unreachable(`the server at ${url.origin} is not a Pumphouse admin port`, {
+    throw new Unreachable(`the server at ${addressOf(url)} is not a Pumphouse admin port`, {
       ...{ cause: error, hint: NOT_ADMIN },
     });
   }

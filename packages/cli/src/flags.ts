@@ -201,6 +201,8 @@ function kindOf(name: string, { text, schema, isMoment, of }: DeclaredField): Ki
 
 function checked(name: string, field: DeclaredField, value: unknown): unknown {
   if (field.isRight(value) || (field.isNullable && value === null)) return value;
+  // A shell has no null.
+  if (field.isNullable && /* guard: empty-flag-is-null */ value === '') return null;
   throw new InvalidArgumentError(sentence(`It ${ruleOf(name, field, value)}`));
 }
 

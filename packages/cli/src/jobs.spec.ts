@@ -371,6 +371,23 @@ describe('pumphouse job, queue and dead', () => {
     expect(err).toContain('pumphouse: lines 1 to 64 are stored; continue after them\n');
   });
 
+  it('job publish --lines stores nothing again under the same idempotency key', async () => {
+    const lines = Array.from({ length: 70 }, (_, i) => `${String(i)}\n`).join('');
+    const publish = () =>
+      cli.callWith(lines, 'job', 'publish', queue, '--lines', '--idempotency-key', `k-${queue}`);
+    const first = await publish();
+    expect([first.code, first.out.trimEnd().split('\n').length]).toEqual([0, 70]);
+    expect(await publish()).toEqual(first);
+    expect((await client.queues.get(queue)).counts.ready).toBe(70);
+  });
+
+  it('job publish --lines names the lines that may be stored if there is no answer', async () => {
+    const server = ['--url', 'http://127.0.0.1:1', '--timeout', '0.5'];
+    const { code, err } = await cli.callWith('1\n2\n', 'job', 'publish', queue, '--lines', ...server);
+    expect(code).toBe(2);
+    expect(err).toContain('pumphouse: lines 1 to 2 may be stored. Send all again only if');
+  });
+
   it('queue purge draws its progress on a terminal, and not with --json', async () => {
     await client.publishMany([{ queue }, { queue }]);
     const terminal = new TestTerminal();
@@ -532,6 +549,11 @@ describe('pumphouse job, queue and dead', () => {
       const { pauses } = await client.queues.get(queue);
       expect(pauses).toMatchObject([{ type: 'sms', note: 'provider is down' }]);
       expect((await cli.call('queue', 'resume', queue, '--type', 'sms')).out).toBe(`resumed ${queue}\n`);
+      expect(await client.queues.get(queue)).toMatchObject({ pauses: [] });
+      // Jobs without a type.
+      expect((await cli.call('queue', 'pause', queue, '--type', '')).code).toBe(0);
+      expect(await client.queues.get(queue)).toMatchObject({ pauses: [{ type: null }] });
+      expect((await cli.call('queue', 'resume', queue, '--type', '')).code).toBe(0);
       expect(await client.queues.get(queue)).toMatchObject({ pauses: [] });
     });
 

@@ -39,6 +39,17 @@ export function jsonValue(text: string): unknown {
   }
 }
 
+/** JSON that this program can read and write again without a change. */
+export function exactJson(text: string): unknown {
+  const value = jsonValue(text);
+  const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/-?\d[\d.eE+-]*/g) ?? [];
+  const changed = numbers.find((one) => /^-?\d+$/.test(one) && !Number.isSafeInteger(Number(one)));
+  if (/* guard: large-numbers-are-not-changed */ changed === undefined) return value;
+  throw new InvalidArgumentError(
+    `It has ${changed}, which would be changed: write it as text, in double quotes.`,
+  );
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

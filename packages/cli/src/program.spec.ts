@@ -117,6 +117,34 @@ describe('the command line with an admin port', () => {
     ]);
   });
 
+  it('reads a chosen token from a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-token-'));
+    const file = join(folder, 'token');
+    writeFileSync(file, 'chosen-token-of-a-file\n');
+    answer = { status: 201, body: '{"token":"T1"}' };
+    await call('token', 'create', 'mail', '-d', 'x', '--token', `@${file}`, '--admin', url);
+    await call('token', 'rotate', 'mail', 'T1', '--token', `@${file}`, '--admin', url);
+    const missing = await call('token', 'rotate', 'mail', 'T1', '--token', '@/none', '--admin', url);
+    rmSync(folder, { recursive: true });
+    expect(calls.map(({ request }) => request)).toEqual([
+      'POST /token/mail?description=x&token=chosen-token-of-a-file',
+      'POST /token/mail/T1/rotate?token=chosen-token-of-a-file',
+    ]);
+    expect([missing.code, missing.err]).toEqual([
+      2,
+      expect.stringContaining('cannot read the token in /none'),
+    ]);
+  });
+
+  it('calls an admin port that a proxy serves under a path', async () => {
+    answer = { status: 200, body: '["default"]' };
+    for (const path of ['', '/', '/pumphouse/admin', '/pumphouse/admin/'])
+      expect((await call('pools', '--admin', `${url}${path}`)).code).toBe(0);
+    expect(calls.map(({ request }) => request)).toEqual([
+      ...['GET /pools', 'GET /pools', 'GET /pumphouse/admin/pools', 'GET /pumphouse/admin/pools'],
+    ]);
+  });
+
   it('escapes names in paths', async () => {
     answer = { status: 204, body: '' };
     expect(await call('token', 'rm', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });

@@ -9,7 +9,8 @@ const { stdin, stdout, stderr } = process;
 
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that ends early, as `head` does, is no error.
+    // A reader that ends early, as `head` does, is no error. Without one for messages, the work goes on.
+    if (error.code === 'EPIPE' && stream === stderr) return;
     if (error.code === 'EPIPE') process.exit();
     if (stream === stdout) stderr.write(`pumphouse: cannot write the output: ${fileProblem(error)}\n`);
     process.exit(EXIT.failed);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { Pumphouse, type PumphouseOptions, type TlsOptions } from '@pumphouse/client';
 import { type Command, Option } from 'commander';
-import { AdminClient, Unreachable } from './admin-client.js';
+import { addressOf, AdminClient, Unreachable } from './admin-client.js';
 import { PemError, readPemFile } from '#src/config/pem-files';
 import { type Context, contextFile, readContext, type TlsFiles } from './context.js';
 import { fileText } from './input.js';
@@ -18,6 +18,8 @@ export interface Session extends Output {
   readonly client: Pumphouse;
   readonly admin: AdminClient;
   readonly namespace: string | undefined;
+  /** The pool of the token. Undefined: the default pool, or there is no token. */
+  readonly pool: string | undefined;
   /** Options of this line that another command needs to reach the same server; a secret only as `@FILE`. */
   readonly repeated: readonly string[];
 }
@@ -177,6 +179,10 @@ export function openSession(command: Command, output: Output): Session {
     progressTo: /* guard: json-has-no-progress-bar */ isJson ? undefined : output.progressTo,
     timeoutMs,
     namespace: given.namespace ?? context.namespace,
+    get pool() {
+      const token = given.token ?? context.token;
+      return token === undefined ? undefined : /^([^:]+):/.exec(secretOf(token, 'the token'))?.[1];
+    },
     get repeated() {
       return repeatedOptions(command);
     },
@@ -236,8 +242,11 @@ function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Ad
   return new AdminClient({ url, account, timeoutMs, tls: tlsOf(filesOf(given, context)) });
 }
 
+/** Another path of the same host may be another server. */
 function isSameServer(given: string | undefined, kept: string): boolean {
-  return given === undefined || URL.parse(given)?.origin === URL.parse(kept)?.origin;
+  const [one, other] = [given ?? kept, kept].map((text) => URL.parse(text));
+  if (given === undefined) return true;
+  return one != null && other != null && addressOf(one) === addressOf(other);
 }
 
 function missing(what: string, option: string, variable: string): Unreachable {

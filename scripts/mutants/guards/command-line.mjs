@@ -8,6 +8,44 @@ const TLS = 'test/api/tls.spec.ts';
  */
 export const COMMAND_LINE = [
   {
+    id: 'empty-flag-is-null',
+    name: 'command line: an empty flag of a nullable field is null',
+    off: { with: 'false' },
+    spec: 'packages/cli/src/jobs.spec.ts',
+    test: 'pumphouse job, queue and dead › pumphouse queue › pauses and resumes jobs of a type',
+  },
+  ...[
+    [
+      'chosen-token-from-file',
+      'a chosen token is read from its file',
+      { with: 'token' },
+      'reads a chosen token from a file',
+    ],
+    [
+      'admin-port-under-a-path',
+      'the path of the admin port is kept',
+      { with: "''" },
+      'calls an admin port that a proxy serves under a path',
+    ],
+  ].map(([id, name, off, test]) => ({
+    ...{ id, name: `command line: ${name}`, off, spec: 'packages/cli/src/program.spec.ts' },
+    test: `the command line with an admin port › ${test}`,
+  })),
+  {
+    id: 'large-numbers-are-not-changed',
+    name: 'command line: a number is not changed',
+    off: 'true',
+    spec: 'packages/cli/src/commands/variable-command.spec.ts',
+    test: 'pumphouse variable › refuses a number that it would change, and sends others',
+  },
+  {
+    id: 'doctor-checks-its-pool',
+    name: 'command line: doctor looks at the tokens of its own pool',
+    off: { with: 'pool: undefined' },
+    spec: 'packages/cli/src/commands/doctor-command.spec.ts',
+    test: 'pumphouse doctor › counts the tokens of the pool of its own token',
+  },
+  {
     id: 'repeated-options-have-no-secret',
     name: 'command line: no secret of a line is repeated in a remedy',
     off: 'true',

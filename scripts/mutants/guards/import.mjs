@@ -9,6 +9,13 @@ const COMMAND = 'test/api/import-lmstfy.spec.ts';
  */
 export const IMPORT = [
   {
+    id: 'import-ends-by-a-signal',
+    name: 'import: a signal ends it before its next batch',
+    off: 'remove',
+    spec: 'test/engine/import.spec.ts',
+    test: 'an import that is resumed › a drain of a lmstfy server › ends before its next batch after a signal, and leaves nothing half done',
+  },
+  {
     id: 'import-knows-done',
     name: 'import: an imported job is known although it is done',
     off: 'remove',

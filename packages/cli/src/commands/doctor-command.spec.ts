@@ -37,6 +37,13 @@ describe('pumphouse doctor', () => {
     await app.stop();
   });
 
+  it('counts the tokens of the pool of its own token', async () => {
+    const { all } = await doctor('--token', 'other:a-token-of-20-characters');
+    expect(all.find(({ check }) => check.startsWith('tokens'))).toMatchObject({
+      ...{ status: 'problem', found: 'the pool was not exists' },
+    });
+  });
+
   async function doctor(...args: string[]): Promise<{ code: number | null; all: Finding[] }> {
     const { code, out } = await cli.call('doctor', '--json', ...args);
     return { code, all: JSON.parse(out) as Finding[] };

@@ -125,15 +125,20 @@ async function checkLoops({ admin }: Session): Promise<Finding[]> {
   return loopFindings(field(await admin.call({ method: 'GET', path: ['loops'] }), 'loops'));
 }
 
-async function checkTokens({ admin, namespace }: Session): Promise<Finding[]> {
+async function checkTokens({ admin, namespace, pool }: Session): Promise<Finding[]> {
   if (namespace === undefined) return [];
-  const query = { details: 'true' };
+  const query = { /* guard: doctor-checks-its-pool */ pool, details: 'true' };
   const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
   const tokens = entriesOf(field(listed, 'details'));
   const check = `tokens of ${namespace}`;
+  const ofPool = pool === undefined ? '' : ` --pool ${pool}`;
   if (tokens.length === 0)
     return [
-      problem(check, 'there is none', `Make one: pumphouse token create ${namespace} -d "what it is for"`),
+      problem(
+        check,
+        'there is none',
+        `Make one: pumphouse token create ${namespace}${ofPool} -d "what it is for"`,
+      ),
     ];
   const ending = tokens.filter(([, details]) => {
     const end = field(details, 'expires_at');

@@ -30,6 +30,8 @@ interface ImportModule {
   ) => Promise<void>;
 }
 
+const INTERRUPTED = 'the import was interrupted; the same command continues from here';
+
 /** `pumphouse import-lmstfy` */
 export function importCommand(output: Output): Command {
   return new Command('import-lmstfy')
@@ -75,7 +77,7 @@ async function run(given: Given, output: Output): Promise<void> {
   const path = join(import.meta.dirname, '..', 'import', 'command.js');
   const { importLmstfy } = (await import(pathToFileURL(path).href)) as ImportModule;
   const halt = new AbortController();
-  const end = (): void => halt.abort();
+  const end = (signal: NodeJS.Signals): void => halt.abort(new Error(`${signal}: ${INTERRUPTED}`));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
   try {
     await importLmstfy(optionsOf(given), { ...output, signal: halt.signal });

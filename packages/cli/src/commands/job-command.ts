@@ -96,7 +96,10 @@ function publishCommand(open: OpenSession): Command {
     .argument('[data]', 'JSON; left out or -: the standard input');
   return JOB.addTo(command)
     .addOption(WAIT)
-    .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
+    .option(
+      '--idempotency-key <key>',
+      'repeating the publish with the same key stores nothing; with --lines, in the same order',
+    )
     .option('--idempotency-ttl <time>', 'how long the key counts: 1s to 30d (default: 1d)', duration)
     .option(
       '--durability <level>',
@@ -106,8 +109,8 @@ function publishCommand(open: OpenSession): Command {
     .option('--lines', 'each line of the standard input is the data of a job')
     .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
       const { lines, id, unique, idempotencyKey, idempotencyTtl, wait } = options;
-      if (lines === true && (data ?? id ?? unique ?? idempotencyKey ?? wait) !== undefined)
-        command.error('error: --lines cannot be used with data, --id, --unique, --idempotency-key or --wait');
+      if (lines === true && (data ?? id ?? unique ?? wait) !== undefined)
+        command.error('error: --lines cannot be used with data, --id, --unique or --wait');
       if (idempotencyTtl !== undefined && idempotencyKey === undefined)
         command.error('error: --idempotency-ttl needs --idempotency-key');
       const session = open(command);
@@ -201,8 +204,9 @@ async function publishAndWait(
   if (state !== 'done') throw new Refused(`${id} is not done: it is ${state ?? 'gone'}`, 0);
 }
 
-/** Batches are stored one after the other. After an error the ids of those that are stored are printed, too. */
+/** Batches are stored one after the other, each with a key of its own. After an error the ids of those that are stored are printed, too. */
 async function publishLines(session: Session, queue: string, options: PublishOptions): Promise<void> {
+  const { idempotencyKey, idempotencyTtl } = options;
   const jobs = linesOf(await inputOf(session)).map((line, i) =>
     jobOf(queue, line, options, `line ${String(i + 1)}`),
   );
@@ -211,20 +215,31 @@ async function publishLines(session: Session, queue: string, options: PublishOpt
     await withProgress(session, jobs.length, async (progress) => {
       while (published.length < jobs.length) {
         const batch = jobs.slice(published.length, published.length + BATCH);
-        published.push(
-          ...(await session.client.publishMany(batch, known({ durability: options.durability }))),
-        );
+        const key = idempotencyKey && `${idempotencyKey}.${String(published.length)}`;
+        const rest = { idempotencyTtlMs: idempotencyTtl, durability: options.durability };
+        published.push(...(await session.client.publishMany(batch, known({ idempotencyKey: key, ...rest }))));
         progress(published.length);
       }
     });
   } catch (error) {
-    const stored = `lines 1 to ${String(published.length)} are stored; continue after them`;
-    if (!session.isJson && published.length > 0) session.err(`pumphouse: ${stored}\n`);
+    if (!session.isJson) session.err(storedText(published.length, jobs.length, error));
     throw error;
   } finally {
     const ids = published.map(({ id }) => `${printable(id)}\n`).join('');
     session.out(session.isJson ? json(published) : ids);
   }
+}
+
+/** What is stored of some lines. Without an answer, or with an error of the server, the last batch may be stored or not. */
+function storedText(stored: number, all: number, error: unknown): string {
+  const isKnown = isPumphouseError(error) && error.status >= 400 && error.status < 500;
+  const last = Math.min(stored + BATCH, all);
+  const maybe = `lines ${String(stored + 1)} to ${String(last)} may be stored`;
+  const advice = 'Send all again only if an --idempotency-key was given, and with the same one.';
+  if (!isKnown && stored > 0)
+    return `pumphouse: lines 1 to ${String(stored)} are stored, and ${maybe}. ${advice}\n`;
+  if (!isKnown) return `pumphouse: ${maybe}. ${advice}\n`;
+  return stored > 0 ? `pumphouse: lines 1 to ${String(stored)} are stored; continue after them\n` : '';
 }
 
 async function inputOf({ input }: Session): Promise<Buffer> {

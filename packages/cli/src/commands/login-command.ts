@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { AdminClient } from '../admin-client.js';
+import { addressOf, AdminClient } from '../admin-client.js';
 import { type Context, contextFile, deleteContext, writeContext } from '../context.js';
 import { textIn, typedSecret } from '../input.js';
 import { json, type Output, printable } from '../print.js';
@@ -67,7 +67,7 @@ async function checkedContext(command: Command, output: Output): Promise<Context
   const user = accountOf(account, adminUrl);
   const target = { url: adminUrl, account: user, timeoutMs: withinMs, tls };
   await new AdminClient(target).call({ method: 'GET', path: ['version'] });
-  return { ...context, admin: adminUrl.origin, ...(user === undefined ? {} : { account: user }) };
+  return { ...context, admin: addressOf(adminUrl), ...(user === undefined ? {} : { account: user }) };
 }
 
 function withoutPassword({ origin, pathname }: URL): string {

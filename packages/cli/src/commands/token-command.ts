@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { columns, entriesOf, field, json, type Output, plainJson, table } from '../print.js';
-import type { OpenSession } from '../session.js';
+import { type OpenSession, secretOf } from '../session.js';
 import { limitWords } from './limit-command.js';
 
 const HEADINGS = ['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'];
@@ -41,15 +41,18 @@ function createCommand(open: OpenSession): Command {
     .description('create a token and print it')
     .argument('<namespace>')
     .requiredOption('-d, --description <text>', 'the purpose of the token')
-    .option('--token <text>', 'this token, of at least 20 characters, instead of a generated one')
+    .option(
+      '--token <text>',
+      'this token, of at least 20 characters, instead of a generated one; @FILE reads it',
+    )
     .option('--pool <name>', 'the pool of the token (default: the default pool)')
     .option('--verbs <list>', 'its permissions: publish, consume, admin, push (default: all)')
     .option('--queues <list>', 'queue patterns: only these queues; * matches any characters (default: all)')
     .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
     .action(async (namespace: string, options: CreateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const { description, token, pool, verbs, queues, expires } = options;
-      const query = { description, token, pool, verbs, queues, expires };
+      const { description, pool, verbs, queues, expires } = options;
+      const query = { description, token: chosenToken(options), pool, verbs, queues, expires };
       const made = await admin.call({ method: 'POST', path: ['token', namespace], query });
       out(isJson ? plainJson(made) : `${String(field(made, 'token'))}\n`);
     });
@@ -119,6 +122,11 @@ function showCommand(open: OpenSession): Command {
     });
 }
 
+/** @throws {Unreachable} its file cannot be read */
+function chosenToken({ token }: { readonly token?: string }): string | undefined {
+  return token === undefined ? undefined : /* guard: chosen-token-from-file */ secretOf(token, 'the token');
+}
+
 interface RotateOptions {
   readonly grace?: string;
   readonly expires?: string;
@@ -134,10 +142,11 @@ function rotateCommand(open: OpenSession): Command {
     .argument('<token>', 'with its prefix if it has one: pool:token')
     .option('--grace <time>', 'how long the old token stays valid: 90s, 15m, 1h, 2d (default: not at all)')
     .option('--expires <when>', 'when the new token expires (default: as the old one)')
-    .option('--token <text>', 'this new token, without a prefix, instead of a generated one')
+    .option('--token <text>', 'this new token, without a prefix, instead of a generated one; @FILE reads it')
     .action(async (namespace: string, old: string, options: RotateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const { grace, expires, token } = options;
+      const { grace, expires } = options;
+      const token = chosenToken(options);
       const path = ['token', namespace, old, 'rotate'];
       const made = await admin.call({ method: 'POST', path, query: { grace, expires, token } });
       out(isJson ? plainJson(made) : `${String(field(made, 'token'))}\n`);

@@ -38,6 +38,17 @@ describe('pumphouse variable', () => {
     expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('variable_not_found')]);
   });
 
+  it('refuses a number that it would change, and sends others', async () => {
+    const { code, err } = await cli.call('variable', 'set', 'big', '{"a":[1,-12345678901234567890]}');
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('It has -12345678901234567890, which would be changed: write it as text'),
+    ]);
+    const fine = String.raw`{"text":"12345678901234567890","quoted":"\"1e999","n":-9007199254740991,"x":1.5e3}`;
+    expect((await cli.call('variable', 'set', 'fine', fine)).code).toBe(0);
+    expect(JSON.parse((await cli.call('variable', 'show', 'fine')).out)).toEqual(JSON.parse(fine));
+  });
+
   it('refuses a value that is not JSON before anything is sent', async () => {
     const { code, err } = await cli.call('variable', 'set', 'a', 'shop@example.com');
     expect([code, err]).toEqual([2, expect.stringContaining('It must be JSON.')]);

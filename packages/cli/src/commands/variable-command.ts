@@ -1,6 +1,6 @@
 import type { Variable } from '@pumphouse/client';
 import { Command } from 'commander';
-import { jsonValue } from '../parse.js';
+import { exactJson } from '../parse.js';
 import { plainJson, printable, table } from '../print.js';
 import type { OpenSession } from '../session.js';
 
@@ -52,7 +52,7 @@ function setCommand(open: OpenSession): Command {
   return new Command('set')
     .description('create or replace a variable')
     .argument('<name>')
-    .argument('<value>', `JSON: text in double quotes, as '"a text"'`, jsonValue)
+    .argument('<value>', `JSON: text in double quotes, as '"a text"'`, exactJson)
     .action(async (name: string, value: unknown, _options: object, command: Command) => {
       const { client, isJson, out } = open(command);
       await client.variables.set(name, value);

@@ -43,7 +43,7 @@ export interface ImportOptions {
   readonly isSameRedis: boolean;
 }
 
-/** Output, and the signal that ends a run with `--follow`. */
+/** Output, and the signal that ends the run. */
 export interface ImportSession extends Output {
   readonly signal: AbortSignal;
 }
@@ -128,7 +128,7 @@ class Run {
       await survey.count(this.tally);
       return;
     }
-    const plan = { namespaces: this.namespaces, isStopped };
+    const plan = { namespaces: this.namespaces, isStopped, signal: this.session.signal };
     const transfer = new Transfer(this.source, new PoolEngine(this.target.pool), plan, this.tally);
     if (!isDrain) {
       await this.reporting(survey, () => transfer.copy());
@@ -136,7 +136,10 @@ class Run {
     }
     const lock = await ImportLock.take(this.source);
     try {
-      await this.reporting(survey, () => transfer.drainAll(lock));
+      await this.reporting(survey, () => transfer.drainAll(lock)).catch((error: unknown) => {
+        // Its usual end.
+        if (!isFollow || !this.session.signal.aborted) throw error;
+      });
       if (isFollow) await this.follow(transfer, lock);
     } finally {
       await lock.release().catch(() => undefined);
@@ -178,6 +181,7 @@ class Run {
         await transfer.drain(lock, isCheck);
         if (this.tally.stored === before) pauseMs = IDLE_MS;
       } catch (error) {
+        if (this.session.signal.aborted) break;
         err(`pumphouse: ${messageOf(error)}; trying again\n`);
         pauseMs = AFTER_FAILURE_MS;
         await lock.release().catch(() => undefined);

@@ -24,9 +24,11 @@ export interface TransferPlan {
   readonly namespaces: ReadonlySet<string> | null;
   /** The lmstfy server and its workers have stopped: also import their leased jobs. */
   readonly isStopped: boolean;
+  /** Ends the import before its next step, with its reason. */
+  readonly signal: AbortSignal;
 }
 
-/** Imports the jobs of a lmstfy server. Each step may be interrupted and repeated. */
+/** Imports the jobs of a lmstfy server. Each step may be interrupted and repeated. All throw the reason of the signal. */
 export class Transfer {
   private readonly store: JobStore;
 
@@ -86,6 +88,7 @@ export class Transfer {
   async copy(): Promise<void> {
     // The timer first: a job that becomes due in the meantime is found again in its queue.
     for await (const page of this.source.scanTimer()) {
+      this.plan.signal.throwIfAborted();
       await this.store.store(page.flatMap((member) => this.foundIn(member) ?? []));
     }
     for (const name of await this.queues(true)) {
@@ -102,6 +105,8 @@ export class Transfer {
   private async drainList(lock: ImportLock, kind: ListKind, name: QueueName): Promise<void> {
     // Jobs published in the meantime wait for the next round, so that one queue does not delay the others.
     for (let left = await this.source.length(kind, name); left > 0;) {
+      // guard: import-ends-by-a-signal
+      this.plan.signal.throwIfAborted();
       const taken = await this.source.take(kind, name, Math.min(left, BATCH));
       if (taken.length === 0) return;
       left -= taken.length;
@@ -121,6 +126,7 @@ export class Transfer {
     this.tally.clear('left');
     const nowS = (await this.source.nowMs()) / 1_000;
     for (let skip = 0; ;) {
+      this.plan.signal.throwIfAborted();
       const page = await this.source.readTimer(skip, PAGE);
       if (page.length === 0) return;
       const ours = page.filter((member) => this.isOurs(member, nowS));
@@ -169,6 +175,7 @@ export class Transfer {
       const [oldest] = await this.source.read(kind, name, 0, 1);
       if (!oldest) return;
       for (let skip = 0; ; skip += BATCH) {
+        this.plan.signal.throwIfAborted();
         const entries = await this.source.read(kind, name, skip, BATCH);
         if (entries.length === 0) break;
         await this.store.store(this.sort(kind, name, entries).found);
