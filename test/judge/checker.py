@@ -17,6 +17,8 @@ SEEN = 250 * MS
 HANG_UP_TTR = 600_000 * MS
 #: A request that was sent during a partition may arrive so much later: then its sender has given it up.
 LATE = 2_000 * MS
+#: A job of a slot is leased so soon.
+LINGER = 30_000 * MS
 #: A step back of Redis's clock by at most so many seconds is a correction.
 MOST_CORRECTED_S = 5
 
@@ -277,17 +279,24 @@ class Checker:
                 if running > most:
                     yield f"{queue}: {running} leases at once, {most} are allowed ({lease})"
 
+    def comes_again(self, firsts):
+        """Whether a slot with jobs, given by their first leases, may have come twice: its first job is lost, or Redis's clock was set back
+        between them by more than a correction. This is documented.
+        """
+        began, ended = min(one.t0 for one in firsts), max(one.t1 for one in firsts)
+        jumps = [one for one in self.faults if one["step"] < -MOST_CORRECTED_S]
+        return bool(self.losses) or any(one["t0"] <= ended and one["t1"] + LINGER >= began for one in jumps)
+
     def slots(self):
         """A slot of a recurring job made two jobs, or none."""
-        jobs = defaultdict(set)
+        jobs = defaultdict(dict)
         for lease in self.leases:
             if lease.queue == "cron":
-                jobs[lease.slot].add(lease.id)
-        # A clock that is set back by more than a correction: slots come again. This is documented. So do those that are lost.
-        comes_again = any(one["step"] < -MOST_CORRECTED_S for one in self.faults) or bool(self.losses)
-        for slot, ids in jobs.items():
-            if len(ids) > 1 and not comes_again:
-                yield f"slot {slot}: {len(ids)} jobs, {sorted(ids)}"
+                first = jobs[lease.slot].setdefault(lease.id, lease)
+                jobs[lease.slot][lease.id] = min(first, lease, key=lambda one: one.t0)
+        for slot, firsts in jobs.items():
+            if len(firsts) > 1 and not self.comes_again(firsts.values()):
+                yield f"slot {slot}: {len(firsts)} jobs, {sorted(firsts)}"
         seconds = sorted(int(epoch(slot)) for slot in jobs)
         if self.jumps or self.losses or any(one["name"] in ("full memory", "full disk") for one in self.faults):
             return  # Slots may be skipped: this is documented.

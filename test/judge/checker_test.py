@@ -153,6 +153,12 @@ class Judgement(unittest.TestCase):
         self.expect(history.fault(5, "clock jump", step=-2), "slots")
         self.expect(history.fault(6, "clock jump", step=-30))
 
+    def test_two_jobs_of_a_slot_long_after_a_jump(self):
+        history = History().fault(6, "clock jump", step=-30)
+        for identity in ("a", "b"):
+            history.lease(40_000, identity, 1, queue="cron", body="slot", slot="2030-01-01T00:00:00.000Z")
+        self.expect(history, "slots")
+
     def test_a_slot_without_a_job(self):
         history = History()
         for second in (0, 1, 3):

@@ -20,6 +20,8 @@ MAX_RUNNING = 4
 KEYS = 8
 PARTS = 5
 TTR_MS = 3_000
+#: This share of the jobs that were leased before takes up to so many seconds, which is less than a lease.
+AGAIN_SLOWLY, MOST_SLOW_S = 0.4, 1.0
 #: Of a client that hangs up: no client has such a lease, and it must not last.
 HANG_UP_TTR_MS = 600_000
 #: Statuses of a batch of acks: the job has ended.
@@ -314,6 +316,10 @@ class Worker(Caller):
         chance = 1.0 if self.run.drains.is_set() else self.random.random()
         queue = job["queue"]
         time.sleep(self.random.uniform(0, 0.004))
+        if job["attempts"] > 1 and queue not in ("dying", *SPARED) and chance < AGAIN_SLOWLY:
+            # The holder before may have stalled: its late call must find this lease, and not the end of the job.
+            time.sleep(self.random.uniform(0, MOST_SLOW_S))
+            chance = 1.0
         if queue == "dying" and chance < 0.5:
             self.settle(job, "fail") if chance < 0.1 else self.settle(job, "retry", delay_ms=100)
         elif queue in SPARED:
@@ -348,7 +354,7 @@ class Worker(Caller):
 def kept_of(job):
     """What the history has of a leased job."""
     body = {name: job["data"][name] for name in ("p", "n")} if isinstance(job["data"], dict) else job["data"]
-    return {**{name: job[name] for name in ("id", "lease", "queue", "published_at")}, "body": body}
+    return {**{name: job[name] for name in ("id", "lease", "queue", "published_at", "attempts")}, "body": body}
 
 
 def left(address, token):
