@@ -61,7 +61,7 @@ func each[Item any](cursor string, page func(cursor string) (*Page[Item], error)
 func (c *Client) remove(ctx context.Context, path string, query queryValues) error {
 	err := c.send(ctx, call{method: "DELETE", path: path, query: url.Values(query), isRepeatable: true}, nil)
 	var refused *Error
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && !refused.isOfProxy() && refused.Attempts > 1 {
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && !refused.isOfProxy() && refused.mayBeDone {
 		return nil
 	}
 	return err

@@ -24,6 +24,8 @@ const (
 	maxKeyTTL      = 30 * 24 * time.Hour
 	// maxJobs is the number of jobs of one call of the API.
 	maxJobs = 64
+	// maxKey is the length of the longest idempotency key.
+	maxKey = 255
 )
 
 // Config says where a client's server is.
@@ -157,6 +159,13 @@ func (c *Client) Publish(ctx context.Context, job NewJob, options ...PublishOpti
 // of yours the whole call can be repeated: what was stored stays as it is. With an error it returns those that were stored.
 func (c *Client) PublishMany(ctx context.Context, jobs []NewJob, options ...PublishOption) ([]PublishedJob, error) {
 	published := make([]PublishedJob, 0, len(jobs))
+	// Else some calls would be stored, and the rest never.
+	if key := optionsOf(options).key; key != "" && len(jobs) > maxJobs {
+		last := (len(jobs) - 1) / maxJobs * maxJobs
+		if excess := len(key) + 1 + len(strconv.Itoa(last)) - maxKey; excess > 0 {
+			return nil, fmt.Errorf("pumphouse: the idempotency key must be shorter by %d characters for so many jobs", excess)
+		}
+	}
 	for at := 0; at < len(jobs); at += maxJobs {
 		end := at + maxJobs
 		if end > len(jobs) {

@@ -25,6 +25,8 @@ type Error struct {
 	Details map[string]json.RawMessage
 	// Err is the cause, if there is one.
 	Err error
+	// mayBeDone: an earlier attempt, whose answer was lost, may have done it.
+	mayBeDone bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("pumphouse: %s: %s", e.Code, e.Message) }

@@ -157,7 +157,7 @@ func (c *Client) CancelJob(ctx context.Context, id string, options CancelOptions
 	}
 	cancelled, err := fetch[CancelledJob](ctx, c, postCall(pathOf("jobs", id, "cancel")), m)
 	var refused *Error
-	if errors.As(err, &refused) && refused.Code == "job_not_found" && refused.Attempts > 1 {
+	if errors.As(err, &refused) && refused.Code == "job_not_found" && refused.mayBeDone {
 		// An earlier attempt, whose answer was lost, has cancelled it.
 		return &CancelledJob{ID: id, Outcome: "already_cancelled"}, nil
 	}

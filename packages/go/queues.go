@@ -193,9 +193,12 @@ func (c *Client) DrainQueue(ctx context.Context, name string, wait time.Duration
 	return fetch[QueueDetails](ctx, c, drain, members{"wait_ms": roundedUp(wait)})
 }
 
-// PurgeQueue deletes all jobs in these states; dryRun only counts them. Call it again until the answer is Complete.
+// PurgeQueue deletes all jobs in these states; dryRun only counts them. Call it again until the answer is Complete, or after a lost
+// answer.
 func (c *Client) PurgeQueue(ctx context.Context, name string, states []string, dryRun bool) (*PurgedQueue, error) {
 	purge := postCall(pathOf("queues", name, "purge"))
 	purge.wait = purgeTime
+	// After a lost answer it would delete what came later, and count that alone.
+	purge.isRepeatable = dryRun
 	return fetch[PurgedQueue](ctx, c, purge, members{"states": states, "dry_run": dryRun})
 }

@@ -84,6 +84,7 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 	}
 	limits.Within, limits.Attempt, call.wait = capped(limits.Within), capped(limits.Attempt), capped(call.wait)
 	end, wait := time.Now().Add(limits.Within), call.wait
+	mayBeDone := false
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		// The server waits anew in each attempt.
@@ -99,7 +100,8 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		refused.err.Attempts = attempt
+		refused.err.Attempts, refused.err.mayBeDone = attempt, mayBeDone
+		mayBeDone = mayBeDone || !refused.isNothingDone
 		if !refused.isUnsent {
 			// A server that cannot be reached has not waited.
 			waited := least(wait, time.Since(began))

@@ -834,7 +834,7 @@ func (w *Worker) settle(h *held, o outcome) {
 	err := w.persist(h, func() (err error) {
 		status, err = w.acks.add(o.ack)
 		// guard: go-waits-for-room
-		if err == nil && !isSettled[status] && !isFinal[status] && !w.leaving.isSet() {
+		if err == nil && !isSettled[status] && !isFinal[status] && !hasNoRoomNext[status] && !w.leaving.isSet() {
 			// Redis is full, or a newer server says what this client does not know.
 			return &Error{Code: status, Message: "the outcome cannot be stored now", Status: 507, Retryable: true}
 		}
@@ -852,15 +852,20 @@ func (w *Worker) settle(h *held, o outcome) {
 		w.warnLost(h)
 	case isFinal[status]:
 		w.report(h, "fail", members{"group": status, "message": "the job cannot go to its next queue"})
+	case hasNoRoomNext[status]:
+		// guard: go-full-next-queue-is-tried-again
+		w.report(h, "retry", members{"group": status, "message": "the job cannot go to its next queue"})
 	case !isSettled[status]:
 		w.report(h, "release", members{})
 	}
 }
 
-// isSettled has the statuses of an ack that end the lease, isFinal those that the same ack gets again: the job fails.
+// isSettled has the statuses of an ack that end the lease, isFinal those that the same ack gets again: the job fails. hasNoRoomNext has
+// those with `next` whose queue may have room later: the try fails, as if the handler had published there.
 var (
-	isSettled = map[string]bool{"acked": true, "moved": true, "not_found": true, "lease_lost": true}
-	isFinal   = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true, "missing_dependency": true}
+	isSettled     = map[string]bool{"acked": true, "moved": true, "not_found": true, "lease_lost": true}
+	hasNoRoomNext = map[string]bool{"queue_full": true, "too_many_queues": true}
+	isFinal       = map[string]bool{"namespace_full": true, "verb_missing": true, "dependency_cycle": true, "too_many_dependencies": true, "missing_dependency": true}
 )
 
 // mayPass is true if the same call may succeed while the lease lasts: a full Redis gets room, a proxy finds its server.
@@ -919,7 +924,7 @@ func (w *Worker) reportOr(h *held, what string, m, older members) {
 	case err == nil || Code(err) == "job_not_found":
 	case Code(err) != "lease_lost":
 		w.logUnsettled(h, err)
-	case errors.As(err, &refused) && refused.Attempts == 1:
+	case errors.As(err, &refused) && !refused.mayBeDone:
 		w.warnLost(h) // Else an earlier attempt, whose answer was lost, has ended the lease.
 	}
 }

@@ -6,6 +6,7 @@ export interface PumphouseErrorOptions {
   readonly retryable?: boolean | undefined;
   /** How often it was sent; 1 if it is left out. */
   readonly attempts?: number | undefined;
+  readonly mayBeDone?: boolean | undefined;
   /** What else the answer says of the error: `state`, `holder_id`, `dependents` … */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
@@ -24,6 +25,8 @@ export class PumphouseError extends Error {
   readonly retryable: boolean;
   /** How often the call was sent. */
   readonly attempts: number;
+  /** True: an earlier attempt, whose answer was lost, may have done it. */
+  readonly mayBeDone: boolean;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, options: PumphouseErrorOptions = {}) {
@@ -33,6 +36,7 @@ export class PumphouseError extends Error {
     this.requestId = options.requestId ?? null;
     this.retryable = options.retryable ?? false;
     this.attempts = options.attempts ?? 1;
+    this.mayBeDone = options.mayBeDone ?? false;
     this.details = options.details ?? {};
   }
 

@@ -157,7 +157,7 @@ export class HttpDriver implements JobDriver {
     });
     const { results } = parseAnswer(answer) as { results: { status: string }[] };
     // An earlier attempt, whose answer was lost, has acknowledged what is gone now.
-    return results.map(({ status }) => (status === 'not_found' && answer.attempt > 1 ? 'acked' : status));
+    return results.map(({ status }) => (status === 'not_found' && answer.mayBeDone ? 'acked' : status));
   }
 
   async release(lease: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
@@ -271,7 +271,7 @@ export class HttpDriver implements JobDriver {
       // An earlier attempt, whose answer was lost, has ended the lease.
       if (
         isPumphouseError(error, 'lease_lost', 'job_not_found') /* guard: client-lost-operation-fails */ &&
-        error.attempts > 1
+        error.mayBeDone
       )
         return;
       throw error;
@@ -316,7 +316,7 @@ interface WireSessionAnswer {
 
 /** A key of the library's own can be known from an earlier attempt only: then this call has stored the jobs. */
 function isReplayed(answer: ApiAnswer, { isOwnKey }: PublishCall): boolean {
-  const isOwnAttempt = answer.attempt > 1 && isOwnKey === true;
+  const isOwnAttempt = answer.mayBeDone && isOwnKey === true;
   return answer.header('idempotency-replayed') === 'true' && !isOwnAttempt;
 }
 

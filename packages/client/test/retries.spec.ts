@@ -64,6 +64,16 @@ describe('cancel() and delete() of the client', () => {
       await expect(call()).rejects.toMatchObject({ code: 'job_not_found', attempts: 1 });
   });
 
+  it('fail if there is no such job after an attempt that the server did not begin', async () => {
+    for (const [path, call] of [
+      ['/cancel', () => faulty.jobs.cancel('none')],
+      ['/none', () => faulty.jobs.delete('none')],
+    ] as const) {
+      proxy.next(path, { status: 503 });
+      await expect(call()).rejects.toMatchObject({ code: 'job_not_found', attempts: 2, mayBeDone: false });
+    }
+  });
+
   it('fail if a proxy answers 404 after an attempt that the server did not begin', async () => {
     const { id } = await client.publish({ queue: fresh() });
     for (const [path, call] of [
@@ -74,6 +84,36 @@ describe('cancel() and delete() of the client', () => {
       await expect(call()).rejects.toMatchObject({ code: 'http_404', attempts: 2 });
     }
     expect((await client.jobs.get(id)).state).toBe('ready');
+  });
+});
+
+describe('publishMany() of the client', () => {
+  it('stores nothing if its key is too long for all of its calls', async () => {
+    const queue = fresh();
+    const jobs = Array.from({ length: 65 }, () => ({ queue }));
+    const publish = (length: number) =>
+      client.publishMany(jobs, { idempotencyKey: queue.padEnd(length, 'k') });
+    await expect(publish(253)).rejects.toThrow(
+      'idempotencyKey: must be shorter by 1 characters for so many jobs',
+    );
+    expect((await client.queues.get(queue)).length).toBe(0);
+    expect(await publish(252)).toHaveLength(65);
+  });
+});
+
+describe('purge() of the client', () => {
+  it('is not sent again after its answer was lost, because it would delete what came later', async () => {
+    const queue = fresh();
+    await client.publish({ queue });
+    proxy.next('/purge', 'lose');
+    await expect(faulty.queues.purge(queue, ['ready'])).rejects.toMatchObject({
+      code: 'network',
+      attempts: 1,
+    });
+    proxy.next('/purge', 'lose');
+    expect(await faulty.queues.purge(queue, ['ready'], { dryRun: true })).toMatchObject({
+      jobs: { ready: 0 },
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import os
 import pickle
 import socket
 import threading
+import time
 import unittest
 from typing import Any, Callable, Dict, List
 
@@ -59,6 +60,28 @@ class Texts(unittest.TestCase):
             limits = Limits(tries=1, attempt_s=0.2)
             pattern = rf"no answer to POST {url}{PLACE} within 0.2 s. The server may be overloaded: try again later"
             self.check("timeout", pattern, limits, url=url)
+
+    def test_names_a_server_whose_answer_comes_too_slowly(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def drip() -> None:
+                for _ in range(2):
+                    connection, _address = server.accept()
+                    connection.recv(10_000)
+                    try:
+                        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
+                        for _ in range(100):
+                            connection.sendall(b" ")
+                            time.sleep(0.1)
+                    except OSError:
+                        connection.close()
+
+            threading.Thread(target=drip, daemon=True).start()
+            limits = Limits(tries=1, attempt_s=0.5)
+            began = time.monotonic()
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            self.check("timeout", r"no answer to POST .* within 0.5 s\. .*", limits, url=url)
+            self.assertLess(time.monotonic() - began, 5)
 
     def test_names_https_on_a_port_without_tls(self) -> None:
         url = os.environ["PUMPHOUSE_URL"].replace("http:", "https:")

@@ -15,6 +15,27 @@ const SCHEMAS = 'packages/client/test/schemas.spec.ts';
  */
 export const CLIENT = [
   {
+    id: 'key-of-many-jobs-is-short-enough',
+    name: 'client: a key that is too long for all calls stores nothing',
+    off: { with: 'false' },
+    spec: RETRIES,
+    test: 'publishMany() of the client › stores nothing if its key is too long for all of its calls',
+  },
+  {
+    id: 'refused-attempt-has-done-nothing',
+    name: 'client: an attempt that the server refused has done nothing',
+    off: { with: 'true' },
+    spec: RETRIES,
+    test: 'cancel() and delete() of the client › fail if there is no such job after an attempt that the server did not begin',
+  },
+  {
+    id: 'client-purges-once',
+    name: 'client: a purge without an answer is not sent again',
+    off: { with: 'true' },
+    spec: RETRIES,
+    test: 'purge() of the client › is not sent again after its answer was lost, because it would delete what came later',
+  },
+  {
     id: 'client-options-exist',
     name: 'client: misspelt options are refused',
     off: 'false',

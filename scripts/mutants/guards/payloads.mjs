@@ -136,6 +136,17 @@ export const PAYLOADS = [
     ['client-waits-for-room', 'client: a job waits for room in Redis for its outcome', 'remove'],
     ['python-waits-for-room', 'python: a job waits for room in Redis for its outcome', 'true'],
     ['go-waits-for-room', 'go: a job waits for room in Redis for its outcome', 'false'],
+    ['full-next-queue-is-tried-again', 'client: a full next queue makes the job tried again', 'false'],
+    [
+      'python-full-next-queue-is-tried-again',
+      'python: a full next queue makes the job tried again',
+      { replace: 'what = "fail"' },
+    ],
+    [
+      'go-full-next-queue-is-tried-again',
+      'go: a full next queue makes the job tried again',
+      { replace: 'w.report(h, "fail", members{"group": status})' },
+    ],
     ['python-leases-without-types', 'python: a server that cannot lease by type leases all jobs', 'false'],
     ['go-leases-without-types', 'go: a server that cannot lease by type leases all jobs', 'false'],
     ['client-stops-in-a-full-store', 'client: a stop waits for no room in Redis', 'remove'],

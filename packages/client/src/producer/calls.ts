@@ -39,7 +39,7 @@ export class Calls {
       await this.send({ method: 'DELETE', path, query }, options);
     } catch (error) {
       const isGone = isPumphouseError(error) && error.status === 404 && !isOfProxy(error);
-      if (!isGone || error.attempts === 1) throw error;
+      if (!isGone || !error.mayBeDone) throw error;
     }
   }
 

@@ -56,10 +56,7 @@ export class Jobs {
       return await this.calls.send(call, signal ? { signal } : {});
     } catch (error) {
       // An earlier attempt, whose answer was lost, has cancelled it.
-      if (
-        isPumphouseError(error, 'job_not_found') /* guard: client-lost-cancel-is-done */ &&
-        error.attempts > 1
-      )
+      if (isPumphouseError(error, 'job_not_found') /* guard: client-lost-cancel-is-done */ && error.mayBeDone)
         return { id, outcome: 'already_cancelled', revokedAt: null };
       throw error;
     }

@@ -46,6 +46,8 @@ export type PublishArgs<T, Options = PublishOptions> = T extends AnyJobDefinitio
 const OWN_KEY_TTL_MS = 120_000;
 /** Jobs of one call of the API. */
 const MAX_JOBS = 64;
+/** Longest idempotency key, in characters. */
+const MAX_KEY = 255;
 const WAIT_MS = 30_000;
 const KEY_BYTES = 12;
 
@@ -74,9 +76,16 @@ export class Producer {
   async publishMany(jobs: readonly NewJob[], options: PublishOptions = {}): Promise<PublishedJob[]> {
     const { idempotencyKey } = options;
     const published: PublishedJob[] = [];
+    const keyOf = (at: number): string | undefined =>
+      idempotencyKey !== undefined && at > 0 ? `${idempotencyKey}.${String(at)}` : idempotencyKey;
+    const lastAt = Math.max(0, Math.floor((jobs.length - 1) / MAX_JOBS) * MAX_JOBS);
+    // Else some calls would be stored, and the rest never.
+    const excess = (keyOf(lastAt) ?? '').length - MAX_KEY;
+    if (lastAt > 0 && /* guard: key-of-many-jobs-is-short-enough */ excess > 0)
+      throw new TypeError(`idempotencyKey: must be shorter by ${String(excess)} characters for so many jobs`);
     for (let at = 0; at < jobs.length; at += MAX_JOBS) {
       const part = jobs.slice(at, at + MAX_JOBS);
-      const key = idempotencyKey !== undefined && at > 0 ? `${idempotencyKey}.${String(at)}` : idempotencyKey;
+      const key = keyOf(at);
       const call = this.callOf({ ...options, idempotencyKey: key });
       published.push(...(await this.publishing.publish(part, call)));
     }

@@ -87,14 +87,21 @@ export class Queues {
     return this.command(queue, 'drain', { waitMs }, options, waitMs);
   }
 
-  /** Removes all jobs in these states; call it again while `complete` is false. */
+  /** Removes all jobs in these states; call it again while `complete` is false, or after a lost answer. */
   purge(
     queue: string,
     states: readonly JobState[],
     { dryRun = false, ...options }: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<PurgedQueue> {
-    // It may take five seconds.
-    return this.command(queue, 'purge', { states, dryRun }, options, 5_000);
+    // It may take five seconds. After a lost answer it would delete what came later, and count that alone.
+    return this.command(
+      queue,
+      'purge',
+      { states, dryRun },
+      options,
+      5_000,
+      /* guard: client-purges-once */ dryRun,
+    );
   }
 
   private command<T>(
@@ -103,13 +110,14 @@ export class Queues {
     body: object,
     options: CallOptions,
     waitMs = 0,
+    isRepeatable = true,
   ): Promise<T> {
     const call = {
       method: 'POST',
       path: `queues/${part(queue)}/${what}`,
       body,
       waitMs,
-      isRepeatable: true,
+      isRepeatable,
     } as const;
     return this.calls.send(call, options);
   }

@@ -58,8 +58,8 @@ export interface ApiCall {
 
 export interface ApiAnswer extends WireResponse {
   readonly place: CallPlace;
-  /** The attempt that was answered so, from 1. A later one may meet what an earlier one has done. */
-  readonly attempt: number;
+  /** An earlier attempt, whose answer was lost, may have done it. */
+  readonly mayBeDone: boolean;
 }
 
 export interface ApiClientOptions {
@@ -122,6 +122,7 @@ export class ApiClient {
     const begunMs = performance.now();
     const endMs = begunMs + limits.withinMs + waitMs;
     let waitedMs = 0;
+    let mayBeDone = false;
     for (let attempt = 1; ; attempt++) {
       const sentMs = performance.now();
       const leftMs = endMs - sentMs;
@@ -129,12 +130,13 @@ export class ApiClient {
       const mostMs = waitMs > 0 ? limits.withinMs : leftMs;
       const timeoutMs = waitMs + Math.max(1, Math.min(limits.attemptMs, mostMs));
       const queueMs = Math.max(1, leftMs);
-      const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
+      const outcome = await this.attempt(call, { attempts: attempt, mayBeDone }, { timeoutMs, queueMs });
       if (!(outcome instanceof Refusal)) {
         const { status, text } = outcome;
         const place = this.placeOf(call.method, call.path);
-        return { status, text, header: (name) => outcome.header(name), attempt, place };
+        return { status, text, header: (name) => outcome.header(name), mayBeDone, place };
       }
+      mayBeDone ||= /* guard: refused-attempt-has-done-nothing */ !outcome.isNothingDone;
       // A server that is away has not waited: the call does not go on for that time.
       waitedMs = Math.min(waitMs, waitedMs + performance.now() - sentMs);
       const lastMs = begunMs + limits.withinMs + waitedMs;
@@ -171,7 +173,7 @@ export class ApiClient {
 
   private async attempt(
     call: ApiCall,
-    attempts: number,
+    sent: Sent,
     times: { readonly timeoutMs: number; readonly queueMs: number },
   ): Promise<WireResponse | Refusal> {
     const { body } = call;
@@ -193,18 +195,24 @@ export class ApiClient {
       });
       return response.status < 300
         ? response
-        : refusalOf(response, this.placeOf(call.method, call.path), attempts);
+        : refusalOf(response, this.placeOf(call.method, call.path), sent);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       const { kind } = error;
       // The server has done it; the same call is answered so again.
-      if (kind === 'too_large') throw new PumphouseError('answer_too_large', error.message, { attempts });
+      if (kind === 'too_large') throw new PumphouseError('answer_too_large', error.message, { ...sent });
       const code = kind === 'timeout' ? 'timeout' : 'network';
       const text = noAnswerText(error, this.placeOf(call.method, call.path));
-      const shown = new PumphouseError(code, text, { retryable: true, attempts, cause: error });
+      const shown = new PumphouseError(code, text, { retryable: true, ...sent, cause: error });
       return new Refusal(shown, kind === 'refused', null);
     }
   }
+}
+
+/** How often a call was sent, and whether an attempt before the last one may have done it. */
+interface Sent {
+  readonly attempts: number;
+  readonly mayBeDone: boolean;
 }
 
 /** An attempt that has failed. */
@@ -235,7 +243,7 @@ export function notJson(
 }
 
 /** The refusal that an answer with an error status means. */
-export function errorOf(response: WireResponse, place: CallPlace, attempts = 1): PumphouseError {
+export function errorOf(response: WireResponse, place: CallPlace, sent?: Sent): PumphouseError {
   const { status } = response;
   const { code, detail, title, ...details } = problemOf(response.text);
   const isFinal = FINAL_REFUSALS.has(String(code));
@@ -250,14 +258,14 @@ export function errorOf(response: WireResponse, place: CallPlace, attempts = 1):
       requestId: response.header('x-request-id'),
       retryable:
         !isFinal && (status === 429 || status === 503 || status === 408 || status === 502 || status === 504),
-      attempts,
+      ...sent,
       details,
     },
   );
 }
 
-function refusalOf(response: WireResponse, place: CallPlace, attempts: number): Refusal {
-  const error = errorOf(response, place, attempts);
+function refusalOf(response: WireResponse, place: CallPlace, sent: Sent): Refusal {
+  const error = errorOf(response, place, sent);
   const isNothingDone = error.status === 429 || NOTHING_DONE.has(error.code);
   return new Refusal(error, isNothingDone, retryAfterMs(response.header('retry-after')));
 }

@@ -113,6 +113,7 @@ const NO_HANDLER = 'no_handler';
 /** The status of an answer, if Redis is full. */
 const NO_ROOM = 507;
 const TOO_LONG = 413;
+const NOT_MOVED = 'the job cannot go to its next queue';
 /** Statuses of an ack that the same ack gets again: the job fails. */
 const FINAL_STATUSES = [
   'namespace_full',
@@ -121,6 +122,8 @@ const FINAL_STATUSES = [
   'too_many_dependencies',
   'missing_dependency',
 ];
+/** Statuses of an ack with `next` whose queue may have room later: the try fails, as if the handler had published there. */
+const NO_ROOM_NEXT = ['queue_full', 'too_many_queues'];
 /** Kinds of jobs without a handler that are warned of, each once. */
 const MAX_WARNED = 1_000;
 
@@ -569,7 +572,10 @@ export class Worker {
       else if (status === 'not_found') this.warnGone(held);
       else if (FINAL_STATUSES.includes(status)) {
         this.warnFailed(held, 'fail', status);
-        await this.driver.fail(held.job, { group: status, message: 'the job cannot go to its next queue' });
+        await this.driver.fail(held.job, { group: status, message: NOT_MOVED });
+      } else if (/* guard: full-next-queue-is-tried-again */ NO_ROOM_NEXT.includes(status)) {
+        this.warnFailed(held, 'retry', status);
+        await this.driver.retry(held.job, { group: status, message: NOT_MOVED });
       } else if (status !== 'acked' && status !== 'moved') {
         // Redis is full, or a newer server says what this client does not know.
         // guard: client-waits-for-room

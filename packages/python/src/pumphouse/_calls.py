@@ -13,6 +13,8 @@ from .outcomes import whole_delay
 
 # Jobs of one call of the API.
 MAX_JOBS = 64
+# Longest idempotency key, in characters.
+MAX_KEY = 255
 # Longest wait for the end of a job that the server takes: a day.
 MAX_END_WAIT_MS = 86_400_000
 T = TypeVar("T")
@@ -35,6 +37,11 @@ def publish_many(jobs: Sequence[NewJob], options: PublishOptions) -> List[Call[L
     """All of them are written before the first is sent: a job that is no JSON stores nothing."""
     texts = [text_of(job, f"jobs[{index}].") for index, job in enumerate(jobs)]
     key = options.idempotency_key
+    last = max(0, (len(texts) - 1) // MAX_JOBS * MAX_JOBS)
+    excess = len(f"{key}.{last}") - MAX_KEY
+    if key and last > 0 and excess > 0:
+        # Else some calls would be stored, and the rest never.
+        raise ValueError(f"idempotency_key: must be shorter by {excess} characters for so many jobs")
     calls = []
     for at in range(0, len(texts), MAX_JOBS):
         own = options._replace(idempotency_key=f"{key}.{at}") if key and at > 0 else options

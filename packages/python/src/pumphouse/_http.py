@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
@@ -119,8 +120,9 @@ class Attempt:
 class Answer(HTTPResponse):
     """An answer that can say whether the server has sent more than it."""
 
-    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-        self._reader = Reader(sock.makefile("rb", buffering=0))
+    def __init__(self, sock: socket.socket, *args: Any, until: float, **options: Any) -> None:
+        self._bytes = Bytes(sock, until)
+        self._reader = Reader(self._bytes)
         super().__init__(Source(self._reader), *args, **options)  # type: ignore[arg-type]
 
     def has_more(self, sock: Optional[socket.socket]) -> bool:
@@ -130,6 +132,7 @@ class Answer(HTTPResponse):
         """
         if sock is None:
             return True
+        self._bytes.until = None
         sock.settimeout(0)
         try:
             return bool(self._reader.peek(1))
@@ -139,6 +142,29 @@ class Answer(HTTPResponse):
             return True
         finally:
             self._reader.end()
+
+
+class Bytes(io.RawIOBase):
+    """The bytes of an answer, until a moment of ``time.monotonic()``: a server that sends a few now and then is cut off, too."""
+
+    def __init__(self, sock: socket.socket, until: Optional[float]) -> None:
+        super().__init__()
+        self._sock, self._file, self.until = sock, sock.makefile("rb", buffering=0), until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Optional[int]:
+        if self.until is not None:
+            left = self.until - time.monotonic()
+            if left <= 0:
+                raise socket.timeout("timed out")
+            self._sock.settimeout(left)
+        return self._file.readinto(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class Reader(io.BufferedReader):
@@ -172,7 +198,7 @@ class Connections:
         self._pid = os.getpid()
 
     def request(self, attempt: Attempt) -> Response:
-        """Sends a request once. The timeout counts for each read and write."""
+        """Sends a request once. The timeout counts for the connection, for each write, and from then on for the whole answer."""
         timeout = min(attempt.timeout, MAX_WAIT)
         connection = self._take(timeout)
         server = self._server
@@ -180,6 +206,7 @@ class Connections:
         try:
             path = server.path + attempt.path
             is_sent = send(connection, attempt, path)
+            connection.response_class = partial(Answer, until=time.monotonic() + timeout)  # type: ignore[assignment]
             answer = connection.getresponse()
             assert isinstance(answer, Answer)
             data = answer.read()
@@ -250,7 +277,6 @@ class Connections:
             if tls is None
             else HTTPSConnection(host, port, timeout=timeout, context=tls)
         )
-        connection.response_class = Answer
         return connection
 
     def _idle_one(self) -> Optional[HTTPConnection]:
@@ -356,6 +382,7 @@ class Api:
         wait = call.wait_ms / 1000
         end = time.monotonic() + limits.within_s
         attempt = 0
+        may_be_done = False
         while True:
             attempt += 1
             began = time.monotonic()
@@ -372,20 +399,22 @@ class Api:
                 if reply.status < 300:
                     return self._result(call, reply, place, attempt)
                 error = refusal_of(reply, f"{call.method} {place}", self.namespace, attempt)
+                error.may_be_done = may_be_done
                 is_gone = error.status == 404 and not is_of_proxy(error)
-                if call.when_gone is not None and is_gone and attempt > 1:
+                if call.when_gone is not None and is_gone and may_be_done:
                     return call.when_gone()
-                may_repeat = error.retryable and (
-                    call.repeatable or error.status == 429 or error.code in NOTHING_DONE
-                )
+                is_nothing_done = error.status == 429 or error.code in NOTHING_DONE
+                may_repeat = error.retryable and (call.repeatable or is_nothing_done)
                 pause += retry_after(reply.headers.get("retry-after"))
             else:
                 assert isinstance(reply, NoAnswer)
                 error = PumphouseError(reply.code, str(reply), retryable=True, attempts=attempt)
-                may_repeat = call.repeatable or not reply.is_sent
+                is_nothing_done = not reply.is_sent
+                may_repeat = call.repeatable or is_nothing_done
             is_over = time.monotonic() + pause + min(LEAST_ATTEMPT, limits.attempt_s) >= end
             if not may_repeat or attempt >= limits.tries or is_over:
                 raise error
+            may_be_done = may_be_done or not is_nothing_done
             if (yield min(pause, MAX_WAIT)):
                 raise error
 

@@ -86,14 +86,15 @@ def drain_queue(queue: str, *, wait_ms: float = 0) -> Call[QueueDetails]:
 
 
 def purge_queue(queue: str, states: Sequence[str], *, dry_run: bool = False) -> Call[PurgedQueue]:
-    """Deletes all jobs in these states; call it again while ``complete`` is False.
+    """Deletes all jobs in these states; call it again while ``complete`` is False, or after a lost answer.
 
     Args:
         dry_run: only counts them.
     """
     body = {"states": list(states), "dry_run": dry_run}
     path = f"{path_of(queue)}/purge"
-    return Call("POST", path, reads(PurgedQueue), to_json(body), True, wait_ms=PURGE_MS)
+    # After a lost answer it would delete what came later, and count that alone.
+    return Call("POST", path, reads(PurgedQueue), to_json(body), dry_run, wait_ms=PURGE_MS)
 
 
 def list_workers(*, limit: Optional[int] = None, cursor: Optional[str] = None) -> Call[Page[WorkerSession]]:

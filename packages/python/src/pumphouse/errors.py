@@ -38,6 +38,7 @@ class PumphouseError(Exception):
         request_id: the server's log names it too; None if there was no answer.
         retryable: the same call may succeed later. It was tried again already where that was safe.
         attempts: how often the call was sent.
+        may_be_done: an earlier attempt, whose answer was lost, may have done it.
         details: what else the answer says of the error: ``state``, ``holder_id``, ``dependents`` …
     """
 
@@ -50,6 +51,7 @@ class PumphouseError(Exception):
         request_id: Optional[str] = None,
         retryable: bool = False,
         attempts: int = 1,
+        may_be_done: bool = False,
         details: Optional[Mapping[str, Any]] = None,
     ) -> None:
         # As they are given: errors are made again from them behind a pool of processes.
@@ -59,6 +61,7 @@ class PumphouseError(Exception):
         self.request_id = request_id
         self.retryable = retryable
         self.attempts = attempts
+        self.may_be_done = may_be_done
         self.details: Mapping[str, Any] = details or {}
 
     def __str__(self) -> str:

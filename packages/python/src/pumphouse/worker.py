@@ -86,6 +86,8 @@ TOO_LONG = 413
 SETTLED = {"acked", "moved", "not_found", "lease_lost"}
 # Statuses of an acknowledgement that the same one gets again: the job fails.
 FINAL_STATUSES = {"namespace_full", "verb_missing", "dependency_cycle", "too_many_dependencies", "missing_dependency"}
+# Statuses of an ack with `next` whose queue may have room later: the try fails, as if the handler had published there.
+NO_ROOM_NEXT = {"queue_full", "too_many_queues"}
 
 CAUSES = {
     "lease_lost": "another worker may have the job: nothing that this handler returns counts",
@@ -732,8 +734,10 @@ class Worker:
             return
         if status == "lease_lost":
             warn_lost(job)
-        elif status in FINAL_STATUSES:
-            self._report(held, "fail", {"group": status, "message": "the job cannot go to its next queue"})
+        elif status in FINAL_STATUSES or status in NO_ROOM_NEXT:
+            # guard: python-full-next-queue-is-tried-again
+            what = "retry" if status in NO_ROOM_NEXT else "fail"
+            self._report(held, what, {"group": status, "message": "the job cannot go to its next queue"})
         elif status not in SETTLED:
             self._report(held, "release", {})
 
@@ -745,7 +749,7 @@ class Worker:
         """
         status = self._acks.add(text)
         # guard: python-waits-for-room
-        if status in SETTLED or status in FINAL_STATUSES or self._left is not None:
+        if status in SETTLED or status in FINAL_STATUSES or status in NO_ROOM_NEXT or self._left is not None:
             return status
         raise PumphouseError(status, "the outcome cannot be stored now", status=507, retryable=True)
 
@@ -787,7 +791,7 @@ class Worker:
                 raise
             if error.code != "lease_lost":
                 log_unsettled(job, error)
-            elif error.attempts == 1:  # Else an earlier attempt, whose answer was lost, has ended the lease.
+            elif not error.may_be_done:  # Else an earlier attempt, whose answer was lost, has ended the lease.
                 warn_lost(job)
 
     def _persist(self, held: HeldJob, operation: Callable[[], T]) -> T:
