@@ -22,6 +22,11 @@ describe('scripts/image/docker-steps.mjs', () => {
     expect(image).toMatchObject({ name: 'image', steps: [{ instruction: 'ENV', words: ['A=1', 'B=c d'] }] });
   });
 
+  it('has in the context of the image what the build reads', () => {
+    const names = contextNames(join(import.meta.dirname, '..', '..'));
+    for (const name of ['config', 'docs', 'lua', 'packages', 'scripts', 'src']) expect(names).toContain(name);
+  });
+
   it('lists the files of a folder without those of .dockerignore, and refuses a pattern with an exclamation mark', () => {
     const folder = mkdtempSync(join(tmpdir(), 'pumphouse-context-'));
     try {

@@ -128,7 +128,7 @@ export class ApiServer {
   async stop(): Promise<void> {
     const { config, drain, log } = this.parts;
     drain.announced = true;
-    drain.closing = true;
+    drain.close(config.server.drain_ms);
     for (const engine of this.context.engines.all()) engine.endWaits();
     const cuts = await Promise.all([
       this.listener.drain(config.server.drain_ms),

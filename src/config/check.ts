@@ -316,10 +316,15 @@ function poolPlace(pool: RedisTarget, name: string): string {
   return pool.url === EMBEDDED ? JSON.stringify(name) : placeOf(pool);
 }
 
+/** The port of Redis, which `URL` does not know. */
+const DEFAULT_PORT = '6379';
+
 /** Two pools with equal results are the same Redis; with different ones they may still be. */
 function placeOf({ url, sentinels, master_name, cluster, db }: RedisTarget): string {
-  const { host, pathname } =
-    url === undefined || url === EMBEDDED ? { host: '', pathname: '' } : new URL(url);
+  const { hostname, port, pathname } =
+    url === undefined || url === EMBEDDED ? { hostname: '', port: '', pathname: '' } : new URL(url);
+  // guard: default-port-is-the-same-redis
+  const host = `${hostname}:${port === '' ? DEFAULT_PORT : port}`;
   const number = Number(db ?? pathname.slice(1));
   return JSON.stringify([
     host,

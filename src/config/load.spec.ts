@@ -471,6 +471,14 @@ describe('configuration warnings', () => {
     ]);
   });
 
+  it('report two pools in one Redis, also if one URL leaves the port out', () => {
+    const of = (one: string, other: string): readonly string[] =>
+      load(`[pools.a]\nurl = "${one}"\n[pools.b]\nurl = "${other}"`).warnings;
+    const same = [expect.stringMatching(/^pools a and b use the same Redis/)];
+    expect(of('redis://h', 'redis://h:6379')).toEqual(same);
+    expect(of('redis://h', 'redis://h:6380')).toEqual([]);
+  });
+
   it('are absent by default', () => {
     expect(loadConfig({ env: {} }).warnings).toEqual([]);
   });

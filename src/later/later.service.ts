@@ -70,7 +70,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Before the engines stop: the outcomes of callbacks under way are still to be recorded. */
   async onModuleDestroy(): Promise<void> {
-    await this.worker?.stop(this.config.server.drain_ms);
+    await this.worker?.stop(this.drain.leftMs(this.config.server.drain_ms));
     this.sender?.close();
   }
 

@@ -44,6 +44,17 @@ describe('HttpMetrics', () => {
     expect(lines).not.toContain('SECRET');
   });
 
+  it('counts the rejections of tokens beyond its maximum together', async () => {
+    const { http, text } = setUp();
+    const label = (i: number): string => String(i).padStart(4, '0');
+    for (let i = 0; i < 300; i++) http.rateLimited(caller, `${label(i)}SECRET`, 'consume');
+    http.rateLimited(caller, `${label(7)}SECRET`, 'consume');
+    const lines = await text();
+    expect(lines.match(/^pumphouse_http_rate_limited_total/gm)).toHaveLength(101);
+    expect(lines).toContain(`token="${label(7)}",action="consume"} 2`);
+    expect(lines).toContain('token="other",action="consume"} 200');
+  });
+
   it('shows at most its maximum number of namespaces, counts the others as "other", and releases idle namespaces', async () => {
     const { http, text, now } = setUp(2);
     for (const namespace of ['a', 'b', 'c', 'd'])

@@ -11,6 +11,9 @@ export type ThrottledAction = 'produce' | 'consume';
 const NO_NAMESPACE = '';
 /** Number of characters of a token that may be shown. */
 const TOKEN_CHARACTERS = 4;
+/** Series of rejections of a namespace, about; further tokens share a label, as tokens come and go. */
+const MOST_REFUSALS = 100;
+const OTHER_TOKENS = 'other';
 
 interface Route {
   readonly latencyMs: HistogramCell;
@@ -95,10 +98,13 @@ export class HttpMetrics {
   }
 
   private refusal({ refusals, pool, namespace }: HttpSeries, token: string, action: string): Cell {
-    const key = `${action} ${token}`;
-    const known = refusals.get(key);
-    if (known) return known;
-    const cell = this.metrics.httpRateLimited.cell({ pool, namespace, token, action });
+    const own = refusals.get(`${action} ${token}`);
+    if (own) return own;
+    const shown =
+      /* guard: rate-limited-tokens-are-bounded */ refusals.size < MOST_REFUSALS ? token : OTHER_TOKENS;
+    const key = `${action} ${shown}`;
+    const cell =
+      refusals.get(key) ?? this.metrics.httpRateLimited.cell({ pool, namespace, token: shown, action });
     refusals.set(key, cell);
     return cell;
   }

@@ -189,7 +189,7 @@ export class Metrics {
   );
   readonly httpRateLimited = this.counter(
     'http_rate_limited_total',
-    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters',
+    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters, or `other` beyond 100 series of a namespace',
     ['pool', 'namespace', 'token', 'action'],
   );
 
@@ -254,7 +254,7 @@ export class Metrics {
   );
   readonly lmstfyRateLimit = this.lmstfyCounter(
     'http_rate_limit',
-    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters',
+    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters, or `other` beyond 100 series of a namespace',
     ['pool', 'namespace', 'token', 'action'],
     this.httpRateLimited,
   );

@@ -86,7 +86,8 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   /** Before the engines stop: the outcomes of requests under way are still to be recorded. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
-    await Promise.all(this.pushers.map((pusher) => pusher.stop(this.config.server.drain_ms)));
+    const leftMs = this.drain.leftMs(this.config.server.drain_ms);
+    await Promise.all(this.pushers.map((pusher) => pusher.stop(leftMs)));
     this.sender?.close();
   }
 

@@ -8,6 +8,13 @@ const TOTALS_SPEC = 'src/metrics/cluster-totals.spec.ts';
  */
 export const METRICS = [
   {
+    id: 'rate-limited-tokens-are-bounded',
+    name: 'metrics: series of tokens are bounded',
+    off: { with: 'true' },
+    spec: 'src/metrics/http-metrics.spec.ts',
+    test: 'HttpMetrics › counts the rejections of tokens beyond its maximum together',
+  },
+  {
     id: 'counter-series-removed',
     name: 'metrics: a counter whose series ends is removed',
     off: 'remove',

@@ -7,6 +7,13 @@ const SURROUNDINGS = 'test/api/health.spec.ts';
  */
 export const START = [
   {
+    id: 'default-port-is-the-same-redis',
+    name: 'start: two pools in one Redis are seen, however their ports are written',
+    off: { replace: 'const host = `${hostname}:${port}`;' },
+    spec: 'src/config/load.spec.ts',
+    test: 'configuration warnings › report two pools in one Redis, also if one URL leaves the port out',
+  },
+  {
     id: 'setup-keeps-policy',
     name: 'set-up: the service policy of the machine stays',
     off: 'false',

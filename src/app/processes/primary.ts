@@ -90,8 +90,7 @@ export class Primary implements RunningServer {
           else child.process.kill('SIGKILL');
         }),
     );
-    await Promise.all(ended);
-    await this.commands.calls?.stop();
+    await Promise.all([...ended, this.commands.calls?.stop()]);
     await this.adminServer?.stop();
   }
 

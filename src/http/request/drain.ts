@@ -7,4 +7,17 @@ export class Drain {
   starting = false;
   announced = false;
   closing = false;
+  /** When requests in progress must have ended, by the monotonic clock of the process. */
+  private endMs = Infinity;
+
+  /** Requests in progress get so long from now on. */
+  close(drainMs: number): void {
+    this.closing = true;
+    this.endMs = performance.now() + drainMs;
+  }
+
+  /** What is left of it, in milliseconds. @param drainMs if it does not close */
+  leftMs(drainMs: number): number {
+    return Math.max(0, Math.min(drainMs, this.endMs - performance.now()));
+  }
 }
