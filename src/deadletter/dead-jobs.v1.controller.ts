@@ -84,7 +84,7 @@ export class V1DeadJobsController {
   @Describe({
     id: 'moveDeadJobs',
     about: 'Respawns dead jobs in another queue.',
-    details: IN_STEPS,
+    details: `${IN_STEPS} Jobs for which a quota has no room in that queue stay dead, and are not counted.`,
     group: GROUP,
     body: MoveFields,
     answers: DONE,

@@ -88,5 +88,8 @@ export const MAX_JSON_DEPTH = 10_000;
 export const MAX_VARIABLES = 256;
 export const MAX_VARIABLE_NAME = 128;
 export const MAX_VARIABLE_BYTES = 4_096;
-/** A place in a list has at most 473 characters, and base64 makes 631 of them. */
-export const MAX_CURSOR = 640;
+/**
+ * A place in a list has at most 1,618 characters: `cursorOf`, and the time with which a pass over dead jobs began. The
+ * longest has a fair key and an id. Base64 makes 2,158 of them.
+ */
+export const MAX_CURSOR = 2_160;

@@ -156,7 +156,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const jobCanceller = new JobCanceller(runner, scheduleIfDue, settings);
   const jobUpdater = new JobUpdater(runner, scheduleIfDue, extendedQueues, observer, quotas);
   const workers = new Workers(pool, runner, leaseOperations, observer, quotas);
-  const deadJobs = new DeadJobs(runner, observer, scheduleIfDue, queuesOf);
+  const deadJobs = new DeadJobs(runner, observer, scheduleIfDue, queuesOf, quotas);
   const recurrings = new Recurrings(runner, scheduleIfDue, quotas);
   const records = new DeliveryLogs(pool, runner, observer, settler, timers);
   const requested = new RequestedQueues(runner);

@@ -183,6 +183,8 @@ export class JobsService {
       throw /* guard: single-ack-tells-the-state */ await this.leaseLost(caller, ack.id);
     if (status === 'verb_missing') throw verbMissing('push');
     if (status === 'namespace_full') throw dataBeyondQuota(caller.namespace);
+    if (status === 'queue_full' || status === 'too_many_queues')
+      throw nextBeyondQuota(status, caller.namespace);
     if (status === 'store_full') throw noRoomForData();
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     if (status === 'missing_dependency')
@@ -372,4 +374,10 @@ function dataBeyondQuota(namespace: string): QueueError {
     'namespace_full',
     `the new data of the job is beyond the quota max_bytes_per_namespace of namespace ${namespace}`,
   );
+}
+
+function nextBeyondQuota(status: 'queue_full' | 'too_many_queues', namespace: string): QueueError {
+  const quota = status === 'queue_full' ? 'max_jobs_per_queue' : 'max_queues_per_namespace';
+  const message = `the next queue has no room: quota ${quota} of namespace ${namespace} is reached`;
+  return new QueueError(status, message, { detail: `${message}; the lease stays: send the ack again later` });
 }

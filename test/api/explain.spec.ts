@@ -697,6 +697,19 @@ describe('an explanation', () => {
     expect((await call('GET', `queues/${other}/explain`, undefined, { token })).status).toBe(403);
   });
 
+  it('calls no dependency hidden that it has not read', async () => {
+    const mine = fresh('mine');
+    const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${mine}`);
+    const { token } = made.json as { token: string };
+    const needs = await Promise.all(
+      Array.from({ length: 30 }, async () => (await publish({ queue: mine, delay_ms: HOUR_MS })).id),
+    );
+    const { id } = await publish({ queue: mine, depends_on: needs });
+    const { json } = await call('GET', `jobs/${id}/explain`, undefined, { token });
+    expect((json as Explanation).facts).toMatchObject({ hidden_dependencies: 0 });
+    expect((json as Explanation).message).not.toContain('may not see');
+  });
+
   it('names no dead job of a queue that the token may not see', async () => {
     const [mine, other] = [fresh('mine'), fresh('other')];
     const made = await app.admin('POST', `/token/${app.namespace}?description=x&queues=${mine}`);

@@ -59,6 +59,28 @@ describe('leases by type', () => {
     expect((await app.get(`${queue}?ttr=60`)).status).toBe(404);
   });
 
+  it.each(['type', 'fair_key'])('list jobs with the longest values of %s, page by page', async (field) => {
+    const queue = `${fresh()}-`.padEnd(255, 'q');
+    if (field === 'type') await lease({ queues: [queue], types: ['mail'] });
+    else await given('PATCH', `queues/${queue}`, { fair: {} });
+    const ids: string[] = [];
+    for (const letter of ['a', 'b', '\u20ac', '\ud7ff']) {
+      const id = `${String(letter.charCodeAt(0))}-${queue}`.slice(0, 128);
+      ids.push((await publish({ queue, id, data: 1, [field]: letter.repeat(255) })).id);
+    }
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const from = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page: { items: Job[]; next_cursor: string | null } = await given(
+        'GET',
+        `jobs?queue=${queue}&state=ready&limit=1${from}`,
+      );
+      seen.push(...idsOf(page.items));
+      cursor = page.next_cursor;
+    }
+    expect(seen.sort()).toEqual(ids.sort());
+  });
+
   it('show the jobs of all types in lists and counts, and purge them', async () => {
     const queue = fresh();
     await lease({ queues: [queue], types: ['mail'] });

@@ -156,6 +156,24 @@ describe('dependencies', () => {
     expect(await f.leftovers()).toEqual([]);
   });
 
+  it('notice that a dependency dies again before they were told that it was put back', async () => {
+    const lease = async (ttrMs: number) => (await f.fixture.lease('q', { ttrMs }))[0]!;
+    await f.put('a', { tries: 1 });
+    await f.put('b', { dependsOn: ['a'] });
+    await f.fail('a');
+    // No server runs timers from here on. The timer of leases is due before that of the respawn, as another lease ends sooner.
+    await f.put('sooner', { tries: 1 });
+    await lease(1_000);
+    f.fixture.nowMs += 2_000;
+    await f.components.deadJobs.respawnIds(f.ns, ['a'], { tries: 'reset', ttlMs: 0 });
+    expect(await lease(1_000)).toMatchObject({ id: 'a' });
+    await f.pass(2_000);
+    await f.pump();
+    expect(await f.find('a')).toMatchObject({ state: 'dead' });
+    expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { a: 'died' } });
+    expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
+  });
+
   it('notice that a dependency expires, or is acknowledged before its lease', async () => {
     await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
     await f.put('b', { dependsOn: ['expires'] });

@@ -386,6 +386,31 @@ describe('results of dependencies', () => {
     ]);
   });
 
+  it('come back with the job that had them, if an operation had deleted it', async () => {
+    await f.put('a', { retentionMs: HOUR_MS });
+    await f.put('c');
+    await f.put('b', { dependsOn: ['a', 'c'] });
+    await finishAs('a', '1');
+    const shownAs = { filter: {}, to: null, set: null } as never;
+    const filter = { queue: 'q', state: ['done'] } as const;
+    await f.pass(200);
+    const { details } = await f.components.operations.start(f.ns, {
+      ...{ action: 'delete', filter, shown: shownAs, undoMs: HOUR_MS },
+    });
+    await f.pass(200);
+    await f.components.operationRunner.runNow();
+    expect(await states('a')).toEqual([null]);
+    await f.components.operations.undo(f.ns, details.id);
+    await f.pass(100);
+    await f.components.operationRunner.runNow();
+    expect(await states('a')).toEqual(['done']);
+    await finishAs('c', '2');
+    expect(given(await leaseOf('b'))).toEqual([
+      ['a', 'done', '1'],
+      ['c', 'done', '2'],
+    ]);
+  });
+
   it('come back with a job that an operation had ended', async () => {
     await f.put('a', { retentionMs: HOUR_MS });
     await f.put('b', { dependsOn: ['a'], type: 't' });

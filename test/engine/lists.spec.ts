@@ -1074,6 +1074,19 @@ describe('dead jobs', () => {
     expect((await f.lease('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
   });
 
+  it.each([
+    ['without its group', { group: 'g' }, {}],
+    ['with a group', {}, { group: 'g' }],
+  ])('refuse the cursor of another filter: %s', async (_what, first, second) => {
+    for (let i = 0; i < 3; i++) await dead('q', 'g');
+    const { deadJobs } = extended.components;
+    const { cursor } = await deadJobs.delete(f.ns, first, 1);
+    await expect(deadJobs.delete(f.ns, second, 1, cursor!)).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    expect(await deadJobs.delete(f.ns, first, 9, cursor!)).toMatchObject({ done: 2 });
+  });
+
   it('release their dependents when they are respawned and done, and when they are deleted', async () => {
     const parents = [await dead('q', 'back'), await dead('q', 'drop')];
     const waits = (parent: string | undefined, onDependencyFailure: 'block' | 'cancel') =>

@@ -206,6 +206,64 @@ describe('an operation', () => {
     ]);
   });
 
+  it.each(['delete', 'cancel'] as const)(
+    'acts on the jobs of all fair keys, however many: %s',
+    async (action) => {
+      await f.components.queueControls.change(f.ns, 'q', { fair: true });
+      for (let i = 0; i < 400; i++) await f.put(`k${String(i)}`, { fairKey: `key-${String(i)}` });
+      const ended = await run({ action, filter: { queue: 'q' } });
+      expect(ended).toMatchObject({ state: 'done', matched: 400, done: 400, failed: 0, skipped: 0 });
+      expect(await f.counts()).toMatchObject({ ready: 0 });
+    },
+  );
+
+  it('acts on ready jobs that are held meanwhile', async () => {
+    for (let i = 0; i < 60; i++) await f.put(`k${String(i)}`, { concurrencyKey: 'k' });
+    await f.pass(200);
+    const started = await start({ action: 'delete', filter: { queue: 'q' }, ratePerS: 50 });
+    await doSteps();
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    expect(await f.lease('q', 2)).toHaveLength(1);
+    expect((await f.counts())?.held).toBeGreaterThan(0);
+    for (let i = 0; i < 60 && (await find(started)).state === 'running'; i++) await doSteps();
+    expect(await find(started)).toMatchObject({ state: 'done', done: 59, failed: 0 });
+    expect(await f.counts()).toMatchObject({ ready: 0, held: 0, leased: 1 });
+  });
+
+  it('counts each job once, also those that are held and those that it does not change', async () => {
+    await f.components.queueControls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    for (let i = 0; i < 20; i++) await f.put(`k${String(i)}`, { concurrencyKey: 'k' });
+    await f.put('needs', { dependsOn: ['k9'] });
+    await f.pass(1_000);
+    const filter = { queue: 'q', state: ['ready', 'held'] } as const;
+    expect(await run({ action: 'cancel', filter, dryRun: true })).toMatchObject({ matched: 20 });
+    const ended = await run({ action: 'cancel', filter });
+    expect(ended).toMatchObject({ matched: 20, done: 19, failed: 1, skipped: 0 });
+    expect(refusals(ended)).toEqual({ has_dependents: 1 });
+  });
+
+  it('counts a leased job once, although heartbeats move it behind others', async () => {
+    for (let i = 0; i < 3; i++) await f.put(`k${String(i)}`);
+    const leases = await f.lease();
+    await f.pass(200);
+    const started = await start({ action: 'cancel', filter: { queue: 'q' }, graceMs: 60_000, ratePerS: 1 });
+    for (let i = 0; i < 20 && (await find(started)).state === 'running'; i++) {
+      await doSteps(1_000);
+      for (const { id, lease } of leases) await f.components.leaseOperations.heartbeat(f.ns, { id, lease });
+    }
+    expect(await find(started)).toMatchObject({ state: 'done', matched: 3, done: 3, skipped: 0, failed: 0 });
+  });
+
+  it('goes on after the clock of Redis was set back', async () => {
+    for (let i = 0; i < 30; i++) await f.put(`k${String(i)}`);
+    await f.pass(200);
+    const started = await start({ action: 'delete', filter: { queue: 'q' }, ratePerS: 50 });
+    await doSteps();
+    f.fixture.nowMs -= 3_600_000;
+    for (let i = 0; i < 20 && (await find(started)).state === 'running'; i++) await doSteps();
+    expect(await find(started)).toMatchObject({ state: 'done', done: 30 });
+  });
+
   it('leaves a dead job whose unique key another job holds', async () => {
     await f.put('first', { tries: 1, unique: { key: 'u', mode: 'reject' } });
     await f.fail('first');

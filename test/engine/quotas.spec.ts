@@ -413,6 +413,111 @@ describe('limits of a namespace', () => {
       });
     });
 
+    describe('quotas on jobs that move to another queue', () => {
+      const FULL = {
+        code: 'queue_full',
+        message: expect.stringMatching(/^2 of 2 jobs: quota max_jobs_per_queue/) as unknown,
+      };
+      const RESET = { ttlMs: 0, tries: 'reset' } as const;
+
+      afterEach(async () => {
+        for (const f of open) expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+
+      /** Jobs that are dead in their queue. */
+      const dead = async (f: EngineFixture, queue: string, count: number): Promise<string[]> => {
+        const ids = [];
+        for (let i = 0; i < count; i++) ids.push(await f.put(queue, { tries: 1 }));
+        for (const { id, lease } of await f.lease(queue, { count }))
+          await f.engine.settle.fail(f.ns, { id, lease, group: 'g', message: 'm' });
+        return ids;
+      };
+
+      it('refuse a change of the queue of a job', async () => {
+        const f = await withQuotas({ jobsPerQueue: 2, queues: 3 });
+        for (const queue of ['q', 'full', 'full', 'third']) await f.put(queue);
+        const id = await f.put('q');
+        const before = await f.find(id);
+        await expect(f.engine.jobs.change(f.ns, id, { queue: 'full' })).rejects.toMatchObject(FULL);
+        const toNew = f.engine.jobs.change(f.ns, id, { queue: 'fourth' });
+        await expect(toNew).rejects.toMatchObject({
+          code: 'too_many_queues',
+          message: expect.stringMatching(/^3 of 3 queues/) as unknown,
+        });
+        expect(await f.find(id)).toEqual(before);
+        expect(await f.engine.queues.names(f.ns)).toEqual(['full', 'q', 'third']);
+        // Its own queue is full, too: the job is counted there already.
+        await f.engine.jobs.change(f.ns, id, { queue: 'q' });
+        await f.engine.jobs.change(f.ns, id, { queue: 'third' });
+        expect(await f.find(id)).toMatchObject({ queue: 'third', state: 'ready' });
+      });
+
+      it('refuse the next queue of an acknowledgement, and keep the lease', async () => {
+        const f = await withQuotas({ jobsPerQueue: 2, queues: 2 });
+        await f.put('next');
+        for (let i = 0; i < 2; i++) await f.put('q');
+        const leases = await f.lease('q', { count: 2 });
+        const acks = leases.map(({ id, lease }) => ({ id, lease, next: { queue: 'next' } }));
+        const of = (queue: string) => f.engine.settle.complete(f.ns, [{ ...acks[1]!, next: { queue } }]);
+        expect(await of('new')).toEqual(['too_many_queues']);
+        // Both in one script: the second one finds the place of the first one taken.
+        expect(await f.engine.settle.complete(f.ns, acks)).toEqual(['done', 'queue_full']);
+        expect(await f.find(acks[1]!.id)).toMatchObject({ queue: 'q', state: 'leased' });
+        const [first] = await f.lease('next');
+        await f.engine.ack(f.ns, 'next', first!.id);
+        expect(await of('next')).toEqual(['done']);
+      });
+
+      it('leave dead jobs where they are that have no room in another queue', async () => {
+        const f = await withQuotas({ jobsPerQueue: 3 });
+        await dead(f, 'q', 3);
+        await f.put('next');
+        const { deadJobs } = f.engine.components;
+        const move = (dryRun: boolean) =>
+          deadJobs.respawnSelected(f.ns, { dryRun, limit: 10 }, { ...RESET, queue: 'next' });
+        expect(await move(true)).toEqual({ done: 2, cursor: null });
+        expect(await move(false)).toEqual({ done: 2, cursor: null });
+        expect([await total(f, 'next'), await total(f)]).toEqual([3, 1]);
+        // In its own queue it takes no more room than before.
+        expect(await deadJobs.respawnSelected(f.ns, { dryRun: false, limit: 10 }, RESET)).toMatchObject({
+          done: 1,
+        });
+      });
+
+      it('refuse jobs of an operation, and say why', async () => {
+        const f = await withQuotas({ jobsPerQueue: 4, queues: 2 });
+        await dead(f, 'q', 2);
+        for (let i = 0; i < 2; i++) await f.put('q');
+        await f.put('next');
+        const move = async (to: string): Promise<unknown> => {
+          f.nowMs += 200;
+          const { operations, operationRunner } = f.engine.components;
+          const shown = { filter: {}, to: null, set: null } as never;
+          const { details } = await operations.start(f.ns, {
+            ...{ action: 'move', filter: { queue: 'q', state: ['ready', 'dead'] }, to, shown },
+          });
+          f.nowMs += 200;
+          await operationRunner.runNow();
+          return (await operations.find(f.ns, details.id))?.details;
+        };
+        expect(await move('new')).toMatchObject({
+          ...{ done: 0, failed: 4, refusals: [{ reason: 'too_many_queues', jobs: 4 }] },
+        });
+        expect(await move('next')).toMatchObject({
+          ...{ done: 3, failed: 1, refusals: [{ reason: 'queue_full', jobs: 1 }] },
+        });
+        expect([await total(f, 'next'), await total(f)]).toEqual([4, 1]);
+      });
+
+      it('make no queue for a publish that finds the holder of its unique key', async () => {
+        const f = await withQuotas({ queues: 1 });
+        const put = (queue: string) => f.put(queue, { unique: { key: 'k', mode: 'existing' } });
+        const id = await put('q');
+        expect([await put('new'), await put('newer')]).toEqual([id, id]);
+        expect(await f.engine.queues.names(f.ns)).toEqual(['q']);
+      });
+    });
+
     describe('quotas on recurring jobs, workers and keys', () => {
       const full = { code: 'namespace_full' };
       const HOURLY = { everyMs: 3_600_000, offsetMs: 3_600_000 };
@@ -528,6 +633,8 @@ describe('limits of a namespace', () => {
         await f.engine.jobs.remove(f.ns, id);
         expect(await redis.zcard(key)).toBe(10_000);
         expect(await redis.zscore(key, 'old-0')).toBeNull();
+        const shown = await f.engine.jobs.traces(f.ns);
+        expect([shown.length, shown[0]?.goneAtMs, shown.at(-1)?.id]).toEqual([1_000, 9_001, id]);
         await redis.del(key);
       });
     });

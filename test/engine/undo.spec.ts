@@ -319,6 +319,95 @@ describe('the undo of an operation', () => {
     expect(await f.find('revoked')).toMatchObject({ triesLeft: 3, attempts: 0 });
   });
 
+  it('keeps a strict order, in which nothing goes on before all jobs are back', async () => {
+    await f.components.queueControls.change(f.ns, 'q', { order: 'strict' });
+    const ids = Array.from({ length: 60 }, (_, i) => `j${String(i).padStart(2, '0')}`);
+    for (const one of ids) await f.put(one, { type: 't', concurrencyKey: 'k', tries: 3 });
+    const id = await run({ action: 'cancel', filter: { type: 't' } });
+    await f.components.operations.undo(f.ns, id);
+    const worked: string[] = [];
+    for (let i = 0; i < 200 && worked.length < ids.length; i++) {
+      await doSteps(100);
+      worked.push(...(await f.work()));
+    }
+    expect(worked).toEqual(ids);
+  });
+
+  it.each([
+    ['a job that waits for its next attempt', 60_000],
+    ['a job that has no delay, and was leased', 0],
+  ])('keeps %s before those that wait for it in a strict order', async (_what, delayMs) => {
+    await f.components.queueControls.change(f.ns, 'q', { order: 'strict' });
+    for (const one of ['a', 'b', 'c']) await f.put(one, { concurrencyKey: 'k', tries: 3 });
+    const [job] = await f.lease();
+    if (delayMs > 0)
+      await f.components.leaseOperations.retry(f.ns, { ...job!, group: 'g', message: 'm', delayMs });
+    const id = await run({ action: 'cancel', filter: { queue: 'q' }, graceMs: 0 });
+    expect(await states('a', 'b', 'c')).not.toContain('held');
+    expect(await undo(id)).toMatchObject({ restored: 3, failed: 0 });
+    await doSteps(100);
+    if (delayMs > 0) {
+      expect(await f.lease()).toEqual([]);
+      await f.pass(delayMs);
+    }
+    expect([await f.work(), await f.work(), await f.work()]).toEqual([['a'], ['b'], ['c']]);
+  });
+
+  it('keeps a key blocked by its dead job in a strict order', async () => {
+    await f.components.queueControls.change(f.ns, 'q', { order: 'strict', onDead: 'block' });
+    await f.put('a', { concurrencyKey: 'k', type: 't' });
+    await f.put('b', { concurrencyKey: 'k' });
+    await f.fail('a');
+    const id = await run({ action: 'cancel', filter: { type: 't', state: ['dead'] } });
+    expect(await stateOf('b')).toBe('ready');
+    const [b] = await f.lease();
+    await f.components.leaseOperations.retry(f.ns, { ...b!, group: 'g', message: 'm', delayMs: 0 });
+    await f.fixture.engine.ack(f.ns, 'q', 'b');
+    expect(await undo(id)).toMatchObject({ restored: 1 });
+    await f.put('c', { concurrencyKey: 'k' });
+    expect(await states('a', 'c')).toEqual(['dead', 'held']);
+  });
+
+  it('refuses a job that has no room, and brings the others back', async () => {
+    for (const one of ['a', 'b']) await f.put(one, { type: 't' });
+    await f.put('x', { type: 't', queue: 'gone' });
+    await f.put('stays');
+    const id = await run({ action: 'cancel', filter: { type: 't' } });
+    await f.components.queueControls.forget(f.ns, 'gone');
+    f.fixture.engine.quotas.replace(new Map([[f.ns, { queues: 1 }]]));
+    const undone = await undo(id);
+    expect(undone).toMatchObject({ restored: 2, failed: 1 });
+    expect(countsOf(undone.refusals)).toEqual({ too_many_queues: 1 });
+    expect(await states('a', 'b', 'x')).toEqual(['ready', 'ready', null]);
+  });
+
+  it('takes the id of a job that has expired, and is not removed yet', async () => {
+    await f.put('a', { type: 't' });
+    const id = await run({ action: 'delete', filter: { type: 't' } });
+    await f.put('a', { ttlMs: 1_000, text: 'new' } as never);
+    f.fixture.nowMs += 1_500;
+    await f.components.operations.undo(f.ns, id);
+    await f.components.operationRunner.runNow();
+    expect((await find(id)).undo).toMatchObject({ state: 'done', restored: 1, failed: 0 });
+    expect(await f.find('a')).toMatchObject({ state: 'ready', type: 't' });
+  });
+
+  it('leaves a record that ends with its time', async () => {
+    await f.put('a', { type: 't' });
+    const id = await run({ action: 'delete', filter: { type: 't' } });
+    await undo(id);
+    const ms = await redis.pttl(`{${f.ns}}:O:${id}`);
+    expect(ms).toBeGreaterThan(6 * 24 * HOUR_MS);
+    expect(ms).toBeLessThanOrEqual(7 * 24 * HOUR_MS);
+  });
+
+  it('says that the time for an undo is over, also before a timer has looked', async () => {
+    await f.put('a', { type: 't' });
+    const id = await run({ action: 'delete', filter: { type: 't' } });
+    f.fixture.nowMs += UNDO_MS + 1;
+    await expect(f.components.operations.undo(f.ns, id)).rejects.toThrow('its undo_ms is over');
+  });
+
   it('says why jobs cannot come back, and brings the others back', async () => {
     await f.put('again', { type: 't' });
     await f.put('keyed', { type: 't', unique: { key: 'u', mode: 'reject' } });

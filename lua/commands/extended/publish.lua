@@ -117,9 +117,12 @@ if has_unique_keys then
   unique_claims.place_debounced()
 end
 held_jobs.call_all_held()
+local used = {}
 for _, item in ipairs(fresh) do
-  states[item.n] = item.job.state
+  states[item.n], used[item.job.queue] = item.job.state, true
 end
+-- guard: held-key-makes-no-queue
+registry.keep_new_queues(used)
 for n, job in pairs(stand_ins) do
   states[n] = job.state
 end

@@ -2,7 +2,7 @@
 Do a step of an operation, and write where the next one goes on, in one: what is done twice changes nothing twice. Or stop it.
 
 KEYS meta, queues, due, waiting, expiries
-ARGV clock_ms, deadline_ms, id, reason, limit, scan_limit, is_last, is_limited, no_push, most_bytes
+ARGV clock_ms, deadline_ms, id, reason, limit, scan_limit, is_last, is_limited, no_push, most_bytes, most_queues, most_jobs
 ITEM queue
 id: text             of the operation
 reason: text         why it is to stop, "" = it goes on
@@ -19,6 +19,7 @@ Cost: O(scan_limit + limit log N).
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/ranks, queues/registry, jobs/filters, limits/store_room, extended/jobs, extended/indexes
+--- @requires extended/timeline
 --- @requires extended/commit, operations/records, operations/since, operations/sources, operations/actions, operations/undo_keys, operations/undo_records
 
 use_namespace(meta, queues)
@@ -42,6 +43,12 @@ local code = record.state and CODES[record.state] or 0
 local function count_of(field)
   return tonumber(record[field] or 0)
 end
+-- When this step is due. A step waits for a second at most: else the clock was set back.
+local MOST_PAUSE_MS = 1000
+local function due_of(its)
+  local at = tonumber(its.next or 0)
+  return --[[ guard: operation-goes-on-after-a-jump ]] at <= now_floor + MOST_PAUSE_MS and at or 0
+end
 if code ~= 1 then
   return { 0, now_floor, code, 0, 0, 0, "" }
 elseif reason == "" and record.frees ~= "1" and --[[ guard: operation-stops-when-full ]] store_room.is_store_full() then
@@ -52,8 +59,8 @@ end
 if reason ~= "" then
   records.end_operation(id, reason)
   return { 0, now_floor, 3, 0, 0, 0, "" }
-elseif count_of("next") > now_floor then
-  return { 0, now_floor, 1, count_of("next"), 0, 0, record.queue or "" }
+elseif due_of(record) > now_floor then
+  return { 0, now_floor, 1, due_of(record), 0, 0, record.queue or "" }
 elseif not registry.read_last_queue() then
   return { 2, now_floor }
 end
@@ -63,7 +70,7 @@ redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local rate, created = count_of("rate"), count_of("created")
 local wanted, options, is_dry = cjson.decode(record.filter), cjson.decode(record.options), record.dry == "1"
 local refusals, respawned = cjson.decode(record.refusals or "{}"), {}
-options.operation, options.no_push, options.most_bytes = id, no_push == "1", most_bytes
+options.operation, options.no_push, options.most_bytes, options.most_queues, options.most_jobs = id, no_push == "1", most_bytes, most_queues, most_jobs
 options.data = options.wish and options.wish.has_data and redis.call("HGET", records.operation_key(id), "data") or ""
 sources.start_sources(scan_limit, limit, rate > 0 and math.max(math.min(limit, math.floor(rate / 10)), 1) or limit)
 
@@ -121,6 +128,14 @@ local function act_on(job, name, due)
   end
 end
 
+local place = { queue = record.queue or "", source = tonumber(record.source or 1), at = record.at or "", id = record.member or "", mark = record.mark or "" }
+
+-- Held jobs are walked twice: ready ones may be held meanwhile. What was held all the time was met before.
+local first_held = string.find(record.kinds, "h", 1, true)
+local function was_met(job, source)
+  return first_held and source > first_held and job.state == HELD and --[[ guard: held-jobs-count-once ]] timeline.held_at(job) <= created
+end
+
 local function visit(header, one, score, due)
   if is_expired(header) or jobs.known_jobs[one] and jobs.known_jobs[one].is_changed then
     return
@@ -133,7 +148,7 @@ local function visit(header, one, score, due)
   local died = job.state == DEAD and tonumber(job.x.ended or record.kinds == "F" and score or redis.call("ZSCORE", queue_key("d", job.queue), one) or nil) or nil
   if wanted.from and not (died and died >= wanted.from) or wanted.to and not (died and died <= wanted.to) then
     return
-  elseif not since.was_there(job, created) or since.is_own_work(job, id) then
+  elseif not since.was_there(job, created) or since.is_own_work(job, id) or was_met(job, place.source) then
     return
   end
   count("matched", 1)
@@ -145,7 +160,6 @@ local function visit(header, one, score, due)
   end
 end
 
-local place = { queue = record.queue or "", source = tonumber(record.source or 1), at = record.at or "", id = record.member or "", mark = record.mark or "" }
 local takes = not is_dry and (record.action == "cancel" or record.action == "delete")
 local function begin_source(source)
   place.source, place.at, place.id, place.mark = source, "", "", ""
@@ -189,7 +203,7 @@ if kept.jobs > 0 then
   set_timer("V", now_floor + undo_keys.LOOK_AGAIN_MS)
 end
 local next_ms = commit(expiries)
-local at_ms = rate > 0 and sources.acted > 0 and math.max(now_floor, count_of("next")) + math.ceil(sources.acted * 1000 / rate) or now_floor
+local at_ms = rate > 0 and sources.acted > 0 and math.max(now_floor, due_of(record)) + math.ceil(sources.acted * 1000 / rate) or now_floor
 count("looked", sources.looked)
 local changes = {
   queue = place.queue, source = place.source, at = place.at, member = place.id, mark = place.mark, refusals = cjson.encode(refusals), next = text_of(at_ms),

@@ -138,10 +138,11 @@ push("RPUSH", stack)
 push("LPUSH", postponed)
 registry.keep_new_queues(restore.queues_used)
 table.insert(plan.early, registry.write_new_queues)
+local is_over = rest + #stack + #postponed == 0
+restore.hold_strict_orders(is_over)
 local next_ms = commit(expiries)
 redis.call("HSET", records.operation_key(id), "undo_done", text_of((record.undo_done or 0) + restored), "undo_failed", text_of((record.undo_failed or 0) + failed),
   "undo_refusals", cjson.encode(refusals), "undo_partly", cjson.encode(partly))
-local is_over = rest + #stack + #postponed == 0
 local at_ms = taken == 0 and #postponed > 0 and now_floor + LATER_MS or now_floor
 if is_over then
   records.end_undo(id, "")

@@ -7,14 +7,15 @@ ITEM id
 verb: text           count, respawn, try (counts those that a respawn would put back now; changes nothing) or delete
 queue: text          whose dead jobs; "" = all dead jobs of the filter's group
 filter: text         JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
-options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue, no_push}; queue: where they go, left out = where they are; no_push: extended/own_url
+options: text        JSON {ttl_ms, tries: number, "reset" or "keep", queue, no_push, most_queues, most_jobs}; queue: where they go, left out = where they
+                     are; no_push: extended/own_url; most_…: the quotas, for jobs that go to another queue
 at: text             time of death of the last job that was looked at, "" = from the first on
 id: text             its id, "" = from the first of that time on
 limit: integer       jobs to act on, at most
 scan_limit: integer  jobs to read, at most
 
 Returns {status, now_ms, next_ms, looked, at, id, (queue, done) × N}. Next_ms: the earliest timer that was set, 0 = none. Done: jobs of the queue that
-matched; a job whose unique key another one holds, or that the caller may not move, stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
+matched; a job whose unique key another one holds, that the caller may not move, or for which its new queue has no room, stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
 Cost: O(scan_limit + limit log N).
 ]]
 
@@ -58,7 +59,7 @@ for _, place in ipairs(found) do
   looked, at, id = looked + 1, place[3], place[4]
   if job and --[[ guard: dead-letter-dead-only ]] job.state == DEAD and filters.matches(job, filters.fields_of(job, one), wanted) and not jobs.known_jobs[one] then
     local name = registry.name_of(job.queue) or ""
-    if verb == "count" or verbs[verb](jobs.job_of(one), request) ~= false then
+    if verb == "count" or not verbs[verb](jobs.job_of(one), request) then
       done, tally[name] = done + 1, (tally[name] or 0) + 1
     end
   end

@@ -1,5 +1,5 @@
 --[[
-List tracked jobs that have ended, the earliest first; changes nothing.
+List the tracked jobs that have ended last, the earliest of them first; changes nothing.
 
 KEYS meta, traces
 ARGV clock_ms, deadline_ms, limit
@@ -17,4 +17,4 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 redis.call("EXISTS", meta, traces)
-return { 0, now_floor, unpack(redis.call("ZRANGE", traces, 0, limit - 1, "WITHSCORES")) }
+return { 0, now_floor, unpack(redis.call("ZRANGE", traces, --[[ guard: last-traces-are-shown ]] -limit, -1, "WITHSCORES")) }

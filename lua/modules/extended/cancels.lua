@@ -11,8 +11,8 @@ function ended_code(job)
   end
 end
 
--- cascade: with all jobs that depend on it. Returns the code, and when its worker loses the lease.
-function cancel_job(job, cascade, grace_ms)
+-- cascade: with all jobs that depend on it. operation: which one cancels it, nil = none. Returns the code, and when its worker loses the lease.
+function cancel_job(job, cascade, grace_ms, operation)
   if job.state == LEASED and grace_ms > 0 then
     local at, timers, known = now_ceil + grace_ms, namespace_key("timers"), "G" .. job.id
     if job.x.cancel then -- A second call does not give more time.
@@ -24,7 +24,7 @@ function cancel_job(job, cascade, grace_ms)
     jobs.put(job, "cascade", cascade and "1" or job.x.cascade)
     jobs.put(job, "cancel", job.x.cancel or now_floor)
     set_timer(known, at)
-    timeline.log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
+    timeline.log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker, operation = --[[ guard: requested-cancel-is-own-work ]] operation })
     return 2, at
   end
   local was_leased = job.state == LEASED

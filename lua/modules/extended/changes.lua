@@ -1,11 +1,11 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/settings, extended/timeline, extended/indexes
 --- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, extended/own_url, limits/concurrency_keys, limits/queue_settings
---- @requires limits/slots
---- @exports used_tries, change
+--- @requires limits/slots, limits/queue_room
+--- @exports change
 
 -- The tries that a job has used: its leases, but for those that were not charged.
-function used_tries(job)
+local function used_tries(job)
   return math.max(job.attempts - job.free_retries, 0)
 end
 
@@ -144,6 +144,7 @@ local function move(job, wish, at, outcome, bytes, ties)
   keep_order(job, priority, stays, slot)
   job.queue, job.priority = number, priority
   if wish.queue then
+    queue_room.count_move(wish.queue)
     registry.queue_names[number] = wish.queue
     -- guard: move-begins-no-drain
     queue_settings.let_in(number)
@@ -156,7 +157,8 @@ local function move(job, wish, at, outcome, bytes, ties)
   return 1
 end
 
--- Changes a job if that is allowed; returns the code of the command extended/change. lacks: there is no job for one of the ids in more.
+-- Changes a job if that is allowed; returns the code of the command extended/change, and with 6, 10 and 11 how much there is. lacks: there is no job for one of
+-- the ids in more.
 local WAITING = { [READY] = true, [SCHEDULED] = true, [BLOCKED] = true, [HELD] = true }
 function change(job, wish, bytes, more, less, lacks)
   if not job or is_expired(job) then
@@ -172,7 +174,7 @@ function change(job, wish, bytes, more, less, lacks)
   elseif not WAITING[job.state] then
     return 2
   --[[ guard: tries-above-attempts ]] elseif wish.tries and wish.tries <= used_tries(job) then
-    return 6
+    return 6, used_tries(job)
   end
   local refusal = dependency_cycles.why_not(job, more, wish.only)
   local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
@@ -182,6 +184,13 @@ function change(job, wish, bytes, more, less, lacks)
     return 9
   elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then
     return 5
+  end
+  local no_room, present = nil, nil
+  if wish.queue then
+    no_room, present = queue_room.refused_move(job, wish.queue, wish)
+  end
+  if no_room then
+    return no_room == "queue_full" and 11 or 10, present
   end
   job.due_at = at
   return move(job, wish, at, dependencies.retie(job, wish, more, less), bytes, wish.only or #more + #less > 0)

@@ -1,6 +1,6 @@
 -- The dead-letter queue, where nothing expires: how jobs get there, how they are put back, and how they are deleted.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
---- @requires extended/conversion, extended/own_url, limits/queue_settings
+--- @requires extended/conversion, extended/own_url, limits/queue_settings, limits/queue_room
 --- @exports die, respawn, delete_dead
 
 -- A job dies: it goes to the dead-letter queue, where nothing expires.
@@ -15,15 +15,19 @@ function die(job, group, message, worker)
 end
 
 -- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). request: {ttl_ms, tries:
--- number, "reset" or "keep", queue, no_push, operation}. Returns false if another job holds its unique key by now, or if the caller may not move it: then it stays dead.
+-- number, "reset" or "keep", queue, no_push, most_queues, most_jobs, operation}. Returns nil, or why it stays dead.
 function respawn(job, request)
   local from, is_moved = registry.name_of(job.queue), request.queue and request.queue ~= registry.name_of(job.queue)
   if is_moved and --[[ guard: job-push-url-respawned ]] own_url.lacks_push(job, request) then
-    return false
+    return "verb_missing"
+  end
+  local no_room = is_moved and queue_room.refused_move(job, request.queue, request)
+  if no_room then
+    return no_room
   end
   -- guard: respawn-needs-the-unique-key
   if not unique_keys.retake_unique(job) then
-    return false
+    return "unique_key_taken"
   end
   local is_new = request.tries == "reset"
   local first_tries = conversion.total_tries(job)
@@ -43,6 +47,7 @@ function respawn(job, request)
     jobs.put(job, "crashes", nil)
   end
   if is_moved then
+    queue_room.count_move(request.queue)
     job.queue = registry.number_of(request.queue)
     registry.queue_names[job.queue] = request.queue
     if is_extended(job) then

@@ -1,7 +1,7 @@
 -- Events of extended jobs: each goes to the job's timeline, and to the clients that are subscribed to the namespace. The stream exists only while there
 -- are some (commands/simple/read_events). What a full Redis refuses is left out.
 --- @requires core/call, core/header, core/plan, queues/registry, jobs/events, extended/jobs, extended/settings
---- @exports worker_facts, emit_event, log_event, last_change
+--- @exports worker_facts, emit_event, log_event, last_change, held_at
 
 -- A fact as JSON. Jobs of a batch share most of their facts.
 local known = {}
@@ -92,16 +92,30 @@ function log_event(what, job, facts)
   emit_event(what, job, facts)
 end
 
--- The last entry of the timeline, as JSON, that is no change of state by itself: such a job became ready, or was held, in its turn. nil = the job has no
--- history.
-local IN_ITS_TURN = { ready = true, held = true }
-function last_change(job)
+-- The last entry of the timeline, as JSON, whose name is wanted; nil = there is none, or the job has no history.
+local function last_entry(job, is_wanted)
   for n = (job.x.hn or 0) - 1, 0, -1 do
     local entry = job.x[place_of(text_of(n))]
     if not entry or tonumber(string.match(entry, '"n":(%d+)')) ~= n then
       return nil -- It was overwritten by a newer one.
-    elseif --[[ guard: job-in-its-turn-is-unchanged ]] not IN_ITS_TURN[string.match(entry, '"what":"([^"]*)"')] then
+    elseif is_wanted(string.match(entry, '"what":"([^"]*)"')) then
       return entry
     end
   end
+end
+
+-- The last change, as JSON: a job that became ready, or was held, in its turn has not changed.
+local IN_ITS_TURN = { ready = true, held = true }
+function last_change(job)
+  return last_entry(job, function(what)
+    return --[[ guard: job-in-its-turn-is-unchanged ]] not IN_ITS_TURN[what]
+  end)
+end
+
+-- When the job was held last, Unix ms; 0 = not known.
+function held_at(job)
+  local entry = last_entry(job, function(what)
+    return what == "held"
+  end)
+  return entry and tonumber(string.match(entry, '"at":(%d+)')) or 0
 end

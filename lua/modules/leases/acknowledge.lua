@@ -1,5 +1,6 @@
 -- Lease operation ack: the work is done, or the same job continues in another queue.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, extended/dependencies, extended/readers, leases/claims, leases/move_on, limits/byte_room, limits/store_room
+--- @requires limits/queue_room
 --- @exports ack
 
 local function replace_data(job, options, data)
@@ -39,6 +40,7 @@ function ack(job, options, bytes, code)
     if not refusal and #needs > 0 and --[[ guard: next-dependencies-store-full ]] store_room.is_store_full() then
       refusal = "store_full"
     end
+    refusal = refusal or queue_room.refused_move(job, options.next.queue, options.next)
   end
   if refusal then
     return 6, 0, '{"refused":"' .. refusal .. '"}'

@@ -1,6 +1,6 @@
 -- Option `next` of ack: the same job continues in another queue.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dependencies, extended/readers
---- @requires extended/dependency_cycles, jobs/dependency_list
+--- @requires extended/dependency_cycles, jobs/dependency_list, limits/queue_room
 --- @exports next_needs, move_on
 
 -- What the job depends on next, and why it may not; nil = it may. list: ids as ids_in reads them.
@@ -13,6 +13,7 @@ function move_on(job, next, needs, facts)
   conversion.make_extended(job, true)
   local from, worker = registry.name_of(job.queue), job.x.worker
   jobs.raise_lease(job)
+  queue_room.count_move(next.queue)
   job.queue, job.tries, job.attempts = --[[ guard: moved-job-is-in-its-next-queue ]] registry.number_of(next.queue), tonumber(job.x.tries), 0
   registry.queue_names[job.queue] = next.queue
   conversion.make_queue_extended(job.queue, next.queue)

@@ -57,13 +57,15 @@ function new_beside_bytes(options)
   return beside_bytes(options.x, beside_bytes.entry_bytes(options.queue) + beside_bytes.BYTES_OF_EDGE * #(options.needs or {}))
 end
 
--- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
+-- Takes room for one job, unless it is refused: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
 function room_for_job(number, bytes)
   if not has_quotas then
     return "0"
   end
+  local made = 0
   if not room[number] then
-    new_room = new_room - (number >= registry.first_new_queue and 1 or 0)
+    made = number >= registry.first_new_queue and 1 or 0
+    new_room = new_room - made
     room[number] = max_jobs == "0" and math.huge or call_quotas.room_for(max_jobs, job_counts.count_jobs(number, job_counts.ALL_INDEXES)) + (freed_room[number] or 0)
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
@@ -71,6 +73,8 @@ function room_for_job(number, bytes)
   if code ~= "0" then
     -- Before this job took its part.
     refuse(code, code == "2" and max_queues - new_room - 1 or code == "3" and max_jobs - room[number] - 1 or max_bytes - bytes_room - bytes)
+    -- guard: refused-job-takes-no-room
+    new_room, bytes_room, room[number] = new_room + made, bytes_room + bytes, made == 0 and room[number] + 1 or nil
   end
   return code
 end

@@ -1,16 +1,16 @@
 -- What an operation does with one job: the same as the single call of its action. Each returns why that call would refuse the job, nil = it is done; and true
 -- if there was nothing to do.
---- @requires core/header, extended/jobs, extended/cancels, extended/deletion, extended/moves, extended/changes, extended/dead_jobs, extended/own_url
+--- @requires core/header, extended/jobs, extended/cancels, extended/deletion, extended/moves, extended/changes, extended/dead_jobs
 --- @requires queues/registry, jobs/dependents, limits/byte_room
 --- @exports act
 
 local function cancel_one(job, options)
   if --[[ guard: operation-cancels-once ]] job.x.cancel then
     return "already_cancelled", true
-  elseif not options.cascade and --[[ guard: operation-keeps-needed-jobs ]] #dependents.dependents_of(job) > 0 then
+  elseif not options.cascade and --[[ guard: operation-keeps-needed-jobs ]] dependents.has_dependents(job) then
     return "has_dependents"
   end
-  cancels.cancel_job(job, options.cascade, options.grace_ms)
+  cancels.cancel_job(job, options.cascade, options.grace_ms, options.operation)
 end
 
 local KEPT = { [0] = "gone", [2] = "leased", [3] = "has_dependents" }
@@ -23,21 +23,17 @@ local function delete_one(job)
 end
 
 local function put_back(job, options, tries, queue)
-  local request = { ttl_ms = options.ttl_ms, tries = tries, queue = queue, no_push = options.no_push, operation = options.operation }
-  if queue and own_url.lacks_push(job, request) then
-    return "verb_missing"
-  elseif dead_jobs.respawn(job, request) == false then
-    return "unique_key_taken"
-  end
+  return dead_jobs.respawn(job, { ttl_ms = options.ttl_ms, tries = tries, queue = queue, no_push = options.no_push,
+    most_queues = options.most_queues, most_jobs = options.most_jobs, operation = options.operation })
 end
 
 local function respawn_one(job, options)
   return put_back(job, options, options.tries)
 end
 
-local REFUSALS = { [0] = "gone", [2] = "not_waiting", [5] = "due_unknown", [6] = "tries_used", [8] = "verb_missing" }
+local REFUSALS = { [0] = "gone", [2] = "not_waiting", [5] = "due_unknown", [6] = "tries_used", [8] = "verb_missing", [10] = "too_many_queues", [11] = "queue_full" }
 local function change_one(job, wish, options)
-  wish.operation, wish.no_push = options.operation, options.no_push
+  wish.operation, wish.no_push, wish.most_queues, wish.most_jobs = options.operation, options.no_push, options.most_queues, options.most_jobs
   return REFUSALS[changes.change(job, wish, options.data, {}, {}, false)]
 end
 
@@ -77,7 +73,7 @@ local function patch_one(job, options)
 end
 
 local verbs = { cancel = cancel_one, delete = delete_one, respawn = respawn_one, retry = retry_one, move = move_one, patch = patch_one }
--- options: {operation, no_push, most_bytes, data}, and of the action {cascade, grace_ms}, {ttl_ms, tries, queue} or {wish}.
+-- options: {operation, no_push, most_bytes, most_queues, most_jobs, data}, and of the action {cascade, grace_ms}, {ttl_ms, tries, queue} or {wish}.
 function act(job, action, options)
   return verbs[action](job, options)
 end

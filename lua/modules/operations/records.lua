@@ -77,5 +77,7 @@ function end_undo(id, reason)
   else
     redis.call("HSET", operation_key(id), "undo", "stopped", "undo_reason", reason)
   end
+  -- guard: undone-operation-has-a-ttl
+  redis.call("PEXPIRE", operation_key(id), text_of(KEPT_MS))
   release_operation(id)
 end

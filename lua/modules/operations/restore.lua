@@ -1,8 +1,8 @@
 -- Brings back a job that an operation has ended, from its record (operations/undo_records): with its id, data, options, state and place.
 --- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/unique_keys
 --- @requires extended/moves, extended/conversion, extended/dependencies, limits/quota_room, limits/beside_bytes, limits/at_ready
---- @requires limits/queue_settings, jobs/dependency_list, extended/readers
---- @exports start_restore, restore, bytes_restored, queues_used
+--- @requires limits/queue_settings, jobs/dependency_list, extended/readers, extended/settings, limits/concurrency_keys, limits/slots
+--- @exports start_restore, restore, bytes_restored, queues_used, hold_strict_orders
 
 -- bytes_restored: of the records that this script has read. queues_used: numbers of the queues that got jobs.
 bytes_restored, queues_used = 0, {}
@@ -41,11 +41,16 @@ local function lacks_room(job, record, left_over)
   return CODES[job.state >= DONE and quota_room.room_for_growth(bytes) or quota_room.room_for_job(registry.number_of(record.queue), bytes)]
 end
 
+-- Whether the job that has the id now has expired, and is not removed yet: a publish would take its id, too (extended/new_jobs).
+local function has_expired(job)
+  return is_expired(job) and --[[ guard: undo-takes-the-id-of-an-expired-job ]] not job.x.users
+end
+
 -- Why a job cannot come back; nil = it can.
 local function why_not(job, record, present, left_over)
   local holds_key = job.state < DONE and job.state ~= DEAD and record.x.unique and not record.x.uends
   local holder = holds_key and unique_keys.holder_of(record.x.unique)
-  if present and not present.is_gone and not left_over then
+  if present and not present.is_gone and not left_over and not has_expired(present) then
     return "id_in_use"
   elseif --[[ guard: undo-keeps-the-ttl ]] is_expired(job) then
     return "ttl_ended"
@@ -119,7 +124,8 @@ local function go_ready_after_lease(job, record)
   else
     job.tries, job.attempts = math.min(job.tries + 1, 65535), math.max(job.attempts - 1, 0)
   end
-  job.to_front = true
+  -- guard: undone-lease-is-held-first
+  job.to_front, job.is_first = true, true
   moves.go(job, READY)
 end
 
@@ -160,13 +166,23 @@ end
 
 local function go_kept(job, record)
   moves.go(job, job.state, tonumber(record.at))
+  for _, reader in ipairs(record.readers or {}) do
+    -- guard: restored-result-is-read
+    write("SADD", named_key("r", job.id), reader)
+  end
   add_member(namespace_key("keeping"), record.kept_until, job.id)
   set_timer("Z", tonumber(record.kept_until))
   set_timer("Z" .. job.queue, now_floor) -- The queue may have more than it keeps.
 end
 
+-- In a strict order, a job that waits or is dead keeps the slot of its key, for which those behind it wait.
+local KEEPS_SLOT = { [SCHEDULED] = true, [BLOCKED] = true, [DEAD] = true }
 local function go_back(job, record)
   local state = job.state
+  if record.x.slot and KEEPS_SLOT[state] and settings.settings_of(job.queue).strict then
+    -- guard: restored-job-keeps-its-slot
+    job.slot_of = concurrency_keys.concurrency_key_of(job)
+  end
   if state == LEASED or record.was_given_back then
     go_ready_after_lease(job, record)
   elseif state == BLOCKED then
@@ -259,6 +275,9 @@ function restore(id, text, operation, waits_for)
   if left_over then
     moves.leave(left_over)
     moves.vanish_kept(left_over)
+  elseif present and not present.is_gone then
+    moves.leave(present)
+    moves.conclude(present, nil, "expired", timeline.worker_facts(present))
   end
   local was, number = job.state, registry.number_of(record.queue)
   -- guard: undo-begins-no-drain
@@ -276,4 +295,21 @@ function restore(id, text, operation, waits_for)
     set_timer("E", job.expires)
   end
   return nil, { lease = was == LEASED or record.was_given_back, dependents = has_told_others(record.tells_others, waits_for), events = record.is_told }
+end
+
+-- Before commit. In a strict order no held job goes on before all are back: an earlier one of its key may still come. So the timer of its queue looks at held
+-- jobs later, also if another server goes on with the undo. is_over: all are back.
+local CALL_AFTER_MS = 6000
+function hold_strict_orders(is_over)
+  local timers = namespace_key("timers")
+  for number in pairs(queues_used) do
+    if --[[ guard: undo-keeps-a-strict-order ]] settings.settings_of(number).strict then
+      for name, key in pairs(slots.freed_keys) do
+        slots.freed_keys[name] = key.number ~= number and key or nil
+      end
+      free("HDEL", queue_key("o", number), "last_held")
+      remove_member(timers, "K" .. number)
+      set_timer("K" .. number, is_over and now_floor or now_floor + CALL_AFTER_MS)
+    end
+  end
 end

@@ -32,6 +32,7 @@ local function score_of(job)
 end
 
 -- All of a job that brings it back. Its place: of its state as it is now.
+local MOST_READERS = 100
 local function pack_record(job, at, facts)
   local value = job.body and pack_job(job) .. job.body or pack_job(job) .. redis.call("GETRANGE", job.key, HEADER_BYTES, -1)
   facts.value, facts.queue, facts.x, facts.at, facts.ended = value, registry.name_of(job.queue), job.x, at, now_floor
@@ -41,6 +42,11 @@ local function pack_record(job, at, facts)
       table.insert(facts.needs, id)
     end
     facts.failed = hash_of(named_key("f", job.id))
+  end
+  if job.state == DONE and job.x.users then
+    -- Dependents that may still read its result.
+    facts.readers = redis.call("SRANDMEMBER", touch(named_key("r", job.id)), MOST_READERS + 1)
+    facts.tells_others = facts.tells_others or #facts.readers > MOST_READERS or nil
   end
   facts.is_told = is_listened_to() or nil
   return cmsgpack.pack(facts)

@@ -218,9 +218,8 @@ local function walk_types_back(_, at, id, n, number)
 end
 
 -- Some fair keys of a queue, by name; the cursor behind them, "0" = they are the last. Turns change all the time, so keys are read as Redis has stored them.
-local NAMES_AT_ONCE = 20
 local function some_keys(turns, cursor)
-  local page, names = redis.call("ZSCAN", turns, cursor, "COUNT", NAMES_AT_ONCE), {}
+  local page, names = redis.call("ZSCAN", turns, cursor, "COUNT", 1), {}
   for i = 1, #page[2], 2 do
     names[#names + 1] = page[2][i]
   end
@@ -230,24 +229,33 @@ local function some_keys(turns, cursor)
   return page[1], names
 end
 
--- In the list of each fair key by score. The id of a place is the cursor with which its key was read, the name of the key, and the id of the job.
+-- In the list of each fair key by score. The id of a place is the cursor with which its key was read, the one behind, the name of the key, and the id of the
+-- job. A key without jobs is gone: then the same cursor may find other keys, which end elsewhere, and of which none was read.
+local MOST_SCANS = 1000
 local function walk_fair_lists(turns, at, id, n, number, walk)
-  local cursor, name, member = string.match(id, "^(%d+)\n([^\n]*)\n(.*)$")
+  local cursor, last_end, name, member = string.match(id, "^(%d+)\n(%d*)\n([^\n]*)\n(.*)$")
   cursor = cursor or "0"
-  local found = {}
+  local found, scans = {}, 0
   repeat
     local next_cursor, names = some_keys(turns, cursor)
+    scans = scans + 1
+    if --[[ guard: other-fair-keys-are-all-read ]] next_cursor ~= last_end then
+      name = nil
+    end
     for _, one in ipairs(names) do
       local key, is_last = turns .. ":" .. one, one == name -- queues/fair_keys
       redis.call("EXISTS", meta_key, key)
       for _, place in ipairs(#found < n and (not name or not ranks.is_behind(name, one)) and walk(key, is_last and at or "", is_last and member or "", n - #found, number, "Q") or {}) do
-        place[4] = cursor .. "\n" .. one .. "\n" .. place[2]
+        place[4] = cursor .. "\n" .. next_cursor .. "\n" .. one .. "\n" .. place[2]
         found[#found + 1] = place
       end
     end
-    cursor, name = next_cursor, nil
-  until #found >= n or cursor == "0"
-  return found, #found < n
+    cursor, last_end = next_cursor, nil
+  until #found >= n or cursor == "0" or scans == MOST_SCANS
+  if #found == 0 and cursor ~= "0" then
+    found[1] = { false, "", "", cursor .. "\n\n\n" } -- The zset is nearly empty, and still large.
+  end
+  return found, #found < n and cursor == "0"
 end
 
 local function walk_keys(turns, at, id, n, number)

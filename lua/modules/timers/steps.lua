@@ -44,11 +44,12 @@ function some_of(key)
   return ids
 end
 
--- A timer whose work is done is removed. One that has more to do goes behind the timers that came due meanwhile, so that it does not block them.
+-- A timer whose work is done is removed, unless this script has set it anew. One that has more to do goes behind the timers that came due meanwhile, so that
+-- it does not block them.
 function finish(what, is_done)
-  if is_done then
+  if is_done and not --[[ guard: timer-set-anew-stays ]] is_planned(timers_key, what) then
     remove_member(timers_key, what)
-  else
+  elseif not is_done then
     write("ZADD", timers_key, text_of(now_floor), what)
   end
 end

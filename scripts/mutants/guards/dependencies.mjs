@@ -17,6 +17,13 @@ export const DEPENDENCIES = [
     test: 'dependencies › block a job until all are done, and leave nothing behind',
   },
   {
+    id: 'timer-set-anew-stays',
+    name: 'dependencies: a second end within one script is told',
+    off: 'false',
+    spec: SPEC,
+    test: 'dependencies › notice that a dependency dies again before they were told that it was put back',
+  },
+  {
     id: 'dependency-circle-refused',
     name: 'dependencies: a dependency that closes a circle is refused',
     off: 'false',

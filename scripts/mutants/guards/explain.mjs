@@ -8,6 +8,20 @@ const RIGHTS = 'an explanation › shows a token for some queues nothing of othe
  */
 export const EXPLAIN = [
   {
+    id: 'last-delay-is-explained',
+    name: 'explain: what delayed a job last is named',
+    off: { with: 'true' },
+    spec: 'src/engine/explain/causes.spec.ts',
+    test: 'the sentence of a cause › names what gave a scheduled job its due time last',
+  },
+  {
+    id: 'unread-dependencies-are-not-hidden',
+    name: 'explain: dependencies that were not read are not called hidden',
+    off: { with: 'job.dependsOn.length + failed.length - seen.size' },
+    spec: SPEC,
+    test: 'an explanation › calls no dependency hidden that it has not read',
+  },
+  {
     id: 'own-requests-are-no-workers',
     name: 'explain: lease requests of the server for its own pushes are not those of workers',
     off: 'true',

@@ -10,6 +10,13 @@ const E2E = 'test/api/native-queues.spec.ts';
  */
 export const LIST_GUARDS = [
   {
+    id: 'last-traces-are-shown',
+    name: 'lists: of more tracked jobs that ended than are shown, the last ones are',
+    off: { with: '0' },
+    spec: 'test/engine/quotas.spec.ts',
+    test: 'limits of a namespace › quotas › quotas on recurring jobs, workers and keys › remember the last 10,000 tracked jobs that ended',
+  },
+  {
     id: 'group-list-of-other-states',
     name: 'lists: the index of a failure group is read for dead jobs only',
     off: 'true',

@@ -9,6 +9,48 @@ const OF_TOKEN = 'an operation of the native API › an operation that a token s
  */
 export const OPERATIONS = [
   {
+    id: 'other-fair-keys-are-all-read',
+    name: 'operations: all fair keys are walked, also while some become empty',
+    off: 'false',
+    spec: SPEC,
+    test: 'an operation › acts on the jobs of all fair keys, however many: %s',
+  },
+  {
+    id: 'operation-reads-held-jobs-again',
+    name: 'operations: ready jobs that are held meanwhile are found',
+    off: { with: 'false' },
+    spec: SPEC,
+    test: 'an operation › acts on ready jobs that are held meanwhile',
+  },
+  {
+    id: 'held-jobs-count-once',
+    name: 'operations: a held job is counted once',
+    off: { with: 'false' },
+    spec: SPEC,
+    test: 'an operation › counts each job once, also those that are held and those that it does not change',
+  },
+  {
+    id: 'requested-cancel-is-own-work',
+    name: 'operations: a job whose cancel was requested is not met again',
+    off: { with: 'nil' },
+    spec: SPEC,
+    test: 'an operation › counts a leased job once, although heartbeats move it behind others',
+  },
+  {
+    id: 'operation-goes-on-after-a-jump',
+    name: 'operations: a clock that is set back stops none',
+    off: { with: 'at' },
+    spec: SPEC,
+    test: 'an operation › goes on after the clock of Redis was set back',
+  },
+  {
+    id: 'operation-runner-sees-a-jump',
+    name: 'operations: a clock that is set back stops no runner',
+    off: { with: 'false' },
+    spec: SPEC,
+    test: 'an operation › goes on after the clock of Redis was set back',
+  },
+  {
     id: 'group-index-for-dead-only',
     name: 'operations: the index of a failure group is read for dead jobs only',
     off: 'true',

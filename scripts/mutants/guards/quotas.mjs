@@ -1,11 +1,40 @@
 const QUOTAS = 'test/engine/quotas.spec.ts';
 const BESIDE = 'limits of a namespace › quotas › quotas on bytes beside the body';
+const MOVES = 'limits of a namespace › quotas › quotas on jobs that move to another queue';
 const KEPT = 'limits of a namespace › quotas › quotas on recurring jobs, workers and keys';
 const HOSTILE = 'test/api/hostile-tenant.spec.ts';
 const BYTES = 'test/engine/bytes.spec.ts';
 
 /** @type {readonly import('../guards.mjs').Guard[]} */
 export const QUOTA = [
+  {
+    id: 'move-within-quota-on-queues',
+    name: 'quotas: a job moves to no queue beyond the quota on queues',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${MOVES} › refuse a change of the queue of a job`,
+  },
+  {
+    id: 'move-within-quota-on-jobs',
+    name: 'quotas: a job moves to no full queue',
+    off: 'false',
+    spec: QUOTAS,
+    test: `${MOVES} › refuse a change of the queue of a job`,
+  },
+  {
+    id: 'moves-of-a-script-add-up',
+    name: 'quotas: moves of one script take room from each other',
+    off: 'remove',
+    spec: QUOTAS,
+    test: `${MOVES} › refuse the next queue of an acknowledgement, and keep the lease`,
+  },
+  {
+    id: 'held-key-makes-no-queue',
+    name: 'quotas: a publish that stores nothing makes no queue',
+    off: 'remove',
+    spec: QUOTAS,
+    test: `${MOVES} › make no queue for a publish that finds the holder of its unique key`,
+  },
   {
     id: 'progress-within-quota',
     name: 'quotas: a heartbeat leaves progress out beyond the quota on bytes',

@@ -9,6 +9,62 @@ const OF = 'the undo of an operation ›';
  */
 export const UNDO = [
   {
+    id: 'undo-keeps-a-strict-order',
+    name: 'undo: in a strict order nothing goes on before all are back',
+    off: 'false',
+    spec: SPEC,
+    test: 'the undo of an operation › keeps a strict order, in which nothing goes on before all jobs are back',
+  },
+  {
+    id: 'restored-job-keeps-its-slot',
+    name: 'undo: a job that waits keeps the slot of its key',
+    off: 'remove',
+    spec: SPEC,
+    test: 'the undo of an operation › keeps %s before those that wait for it in a strict order',
+  },
+  {
+    id: 'undone-lease-is-held-first',
+    name: 'undo: a job that was leased comes before those that wait for it',
+    off: { replace: 'job.to_front = true' },
+    spec: SPEC,
+    test: 'the undo of an operation › keeps %s before those that wait for it in a strict order',
+  },
+  {
+    id: 'refused-job-takes-no-room',
+    name: 'undo: a job that is refused takes no room from others',
+    off: 'remove',
+    spec: SPEC,
+    test: 'the undo of an operation › refuses a job that has no room, and brings the others back',
+  },
+  {
+    id: 'undo-takes-the-id-of-an-expired-job',
+    name: 'undo: a job that has expired keeps no id',
+    off: { with: 'false' },
+    spec: SPEC,
+    test: 'the undo of an operation › takes the id of a job that has expired, and is not removed yet',
+  },
+  {
+    id: 'undone-operation-has-a-ttl',
+    name: 'undo: its record ends',
+    off: 'remove',
+    spec: SPEC,
+    test: 'the undo of an operation › leaves a record that ends with its time',
+  },
+  {
+    id: 'undo-says-that-its-time-is-over',
+    name: 'undo: the error says that the time is over',
+    off: { with: 'undefined' },
+    spec: SPEC,
+    test: 'the undo of an operation › says that the time for an undo is over, also before a timer has looked',
+  },
+  {
+    id: 'restored-result-is-read',
+    name: 'undo: dependents read the result of a job that is back',
+    off: 'remove',
+    spec: 'test/engine/dependency-results.spec.ts',
+    test: 'results of dependencies › come back with the job that had them, if an operation had deleted it',
+  },
+  {
     id: 'undo-keeps-revoked-jobs',
     name: 'undo: a job that loses its lease at the end of the grace can come back',
     off: 'false',

@@ -157,13 +157,15 @@ export interface ExtendedAck extends Ack {
 
 /**
  * The result of an acknowledgement. `moved`: the job is in its next queue. `namespace_full`: its new data goes beyond the
- * quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies. `verb_missing`: the caller may not change a job with a
+ * quota on bytes. `too_many_queues`, `queue_full`: a quota has no room in the next queue. `store_full`: Redis has no room for longer data, or for dependencies. `verb_missing`: the caller may not change a job with a
  * URL of its own. The last three concern the dependencies of the next step.
  */
 export type AckStatus =
   | AckResult
   | 'moved'
   | 'namespace_full'
+  | 'too_many_queues'
+  | 'queue_full'
   | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'

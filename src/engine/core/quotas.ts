@@ -14,11 +14,12 @@ export interface QuotaRefusal {
 type Refused = readonly [code: ErrorCode, quota: QuotaName, unit: string];
 
 const QUEUES = 2;
+const JOBS = 3;
 const BYTES = 4;
 /** The codes with which lua/modules/limits/call_quotas.lua rejects a call. */
 const REFUSED = new Map<number, Refused>([
   [QUEUES, ['too_many_queues', 'max_queues_per_namespace', 'queues']],
-  [3, ['queue_full', 'max_jobs_per_queue', 'jobs']],
+  [JOBS, ['queue_full', 'max_jobs_per_queue', 'jobs']],
   [BYTES, ['namespace_full', 'max_bytes_per_namespace', 'bytes']],
   [10, ['namespace_full', 'max_keys_per_namespace', 'keys']],
 ]);
@@ -98,14 +99,25 @@ export class NamespaceQuotas {
     return bytes === 0 ? undefined : { most_bytes: bytes, most_workers: workers };
   }
 
+  /** The quotas for a job that moves to another queue, as scripts have them (lua/modules/limits/queue_room.lua); 0 = none. */
+  movesOf(namespace: string): { readonly most_queues: number; readonly most_jobs: number } {
+    const { queues, jobsPerQueue } = this.of(namespace);
+    return { most_queues: queues, most_jobs: jobsPerQueue };
+  }
+
   /** The error for a stored job that would grow beyond the quota on bytes. @param present bytes there were */
   bytesError(namespace: string, present: number): QueueError {
     return this.errorOf(namespace, { code: BYTES, present });
   }
 
-  /** The error for a queue that is not made, without a job. @param present queues there were */
+  /** The error for a queue that is not made, without a new job. @param present queues there were */
   queuesError(namespace: string, present: number): QueueError {
     return this.errorOf(namespace, { code: QUEUES, present });
+  }
+
+  /** The error for a job that moves to a full queue. @param present jobs there were */
+  jobsError(namespace: string, present: number): QueueError {
+    return this.errorOf(namespace, { code: JOBS, present });
   }
 
   /** The error for a new worker session beyond the quota. @param present workers there were */

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../contract/fields/problems.js';
 import type { DeadSelection } from '../../contract/job/dead-jobs.js';
 import type { DeadFilter, DeadStep, Respawn } from '../../domain/job/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
@@ -6,6 +7,7 @@ import { deadLetterStep } from '../../redis/scripts/extended.js';
 import { checkNames, checkNumber } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
+import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { cursorOf, filterText, type Place, placeOf } from '../jobs/sources.js';
@@ -37,6 +39,7 @@ export class DeadJobs {
     private readonly observer: EngineObserver,
     private readonly scheduleWakeup: ScheduleWakeup,
     private readonly queues: (namespace: string) => Promise<string[]>,
+    private readonly quotas: NamespaceQuotas,
   ) {}
 
   /** Counts matching jobs; see `respawn`. */
@@ -162,7 +165,10 @@ export class DeadJobs {
   ): Promise<{ readonly toMs: number; readonly place: Place | null }> {
     if (cursor !== undefined) {
       const [, toMs = '', rest = ''] = /^(\d{1,16})\/(.*)$/.exec(cursor) ?? [];
-      return { toMs: Number(toMs), place: placeOf(rest) };
+      const place = placeOf(rest);
+      if ((place.section === '') !== (filter.group !== undefined))
+        throw new ArgumentError('cursor', 'belongs to another filter: send it with the same group, or none');
+      return { toMs: Number(toMs), place };
     }
     const toMs = Math.min(filter.toMs ?? Infinity, Math.floor(this.runner.now()));
     const [first] = filter.group === undefined ? await this.queuesOf(namespace, filter) : [''];
@@ -196,6 +202,7 @@ export class DeadJobs {
           tries: options.tries,
           queue: options.queue,
           no_push: options.withoutPush,
+          ...this.quotas.movesOf(namespace),
         },
       ),
       at,

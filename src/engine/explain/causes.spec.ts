@@ -105,6 +105,19 @@ describe('the sentence of a cause', () => {
     expect(behind(0, 2, true, true)).toContain('behind 2 jobs of its type in the queue mail: 2 older.');
   });
 
+  it('names what gave a scheduled job its due time last', () => {
+    const job = { state: 'scheduled', uniqueKey: 'k', dueAtMs: NOW_MS + 5_000, attempts: 1 } as const;
+    const failure = { group: 'smtp', message: 'no', atMs: NOW_MS - 500, worker: null };
+    const after = (...events: string[]): string => {
+      const timeline = events.map((what, i) => ({ what, atMs: NOW_MS - 1_000 + i }));
+      return causeOf({ ...job, failure, timeline }).cause;
+    };
+    expect(after('published', 'debounced')).toBe('debounce');
+    expect(after('published', 'debounced', 'leased', 'retried')).toBe('backoff');
+    expect(after('published', 'debounced', 'changed')).toBe('backoff');
+    expect(after('published', 'retried', 'debounced')).toBe('debounce');
+  });
+
   it('says which pause holds a job, its author and its end', () => {
     const pause = { pausedAtMs: NOW_MS - 60_000, pausedBy: 'ops', note: 'down', endsAtMs: NOW_MS + 60_000 };
     const why =

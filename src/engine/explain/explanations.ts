@@ -170,7 +170,9 @@ function visibleJob(reasons: JobReasons, isVisible: ExplainView['isVisible']): J
     dependencies,
     deadDependencies: reasons.deadDependencies.filter(isShown),
     job: { ...job, failedDependencies: Object.fromEntries(failed.filter(([id]) => seen.has(id))) },
-    hiddenDependencies: job.dependsOn.length + failed.length - seen.size,
+    // Of many dependencies, only some were read.
+    hiddenDependencies:
+      /* guard: unread-dependencies-are-not-hidden */ reasons.dependencies.length - dependencies.length,
     queue: visibleQueue(reasons.queue, isVisible),
   };
 }

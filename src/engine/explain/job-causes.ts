@@ -71,8 +71,20 @@ function scheduled(known: KnownJob): Cause | null {
 
 type Due = Pick<Cause, 'facts' | 'sinceMs' | 'nextAtMs' | 'remedies'>;
 
+/** Events that give a job another due time. */
+const RESCHEDULES = new Set([
+  'debounced',
+  'changed',
+  'retried',
+  'timed_out',
+  'released',
+  'respawned',
+  'moved',
+]);
+
 function debounce({ reasons: { job }, nowMs }: KnownJob, due: string, more: Due): Cause | null {
-  const debounced = job.timeline.findLast(({ what }) => what === 'debounced');
+  const last = job.timeline.findLast(({ what }) => RESCHEDULES.has(what));
+  const debounced = /* guard: last-delay-is-explained */ last?.what === 'debounced' ? last : undefined;
   if (job.uniqueKey === null || debounced === undefined) return null;
   return cause(
     'debounce',

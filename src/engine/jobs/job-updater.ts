@@ -75,6 +75,8 @@ const CODE = {
   quota: 7,
   mayNotPush: 8,
   missingDependency: 9,
+  tooManyQueues: 10,
+  queueFull: 11,
 } as const;
 
 /** Changes waiting jobs, and writes timeline entries. */
@@ -92,8 +94,8 @@ export class JobUpdater {
    * the jobs of that priority; in another queue it starts at the end of the ready list.
    *
    * @throws {QueueError} `invalid_argument`, `job_not_found`; `not_waiting`: it is leased, dead or has ended;
-   *   `dependency_cycle`, `too_many_dependencies`, `missing_dependency`; `namespace_full`: a quota; `due_unknown`: a simple job that is due far ahead is moved without a
-   *   new due time. Nothing has changed then. Or an error of the store
+   *   `dependency_cycle`, `too_many_dependencies`, `missing_dependency`; `namespace_full`, `too_many_queues`, `queue_full`: a quota; `due_unknown`: a simple job
+   *   that is due far ahead is moved without a new due time. Nothing has changed then. Or an error of the store
    */
   async change(namespace: string, id: string, change: JobChange): Promise<Changed> {
     const { queue, data, lessDependencies: less = [] } = change;
@@ -122,6 +124,10 @@ export class JobUpdater {
     await this.run(namespace, id, { options, ...NO_MORE });
   }
 
+  private mostOf(namespace: string): object {
+    return { most_bytes: this.quotas.bytesOf(namespace), ...this.quotas.movesOf(namespace) };
+  }
+
   private async run(
     namespace: string,
     id: string,
@@ -132,22 +138,24 @@ export class JobUpdater {
     if (!encoded) throw jobNotFound(id);
     const args = {
       id: encoded,
-      options: JSON.stringify({ ...options, most_bytes: this.quotas.bytesOf(namespace) }),
+      options: JSON.stringify({ ...options, ...this.mostOf(namespace) }),
       ...order,
     };
     const { raw } = await this.runner.run(changeJob, namespace, args);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
-    const state = integerAt(raw, 4);
+    const [code, state, present] = [integerAt(raw, 3), integerAt(raw, 4), integerAt(raw, 5)];
     const name = state === 0 ? null : stateOf(state);
-    if (integerAt(raw, 3) === CODE.triesUsed) throw triesUsed(integerAt(raw, 5));
-    if (integerAt(raw, 3) === CODE.quota) throw this.quotas.bytesError(namespace, integerAt(raw, 5));
+    if (code === CODE.triesUsed) throw triesUsed(present);
+    if (code === CODE.quota) throw this.quotas.bytesError(namespace, present);
+    if (code === CODE.tooManyQueues) throw this.quotas.queuesError(namespace, present);
+    if (code === CODE.queueFull) throw this.quotas.jobsError(namespace, present);
     const missing = missingOf(more, bytesAt(raw, 7).toString());
-    if (integerAt(raw, 3) === CODE.missingDependency) throw missingDependencies(more, missing);
-    if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
+    if (code === CODE.missingDependency) throw missingDependencies(more, missing);
+    if (code !== CODE.changed) throw refusalOf(code, id, name ?? '');
     // The queue in which the job died, because a dependency had failed.
     const died = bytesAt(raw, 6).toString();
     if (died !== '') this.observer.failed(namespace, died, 1);
-    const dueMs = Math.floor(integerAt(raw, 5));
+    const dueMs = Math.floor(present);
     return {
       state: name,
       dueAtMs: dueMs === 0 ? null : dueMs,

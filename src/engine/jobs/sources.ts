@@ -146,8 +146,11 @@ export interface Place {
   readonly id: Buffer;
 }
 
-/** The id is that of a job, as it is stored: 129 bytes at most; in lists of types behind the type, 255 characters at most. In base64. */
-const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,1200})\/([-_A-Za-z0-9]{0,255})$/;
+/**
+ * The id is that of a job, as it is stored: 129 bytes at most; in lists of types behind the type, in those of fair keys
+ * behind two cursors of Redis and the key. In base64.
+ */
+const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,1300})\/([-_A-Za-z0-9]{0,255})$/;
 
 /** @param isBack the list is read from its end: the cursor means nothing in the other order */
 export function cursorOf({ section, source, at, id }: Place, isBack = false): string {

@@ -60,7 +60,7 @@ export class Tags {
     return code !== CODE.missing;
   }
 
-  /** Tracked jobs that are deleted, the earliest deleted first. */
+  /** The last 1,000 tracked jobs that were deleted, the earliest deleted first. */
   async traces(namespace: string): Promise<Trace[]> {
     checkNames(namespace);
     const { raw } = await this.runner.run(listEndedTracked, namespace, { limit: MOST_TRACES });

@@ -27,6 +27,8 @@ const UNDO = { isUndo: true, queues: [] as string[], queue: '' } as const;
 const QUEUES_IN_STEP = 50;
 /** Pause after a step that failed, in milliseconds. */
 const AFTER_FAILURE_MS = 500;
+/** More than the longest pause between two steps (lua/commands/extended/step_operation.lua), in milliseconds. */
+const MOST_PAUSE_MS = 2_000;
 /** The reply of the script: code, and how it goes on. */
 const CODE = { runs: 1 } as const;
 const FIRST_COUNT = 7;
@@ -140,7 +142,7 @@ export class OperationRunner {
   /** Does the step that is due first. @returns 1, or 0 if none is due */
   private async stepNext(): Promise<number> {
     const next = this.first();
-    if (next === undefined || next.dueMs > this.runner.now()) return 0;
+    if (next === undefined || this.waitMs(next) > 0) return 0;
     next.dueMs = this.runner.now() + AFTER_FAILURE_MS;
     const goesOn = await this.step(next);
     if (!goesOn) this.wanted.delete(`${next.namespace}\0${next.id}`);
@@ -155,7 +157,13 @@ export class OperationRunner {
 
   private pauseMs(durationMs: number): number | null {
     const first = this.first();
-    return first === undefined ? null : Math.max(first.dueMs - this.runner.now(), durationMs);
+    return first === undefined ? null : Math.max(this.waitMs(first), durationMs);
+  }
+
+  /** A longer one: the clock of Redis was set back. */
+  private waitMs({ dueMs }: Wanted): number {
+    const ms = dueMs - this.runner.now();
+    return /* guard: operation-runner-sees-a-jump */ ms > MOST_PAUSE_MS ? 0 : ms;
   }
 
   /** @returns whether this process goes on with it */
@@ -173,7 +181,8 @@ export class OperationRunner {
       is_last: queues.length === rest.length ? '1' : '0',
       is_limited: known.grant?.patterns ? '1' : '0',
       no_push: lacksPush ? '1' : '0',
-      most_bytes: this.quotas.bytesOf(namespace) ?? 0,
+      most_bytes: this.quotas.of(namespace).bytes,
+      ...this.quotas.movesOf(namespace),
     };
     const items = queues.map((queue) => [queue]);
     const raw = await this.runScript(wanted, known.size, () =>

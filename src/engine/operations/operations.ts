@@ -52,7 +52,18 @@ export interface FoundOperation {
 /** Codes of lua/commands/extended/start_operation.lua. */
 const CODE = { stored: 0, storedBefore: 1, otherRequest: 2, tooMany: 3 } as const;
 /** Codes of lua/commands/extended/start_undo.lua. */
-const UNDO_CODE = { notFound: 0, runs: 1, isDone: 2, operationRuns: 3, nothingKept: 4, tooMany: 7 } as const;
+const UNDO_CODE = {
+  ...{
+    notFound: 0,
+    runs: 1,
+    isDone: 2,
+    operationRuns: 3,
+    nothingKept: 4,
+    isExpired: 5,
+    isDropped: 6,
+    tooMany: 7,
+  },
+} as const;
 const NO_DATA = Buffer.alloc(0);
 const USUAL_RESPAWN: Respawn = { ttlMs: 0, tries: 'reset' };
 
@@ -127,7 +138,7 @@ export class Operations {
     await this.runner.run(stepUndo, namespace, { id, reason: 'stopped', limit: 0, quotas: NO_QUOTAS });
     await this.runner.run(stepOperation, namespace, {
       ...{ id, reason: 'stopped', limit: 0, scan_limit: 0 },
-      ...{ is_last: '0', is_limited: '0', no_push: '0', most_bytes: 0 },
+      ...{ is_last: '0', is_limited: '0', no_push: '0', most_bytes: 0, most_queues: 0, most_jobs: 0 },
     });
     const found = await this.find(namespace, id);
     if (found === null) throw notFound('operation', id);
@@ -153,7 +164,7 @@ export class Operations {
     const found = code === UNDO_CODE.notFound ? null : await this.find(namespace, id);
     if (found === null) throw notFound('operation', id);
     if (code === UNDO_CODE.runs) this.steps.want(namespace, id);
-    else if (code !== UNDO_CODE.isDone) throw undoGone(found.details);
+    else if (code !== UNDO_CODE.isDone) throw undoGone(found.details, code);
     return found;
   }
 
@@ -215,8 +226,15 @@ function operationRuns(): QueueError {
   return new QueueError('operation_running', 'the operation runs: stop it first, or wait for its end');
 }
 
-function undoGone({ undo, dryRun }: OperationDetails): QueueError {
-  const why = undo?.message ?? (dryRun ? 'it was a dry run' : 'it was started without undo_ms');
+/** The record may not say so yet. */
+const GONE = new Map<number, string>([
+  [UNDO_CODE.isExpired, 'its undo_ms is over'],
+  [UNDO_CODE.isDropped, 'Redis was full, and what it kept was removed'],
+]);
+
+function undoGone({ undo, dryRun }: OperationDetails, code: number): QueueError {
+  const usual = dryRun ? 'it was a dry run' : 'it was started without undo_ms';
+  const why = undo?.message ?? /* guard: undo-says-that-its-time-is-over */ GONE.get(code) ?? usual;
   return new QueueError('undo_gone', `the operation cannot be undone: ${why}`);
 }
 

@@ -52,9 +52,12 @@ export function verbsOf(action: Action, states: readonly JobState[]): Verb[] {
   return states.some((state) => state !== 'dead') ? [...verbs, 'publish'] : verbs;
 }
 
-/** Letters of the indexes of each state, as lua/modules/core/call.lua has them. Far jobs come first: they become near ones. */
+/**
+ * Letters of the indexes of each state, as lua/modules/core/call.lua has them. Far jobs come first: they become near ones;
+ * and jobs of the ready list go to the lists of types or fair keys when their queue gets another order.
+ */
 const INDEXES: Readonly<Record<JobState, string>> = {
-  ready: 'pDQr',
+  ready: 'rpDQ',
   scheduled: 'fsS',
   leased: 'lL',
   blocked: 'b',
@@ -69,6 +72,9 @@ export function indexesText(states: readonly JobState[], filter: OperationFilter
   const letters = new Set(
     WALK_ORDER.filter((state) => states.includes(state)).flatMap((state) => INDEXES[state].split('')),
   );
+  const kinds = [...letters].join('');
+  // Once more: a lease holds ready jobs whose key or origin has no room. Held jobs become ready, too.
+  const isHeldAgain = states.includes('ready') && states.includes('held');
   // Only their own index knows the jobs of a worker.
   if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });
   // Jobs that failed and run again have a group too, and are not in its index.
@@ -78,5 +84,6 @@ export function indexesText(states: readonly JobState[], filter: OperationFilter
     ...(tag === undefined ? [] : [['t', tag]]),
     ...(type === undefined ? [] : [['y', type]]),
   ];
-  return JSON.stringify({ kinds: [...letters].join(''), queue, names });
+  const all = /* guard: operation-reads-held-jobs-again */ isHeldAgain ? kinds.replace('Q', 'Qh') : kinds;
+  return JSON.stringify({ kinds: all, queue, names });
 }

@@ -29,14 +29,17 @@ import type { ExtendedQueues } from '../queues/extended-queues.js';
 
 /**
  * Result of a lease operation. `lease_lost`: the lease is not the job's current one. `namespace_full`: the new data goes
- * beyond the quota on bytes. `store_full`: Redis has no room for longer data. `verb_missing`: the caller may not change a
- * job with a URL of its own. The last three concern the dependencies of the next step. Only `done` has changed something.
+ * beyond the quota on bytes. `too_many_queues`, `queue_full`: a quota has no room in the next queue. `store_full`: Redis
+ * has no room for longer data. `verb_missing`: the caller may not change a job with a URL of its own. The last three
+ * concern the dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
   | 'done'
   | 'not_found'
   | 'lease_lost'
   | 'namespace_full'
+  | 'too_many_queues'
+  | 'queue_full'
   | 'store_full'
   | 'verb_missing'
   | 'dependency_cycle'
@@ -53,7 +56,8 @@ export interface SettleOutcome {
 }
 
 const REFUSALS = [
-  ...(['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle', 'missing_dependency'] as const),
+  ...(['namespace_full', 'too_many_queues', 'queue_full', 'store_full', 'verb_missing'] as const),
+  ...(['dependency_cycle', 'missing_dependency'] as const),
 ];
 /** The path of the dependencies of a job that moves on. */
 const NEXT = 'next.dependsOn';
@@ -83,6 +87,7 @@ export class LeaseOperations {
       checkNumberOf(next?.dependsOn ?? [], NEXT);
       checkPossible(next?.dependsOn ?? [], next?.onMissingDependency === 'refuse', NEXT);
     }
+    const most = this.quotas.movesOf(namespace);
     const settled = await this.settling.settle(
       namespace,
       completions.map(({ id, lease, queue, result, data, next, retentionMs, withoutPush, resultsOf }) => ({
@@ -99,6 +104,7 @@ export class LeaseOperations {
           no_push: withoutPush,
           next: next && {
             queue: next.queue,
+            ...most,
             delay_ms: next.delayMs,
             refuse_missing: next.onMissingDependency === 'refuse' ? true : undefined,
             results_of: patternsText({ ...(resultsOf && { resultsOf }) }),

@@ -68,7 +68,7 @@ export class TraceAnswer {
 }
 
 export class TrackedPage extends JobsPage {
-  @Parts('Tracked jobs that ended within the last day.', () => TraceAnswer, MOST_ITEMS)
+  @Parts('The last 1,000 tracked jobs that ended within the last day.', () => TraceAnswer, MOST_ITEMS)
   gone!: readonly TraceAnswer[];
 }
 

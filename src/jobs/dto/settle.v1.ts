@@ -79,11 +79,11 @@ export class AckManyFields {
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
   @OneOf(
-    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `store_full`: Redis has no room for longer data, or for dependencies; send the ack again. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle`, `too_many_dependencies` and `missing_dependency` concern the dependencies of `next`.',
+    'The outcome. `namespace_full`: the new data is beyond the quota on bytes. `queue_full` and `too_many_queues`: a quota has no room in the next queue. `store_full`: Redis has no room for longer data, or for dependencies; send the ack again. `verb_missing`: the job names the URL that it is pushed to, and the token lacks the permission `push`. `dependency_cycle`, `too_many_dependencies` and `missing_dependency` concern the dependencies of `next`.',
     [
       ...['acked', 'moved', 'not_found', 'lease_lost'],
-      ...['namespace_full', 'store_full', 'verb_missing', 'dependency_cycle', 'too_many_dependencies'],
-      ...['missing_dependency'],
+      ...['namespace_full', 'queue_full', 'too_many_queues', 'store_full', 'verb_missing'],
+      ...['dependency_cycle', 'too_many_dependencies', 'missing_dependency'],
     ],
   )
   status!: string;

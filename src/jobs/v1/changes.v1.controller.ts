@@ -99,6 +99,8 @@ export class V1ChangesController {
     answers: CHANGED,
     errors: [
       'namespace_full',
+      'too_many_queues',
+      'queue_full',
       'job_not_found',
       'queue_not_allowed',
       'not_waiting',

@@ -77,6 +77,8 @@ export class V1LeasesController {
     answers: { 200: { about: 'The outcome.', of: AckManyResult } },
     errors: [
       'namespace_full',
+      'too_many_queues',
+      'queue_full',
       'job_not_found',
       'lease_lost',
       'queue_not_allowed',

@@ -25,7 +25,7 @@ export const SIGNATURES = {
   'extended/settle': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms'], item: ['verb', 'id', 'lease', 'options', 'bytes'] },
   'extended/start_operation': { keys: ['meta', 'queues', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'key', 'fingerprint', 'indexes', 'most_running', 'most_kept', 'frees'], item: ['field', 'value'] },
   'extended/start_undo': { keys: ['meta', 'queues', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'most_running'], item: ['field', 'value'] },
-  'extended/step_operation': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'reason', 'limit', 'scan_limit', 'is_last', 'is_limited', 'no_push', 'most_bytes'], item: ['queue'] },
+  'extended/step_operation': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'reason', 'limit', 'scan_limit', 'is_last', 'is_limited', 'no_push', 'most_bytes', 'most_queues', 'most_jobs'], item: ['queue'] },
   'extended/step_undo': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'reason', 'limit', 'quotas'], item: [] },
   'extended/tag_jobs': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'most_tags', 'most_bytes'], item: ['verb', 'id', 'tags'] },
   'extended/workers': { keys: ['meta', 'workers'], args: ['clock_ms', 'deadline_ms', 'verb', 'scope'], item: ['worker'] },
