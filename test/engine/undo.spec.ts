@@ -4,6 +4,7 @@ import { withPushUrl } from '../../src/domain/push-url.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import type { NewOperation } from '../../src/engine/operations/operations.js';
 import { PoolEngine } from '../../src/engine/pool-engine.js';
+import { stepUndo } from '../../src/redis/scripts/extended.js';
 import { randomNamespace, testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { edgeProblems } from './edge-audit.js';
@@ -323,10 +324,21 @@ describe('the undo of an operation', () => {
     await f.components.queueControls.change(f.ns, 'q', { order: 'strict' });
     const ids = Array.from({ length: 60 }, (_, i) => `j${String(i).padStart(2, '0')}`);
     for (const one of ids) await f.put(one, { type: 't', concurrencyKey: 'k', tries: 3 });
+    // So the index of the type is the smallest one: in the order of publishes.
+    for (const one of ['x', 'y']) await f.put(one, { delayMs: HOUR_MS });
     const id = await run({ action: 'cancel', filter: { type: 't' } });
     await f.components.operations.undo(f.ns, id);
+    // The last ones come back first, and workers look for jobs after each step.
+    const args = { deadline_ms: 0, id, reason: '', limit: 25, quotas: '' };
+    for (const restored of [25, 50]) {
+      const clock = { clock_ms: String(f.fixture.nowMs) };
+      await f.fixture.pool.run(stepUndo, f.fixture.pool.keys.namespace(f.ns), { ...clock, ...args });
+      await f.pass(1_000);
+      expect((await find(id)).undo).toMatchObject({ state: 'running', restored });
+      expect(await f.work()).toEqual([]);
+    }
     const worked: string[] = [];
-    for (let i = 0; i < 200 && worked.length < ids.length; i++) {
+    for (let i = 0; i < 100 && worked.length < ids.length; i++) {
       await doSteps(100);
       worked.push(...(await f.work()));
     }
@@ -338,11 +350,13 @@ describe('the undo of an operation', () => {
     ['a job that has no delay, and was leased', 0],
   ])('keeps %s before those that wait for it in a strict order', async (_what, delayMs) => {
     await f.components.queueControls.change(f.ns, 'q', { order: 'strict' });
-    for (const one of ['a', 'b', 'c']) await f.put(one, { concurrencyKey: 'k', tries: 3 });
+    for (const one of ['a', 'b', 'c']) await f.put(one, { type: 't', concurrencyKey: 'k', tries: 3 });
+    for (const one of ['x', 'y']) await f.put(one, { delayMs: HOUR_MS });
     const [job] = await f.lease();
     if (delayMs > 0)
       await f.components.leaseOperations.retry(f.ns, { ...job!, group: 'g', message: 'm', delayMs });
-    const id = await run({ action: 'cancel', filter: { queue: 'q' }, graceMs: 0 });
+    // By the index of the type, in the order of publishes: so the first one comes back last.
+    const id = await run({ action: 'cancel', filter: { type: 't' }, graceMs: 0 });
     expect(await states('a', 'b', 'c')).not.toContain('held');
     expect(await undo(id)).toMatchObject({ restored: 3, failed: 0 });
     await doSteps(100);
