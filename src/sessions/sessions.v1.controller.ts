@@ -40,7 +40,7 @@ export class V1SessionsController {
     id: 'listWorkers',
     about: 'Lists the workers that were seen within the last day.',
     details:
-      'A worker is known by the name in its lease requests, or by the heartbeats of its session. `GET /jobs?worker=` lists its jobs.',
+      'A worker is known by the name in its lease requests, or by the heartbeats of its session. `GET /jobs?worker=` lists its jobs. The worker that was seen last comes first: one that is seen while you read the pages moves to the first one, and may be missed or listed twice.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },

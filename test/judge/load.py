@@ -21,7 +21,7 @@ KEYS = 8
 PARTS = 5
 TTR_MS = 3_000
 #: This share of the jobs that were leased before takes up to so many seconds, which is less than a lease.
-AGAIN_SLOWLY, MOST_SLOW_S = 0.4, 1.0
+AGAIN_SLOWLY, MOST_SLOW_S = 0.6, 1.0
 #: Of a client that hangs up: no client has such a lease, and it must not last.
 HANG_UP_TTR_MS = 600_000
 #: Statuses of a batch of acks: the job has ended.
@@ -316,17 +316,16 @@ class Worker(Caller):
         chance = 1.0 if self.run.drains.is_set() else self.random.random()
         queue = job["queue"]
         time.sleep(self.random.uniform(0, 0.004))
-        if job["attempts"] > 1 and queue not in ("dying", *SPARED) and chance < AGAIN_SLOWLY:
+        if job["attempts"] > 1 and queue not in SPARED and self.random.random() < AGAIN_SLOWLY:
             # The holder before may have stalled: its late call must find this lease, and not the end of the job.
             time.sleep(self.random.uniform(0, MOST_SLOW_S))
-            chance = 1.0
         if queue == "dying" and chance < 0.5:
             self.settle(job, "fail") if chance < 0.1 else self.settle(job, "retry", delay_ms=100)
         elif queue in SPARED:
             self.settle(job, "ack")
         elif chance < 0.03:
             return  # The lease expires.
-        elif chance < 0.035:
+        elif chance < 0.045:
             # A worker that stalls: another one may have the job by now.
             time.sleep(TTR_MS / 1_000 + self.random.uniform(-0.2, 0.5))
             self.settle(job, "ack")
