@@ -25,8 +25,6 @@ flag_ms: integer      how long a registration lasts, ms
 max_bytes: integer    take no more jobs when the reply has this many bytes
 record: text          name of the delivery record of these leases, "" = none
 most_bytes: integer   the quota on bytes, 0 = none
-most_queues: integer  the quota on queues, 0 = none
-most_jobs: integer    the quota on the jobs of a queue, 0 = none
 day: integer          days since 1970-01-01, UTC
 
 Of the tokens.

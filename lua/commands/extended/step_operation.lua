@@ -11,6 +11,8 @@ scan_limit: integer  entries to look at, at most
 is_last: text        "1": there are no queues behind the items
 is_limited: text     "1": only jobs in queues of the items; in an index by tag, type, group or worker the items are all queues of the caller
 no_push: text        "1": the caller lacks the permission push (extended/own_url)
+most_queues: integer  the quota on queues, 0 = none
+most_jobs: integer    the quota on the jobs of a queue, 0 = none
 
 Queue: of an operation that walks queue by queue, the next ones from its place on, sorted.
 Returns {status, now_ms, code, at_ms, next_ms, looked, queue, (queue, respawned) × N}. Code: 0 no such operation, 1 it runs, 2 it is done, 3 it is stopped. At_ms:

@@ -53,16 +53,14 @@ export interface FoundOperation {
 const CODE = { stored: 0, storedBefore: 1, otherRequest: 2, tooMany: 3 } as const;
 /** Codes of lua/commands/extended/start_undo.lua. */
 const UNDO_CODE = {
-  ...{
-    notFound: 0,
-    runs: 1,
-    isDone: 2,
-    operationRuns: 3,
-    nothingKept: 4,
-    isExpired: 5,
-    isDropped: 6,
-    tooMany: 7,
-  },
+  notFound: 0,
+  runs: 1,
+  isDone: 2,
+  operationRuns: 3,
+  nothingKept: 4,
+  isExpired: 5,
+  isDropped: 6,
+  tooMany: 7,
 } as const;
 const NO_DATA = Buffer.alloc(0);
 const USUAL_RESPAWN: Respawn = { ttlMs: 0, tries: 'reset' };
