@@ -3,6 +3,7 @@ import { omit } from '#src/contract/fields/derived';
 import { fieldsOf, Optional } from '#src/contract/fields/field';
 import { Flag, OneOf, Part, Whole } from '#src/contract/fields/kinds';
 import { PublishFields } from '#src/contract/job/options';
+import { PauseQueueFields } from '#src/contract/queue-settings';
 import { BreakerFields } from '#src/contract/targets';
 import { FieldFlags, fieldsIn, flagOf } from './flags.js';
 import { program } from './program.js';
@@ -46,6 +47,13 @@ describe('a flag of a field', () => {
     expect(flagOf(Fields, 'on_some_mode')).toMatchObject({
       ...{ flags: '--on-some-mode <mode>', description: 'the mode; default one', argChoices: ['one', 'two'] },
     });
+  });
+
+  it('gives null for an empty text, if the field may be null', () => {
+    const jobs = new FieldFlags(PauseQueueFields);
+    expect(parseWith(jobs, '--type', '')).toEqual({ type: null });
+    expect(parseWith(jobs, '--type', 'sms')).toEqual({ type: 'sms' });
+    expect(() => parseWith(jobs, '--fair-key', '')).toThrow('--fair-key');
   });
 
   it('gives the value under the name that the client has for the field', () => {

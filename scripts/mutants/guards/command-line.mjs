@@ -11,8 +11,8 @@ export const COMMAND_LINE = [
     id: 'empty-flag-is-null',
     name: 'command line: an empty flag of a nullable field is null',
     off: { with: 'false' },
-    spec: 'packages/cli/src/jobs.spec.ts',
-    test: 'pumphouse job, queue and dead › pumphouse queue › pauses and resumes jobs of a type',
+    spec: 'packages/cli/src/flags.spec.ts',
+    test: 'a flag of a field › gives null for an empty text, if the field may be null',
   },
   ...[
     [
@@ -35,15 +35,8 @@ export const COMMAND_LINE = [
     id: 'large-numbers-are-not-changed',
     name: 'command line: a number is not changed',
     off: 'true',
-    spec: 'packages/cli/src/commands/variable-command.spec.ts',
-    test: 'pumphouse variable › refuses a number that it would change, and sends others',
-  },
-  {
-    id: 'doctor-checks-its-pool',
-    name: 'command line: doctor looks at the tokens of its own pool',
-    off: { with: 'pool: undefined' },
-    spec: 'packages/cli/src/commands/doctor-command.spec.ts',
-    test: 'pumphouse doctor › counts the tokens of the pool of its own token',
+    spec: 'packages/cli/src/parse.spec.ts',
+    test: 'JSON that is written again without a change › is refused with a number that would be rounded: %s',
   },
   {
     id: 'repeated-options-have-no-secret',

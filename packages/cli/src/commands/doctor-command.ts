@@ -127,7 +127,7 @@ async function checkLoops({ admin }: Session): Promise<Finding[]> {
 
 async function checkTokens({ admin, namespace, pool }: Session): Promise<Finding[]> {
   if (namespace === undefined) return [];
-  const query = { /* guard: doctor-checks-its-pool */ pool, details: 'true' };
+  const query = { pool, details: 'true' };
   const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
   const tokens = entriesOf(field(listed, 'details'));
   const check = `tokens of ${namespace}`;
