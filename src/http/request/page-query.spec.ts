@@ -1,4 +1,5 @@
 import { InputError } from '../../contract/fields/problems.js';
+import { MAX_CURSOR } from '../../domain/limits.js';
 import { readQuery } from './query-fields.js';
 import { fromCursor, PageQuery, toCursor } from './page-query.js';
 import { parseQuery } from './head.js';
@@ -18,7 +19,7 @@ describe('the page of a list', () => {
       'limit=',
       'limit=ten',
       'cursor=',
-      `cursor=${'x'.repeat(641)}`,
+      `cursor=${'x'.repeat(MAX_CURSOR + 1)}`,
     ]) {
       expect(() => read(wrong)).toThrow(InputError);
     }
