@@ -35,19 +35,15 @@ local MOST_COUNTED = 200
 -- Indexes of several keys, whose jobs are counted as they come and go: the field of the count.
 local COUNTED = { f = "far", D = "typed" }
 local function size_in(number, kinds)
-  local sum, is_counted = 0, {}
+  -- Jobs in lists of fair keys count with those in lists of types.
+  local sum, is_counted = 0, { Q = true }
   for kind in string.gmatch(kinds, ".") do
     local key = queue_key(kind, number)
     redis.call("EXISTS", meta, key)
-    -- Jobs in lists of fair keys count with those in lists of types.
-    if kind == "Q" or is_counted[kind] then
-      sum = sum + 0
-    elseif COUNTED[kind] then
-      sum = sum + tonumber(redis.call("HGET", queue_key("i", number), COUNTED[kind]) or 0)
-    else
-      sum = sum + redis.call(kind == "r" and "LLEN" or "ZCARD", key)
+    if not is_counted[kind] then
+      is_counted[kind] = true
+      sum = sum + (COUNTED[kind] and tonumber(redis.call("HGET", queue_key("i", number), COUNTED[kind]) or 0) or redis.call(kind == "r" and "LLEN" or "ZCARD", key))
     end
-    is_counted[kind] = true
   end
   return sum
 end

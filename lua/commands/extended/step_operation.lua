@@ -47,9 +47,9 @@ local function count_of(field)
 end
 -- When this step is due. A step waits for a second at most: else the clock was set back.
 local MOST_PAUSE_MS = 1000
-local function due_of(its)
-  local at = tonumber(its.next or 0)
-  return --[[ guard: operation-goes-on-after-a-jump ]] at <= now_floor + MOST_PAUSE_MS and at or 0
+local due_at = count_of("next")
+if --[[ guard: operation-goes-on-after-a-jump ]] due_at > now_floor + MOST_PAUSE_MS then
+  due_at = now_floor
 end
 if code ~= 1 then
   return { 0, now_floor, code, 0, 0, 0, "" }
@@ -61,8 +61,8 @@ end
 if reason ~= "" then
   records.end_operation(id, reason)
   return { 0, now_floor, 3, 0, 0, 0, "" }
-elseif due_of(record) > now_floor then
-  return { 0, now_floor, 1, due_of(record), 0, 0, record.queue or "" }
+elseif due_at > now_floor then
+  return { 0, now_floor, 1, due_at, 0, 0, record.queue or "" }
 elseif not registry.read_last_queue() then
   return { 2, now_floor }
 end
@@ -205,7 +205,7 @@ if kept.jobs > 0 then
   set_timer("V", now_floor + undo_keys.LOOK_AGAIN_MS)
 end
 local next_ms = commit(expiries)
-local at_ms = rate > 0 and sources.acted > 0 and math.max(now_floor, due_of(record)) + math.ceil(sources.acted * 1000 / rate) or now_floor
+local at_ms = rate > 0 and sources.acted > 0 and math.max(now_floor, due_at) + math.ceil(sources.acted * 1000 / rate) or now_floor
 count("looked", sources.looked)
 local changes = {
   queue = place.queue, source = place.source, at = place.at, member = place.id, mark = place.mark, refusals = cjson.encode(refusals), next = text_of(at_ms),

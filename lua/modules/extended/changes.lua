@@ -185,12 +185,11 @@ function change(job, wish, bytes, more, less, lacks)
   elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then
     return 5
   end
-  local no_room, present = nil, nil
   if wish.queue then
-    no_room, present = queue_room.refused_move(job, wish.queue, wish)
-  end
-  if no_room then
-    return no_room == "queue_full" and 11 or 10, present
+    local no_room, present = queue_room.refused_move(job, wish.queue, wish)
+    if no_room then
+      return no_room == "queue_full" and 11 or 10, present
+    end
   end
   job.due_at = at
   return move(job, wish, at, dependencies.retie(job, wish, more, less), bytes, wish.only or #more + #less > 0)

@@ -244,9 +244,9 @@ function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Ad
 
 /** Another path of the same host may be another server. */
 function isSameServer(given: string | undefined, kept: string): boolean {
-  const [one, other] = [given ?? kept, kept].map((text) => URL.parse(text));
   if (given === undefined) return true;
-  return one != null && other != null && addressOf(one) === addressOf(other);
+  const [one, other] = [URL.parse(given), URL.parse(kept)];
+  return one !== null && other !== null && addressOf(one) === addressOf(other);
 }
 
 function missing(what: string, option: string, variable: string): Unreachable {

@@ -10,7 +10,7 @@ export const EXPLAIN = [
   {
     id: 'last-delay-is-explained',
     name: 'explain: what delayed a job last is named',
-    off: { with: 'true' },
+    off: { with: 'last === undefined' },
     spec: 'src/engine/explain/causes.spec.ts',
     test: 'the sentence of a cause › names what gave a scheduled job its due time last',
   },

@@ -136,7 +136,11 @@ export const PAYLOADS = [
     ['client-waits-for-room', 'client: a job waits for room in Redis for its outcome', 'remove'],
     ['python-waits-for-room', 'python: a job waits for room in Redis for its outcome', 'true'],
     ['go-waits-for-room', 'go: a job waits for room in Redis for its outcome', 'false'],
-    ['full-next-queue-is-tried-again', 'client: a full next queue makes the job tried again', 'false'],
+    [
+      'full-next-queue-is-tried-again',
+      'client: a full next queue makes the job tried again',
+      { with: 'false' },
+    ],
     [
       'python-full-next-queue-is-tried-again',
       'python: a full next queue makes the job tried again',

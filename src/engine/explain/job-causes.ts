@@ -84,14 +84,13 @@ const RESCHEDULES = new Set([
 
 function debounce({ reasons: { job }, nowMs }: KnownJob, due: string, more: Due): Cause | null {
   const last = job.timeline.findLast(({ what }) => RESCHEDULES.has(what));
-  const debounced = /* guard: last-delay-is-explained */ last?.what === 'debounced' ? last : undefined;
-  if (job.uniqueKey === null || debounced === undefined) return null;
+  if (job.uniqueKey === null || /* guard: last-delay-is-explained */ last?.what !== 'debounced') return null;
   return cause(
     'debounce',
-    `The job waits because its unique key ${job.uniqueKey} was published again ${moment(debounced.atMs, nowMs)}: each publish restarts its delay. It is due ${due}.`,
+    `The job waits because its unique key ${job.uniqueKey} was published again ${moment(last.atMs, nowMs)}: each publish restarts its delay. It is due ${due}.`,
     {
       ...more,
-      facts: { ...more.facts, unique_key: job.uniqueKey, debounced_at: isoTime(debounced.atMs) },
+      facts: { ...more.facts, unique_key: job.uniqueKey, debounced_at: isoTime(last.atMs) },
     },
   );
 }

@@ -124,10 +124,6 @@ export class JobUpdater {
     await this.run(namespace, id, { options, ...NO_MORE });
   }
 
-  private mostOf(namespace: string): object {
-    return { most_bytes: this.quotas.bytesOf(namespace), ...this.quotas.movesOf(namespace) };
-  }
-
   private async run(
     namespace: string,
     id: string,
@@ -136,11 +132,8 @@ export class JobUpdater {
   ): Promise<Changed> {
     const encoded = encodeId(id);
     if (!encoded) throw jobNotFound(id);
-    const args = {
-      id: encoded,
-      options: JSON.stringify({ ...options, ...this.mostOf(namespace) }),
-      ...order,
-    };
+    const most = { most_bytes: this.quotas.bytesOf(namespace), ...this.quotas.movesOf(namespace) };
+    const args = { id: encoded, options: JSON.stringify({ ...options, ...most }), ...order };
     const { raw } = await this.runner.run(changeJob, namespace, args);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     const [code, state, present] = [integerAt(raw, 3), integerAt(raw, 4), integerAt(raw, 5)];

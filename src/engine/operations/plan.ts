@@ -72,9 +72,6 @@ export function indexesText(states: readonly JobState[], filter: OperationFilter
   const letters = new Set(
     WALK_ORDER.filter((state) => states.includes(state)).flatMap((state) => INDEXES[state].split('')),
   );
-  const kinds = [...letters].join('');
-  // Once more: a lease holds ready jobs whose key or origin has no room. Held jobs become ready, too.
-  const isHeldAgain = states.includes('ready') && states.includes('held');
   // Only their own index knows the jobs of a worker.
   if (worker !== undefined) return JSON.stringify({ kinds: '', names: [['w', worker]] });
   // Jobs that failed and run again have a group too, and are not in its index.
@@ -84,6 +81,9 @@ export function indexesText(states: readonly JobState[], filter: OperationFilter
     ...(tag === undefined ? [] : [['t', tag]]),
     ...(type === undefined ? [] : [['y', type]]),
   ];
-  const all = /* guard: operation-reads-held-jobs-again */ isHeldAgain ? kinds.replace('Q', 'Qh') : kinds;
-  return JSON.stringify({ kinds: all, queue, names });
+  const once = [...letters].join('');
+  // Held jobs become ready, and a lease holds ready ones whose key or origin has no room: so they are read once more.
+  const isHeldAgain = states.includes('ready') && states.includes('held');
+  const kinds = /* guard: operation-reads-held-jobs-again */ isHeldAgain ? once.replace('Q', 'Qh') : once;
+  return JSON.stringify({ kinds, queue, names });
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type {
   JobChange,
   JobDetails,
@@ -215,7 +216,8 @@ async function publishLines(session: Session, queue: string, options: PublishOpt
     await withProgress(session, jobs.length, async (progress) => {
       while (published.length < jobs.length) {
         const batch = jobs.slice(published.length, published.length + BATCH);
-        const key = idempotencyKey && `${idempotencyKey}.${String(published.length)}`;
+        // Of any length: a key has 255 characters at most.
+        const key = idempotencyKey && hash('sha256', `${idempotencyKey}.${String(published.length)}`);
         const rest = { idempotencyTtlMs: idempotencyTtl, durability: options.durability };
         published.push(...(await session.client.publishMany(batch, known({ idempotencyKey: key, ...rest }))));
         progress(published.length);
@@ -232,14 +234,12 @@ async function publishLines(session: Session, queue: string, options: PublishOpt
 
 /** What is stored of some lines. Without an answer, or with an error of the server, the last batch may be stored or not. */
 function storedText(stored: number, all: number, error: unknown): string {
-  const isKnown = isPumphouseError(error) && error.status >= 400 && error.status < 500;
-  const last = Math.min(stored + BATCH, all);
-  const maybe = `lines ${String(stored + 1)} to ${String(last)} may be stored`;
+  const known = stored > 0 ? `lines 1 to ${String(stored)} are stored` : '';
+  if (isPumphouseError(error) && error.status >= 400 && error.status < 500)
+    return known === '' ? '' : `pumphouse: ${known}; continue after them\n`;
+  const maybe = `lines ${String(stored + 1)} to ${String(Math.min(stored + BATCH, all))} may be stored`;
   const advice = 'Send all again only if an --idempotency-key was given, and with the same one.';
-  if (!isKnown && stored > 0)
-    return `pumphouse: lines 1 to ${String(stored)} are stored, and ${maybe}. ${advice}\n`;
-  if (!isKnown) return `pumphouse: ${maybe}. ${advice}\n`;
-  return stored > 0 ? `pumphouse: lines 1 to ${String(stored)} are stored; continue after them\n` : '';
+  return `pumphouse: ${known === '' ? '' : `${known}, and `}${maybe}. ${advice}\n`;
 }
 
 async function inputOf({ input }: Session): Promise<Buffer> {

@@ -113,7 +113,6 @@ const NO_HANDLER = 'no_handler';
 /** The status of an answer, if Redis is full. */
 const NO_ROOM = 507;
 const TOO_LONG = 413;
-const NOT_MOVED = 'the job cannot go to its next queue';
 /** Statuses of an ack that the same ack gets again: the job fails. */
 const FINAL_STATUSES = [
   'namespace_full',
@@ -570,12 +569,12 @@ export class Worker {
       const status = await this.acked(held, ack);
       if (status === 'lease_lost') this.warnLost(held);
       else if (status === 'not_found') this.warnGone(held);
-      else if (FINAL_STATUSES.includes(status)) {
-        this.warnFailed(held, 'fail', status);
-        await this.driver.fail(held.job, { group: status, message: NOT_MOVED });
-      } else if (/* guard: full-next-queue-is-tried-again */ NO_ROOM_NEXT.includes(status)) {
-        this.warnFailed(held, 'retry', status);
-        await this.driver.retry(held.job, { group: status, message: NOT_MOVED });
+      else if (FINAL_STATUSES.includes(status) || NO_ROOM_NEXT.includes(status)) {
+        const what = /* guard: full-next-queue-is-tried-again */ NO_ROOM_NEXT.includes(status)
+          ? 'retry'
+          : 'fail';
+        this.warnFailed(held, what, status);
+        await this.driver[what](held.job, { group: status, message: 'the job cannot go to its next queue' });
       } else if (status !== 'acked' && status !== 'moved') {
         // Redis is full, or a newer server says what this client does not know.
         // guard: client-waits-for-room
