@@ -45,7 +45,7 @@ export function fieldsReadBy(
   }
   const { pool, ...others } = query;
   if (QUOTAS.test(call)) return { pool, ...objectIn(body) };
-  const fields = { ...others, ...readForm(contentType, body) };
+  const fields = { ...others, ...(call.includes('/token/') ? readForm(contentType, body) : {}) };
   // The pool of a token is that of its prefix.
   return call.includes('/:token') ? { ...fields, pool: undefined } : { pool, ...fields };
 }

@@ -1,10 +1,10 @@
-import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Param } from '@nestjs/common';
 import { Actor } from '../domain/actor.js';
 import { Engines } from '../engine/engines.js';
 import { Audit } from './audit/audit.js';
 import { PurgeQuery } from './dto.js';
-import { Account, CurrentActor } from './parameters.js';
-import { PoolPipe, PurgePipe } from './pipes.js';
+import { Account, CurrentActor, OwnQuery } from './parameters.js';
+import { OwnPoolPipe, PurgePipe } from './pipes.js';
 
 /** Time limit of one purge call, in milliseconds. The client repeats the call until it is done. */
 const BUDGET_MS = 5_000;
@@ -19,7 +19,7 @@ export class NamespacesController {
 
   /** The namespaces of a pool that have something in Redis, by name: those that the account may see. */
   @Get()
-  async list(@CurrentActor() actor: Actor, @Query('pool', PoolPipe) pool: string): Promise<object> {
+  async list(@CurrentActor() actor: Actor, @OwnQuery(['pool'], OwnPoolPipe) pool: string): Promise<object> {
     const namespaces = actor.own(await this.engines.of(pool).namespaces());
     return { namespaces: namespaces.map((namespace) => ({ namespace })) };
   }
@@ -33,7 +33,7 @@ export class NamespacesController {
   async purge(
     @Account() account: string | undefined,
     @Param('namespace') namespace: string,
-    @Query(PurgePipe) { pool, isDry }: PurgeQuery,
+    @OwnQuery(['pool', 'dry_run'], PurgePipe) { pool, isDry }: PurgeQuery,
   ): Promise<object> {
     const { purge } = this.engines.of(pool);
     if (isDry) {

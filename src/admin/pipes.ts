@@ -18,6 +18,16 @@ export class PoolPipe implements PipeTransform<string | undefined, string> {
   }
 }
 
+/** The same of the parameters of a call. */
+@Injectable()
+export class OwnPoolPipe implements PipeTransform<Fields, string> {
+  constructor(private readonly pools: PoolRegistry) {}
+
+  transform({ pool }: Fields): string {
+    return new PoolPipe(this.pools).transform(pool);
+  }
+}
+
 /**
  * @throws {QueueError} `pool_not_found`; `invalid_argument`: `dry_run` is neither true nor false, and a purge must not
  * guess

@@ -1,12 +1,12 @@
-import { Body, Controller, Get, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Put } from '@nestjs/common';
 import { NamespaceQuotas } from '../auth/namespace-quotas.js';
 import type { Tenant } from '../auth/quota-store.js';
 import { checkNames } from '../domain/ids.js';
 import { QUOTA_FIELDS, QUOTA_NAMES, type QuotaName } from '../domain/job/quotas.js';
 import { Audit } from './audit/audit.js';
 import { readQuotas } from './forms.js';
-import { Account } from './parameters.js';
-import { PoolPipe } from './pipes.js';
+import { Account, OwnQuery } from './parameters.js';
+import { OwnPoolPipe } from './pipes.js';
 
 /** The quotas of a namespace in answers: each with the value in effect, and the default of the configuration. */
 type ListedQuotas = Record<QuotaName, { readonly value: number; readonly default: number }>;
@@ -22,7 +22,7 @@ export class QuotasController {
   @Get()
   show(
     @Param('namespace') namespace: string,
-    @Query('pool', PoolPipe) pool: string,
+    @OwnQuery(['pool'], OwnPoolPipe) pool: string,
   ): Promise<{ readonly quotas: ListedQuotas }> {
     checkNames(namespace);
     return this.listed({ pool, namespace });
@@ -33,7 +33,7 @@ export class QuotasController {
   async set(
     @Account() account: string | undefined,
     @Param('namespace') namespace: string,
-    @Query('pool', PoolPipe) pool: string,
+    @OwnQuery(['pool'], OwnPoolPipe) pool: string,
     @Body() body: unknown,
   ): Promise<{ readonly quotas: ListedQuotas }> {
     checkNames(namespace);

@@ -17,8 +17,11 @@ export class EmbeddedPools {
     readonly sockets: Sockets,
   ) {}
 
-  /** @throws {EmbeddedRedisError} one of them does not start; then none is left running */
-  static async start({ pools, data }: Config, log: Log): Promise<EmbeddedPools> {
+  /**
+   * @returns null if the signal came first; then none is left running
+   * @throws {EmbeddedRedisError} one of them does not start; then none is left running
+   */
+  static async start({ pools, data }: Config, log: Log, signal: AbortSignal): Promise<EmbeddedPools | null> {
     const servers: EmbeddedRedis[] = [];
     const sockets: Record<string, string> = {};
     try {
@@ -31,12 +34,14 @@ export class EmbeddedPools {
           appendfsync: data.appendfsync,
           maxMemoryBytes: data.max_memory_bytes,
           log,
+          signal,
         });
         servers.push(server);
         sockets[pool] = server.socketPath;
       }
     } catch (error) {
       await Promise.all(servers.map((server) => server.stop()));
+      if (signal.aborted) return null;
       throw error;
     }
     return new EmbeddedPools(servers, sockets);

@@ -23,9 +23,9 @@ export async function serve(config: Config, log: Log, print: ((text: string) => 
     const { callbackWarnings } = await import('./callback-warnings.js');
     for (const warning of callbackWarnings(config)) log.warn({}, warning);
   }
-  const embedded = await EmbeddedPools.start(config, log);
+  const embedded = await EmbeddedPools.start(config, log, signals.ended);
   try {
-    const server = await startUnlessEnded(start(config, embedded, log), signals.first);
+    const server = embedded && (await startUnlessEnded(start(config, embedded, log), signals.first));
     if (server === null) {
       log.info({ signal: await signals.first }, 'stopping: the start was not complete');
       return;
@@ -51,7 +51,7 @@ export async function serve(config: Config, log: Log, print: ((text: string) => 
     await sleep(config.server.ready_lag_ms);
     await server.stop();
   } finally {
-    await embedded.stop();
+    await embedded?.stop();
   }
   log.info({}, 'stopped');
 }
@@ -72,15 +72,20 @@ async function start(config: Config, { sockets }: EmbeddedPools, log: Log): Prom
  */
 class Signals {
   readonly first: Promise<NodeJS.Signals>;
+  /** Aborted by the first one. */
+  readonly ended: AbortSignal;
   onSecond = (): void => process.exit(ENDED_AT_ONCE);
 
   constructor() {
+    const end = new AbortController();
+    this.ended = end.signal;
     this.first = new Promise((resolve) => {
       let seen = 0;
       const onSignal = (signal: NodeJS.Signals): void => {
         seen += 1;
-        if (seen === 1) resolve(signal);
-        else this.onSecond();
+        if (seen > 1) return this.onSecond();
+        end.abort();
+        resolve(signal);
       };
       for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
       // lmstfy reopens its logs on SIGUSR1; ours go to standard output. Without a listener Node would open its debugger

@@ -9,11 +9,12 @@ const SERVED: ReadonlySet<number> = new Set([200, 201, 202]);
  * client has gone may be stored, so it counts.
  */
 export function refundUnlessServed(
-  { request, response }: RequestContext,
+  context: RequestContext,
   kind: 'read' | 'write',
   refund: () => void,
 ): void {
-  const isServed = (): boolean => SERVED.has(response.statusCode);
+  const { request, response } = context;
+  const isServed = (): boolean => SERVED.has(response.statusCode) && !context.isEmpty;
   if (kind === 'write') {
     response.once('close', () => {
       if (!isServed()) refund();

@@ -10,9 +10,19 @@ export class EventsQuery {
   @Optional() @SomeOf('Events with these names.', EVENT_NAMES) event?: string[];
   @Optional() @JobIds('Events of these job ids.', { max: MOST_VALUES }) job?: string[];
   @Optional()
-  @Labels('Events of jobs with one of these types.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
+  @Labels(
+    'Events of jobs with one of these types.',
+    { min: 1, max: MOST_VALUES },
+    { max: MAX_LABEL },
+    'repeated',
+  )
   type?: string[];
   @Optional()
-  @Labels('Events of jobs with at least one of these tags.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
+  @Labels(
+    'Events of jobs with at least one of these tags.',
+    { min: 1, max: MOST_VALUES },
+    { max: MAX_LABEL },
+    'repeated',
+  )
   tag?: string[];
 }

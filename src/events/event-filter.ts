@@ -63,7 +63,9 @@ function wantedOf(url: string): Map<string, Set<string>> {
     }
     const values = wanted.get(field) ?? new Set();
     wanted.set(field, values);
-    for (const value of text.split(',')) {
+    // guard: event-values-have-commas
+    const given = filter.isList ? text.split(',') : [text];
+    for (const value of given) {
       if (value === '' || !filter.isRight(value)) problems.set(field, { field, rule: filter.rule });
       values.add(value);
     }

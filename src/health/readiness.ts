@@ -39,7 +39,7 @@ export class ReadinessService {
   }
 
   overall(): Promise<Readiness> {
-    return this.check([...checksOf(this.pools), () => this.tokens.check()]);
+    return this.check(this.pools);
   }
 
   /** Checks a pool, and the pools that it migrates to. @throws {QueueError} `pool_not_found` */
@@ -48,7 +48,7 @@ export class ReadinessService {
     for (let next = this.migrations.get(name); next !== undefined; next = this.migrations.get(next)) {
       pools.push(this.pool(next));
     }
-    return this.check(checksOf(pools));
+    return this.check(pools);
   }
 
   private pool(name: string): PoolIndicator {
@@ -57,8 +57,9 @@ export class ReadinessService {
     return found;
   }
 
-  private async check(checks: readonly HealthIndicatorFunction[]): Promise<Readiness> {
-    const result = await this.health.check([...checks, () => this.drain.check()]).catch(resultOf);
+  private async check(pools: readonly PoolIndicator[]): Promise<Readiness> {
+    const server = [() => this.tokens.check(), () => this.drain.check()];
+    const result = await this.health.check([...checksOf(pools), ...server]).catch(resultOf);
     const details = Object.values(result.details) as readonly Detail[];
     const degraded = details.flatMap(({ reasons }) => reasons ?? []);
     return { status: statusOf(result), degraded };

@@ -28,6 +28,7 @@ function counts(queue: string, ready: number): QueueCounts {
     done: 0,
     cancelled: 0,
     oldestReadyAgeMs: ready * 1_000,
+    oldestReadyAtMs: 0,
   };
 }
 

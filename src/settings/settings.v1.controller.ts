@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Put, UseGuards } from '@nestjs/common';
 import { InPath, QueryFields } from '../http/params.js';
 import { pageIn, WholePageQuery } from '../http/request/page-query.js';
+import { accountOf } from '../http/request/account-client.js';
 import { CurrentRequest } from '../http/request/current-request.js';
 import type { Caller } from '../domain/caller.js';
 import { CurrentCaller } from '../auth/current-caller.js';
@@ -64,9 +65,10 @@ export class V1SettingsController {
   async set(@CurrentRequest() context: RequestContext, @InPath('key') name: string) {
     const { caller } = context;
     const key = keyOf(name);
-    const body = await wholeBody(context, LIMIT);
-    const settings = this.settingsOf(caller);
-    await settings.set(caller.namespace, key, valueOf(key, body));
+    const value = valueOf(key, await wholeBody(context, LIMIT));
+    // guard: audit-has-settings
+    accountOf(context.request)?.recordRequest({ value });
+    await this.settingsOf(caller).set(caller.namespace, key, value);
     return this.show(caller, key);
   }
 

@@ -170,6 +170,9 @@ describe('the audit log of the admin port', () => {
     });
     const cancel = { ...how, action: 'cancel', cascade: true, grace_ms: 5, undo_ms: 60_000 };
     expect(await put('POST', `/v1/${namespace}/operations`, cancel)).toEqual(cancel);
+    expect(await put('PUT', `/v1/${namespace}/settings/grace_ms`, { value: 0 })).toEqual({ value: 0 });
+    const variable = await put('PUT', `/v1/${namespace}/variables/sender`, { value: 'north' });
+    expect(variable).toEqual({ value: '"north"' });
   });
 
   it('has no counts of a call about one queue: they are no jobs that it has acted on', async () => {

@@ -294,6 +294,14 @@ describe('admin calls about tokens', () => {
           body: { error: 'the pool was not exists' },
         });
         expect((await call('GET', '/token/never-made')).body).toEqual({ tokens: {} });
+
+        // A token with a colon is listed as it must be sent.
+        const own = `default:abc:${'0'.repeat(20)}`;
+        const withColon = `/token/${namespace}?description=d&token=${own}`;
+        expect(await call('POST', withColon)).toMatchObject({ body: { token: own } });
+        const listed = (await call('GET', `/token/${namespace}`)).body as { tokens: object };
+        expect(Object.keys(listed.tokens).sort()).toEqual([token, own].sort());
+        expect(await call('DELETE', `/token/${namespace}/${own}`)).toMatchObject({ status: 204 });
       });
 
       it('are deleted with their limits, repeatedly without an error', async () => {
@@ -520,6 +528,48 @@ describe('admin calls about namespaces', () => {
       expect((await app.get('mail?ttr=60')).json).toMatchObject({ job_id: id });
     });
 
+    it.each([
+      ['?pool=nowhere', 400, 'the pool was not exists'],
+      ['?dry_run=maybe', 400, 'invalid dry_run'],
+      ['?dry_run=', 400, 'invalid dry_run'],
+      ['?dryrun=true', 400, 'the parameter dryrun is unknown; known: pool, dry_run'],
+      ['?Pool=other', 400, 'the parameter Pool is unknown'],
+      ['?dry_run=true;', 400, 'the parameter dry_run=true; cannot be read'],
+      ['?dry_run=false&dry_run=true', 400, 'the parameter dry_run may be given once'],
+    ])('are not purged with %s', async (query, status, error) => {
+      await app.publish('not-purged');
+      const before = (await app.get('not-purged/size')).json;
+      const refused = await app.admin('DELETE', `/namespaces/${app.namespace}${query}`);
+
+      expect(refused.status).toBe(status);
+      expect(refused.text).toContain(error);
+      expect((await app.get('not-purged/size')).json).toEqual(before);
+      expect((await app.admin('DELETE', '/namespaces/a%7Db')).status).toBe(400);
+    });
+
+    it('are not purged by a call with a form, whose dry_run nothing would read', async () => {
+      const body = 'dry_run=true';
+      const refused = await app.admin('DELETE', `/namespaces/${app.namespace}`, { body });
+      expect(refused).toMatchObject({
+        status: 400,
+        json: { error: expect.stringContaining('has no body') as unknown },
+      });
+    });
+
+    it('have no quotas in a pool that was misspelt', async () => {
+      const path = `/namespaces/${app.namespace}/quotas?Pool=other`;
+      for (const [method, body] of [['GET'], ['PUT', '{"max_jobs_per_queue":3}']] as const)
+        expect(await app.admin(method, path, body === undefined ? {} : { body })).toMatchObject({
+          status: 400,
+        });
+    });
+
+    it('refuse bodies of any depth', async () => {
+      const body = `{"max_jobs_per_queue":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+      const refused = await app.admin('PUT', `/namespaces/${app.namespace}/quotas`, { body });
+      expect(refused).toMatchObject({ status: 400 });
+    });
+
     it('keep their jobs when their tokens are deleted', async () => {
       await app.publish('kept');
       await app.publish('kept?delay=3600');
@@ -534,18 +584,6 @@ describe('admin calls about namespaces', () => {
       expect((await keys()).filter(lasting)).toEqual(before.filter(lasting));
       expect((await app.get('kept/size', { token: second })).json).toMatchObject({ size: 1 });
       expect((await app.get('kept?ttr=60', { token: second })).status).toBe(200);
-    });
-
-    it.each([
-      ['?pool=nowhere', 400, 'the pool was not exists'],
-      ['?dry_run=maybe', 400, 'invalid dry_run'],
-      ['?dry_run=', 400, 'invalid dry_run'],
-    ])('are not purged with %s', async (query, status, error) => {
-      const refused = await app.admin('DELETE', `/namespaces/${app.namespace}${query}`);
-
-      expect(refused.status).toBe(status);
-      expect(refused.text).toContain(error);
-      expect((await app.admin('DELETE', '/namespaces/a%7Db')).status).toBe(400);
     });
   });
 });

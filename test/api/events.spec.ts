@@ -184,6 +184,7 @@ describe('the stream of events', () => {
       await listen('?type=report'),
       await listen('?tag=red&tag=green'),
     ];
+    const comma = await listen('?tag=a,b&type=x,y');
     const pool = app.server.api.app.get(PoolRegistry, { strict: false }).get('default')!;
     const { events } = pool.keys.namespace(app.namespace);
     // As lua/modules/extended/timeline.lua writes them; what stands behind the names of every event does not hide them.
@@ -196,7 +197,9 @@ describe('the stream of events', () => {
     await add('report', '["blue"]', {});
     await add('mail', '["green"]', {});
     await add('', '{}', {});
-    const [first] = (await all.until(4)).map(({ data }) => data);
+    await add('x', '["a"]', {});
+    await add('x,y', '["a,b"]', {});
+    const [first] = (await all.until(6)).map(({ data }) => data);
     expect(first).toEqual({
       ...{
         event: 'retried',
@@ -210,6 +213,7 @@ describe('the stream of events', () => {
     });
     expect((await reports.until(2)).map(({ data }) => data['tags'])).toEqual([['blue', 'red'], ['blue']]);
     expect((await red.until(2)).map(({ data }) => data['type'])).toEqual(['report', 'mail']);
+    expect((await comma.until(1)).map(({ data }) => data['tags'])).toEqual([['a,b']]);
   });
 
   it('sends a client that resumes all 1,600 events that it missed, more than its buffer holds', async () => {

@@ -1,6 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { jest } from '@jest/globals';
 import { loadConfig } from '../../src/config/load.js';
+import { TokenStore } from '../../src/auth/token-store.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { poolsOf } from '../../src/app/embedded-pools.js';
 import { checkSurroundings } from '../../src/app/surroundings.js';
@@ -69,6 +70,12 @@ describe('HTTP API for operations', () => {
       expect(await app.get('/readyz')).toMatchObject({ status: 503, json: { status: 'unavailable' } });
       expect(await app.get('/readyz?pool=default')).toMatchObject({ status: 503 });
       expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+    });
+
+    it('answer 503 on /readyz, also of a pool, while the Redis of the tokens is away', async () => {
+      jest.spyOn(TokenStore.prototype, 'status', 'get').mockReturnValue({ up: false, degraded: [] });
+      for (const path of ['/readyz', '/readyz?pool=default'])
+        expect(await app.get(path)).toMatchObject({ status: 503, json: { status: 'unavailable' } });
     });
 
     it('answer 404 for an unknown pool', async () => {

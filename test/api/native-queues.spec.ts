@@ -686,6 +686,9 @@ describe('the native API, lists', () => {
         ['state=lost', 'state'],
         ['limit=0', 'limit'],
         ['colour=red', 'colour'],
+        ['tag=a;b', 'tag=a;b'],
+        ['group=50%', 'group=50%'],
+        ['state=ready&state=leased', 'state'],
       ] as const) {
         const { status, json } = await call('GET', `jobs?${query}`);
         expect([query, status]).toEqual([query, 400]);
@@ -696,6 +699,30 @@ describe('the native API, lists', () => {
         expect([path, status]).toEqual([path, 400]);
         expect(json).toMatchObject({ code: 'invalid_argument' });
       }
+      for (const path of ['stats?queue=mail%', 'queues/mail?x;y', 'queues/mail?x=%zz'])
+        expect((await call('GET', path)).json).toMatchObject({ code: 'invalid_argument' });
+    });
+
+    it('refuse a cursor that is none of their indexes, whatever is in it', async () => {
+      const queue = fresh();
+      await publish({ queue, tags: ['x'], type: 'a,b' });
+      await publish({ queue, delay_ms: 86_400_000 });
+      const places = ['.', '-', 'e', '1e', '1.5', '1e9', '-1', '99999999999999999999', '1e400', '1', ''];
+      const ids = ['', 'x', '1', 'a\n1', '99999999999999999999\n\nx\ny', '1\n2\nx\ny'];
+      for (const filter of [`queue=${queue}`, `queue=${queue}&order=newest`, 'tag=x', 'worker=w'])
+        for (let source = 0; source < 20; source++)
+          for (const at of places)
+            for (const id of ids) {
+              const sign = filter.includes('newest') ? '-' : '';
+              const section = filter.includes('queue') ? queue : '';
+              const text = `${sign}${String(source)}/${at}/${Buffer.from(id).toString('base64url')}/${section}`;
+              const cursor = Buffer.from(text).toString('base64url');
+              const { status } = await call('GET', `jobs?${filter}&cursor=${cursor}`);
+              expect([text, [200, 400].includes(status)]).toEqual([text, true]);
+            }
+      const cursor = Buffer.from(`9/0/.//${queue}`).toString('base64url');
+      const deleted = await call('POST', 'dead-letter/delete', { filter: { queue }, cursor });
+      expect(deleted.status).toBe(400);
     });
 
     it('list jobs of several states, in the order of the states in the request', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { basicOf, testAccounts } from '../support/accounts.js';
 import { type StoreOfOwn, TestApp } from '../support/app.js';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
@@ -113,6 +114,22 @@ describe('GET /overview', () => {
     expect([names(first), first.matched]).toEqual([['three', 'two'], 3]);
     const second = await overview(`?sort=ready&limit=2&cursor=${first.next_cursor!}`);
     expect([names(second), second.next_cursor]).toEqual([['one'], null]);
+  });
+
+  it('pages the oldest queues, each once, while all become older', async () => {
+    const queues = ['a', 'b', 'c'];
+    for (const queue of queues) await app.publish(queue);
+    await collect();
+    await overview();
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await overview(`?sort=oldest&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      seen.push(...names(page));
+      cursor = page.next_cursor;
+      // The overview reads Redis again.
+      await sleep(2_100);
+    }
+    expect(seen).toEqual(queues);
   });
 
   it('shows a queue that has become empty for a day, from its sample', async () => {

@@ -210,6 +210,12 @@ describe('tokens', () => {
       it('D19: do not count requests answered with neither 200 nor 201', async () => {
         await setLimit({ read: 2, write: 1, interval: 60 });
         for (let i = 0; i < 5; i++) expect(await call(`${namespace}/empty`)).toMatchObject({ status: 404 });
+        for (let i = 0; i < 5; i++) {
+          const leased = await fetch(`${servers[0]!.url}/v1/${namespace}/leases`, {
+            ...{ method: 'POST', headers: { 'X-Token': token }, body: '{"queues":["empty"]}' },
+          });
+          expect([leased.status, await leased.json()]).toEqual([200, { jobs: [] }]);
+        }
         for (let i = 0; i < 3; i++) {
           expect(await call(`${namespace}/q?tries=0`, { method: 'PUT' })).toMatchObject({ status: 400 });
         }

@@ -156,6 +156,7 @@ describe('the engine', () => {
         done: 0,
         cancelled: 0,
         oldestReadyAgeMs: 0,
+        oldestReadyAtMs: f.nowMs,
       },
     ]);
     expect(await f.engine.queues.peek(f.ns, 'q')).toMatchObject({ id: third });

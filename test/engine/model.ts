@@ -170,7 +170,7 @@ export class QueueModel {
     return { id: dead[0]?.id ?? null, size: dead.length };
   }
 
-  counts(queue: string): Omit<QueueCounts, 'oldestReadyAgeMs'> {
+  counts(queue: string): Omit<QueueCounts, 'oldestReadyAgeMs' | 'oldestReadyAtMs'> {
     const [scheduled, leased, dead] = (['scheduled', 'leased', 'dead'] as const).map(
       (state) => this.inState(queue, state).length,
     ) as [number, number, number];

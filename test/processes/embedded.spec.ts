@@ -72,8 +72,8 @@ async function start(dir = dataDir, log = quiet): Promise<EmbeddedRedis> {
   return redis;
 }
 
-function client(path: string): Redis {
-  const redis = new Redis({ path, retryStrategy: () => 20, maxRetriesPerRequest: null });
+function client(path: string, enableReadyCheck = true): Redis {
+  const redis = new Redis({ path, retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck });
   redis.on('error', noop);
   clients.push(redis);
   return redis;
@@ -123,6 +123,39 @@ describe('the embedded Redis', () => {
     ]);
     expect(statSync(redis.socketPath).mode & 0o777).toBe(0o700);
     expect(statSync(join(dataDir, 'default')).mode & 0o777).toBe(0o700);
+  });
+
+  it('ends while it loads its data, if a signal ends the start', async () => {
+    const first = await start();
+    const filled = client(first.socketPath);
+    const keys = Array.from({ length: 20_000 }, (_, i) => `key:${String(i)}`);
+    await Promise.all(keys.map((key) => filled.set(key, 'value')));
+    await first.stop();
+
+    // Half a millisecond for each key: ten seconds. It answers calls after each 1,024 keys.
+    const slow = '--key-load-delay 500';
+    const program = join(dataDir, 'slow-redis');
+    writeFileSync(
+      program,
+      `#!/bin/sh\n[ "$1" = --version ] && exec redis-server --version\nexec redis-server "$@" ${slow}\n`,
+    );
+    chmodSync(program, 0o700);
+    const end = new AbortController();
+    const options = { pool: 'default', dataDir, log: quiet, program, signal: end.signal };
+    const outcome = EmbeddedRedis.start(options).then(
+      (redis) => void opened.push(redis),
+      (error: unknown) => error,
+    );
+    const watching = client(first.socketPath, false);
+    await waitFor(async () => (await watching.info('persistence')).includes('loading:1'));
+    const endedAt = Date.now();
+    end.abort();
+    expect(await outcome).toBeInstanceOf(Error);
+    expect(Date.now() - endedAt).toBeLessThan(5_000);
+
+    const again = await start();
+    expect(again.adopted).toBe(false);
+    expect(await client(again.socketPath).dbsize()).toBe(20_000);
   });
 
   it('has the configured memory limit, by default none', async () => {

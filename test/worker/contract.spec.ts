@@ -139,6 +139,21 @@ describe('a Pumphouse without a server', () => {
     expect(() => pumphouse.targets).toThrow(/^unsupported: `targets` needs a server/);
   });
 
+  it('selects events of types and tags that have commas', async () => {
+    let isReading = false;
+    const onOpen = (): void => void (isReading = true);
+    const events = pumphouse.events({ types: ['x', 'a,b'], tags: ['c', 'd,e'], onOpen });
+    const first = events.next();
+    await waitFor(() => isReading);
+    await pumphouse.publishMany([
+      { queue: 'commas', id: 'other-1', type: 'a', tags: ['d'] },
+      { queue: 'commas', id: 'other-2', type: 'b', tags: ['e'] },
+      { queue: 'commas', id: 'wanted', type: 'a,b', tags: ['d,e'] },
+    ]);
+    expect((await first).value).toMatchObject({ id: 'wanted' });
+    await events.return();
+  });
+
   it('delivers all events in order to a slow reader', async () => {
     const queue = 'slow-reader';
     const read: number[] = [];

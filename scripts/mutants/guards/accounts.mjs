@@ -1,6 +1,7 @@
 const ROLES = 'test/api/roles.spec.ts';
 const SESSIONS = 'test/api/admin-sessions.spec.ts';
 const AUDIT = 'test/api/admin-audit.spec.ts';
+const ADMIN = 'test/api/admin.spec.ts';
 const REDACTION = 'test/api/redaction.spec.ts';
 const PLACES = 'places that a queue withholds';
 const [OF_ADMIN, OF_NATIVE] = ['accounts of the admin port', 'the native API on the admin port'];
@@ -250,5 +251,43 @@ export const ACCOUNTS = [
     off: 'false',
     spec: AUDIT,
     test: 'the audit log of the admin port › has no field that the call does not read',
+  },
+  {
+    id: 'audit-has-settings',
+    name: 'audit: it has the settings of a namespace',
+    off: 'remove',
+    spec: AUDIT,
+    test: `${LOG} › has the quotas of a namespace, the settings of a queue and how an operation is done`,
+  },
+  {
+    id: 'audit-depth-is-bounded',
+    name: 'audit: what is nested deeply in a body is not recorded',
+    off: 'remove',
+    spec: ADMIN,
+    test: 'admin calls about namespaces › whole namespaces › refuse bodies of any depth',
+  },
+  {
+    id: 'admin-parameters-are-known',
+    name: 'admin port: calls that lmstfy does not have refuse unknown parameters',
+    off: 'false',
+    spec: ADMIN,
+    test: 'admin calls about namespaces › whole namespaces › are not purged with %s',
+  },
+  {
+    id: 'listed-token-is-usable',
+    name: 'admin port: a token is listed as it must be sent',
+    off: { with: 'record.token' },
+    spec: ADMIN,
+    test: 'admin calls about tokens › tokens and limits on the admin port › tokens › are listed in clear, with a prefix if the call names the pool',
+  },
+  {
+    id: 'oldest-queues-are-paged-by-time',
+    name: 'overview: pages of the oldest queues go by the time of the jobs, not by their age',
+    off: {
+      replace:
+        "if (sort === 'oldest') return now.oldestAtMs === 0 ? 0 : this.viewOf(row).nowMs - now.oldestAtMs;",
+    },
+    spec: 'test/api/overview.spec.ts',
+    test: 'GET /overview › pages the oldest queues, each once, while all become older',
   },
 ];

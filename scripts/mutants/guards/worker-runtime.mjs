@@ -84,4 +84,11 @@ export const WORKER_RUNTIME = [
     spec: 'src/app/start-unless-ended.spec.ts',
     test: 'the start of a server › is abandoned after SIGTERM if it does not end',
   },
+  {
+    id: 'signal-stops-loading-redis',
+    name: 'start: a signal stops an embedded Redis that still loads its data',
+    off: { replace: 'if (false) await redis.stop();' },
+    spec: 'test/processes/embedded.spec.ts',
+    test: 'the embedded Redis › ends while it loads its data, if a signal ends the start',
+  },
 ];

@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditStore } from '../../auth/audit-store.js';
+import { JsonText } from '../../contract/json/json-text.js';
 import { QUOTA_NAMES } from '../../domain/job/quotas.js';
 import type { Log } from '../../domain/log.js';
 
@@ -38,6 +39,8 @@ const COUNTED: ReadonlySet<string> = new Set([
 ]);
 /** Of a list no more than these are recorded, and of a text as many characters. */
 const [MAX_ITEMS, MAX_TEXT] = [20, 200];
+/** What is nested deeper is not recorded. No field of a call is, so it is refused anyway. */
+const MAX_DEPTH = 5;
 
 /**
  * A call in the audit log. Its entry is stored before the call runs, so that a server that dies in between leaves it,
@@ -90,15 +93,16 @@ export class AuditedCall {
   }
 }
 
-function short(value: unknown): unknown {
+function short(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, MAX_TEXT);
-  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(short);
+  if (value instanceof JsonText) return value.text.slice(0, MAX_TEXT);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, MAX_ITEMS)
-      .map(([name, inner]) => [name, short(inner)]),
-  );
+  // guard: audit-depth-is-bounded
+  if (depth === MAX_DEPTH) return '...';
+  const part = (inner: unknown): unknown => short(inner, depth + 1);
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(part);
+  const entries = Object.entries(value).slice(0, MAX_ITEMS);
+  return Object.fromEntries(entries.map(([name, inner]) => [name, part(inner)]));
 }
 
 /** Those fields of a request that are recorded. */

@@ -45,7 +45,7 @@ export class LiveQueues {
       this.workersOf(namespace, nowMs),
     ]);
     return counts.map((own, i) => ({
-      ...statesIn(own, nowMs),
+      ...statesIn(own),
       atMs: nowMs,
       pausedAtMs: settings[i]?.pausedAtMs ?? null,
       drainingSinceMs: settings[i]?.drainingSinceMs ?? null,

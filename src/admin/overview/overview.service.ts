@@ -92,7 +92,9 @@ export class OverviewService {
     if (sort === 'name') return 0;
     if (sort === 'published' || sort === 'acked' || sort === 'failed') return row.rates?.[sort] ?? 0;
     const now = newest(row);
-    if (sort === 'oldest') return now.oldestAtMs === 0 ? 0 : this.viewOf(row).nowMs - now.oldestAtMs;
+    // Not the age: it grows between two pages. Queues without ready jobs are the youngest.
+    // guard: oldest-queues-are-paged-by-time
+    if (sort === 'oldest') return -(now.oldestAtMs || Number.MAX_SAFE_INTEGER);
     return now[sort];
   }
 

@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Post, Query } from '@nestjs/common';
+import { spellToken } from '../../auth/credentials.js';
 import type { TokenDetails } from '../../auth/token-record.js';
 import { describedToken } from './described-token.js';
 import { ListTokensQuery, NewTokenDto, TokenParams } from '../dto.js';
@@ -27,7 +28,10 @@ export class TokensController {
     const isNamed = pool !== undefined && pool !== '';
     const named = <T>(describe: (record: TokenDetails) => T): Record<string, T> =>
       Object.fromEntries(
-        records.map((record) => [isNamed ? `${pool}:${record.token}` : record.token, describe(record)]),
+        records.map((record) => [
+          isNamed ? `${pool}:${record.token}` : /* guard: listed-token-is-usable */ spellToken(record),
+          describe(record),
+        ]),
       );
     const tokens = named(({ description }) => description);
     return details === 'true' ? { tokens, details: named(describedToken) } : { tokens };

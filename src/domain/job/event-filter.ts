@@ -17,6 +17,8 @@ export function queuesOf({ queue, facts }: JobEvent): readonly string[] {
 /** The valid values of a filter, and how to read them from an event. */
 export interface Filter {
   readonly rule: string;
+  /** May stand in one text with others, between commas. Not if a value may have a comma itself. */
+  readonly isList: boolean;
   readonly isRight: (text: string) => boolean;
   readonly of: (event: JobEvent) => readonly string[];
 }
@@ -26,18 +28,31 @@ export const FILTERS: ReadonlyMap<string, Filter> = new Map(
   Object.entries<Filter>({
     queue: {
       rule: 'must be names of queues, separated by commas',
+      isList: true,
       isRight: isQueueName,
       of: /* guard: left-queue-learns-of-the-move */ queuesOf,
     },
     type: {
-      rule: 'must be types of jobs, separated by commas',
+      rule: 'must be a type of jobs; for several, repeat the filter',
+      isList: false,
       isRight: isShort,
       of: ({ type }) => [type],
     },
-    job: { rule: 'must be ids of jobs, separated by commas', isRight: isJobId, of: ({ id }) => [id] },
-    tag: { rule: 'must be tags, separated by commas', isRight: isShort, of: ({ tags }) => tags },
+    job: {
+      rule: 'must be ids of jobs, separated by commas',
+      isList: true,
+      isRight: isJobId,
+      of: ({ id }) => [id],
+    },
+    tag: {
+      rule: 'must be a tag; for several, repeat the filter',
+      isList: false,
+      isRight: isShort,
+      of: ({ tags }) => tags,
+    },
     event: {
       rule: `must be names of events, separated by commas: ${EVENT_NAMES.join(', ')}`,
+      isList: true,
       isRight: (text) => NAMES.has(text),
       of: ({ name }) => [name],
     },

@@ -208,6 +208,8 @@ export interface QueueCounts {
   readonly cancelled: number;
   /** Milliseconds since the oldest ready job was published: the oldest of the first jobs of up to 8 priorities; 0 if none is ready. */
   readonly oldestReadyAgeMs: number;
+  /** When that job was published, Unix ms; 0 if none is ready. */
+  readonly oldestReadyAtMs: number;
 }
 
 /** The head of a queue's dead-letter queue. */

@@ -10,7 +10,7 @@ import type { EngineObserver } from '../core/observer.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
-import { cursorOf, filterText, type Place, placeOf } from '../jobs/sources.js';
+import { checkPlace, cursorOf, filterText, type Place, placeOf } from '../jobs/sources.js';
 
 /**
  * Maximum number of dead jobs that one script checks, and that it moves: about a millisecond and a half of Redis each.
@@ -166,6 +166,7 @@ export class DeadJobs {
     if (cursor !== undefined) {
       const [, toMs = '', rest = ''] = /^(\d{1,16})\/(.*)$/.exec(cursor) ?? [];
       const place = placeOf(rest);
+      checkPlace({ kind: 'd' }, place);
       if ((place.section === '') !== (filter.group !== undefined))
         throw new ArgumentError('cursor', 'belongs to another filter: send it with the same group, or none');
       return { toMs: Number(toMs), place };

@@ -136,7 +136,7 @@ function take(one: Tracked, reading: Reading | undefined, run: Run, nowMs: numbe
   const { interval } = run;
   const past = Math.floor((interval * RECENT.stepMs) / PAST.stepMs);
   const { counts, settings, now, before } = reading;
-  const states = statesIn(counts, nowMs);
+  const states = statesIn(counts);
   const delta = countedSince(now.counts, prior.interval === past ? prior.counts : NOTHING);
   const isActive = !isNothing(delta);
   const lastActive = isActive ? interval : prior.lastActive;

@@ -69,10 +69,9 @@ export function sampleOf(text: string): Sample {
 }
 
 /** What the counts of a queue's jobs say of a sample. */
-export function statesIn(counts: QueueCounts, nowMs: number): Record<State | 'oldestAtMs', number> {
+export function statesIn(counts: QueueCounts): Record<State | 'oldestAtMs', number> {
   const states = Object.fromEntries(STATES.map((state) => [state, counts[state]])) as Record<State, number>;
-  const { oldestReadyAgeMs } = counts;
-  return { ...states, oldestAtMs: oldestReadyAgeMs > 0 ? nowMs - oldestReadyAgeMs : 0 };
+  return { ...states, oldestAtMs: counts.oldestReadyAtMs };
 }
 
 /** About what happened a second, over the last five minutes. */

@@ -7,6 +7,7 @@ import { checkNames, checkNumber } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import {
+  checkPlace,
   cursorOf,
   filterText,
   type Place,
@@ -198,6 +199,7 @@ function positionOf({ sections, sources, isBack }: Walk, { section, source, at, 
   const found = sections.findIndex(({ place }) => (isBack ? place <= section : place >= section));
   if (found === -1) return { ...START, index: sections.length * sources.length };
   if (sections[found]?.place !== section) return { ...START, index: found * sources.length };
+  checkPlace(sources[source], { at, id });
   return { index: found * sources.length + source, at, id };
 }
 

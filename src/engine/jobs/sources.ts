@@ -150,7 +150,12 @@ export interface Place {
  * The id is that of a job, as it is stored: 129 bytes at most; in lists of types behind the type, in those of fair keys
  * behind two cursors of Redis and the key. In base64.
  */
-const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,1300})\/([-_A-Za-z0-9]{0,255})$/;
+const CURSOR = /^(-?)(\d{1,2})\/([\d.e+-]{0,40})\/([A-Za-z0-9_-]{0,1300})\/([-_A-Za-z0-9]{0,255})$/;
+/** As Redis writes it. */
+const SCORE = /^-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?$/;
+const WHOLE = /^-?\d{1,15}$/;
+/** A fair key's place begins with a cursor of Redis, of 64 bits. */
+const TOO_LONG_CURSOR = /^\d{20}/;
 
 /** @param isBack the list is read from its end: the cursor means nothing in the other order */
 export function cursorOf({ section, source, at, id }: Place, isBack = false): string {
@@ -164,4 +169,22 @@ export function placeOf(cursor: string, isBack = false): Place {
     throw new ArgumentError('cursor', 'belongs to the other order: use the order of its page');
   if (source === '') throw new ArgumentError('cursor', 'must be the next_cursor of a page');
   return { section, source: Number(source), at, id: Buffer.from(id, 'base64url') };
+}
+
+/** @throws {QueueError} `invalid_argument`: an index of this kind has no such place, so the script could not read it */
+export function checkPlace(source: Source | undefined, { at, id }: Pick<Place, 'at' | 'id'>): void {
+  if (
+    source === undefined ||
+    /* guard: cursors-are-places */ !isPlaceOf(source.kind, at, id.toString('latin1'))
+  )
+    throw new ArgumentError('cursor', 'must be the next_cursor of a page');
+}
+
+function isPlaceOf(kind: string, at: string, id: string): boolean {
+  if (kind === 'Q' && TOO_LONG_CURSOR.test(id)) return false;
+  if (at === '') return true;
+  if (kind === 'r') return WHOLE.test(at);
+  // A time slot, and how many of its entries were read.
+  if (kind === 'f') return WHOLE.test(at) && WHOLE.test(id);
+  return SCORE.test(at);
 }

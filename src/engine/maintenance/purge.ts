@@ -8,7 +8,7 @@ import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
 /** Number of jobs of a namespace per state, and of its queues. */
-export interface Census extends Omit<QueueCounts, 'queue' | 'oldestReadyAgeMs'> {
+export interface Census extends Omit<QueueCounts, 'queue' | 'oldestReadyAgeMs' | 'oldestReadyAtMs'> {
   readonly queues: number;
 }
 

@@ -117,10 +117,10 @@ function keysOfBoth(seen: readonly FairKeysSeen[], limit: number): FairKeysSeen 
 /** The age is that of the oldest ready job of either pool. */
 function sumOfCounts(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
   if (!other) return one;
-  const { queue, oldestReadyAgeMs, ...counts } = one;
-  const { queue: _same, oldestReadyAgeMs: otherAgeMs, ...others } = other;
-  const ageMs = Math.max(oldestReadyAgeMs, otherAgeMs);
-  return { queue, ...sumByName(counts, others), oldestReadyAgeMs: ageMs };
+  const { oldestReadyAgeMs, oldestReadyAtMs } = other.oldestReadyAgeMs > one.oldestReadyAgeMs ? other : one;
+  const { queue, ...counts } = one;
+  const { queue: _same, ...others } = other;
+  return { queue, ...sumByName(counts, others), oldestReadyAgeMs, oldestReadyAtMs };
 }
 
 /** Targets, which are changed in both pools, as both are pushed. */

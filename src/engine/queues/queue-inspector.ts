@@ -77,6 +77,7 @@ export class QueueInspector {
         cancelled: integerAt(raw, at + 8),
         stuck: integerAt(raw, at + 9),
         oldestReadyAgeMs: publishedMs === 0 ? 0 : Math.max(nowMs - publishedMs, 0),
+        oldestReadyAtMs: publishedMs,
       };
     });
   }

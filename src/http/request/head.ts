@@ -1,28 +1,44 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The values of a query string by name; the first of repeated names wins. */
-export type Query = Readonly<Record<string, string>>;
+const LEFT_OUT = Symbol('left out');
 
+/** The values of a query string by name; the first of repeated names wins. */
+export type Query = Readonly<Record<string, string>> & {
+  readonly [LEFT_OUT]?: ReadonlyMap<string, string>;
+};
+
+const UNREADABLE = 'cannot be read: write a semicolon as %3B, and a percent sign as %25';
+const TWICE = 'may be given once; a list has its values separated by commas';
+const NOTHING: ReadonlyMap<string, string> = new Map();
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** The query of a URL without one. */
 export const NO_QUERY: Query = Object.freeze(Object.create(null) as Query);
 
 /**
  * Parses a query string like lmstfy's HTTP library: the first of repeated names wins, `+` is a blank, and parts with a
- * semicolon or an invalid escape are ignored.
+ * semicolon or an invalid escape are ignored. `leftOutOf` has what is ignored.
  */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY;
-  const query = Object.create(null) as Record<string, string>;
+  const query = Object.create(null) as Record<string, string> & { [LEFT_OUT]?: Map<string, string> };
+  const leaveOut = (part: string, why: string): void => {
+    (query[LEFT_OUT] ??= new Map()).set(part, why);
+  };
   for (const part of text.split('&')) {
-    if (part === '' || part.includes(';')) continue;
+    if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decoded(equals === -1 ? part : part.slice(0, equals));
     const value = equals === -1 ? '' : decoded(part.slice(equals + 1));
-    if (name === undefined || value === undefined) continue;
-    query[name] ??= value;
+    if (part.includes(';') || name === undefined || value === undefined) leaveOut(part, UNREADABLE);
+    else if (query[name] === undefined) query[name] = value;
+    else leaveOut(name, TWICE);
   }
   return query;
+}
+
+/** What `parseQuery` has ignored, and why: parts of the text, and names that came again. */
+export function leftOutOf(query: Query): ReadonlyMap<string, string> {
+  return query[LEFT_OUT] ?? NOTHING;
 }
 
 /** All values of a name in a query string, in order, parsed like `parseQuery`. */

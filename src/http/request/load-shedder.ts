@@ -94,7 +94,7 @@ export class LoadShedder {
     const tokenId = context.admitted?.tokenId ?? '';
     const own = this.bytesOf.get(tokenId) ?? 0;
     // guard: body-bytes-of-a-token-are-bounded
-    if (own > context.bodyBytes && own + bytes > most * TOKEN_SHARE) {
+    if (own > context.bodyBytes && own + bytes > this.limits.maxBodyBytes * TOKEN_SHARE) {
       refused.body_bytes.value += 1;
       throw new QueueError('overloaded', 'too many bytes of request bodies in progress', {
         detail: `the bodies of requests of this token have ${String(own)} bytes, and may have half of what all have together (server.max_body_bytes_in_flight): repeat the request after Retry-After`,

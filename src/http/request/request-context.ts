@@ -64,6 +64,8 @@ export class RequestContext implements ConnectionWatcher {
   load: Load = 'none';
   /** Set by the load shedder too. */
   bodyBytes = 0;
+  /** Its answer has no job, so a rate limit does not count it. */
+  isEmpty = false;
   /** On the clock of `performance.now`. */
   readonly startedMs = performance.now();
   readonly errors: ApiErrors;

@@ -31,7 +31,11 @@ export class V1Leasing {
       const { queues } = body;
       if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);
       this.delivery.lease(context, requestOf(body, context.mayWait), {
-        write: (jobs) => answer(context, 200, leasedJson(jobs, context.server.maxJsonDepth)),
+        write: (jobs) => {
+          // guard: empty-leases-are-refunded
+          context.isEmpty = jobs.length === 0;
+          answer(context, 200, leasedJson(jobs, context.server.maxJsonDepth));
+        },
         confirm: () => this.admission.confirm({ caller, request, queue: queues.join(',') }, CONFIRM_ACCESS),
       });
     });

@@ -35,6 +35,8 @@ export interface EmbeddedRedisOptions {
   readonly log: Log;
   /** Path of the program; default: redis-server, else valkey-server, from PATH. */
   readonly program?: string;
+  /** Ends the start: loading the data may take minutes. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -68,6 +70,7 @@ export class EmbeddedRedis {
    *
    * @throws {EmbeddedRedisError} another server owns the folder; a foreign Redis is on its socket; there is no usable
    *   program; or it does not start
+   * @throws {Error} the signal ended the start; Redis is stopped, its data is as it was
    */
   static async start(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
     const program = usableProgram(
@@ -76,7 +79,8 @@ export class EmbeddedRedis {
     const dir = join(resolve(options.dataDir), options.pool);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const real = realpathSync(dir);
-    const { log, appendfsync = 'always', maxMemoryBytes = 0 } = options;
+    const { log, appendfsync = 'always', maxMemoryBytes = 0, signal } = options;
+    signal?.throwIfAborted();
     const lock = OwnerLock.take(real);
     const redis = new EmbeddedRedis(
       real,
@@ -87,11 +91,17 @@ export class EmbeddedRedis {
       appendfsync,
       maxMemoryBytes,
     );
+    const onEnd = (): void => redis.halt.abort();
+    signal?.addEventListener('abort', onEnd, { once: true });
     try {
       await redis.begin();
     } catch (error) {
-      redis.lock.release();
+      // guard: signal-stops-loading-redis
+      if (redis.isStopping()) await redis.stop();
+      else redis.lock.release();
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', onEnd);
     }
     return redis;
   }
@@ -171,7 +181,24 @@ export class EmbeddedRedis {
   }
 
   /** Marks the connection as the owner's, waits until the data is loaded, and watches the connection from then on. */
-  private async settle({ connection, pid, runId }: LiveRedis): Promise<void> {
+  private async settle(live: LiveRedis): Promise<void> {
+    try {
+      await this.prepare(live);
+    } catch (error) {
+      hangUp(live.connection);
+      throw error;
+    }
+    const { connection } = live;
+    this.connection = connection;
+    this.upSinceMs = Date.now();
+    const onLost = () => {
+      this.recovery = this.recover(connection);
+    };
+    connection.once('end', onLost);
+    if (connection.status === 'end') onLost();
+  }
+
+  private async prepare({ connection, pid, runId }: LiveRedis): Promise<void> {
     this.process = markOf(pid);
     this.lock.record({ process: this.process, runId, socketPath: this.path });
     await connection.call('CLIENT', 'SETNAME', OWNER_CONNECTION);
@@ -184,13 +211,6 @@ export class EmbeddedRedis {
     // Without a limit here, one that an operator has set by hand stays.
     if (this.maxMemoryBytes > 0)
       await connection.call('CONFIG', 'SET', 'maxmemory', String(this.maxMemoryBytes));
-    this.connection = connection;
-    this.upSinceMs = Date.now();
-    const onLost = () => {
-      this.recovery = this.recover(connection);
-    };
-    connection.once('end', onLost);
-    if (connection.status === 'end') onLost();
   }
 
   /** Called once per lost connection: finds Redis again or restarts it, until one of both succeeds or we stop. */

@@ -47,7 +47,7 @@ export async function* eventsOf(
   options: EventOptions,
 ): AsyncGenerator<PlacedEvent, void, void> {
   const { queues, events, jobs, types, tags, signal } = options;
-  const query = queryOf({ queue: queues, event: events, job: jobs, type: types, tag: tags });
+  const query = queryOf({ queue: queues, event: events, job: jobs }, { type: types, tag: tags });
   const place = api.placeOf('GET', 'events');
   let after = options.after;
   for (let pauses = 0; ; pauses++) {

@@ -296,10 +296,19 @@ export function retryAfterMs(header: string | null): number | null {
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - Date.now());
 }
 
-/** Lists become one value with commas; undefined and null values are left out. */
-export function queryOf(query: Query | undefined): string {
-  if (query === undefined) return '';
-  const pairs = Object.entries(query).flatMap(([name, value]) => {
+/**
+ * Lists become one value with commas; undefined and null values are left out.
+ *
+ * @param repeated lists whose values may have commas: each value is a parameter of its own
+ */
+export function queryOf(
+  query: Query = {},
+  repeated: Readonly<Record<string, readonly string[] | undefined>> = {},
+): string {
+  const each = Object.entries(repeated).flatMap(([name, values = []]) =>
+    values.map((value) => [name, value] as const),
+  );
+  const pairs = [...Object.entries(query), ...each].flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
     return [`${encodeURIComponent(name)}=${encodeURIComponent(textOf(value))}`];
   });
