@@ -229,6 +229,65 @@ describe('limits on running jobs', () => {
     });
   });
 
+  describe('held jobs that get a slot', () => {
+    const limit = (maxRunningPerKey: number | null): Promise<unknown> =>
+      controls().change(f.ns, 'q', { maxRunningPerKey });
+    /** Publishes jobs one after the other: `a3` has the key `a`, and `x1` none. */
+    async function publish(...ids: readonly string[]): Promise<void> {
+      for (const id of ids) {
+        f.nowMs += 1;
+        await put('q', { id, ...(id.startsWith('x') ? {} : { concurrencyKey: id[0]! }) });
+      }
+    }
+    /** The order in which one worker runs all jobs. */
+    async function runAll(): Promise<string[]> {
+      const ids: string[] = [];
+      for (let [job] = await lease(); job; [job] = await lease()) {
+        ids.push(job.id);
+        await f.engine.ack(f.ns, 'q', job.id, job.lease);
+      }
+      return ids;
+    }
+
+    it('come after the jobs without a key that were published before them', async () => {
+      await limit(1);
+      const ids = ['a1', 'a2', 'x1', 'a3', 'a4', 'x2', 'a5'];
+      await publish(...ids);
+      expect(await runAll()).toEqual(ids);
+    });
+
+    it('come after older jobs of their own key, and of other keys', async () => {
+      await limit(3);
+      const ids = Array.from({ length: 12 }, (_none, i) => `${i % 4 === 3 ? 'b' : 'a'}${String(i)}`);
+      await publish(...ids);
+      expect(await runAll()).toEqual(ids);
+    });
+
+    it.each([
+      ['one priority other than 0', { priority: 3 }],
+      ['one type', { type: 't' }],
+    ])('come in the order of their publish among jobs of %s', async (_name, fields) => {
+      await limit(1);
+      if ('type' in fields) await f.engine.lease(f.ns, { queues: ['q'], types: ['t'], count: 1, waitMs: 0 });
+      const ids = ['a1', 'a2', 'x1', 'a3', 'x2'];
+      for (const id of ids) {
+        f.nowMs += 1;
+        await put('q', { id, ...fields, ...(id.startsWith('x') ? {} : { concurrencyKey: 'a' }) });
+      }
+      expect(await runAll()).toEqual(ids);
+    });
+
+    it('come in order although more get a slot at once than one script calls', async () => {
+      const ids = Array.from({ length: 60 }, (_none, i) => `a${String(i)}`);
+      await limit(1);
+      await publish(...ids);
+      await limit(null);
+      for (let i = 0; i < 4; i++) await pass(1);
+      expect(await counts()).toMatchObject({ ready: 60, held: 0 });
+      expect(await runAll()).toEqual(ids);
+    });
+  });
+
   describe('a full concurrency key', () => {
     it('refuses a late lease holder whose slot is taken', async () => {
       await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });

@@ -1,7 +1,7 @@
--- Jobs that a limit of their concurrency key holds: made ready at the front of their ready list when the key has room, by priority, then in the order in which
--- they were held.
+-- Jobs that a limit of their concurrency key holds: made ready when the key has room, by priority, then in the order in which they were held. Among the jobs
+-- that are ready they get the place of their publish: so a key with many held jobs delays no job that was published before them.
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
---- @requires limits/concurrency_keys, limits/slots, queues/ranks
+--- @requires limits/concurrency_keys, limits/slots, queues/ranks, queues/publish_order
 --- @exports call_all_held
 
 local calls_left = 24 -- for one script, which has more to do
@@ -54,7 +54,12 @@ local function call(job)
   -- guard: called-job-has-slot
   concurrency_keys.take_slot(job, concurrency_keys.READY_SLOT)
   -- Also a stalled job of its worker waits in another place only.
-  job.to_front, job.is_stalled, calls_left = true, true, calls_left - 1
+  job.is_stalled, calls_left = true, calls_left - 1
+  if --[[ guard: called-job-comes-in-its-order ]] not publish_order.is_first_in_list(job) then
+    job.stand = publish_order.rank_of(job, job.priority, job.x.type)
+    jobs.put(job, "aside", job.priority == 0 and "1" or nil)
+  end
+  job.to_front = not job.stand
   moves.set_ready(job)
 end
 

@@ -1,6 +1,6 @@
 -- The order of jobs by their publish time.
 --- @requires core/call, core/header, queues/registry, queues/ranks, queues/type_keys, queues/fair_lists, extended/jobs
---- @exports published_at, came_before, was_ready_before, rank_of
+--- @exports published_at, came_before, was_ready_before, rank_of, is_first_in_list
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
 function published_at(job)
@@ -30,16 +30,23 @@ end
 -- The step of a job among those that are in a list, by publish time. Jobs with equal steps are ordered by id.
 local function step_among(job, key, priority)
   local middle_score = (priority + 0.5) * PLACES
-  local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - PLACES / 2))
-  local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - PLACES / 2), "(" .. text_of(middle_score + PLACES / 2))
+  local from, to = text_of(middle_score - PLACES / 2), "(" .. text_of(middle_score + PLACES / 2)
+  local last = redis.call("ZREVRANGEBYSCORE", key, to, from, "WITHSCORES", "LIMIT", 0, 1)
+  if not last[1] then
+    return tonumber(redis.call("HGET", queue_key("i", job.queue), "back") or 0)
+  end
+  local function step_behind(other, score)
+    -- Jobs with equal steps are ordered by id: minted ids by time, chosen ones before or behind them all.
+    return score - middle_score + (ranks.is_behind(other.id, job.id) and 1 or 0)
+  end
+  -- Jobs that change together mostly come in their order: then the last one says it all.
+  if came_before(jobs.job_of(last[1]), job) then
+    return step_behind(jobs.job_of(last[1]), tonumber(last[2]))
+  end
+  local first, low, high = redis.call("ZCOUNT", key, "-inf", "(" .. from), 0, redis.call("ZCOUNT", key, from, to)
   local function at(place)
     local head = redis.call("ZRANGE", key, first + place, first + place, "WITHSCORES")
-    return jobs.job_of(head[1]), head[2] and tonumber(head[2]) - middle_score
-  end
-  local count = high
-  -- Jobs that change together mostly come in their order: then the last one says it all.
-  if high > 0 and came_before(at(high - 1), job) then
-    low = high
+    return jobs.job_of(head[1]), tonumber(head[2])
   end
   while low < high do
     local middle = math.floor((low + high) / 2)
@@ -49,15 +56,11 @@ local function step_among(job, key, priority)
       high = middle
     end
   end
-  if count == 0 then
-    return tonumber(redis.call("HGET", queue_key("i", job.queue), "back") or 0)
-  end
-  local near, step = at(low > 0 and low - 1 or 0)
   if low == 0 then
-    return step - 1
+    local _, score = at(0)
+    return score - middle_score - 1
   end
-  -- Jobs with equal steps are ordered by id: minted ids by time, chosen ones before or behind them all.
-  return near and ranks.is_behind(near.id, job.id) and step + 1 or step
+  return step_behind(at(low - 1))
 end
 
 -- The zset where a ready job has its place. type: its type then.
@@ -83,4 +86,20 @@ function rank_of(job, priority, type)
   end
   ranked[#ranked + 1] = { job = job, key = key, priority = priority, step = step }
   return step
+end
+
+-- Whether a job that becomes ready belongs to the front of the ready list of its queue: then its place needs no search, and leases no comparison.
+local MOST_STALE = 32
+function is_first_in_list(job)
+  if job.priority ~= 0 or fair_lists.joins_fair_list(job) or registry.is_by_type(job.queue) then
+    return false
+  end
+  for _, entry in ipairs(redis.call("LRANGE", queue_key("r", job.queue), 0, MOST_STALE - 1)) do
+    local id = string.sub(entry, 1, -2)
+    local header = entry ~= "" and jobs.header_of(id)
+    if is_live_entry(header, entry, job.queue) and not header.is_taken then
+      return came_before(job, jobs.job_of(id, nil, header))
+    end
+  end
+  return true
 end

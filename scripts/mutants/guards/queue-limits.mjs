@@ -233,4 +233,11 @@ export const QUEUE_LIMITS = [
     spec: 'test/engine/recurring.spec.ts',
     test: 'a job that is replaced in the moment when it becomes ready gives its slot back',
   },
+  {
+    id: 'called-job-comes-in-its-order',
+    name: 'limits: a held job that gets a slot comes after the ready jobs that were published before it',
+    off: 'false',
+    spec: 'test/engine/queue-limits.spec.ts',
+    test: 'limits on running jobs › held jobs that get a slot › come after the jobs without a key that were published before them',
+  },
 ];

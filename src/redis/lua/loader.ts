@@ -6,6 +6,7 @@ import type { Module } from './lua-module.js';
 import { itemConstants, preambleOf, signatureOf, splitHeader } from './command-header.js';
 import { withoutModuleNames } from './module-names.js';
 import { RESETS, withReset } from './state.js';
+import { withTable } from './tabled-names.js';
 import { leaveOutUnused } from './unused.js';
 
 /** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
@@ -88,8 +89,13 @@ function scriptOf(path: string, source: Parts, isWrapped = false): string {
   const isFunction = code === body && blocks !== '';
   const parts = isFunction ? [blocks, code] : [blocks + code];
   if (!isWrapped && !parts.every(fits)) return scriptOf(path, source, true);
-  assertFit(parts, [path, ...kept.keys()]);
-  return isFunction ? `${blocks}return (function()\n${code}end)()\n` : blocks + code;
+  if (!isFunction) {
+    assertFit(parts, [path, ...kept.keys()]);
+    return blocks + code;
+  }
+  const [modules, command] = fitting(blocks, code);
+  assertFit([modules, command], [path, ...kept.keys()]);
+  return `${modules}return (function()\n${command}end)()\n`;
 }
 
 /**
@@ -114,12 +120,12 @@ export function assembleLibrary(
   const declared = `local ${RESETS} = {}\n`;
   const blocksOf = (isWrapped: boolean): string => blockMaker(modules, command, isWrapped)(modules);
   const inOne = blocksOf(false);
-  const blocks = fits(declared + inOne) ? inOne : blocksOf(true);
+  const [blocks, own] = fitting(declared + (fits(declared + inOne) ? inOne : blocksOf(true)), command);
   // The command is a function of its own.
-  assertFit([declared + blocks, `local KEYS, ARGV\n${command}`], chain);
+  assertFit([blocks, `local KEYS, ARGV\n${own}`], chain);
   const flags = mayRunWhenFull ? '"allow-oom"' : '';
   const code = (name: string): string =>
-    `#!lua name=${name}\n${declared}${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
+    `#!lua name=${name}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${/* guard: modules-begin-anew */ /* guard: functions-keep-nothing */ RESETS} do ${RESETS}[i]() end\n${own}end}\n`;
   const name = nameOf(code(''));
   return { name, text: code(name) };
 }
@@ -242,6 +248,12 @@ function assertDistinct(modules: readonly Module[]): void {
       exporters.set(exported, name);
     }
   }
+}
+
+/** Modules and their command, with a table of names where there are too many. */
+function fitting(blocks: string, code: string): readonly [string, string] {
+  const excess = mostLocals(blocks) - MAX_LOCALS;
+  return excess > 0 ? withTable(blocks, code, excess) : [blocks, code];
 }
 
 const fits = (script: string): boolean => mostLocals(script) <= MAX_LOCALS;

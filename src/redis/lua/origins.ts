@@ -1,3 +1,5 @@
+import { TABLE } from './tabled-names.js';
+
 /** A line of a Lua file of the repository, `lua/modules/core/call.lua:12`. */
 export type Origin = string;
 
@@ -45,7 +47,7 @@ function nextOf(
 
 /** What the loader leaves of a line. */
 function shapeOf(line: string): string {
-  return line.trim().replace(LOCAL, '').replaceAll(REPLACED, '#');
+  return line.trim().replaceAll(`${TABLE}.`, '').replace(LOCAL, '').replaceAll(REPLACED, '#');
 }
 
 const PLACE = /\buser_(?:function|script):(\d+)/;

@@ -1,4 +1,4 @@
-import { addToReadyList } from './ready-list.js';
+import { addToReadyList, callToReadyList } from './ready-list.js';
 import type { ModelJob } from './job.js';
 import type { Space } from './space.js';
 
@@ -58,8 +58,8 @@ function sameKey(
 }
 
 /**
- * Calls held jobs to the front of their ready list when slots are free: by priority, then in the order in which they
- * met the limit.
+ * Calls held jobs when slots are free: by priority, then in the order in which they met the limit. Among the ready jobs
+ * they come in the order of the publish.
  */
 export function callHeld(space: Space): void {
   const byKey = new Map<string, ModelJob[]>();
@@ -67,15 +67,12 @@ export function callHeld(space: Space): void {
     const key = `${job.queue} ${String(job.concurrencyKey)}`;
     if (job.state === 'held') byKey.set(key, [...(byKey.get(key) ?? []), job]);
   }
-  const called = [...byKey.values()].map((held) => firstOf(space, held)).filter((jobs) => jobs.length > 0);
-  // The order of jobs of different keys is not defined.
-  const shared = called.length > 1 ? space.frontPlace() : null;
-  for (const job of called.flat().reverse()) call(space, job, shared ?? space.frontPlace());
+  for (const job of [...byKey.values()].flatMap((held) => firstOf(space, held))) call(space, job);
   for (const [any] of byKey.values()) if (any) callUrgent(space, any);
 }
 
-function call(space: Space, job: ModelJob, place: number): void {
-  addToReadyList(space, job, place);
+function call(space: Space, job: ModelJob): void {
+  callToReadyList(space, job);
   job.isCalled = true;
 }
 
@@ -88,7 +85,7 @@ function callUrgent(space: Space, any: ModelJob): void {
   const next = nextHeld(space, sameKey(space, any, 'held'));
   if (!next || !other || next.priority >= lowest) return;
   holdAgain(space, other);
-  call(space, next, space.frontPlace());
+  call(space, next);
   if (space.isInstant) space.forgetPlace(next);
   callUrgent(space, any);
 }

@@ -48,7 +48,8 @@ export function putJob(
 /** True if a put would be refused for its unique key: only the mode `replace` takes a key from another job. */
 function isKeyOfAnother(space: Space, id: string, { unique }: NewJob): boolean {
   const holding = unique && holderOf(space, unique.key);
-  if (!holding || (holding.id === id && holding.endsMs === 0)) return false;
+  const isOwn = holding?.id === id && (holding.endsMs === 0 || space.live(id)?.unique?.key === unique?.key);
+  if (!holding || isOwn) return false;
   const holder = holding.id === id ? undefined : space.live(holding.id);
   return unique.mode !== 'replace' || (holder?.unique?.key === unique.key && holder.state === 'leased');
 }

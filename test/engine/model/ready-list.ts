@@ -28,6 +28,15 @@ export function addToReadyList(space: Space, job: ModelJob, place: number): void
   if (!isInOrder) disordered.add(job.priority);
 }
 
+/** Puts a job that was held into the ready list, in the order of the publish. */
+export function callToReadyList(space: Space, job: ModelJob): void {
+  const others = ranked(space, job);
+  const next = Math.min(...others.filter((other) => cameBefore(job, other)).map(({ place }) => place));
+  const before = Math.max(next - 1, ...others.map(({ place }) => place).filter((place) => place < next));
+  addToReadyList(space, job, next === Infinity ? space.backPlace() : (before + next) / 2);
+  job.isMoved = true;
+}
+
 /** Changes the priority of a ready job: among the jobs of that priority it is ordered by its publish time. */
 export function changeRank(space: Space, job: ModelJob, priority: number): void {
   job.priority = priority;
