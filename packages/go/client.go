@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,7 +40,8 @@ type Config struct {
 	Token string
 	// Limits of each call and its retries; a zero field is the default.
 	Limits Limits
-	// Transport is cloned, for TLS settings and proxies; nil = that of net/http.
+	// Transport is cloned, for TLS settings and proxies; nil = http.DefaultTransport, or one with proxies of the environment where the
+	// program has replaced that by what is no *http.Transport.
 	Transport *http.Transport
 }
 
@@ -93,7 +95,7 @@ func New(config Config) (*Client, error) {
 	}
 	transport := config.Transport
 	if transport == nil {
-		transport, _ = http.DefaultTransport.(*http.Transport)
+		transport = usualTransport()
 	}
 	below := "/v1/" + url.PathEscape(config.Namespace) + "/"
 	bare := *address
@@ -108,6 +110,19 @@ func New(config Config) (*Client, error) {
 	}
 	c.http = c.newHTTP()
 	return c, nil
+}
+
+// usualTransport is that of net/http. Programs replace it by a RoundTripper of their own, as for traces, which cannot be cloned.
+func usualTransport() *http.Transport {
+	if known, ok := http.DefaultTransport.(*http.Transport); ok {
+		return known
+	}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:   true,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	}
 }
 
 // visible is a header that can be sent.
@@ -159,7 +174,11 @@ func (c *Client) Publish(ctx context.Context, job NewJob, options ...PublishOpti
 // of yours the whole call can be repeated: what was stored stays as it is. With an error it returns those that were stored.
 func (c *Client) PublishMany(ctx context.Context, jobs []NewJob, options ...PublishOption) ([]PublishedJob, error) {
 	published := make([]PublishedJob, 0, len(jobs))
-	// Else some calls would be stored, and the rest never.
+	// Before the first call: else some calls would be stored, and the rest never.
+	texts, err := textsOf(jobs)
+	if err != nil {
+		return nil, err
+	}
 	if key := optionsOf(options).key; key != "" && len(jobs) > maxJobs {
 		last := (len(jobs) - 1) / maxJobs * maxJobs
 		if excess := len(key) + 1 + len(strconv.Itoa(last)) - maxKey; excess > 0 {
@@ -176,12 +195,28 @@ func (c *Client) PublishMany(ctx context.Context, jobs []NewJob, options ...Publ
 			own.key += "." + strconv.Itoa(at)
 		}
 		var answer publishedJobs
-		if err := c.publish(ctx, members{"jobs": jobs[at:end]}, 0, own, &answer); err != nil {
+		if err := c.publish(ctx, members{"jobs": texts[at:end]}, 0, own, &answer); err != nil {
 			return published, err
 		}
 		published = append(published, answer.Jobs...)
 	}
 	return published, nil
+}
+
+// textsOf has the JSON of each job. Its error names the job by its place in the list.
+func textsOf(jobs []NewJob) ([]json.RawMessage, error) {
+	texts := make([]json.RawMessage, len(jobs))
+	for i, job := range jobs {
+		text, err := encode(job)
+		if err != nil {
+			if fault := jsonFault(members{"jobs": jobs}, ""); fault != nil {
+				err = fault
+			}
+			return nil, err
+		}
+		texts[i] = text
+	}
+	return texts, nil
 }
 
 // maxEndWait is the longest wait for the end of a job that the server takes.

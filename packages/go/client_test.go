@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -367,4 +370,113 @@ func TestAWaitIsAsLongAgainAfterAConnectionThatBreaksLate(t *testing.T) {
 		t.Fatalf("it is %+v, %v", ended, err)
 	}
 	want(t, []any{len(attempts), <-attempts, <-attempts}, []any{2, "wait_ms=800", "wait_ms=800"})
+}
+
+func TestAMistakeInAnyJobOfALongListStoresNone(t *testing.T) {
+	calls := int32(0)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		atomic.AddInt32(&calls, 1)
+		fmt.Fprint(w, `{"jobs":[]}`)
+	}))
+	defer server.Close()
+	jobs := make([]pumphouse.NewJob, 101)
+	for i := range jobs {
+		jobs[i] = pumphouse.NewJob{Queue: "q", Data: i}
+	}
+	jobs[100].Data = []float64{math.NaN()}
+	_, err := newClient(t, pumphouse.Config{URL: server.URL}).PublishMany(ctx, jobs)
+	if !strings.HasPrefix(fmt.Sprint(err), "pumphouse: jobs[100].Data[0]: must not be NaN") || calls != 0 {
+		t.Errorf("the error is %v, after %d calls", err, calls)
+	}
+}
+
+func TestANilTransportIsOneOfItsOwnWhereTheProgramHasReplacedThatOfNetHTTP(t *testing.T) {
+	former := http.DefaultTransport
+	http.DefaultTransport = struct{ http.RoundTripper }{former}
+	defer func() { http.DefaultTransport = former }()
+	_, err := newClient(t, pumphouse.Config{URL: answering(t, httpAnswer(404, `{"code":"none"}`))}).Queue(ctx, "q")
+	wantCode(t, err, "none")
+}
+
+// silenced passes connections on to a server. From mute on it swallows what comes on those that it has, and passes new ones on.
+func silenced(t *testing.T, server string) (address string, mute func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	var isMute []*int32
+	var mu sync.Mutex
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			behind, err := net.Dial("tcp", server)
+			if err != nil {
+				client.Close()
+				return
+			}
+			flag := new(int32)
+			mu.Lock()
+			isMute = append(isMute, flag)
+			mu.Unlock()
+			go func() { _, _ = io.Copy(client, behind) }()
+			go func() {
+				defer client.Close()
+				defer behind.Close()
+				for buffer := make([]byte, 65536); ; {
+					n, err := client.Read(buffer)
+					if err != nil {
+						return
+					}
+					if atomic.LoadInt32(flag) == 0 {
+						_, _ = behind.Write(buffer[:n])
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String(), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, flag := range isMute {
+			atomic.StoreInt32(flag, 1)
+		}
+	}
+}
+
+func TestOneTimeoutIsEnoughToLeaveTheConnectionsOfAHostThatHasGoneSilent(t *testing.T) {
+	arrived, all := make(chan bool, 5), make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/together") {
+			arrived <- true
+			<-all
+		}
+		fmt.Fprint(w, `{}`)
+	}))
+	defer server.Close()
+	address, mute := silenced(t, server.Listener.Addr().String())
+	limits := pumphouse.Limits{Tries: 2, Attempt: time.Second}
+	client := newClient(t, pumphouse.Config{URL: "http://" + address, Limits: limits})
+	defer client.Close()
+	done := make(chan error, 5)
+	for i := 0; i < 5; i++ {
+		go func() { done <- client.Call(ctx, "GET", "together", nil, nil) }()
+	}
+	for i := 0; i < 5; i++ {
+		<-arrived
+	}
+	close(all)
+	for i := 0; i < 5; i++ {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	mute()
+	if err := client.Call(ctx, "GET", "again", nil, nil); err != nil {
+		t.Error(err)
+	}
 }

@@ -156,12 +156,17 @@ func (c *Client) attempt(ctx context.Context, call call, timeout time.Duration, 
 		client = c.http
 	}
 	response, err := client.Do(request)
-	if err != nil {
-		return sent.noAnswer(err)
+	var body []byte
+	if err == nil {
+		defer response.Body.Close()
+		body, err = io.ReadAll(response.Body)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
 	if err != nil {
+		// guard: go-drops-dead-connections
+		if isTimeout(err) && atomic.LoadInt32(&sent.isReused) == 1 {
+			// The host may have gone away without a word, and with it the other connections.
+			client.CloseIdleConnections()
+		}
 		return sent.noAnswer(err)
 	}
 	if response.StatusCode >= 300 {
@@ -193,9 +198,16 @@ type sending struct {
 	size int
 	// isConnected is 1 when it has a connection.
 	isConnected int32
+	// isReused is 1 if that was open before.
+	isReused int32
 }
 
-func (s *sending) gotConn(httptrace.GotConnInfo) { atomic.StoreInt32(&s.isConnected, 1) }
+func (s *sending) gotConn(info httptrace.GotConnInfo) {
+	if info.Reused {
+		atomic.StoreInt32(&s.isReused, 1)
+	}
+	atomic.StoreInt32(&s.isConnected, 1)
+}
 
 func (s *sending) noAnswer(err error) *refusal {
 	isConnected := atomic.LoadInt32(&s.isConnected) == 1

@@ -34,6 +34,7 @@ const (
 	againPart     = 20
 	// attemptPart of the lease is how long one heartbeat may take, and so long at most.
 	attemptPart = 6
+	minAttempt  = 50 * time.Millisecond
 	maxAttempt  = 10 * time.Second
 	// ticksPerLease is how often it is seen whether a heartbeat is due.
 	ticksPerLease = 60
@@ -453,12 +454,15 @@ func (w *Worker) RunUntilSignal(ctx context.Context) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
+	// Run may fail before it begins: then nothing ends.
+	returned := make(chan struct{})
+	defer close(returned)
 	go func() {
 		for _, act := range []func(){w.stop, w.Abort} {
 			select {
 			case <-signals:
 				act()
-			case <-w.ended.done:
+			case <-returned:
 				return
 			}
 		}
@@ -518,7 +522,7 @@ func (w *Worker) leaseLoop() error {
 	pauses, empties, failures := 0, 0, 0
 	for {
 		free := 0
-		w.waitUntil(w.quieting.done, func() bool {
+		w.waitUntil(nil, w.quieting.done, func() bool {
 			free = w.options.Concurrency - len(w.held)
 			return free > 0
 		})
@@ -771,10 +775,10 @@ func (w *Worker) begin(h *held) bool {
 
 // attempt is how long one heartbeat may take.
 func (w *Worker) attempt() time.Duration {
-	if timeout := w.options.TTR / attemptPart; timeout < maxAttempt {
-		return timeout
+	if timeout := w.options.TTR / attemptPart; timeout > minAttempt {
+		return least(timeout, maxAttempt)
 	}
-	return maxAttempt
+	return minAttempt
 }
 
 // panicError is a panic of a handler, or that it ended its goroutine.
@@ -1004,7 +1008,8 @@ func (w *Worker) drop(h *held) {
 
 // Leases
 
-// keepLeases sends heartbeats until the last job is settled.
+// keepLeases sends heartbeats until the last job is settled, and ends the contexts of jobs whose time is over: also while a heartbeat
+// is on its way.
 func (w *Worker) keepLeases() {
 	tick := w.options.TTR / ticksPerLease
 	if tick > time.Second {
@@ -1013,6 +1018,7 @@ func (w *Worker) keepLeases() {
 		tick = 5 * time.Millisecond
 	}
 	var due time.Time
+	var beating chan error // nil: no heartbeat is on its way.
 	hasWarned := false
 	for {
 		for _, h := range w.all() {
@@ -1024,8 +1030,15 @@ func (w *Worker) keepLeases() {
 				w.cancel(h, "max_run_exceeded")
 			}
 		}
-		if !time.Now().Before(due) {
-			err := w.heartbeat()
+		if beating == nil && !time.Now().Before(due) {
+			beating = make(chan error, 1)
+			// guard: go-watches-beside-heartbeats
+			go func() { beating <- w.heartbeat() }()
+		}
+		select {
+		case <-time.After(tick):
+		case err := <-beating:
+			beating = nil
 			pause := w.options.TTR / heartbeatPart
 			pause += time.Duration(randomBelow(int64(pause/5)+1)) - pause/10
 			var refused *Error
@@ -1038,10 +1051,10 @@ func (w *Worker) keepLeases() {
 				}
 			}
 			due = time.Now().Add(pause)
-		}
-		select {
-		case <-time.After(tick):
 		case <-w.ended.done:
+			if beating != nil {
+				<-beating
+			}
 			return
 		}
 	}
@@ -1063,20 +1076,12 @@ func (w *Worker) unconfirmedIn(h *held) time.Duration {
 
 // heartbeat sends one for all leases.
 func (w *Worker) heartbeat() error {
-	timeout := w.attempt()
 	helds := w.all()
 	leases := make([]members, len(helds))
 	for i, h := range helds {
 		leases[i] = members{"id": h.job.ID, "lease": h.job.Lease}
-		// It must not take so long that a lease becomes doubtful unseen.
-		if left := w.unconfirmedIn(h); left < timeout {
-			timeout = left
-		}
 	}
-	if timeout < 50*time.Millisecond {
-		timeout = 50 * time.Millisecond
-	}
-	sent := time.Now()
+	timeout, sent := w.attempt(), time.Now()
 	var answer struct {
 		Jobs []struct {
 			Status          string
@@ -1154,11 +1159,11 @@ func (w *Worker) all() []*held {
 
 func (w *Worker) drain() {
 	isEmpty := func() bool { return len(w.held) == 0 }
-	w.waitUntil(either(w.options.ShutdownGrace, w.aborting.done), isEmpty)
+	w.waitFor(w.options.ShutdownGrace, w.aborting.done, isEmpty)
 	for _, h := range w.all() {
 		w.cancel(h, "shutdown")
 	}
-	w.waitUntil(either(w.options.ShutdownAbort, w.aborting.done), isEmpty)
+	w.waitFor(w.options.ShutdownAbort, w.aborting.done, isEmpty)
 	w.mu.Lock()
 	for h := range w.held {
 		if !h.isSettling && !h.isAbandoned {
@@ -1171,15 +1176,22 @@ func (w *Worker) drain() {
 	// guard: go-stops-in-a-full-store
 	w.leaving.set()
 	// Each operation ends by itself when the lease would have ended.
-	var end <-chan struct{}
 	if w.aborting.isSet() {
-		end = either(atOnce, nil)
+		w.waitFor(atOnce, nil, isEmpty)
+	} else {
+		w.waitUntil(nil, nil, isEmpty)
 	}
-	w.waitUntil(end, isEmpty)
 }
 
-// waitUntil waits for a condition that is read under the mutex, or for the end.
-func (w *Worker) waitUntil(end <-chan struct{}, isMet func() bool) {
+// waitFor is waitUntil for a time at most.
+func (w *Worker) waitFor(limit time.Duration, end <-chan struct{}, isMet func() bool) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	w.waitUntil(timer.C, end, isMet)
+}
+
+// waitUntil waits for a condition that is read under the mutex, or until one of two channels says that it is over; nil never does.
+func (w *Worker) waitUntil(over <-chan time.Time, end <-chan struct{}, isMet func() bool) {
 	for {
 		w.mu.Lock()
 		isDone, change := isMet(), w.change
@@ -1189,23 +1201,12 @@ func (w *Worker) waitUntil(end <-chan struct{}, isMet func() bool) {
 		}
 		select {
 		case <-change:
+		case <-over:
+			return
 		case <-end:
 			return
 		}
 	}
-}
-
-// either is closed after a time, or with another channel.
-func either(d time.Duration, other <-chan struct{}) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-time.After(d):
-		case <-other:
-		}
-	}()
-	return done
 }
 
 func (w *Worker) post(ctx context.Context, path string, body members, limits *Limits, into any) error {
@@ -1276,7 +1277,7 @@ func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (detached) Done() <-chan struct{}       { return nil }
 func (detached) Err() error                  { return nil }
 
-// ackBatcher sends acks together: those of 5 ms, or those there are when no handler runs that could add one.
+// ackBatcher sends acks together: up to 100, or those of 5 ms, or those there are when no handler runs that could add one.
 type ackBatcher struct {
 	worker  *Worker
 	mu      sync.Mutex
@@ -1287,32 +1288,53 @@ type pendingAck struct {
 	text   []byte
 	status string
 	err    error
-	done   chan struct{}
+	// isAlone: it is to be sent without those that it was sent with.
+	isAlone bool
+	done    chan struct{}
 }
 
-const batchFor = 5 * time.Millisecond
+const (
+	batchFor = 5 * time.Millisecond
+	maxBatch = 100
+)
 
-// add returns what became of an ack. The goroutine that comes first sends those of the others.
+// add returns what became of an ack. The goroutine that comes first sends those of the others, or the one that fills the batch.
 func (b *ackBatcher) add(text []byte) (string, error) {
 	ack := &pendingAck{text: text, done: make(chan struct{})}
+	var full []*pendingAck
 	b.mu.Lock()
 	b.waiting = append(b.waiting, ack)
 	isFirst := len(b.waiting) == 1
+	// guard: go-batches-are-bounded
+	if len(b.waiting) == maxBatch {
+		full, b.waiting = b.waiting, nil
+	}
 	b.mu.Unlock()
-	if isFirst {
+	if full != nil {
+		b.flush(full)
+	} else if isFirst {
 		b.worker.mu.Lock()
 		isIdle := b.worker.running == 0
 		b.worker.mu.Unlock()
 		if !isIdle {
 			time.Sleep(batchFor)
 		}
+		var batch []*pendingAck
 		b.mu.Lock()
-		batch := b.waiting
-		b.waiting = nil
+		if len(b.waiting) > 0 && b.waiting[0] == ack { // Else another goroutine has filled the batch, and sent it.
+			batch, b.waiting = b.waiting, nil
+		}
 		b.mu.Unlock()
-		b.flush(batch)
+		if batch != nil {
+			b.flush(batch)
+		}
 	}
 	<-ack.done
+	if ack.isAlone {
+		alone := &pendingAck{text: text, done: make(chan struct{})}
+		b.flush([]*pendingAck{alone})
+		return alone.status, alone.err
+	}
 	return ack.status, ack.err
 }
 
@@ -1330,9 +1352,10 @@ func (b *ackBatcher) flush(batch []*pendingAck) {
 	isPassing := errors.As(err, &refused) && refused.Retryable
 	// guard: go-refused-ack-is-alone
 	if len(batch) > 1 && err != nil && !isPassing {
-		// One that is refused, or cannot be sent, stops all that are with it: each is sent by itself to find it.
+		// One that is refused, or cannot be sent, stops all that are with it: the goroutine of each sends its own, to find it.
 		for _, ack := range batch {
-			b.flush([]*pendingAck{ack})
+			ack.isAlone = true
+			close(ack.done)
 		}
 		return
 	}

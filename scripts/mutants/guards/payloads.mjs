@@ -223,6 +223,17 @@ export const PAYLOADS = [
   ...[
     ['go-handler-begins-its-run', 'go: the server limits the run of a handler', 'true'],
     ['go-run-end-cancels', 'go: a handler is told of the end of its run', 'false'],
+    [
+      'go-watches-beside-heartbeats',
+      'go: the ends of runs are seen while a heartbeat is on its way',
+      { replace: 'beating <- w.heartbeat()' },
+    ],
+    [
+      'go-drops-dead-connections',
+      'go: a timeout drops the other connections of a host that may be gone',
+      'false',
+    ],
+    ['go-batches-are-bounded', 'go: a request has up to 100 acks', 'false'],
   ].map(([id, name, off]) => ({
     ...{ id, name, off, spec: 'test/clients/go.spec.ts' },
     test: 'the Go client › passes its own tests against a server',
